@@ -1,0 +1,15 @@
+import { defineConfig } from 'vitest/config';
+
+/** Tests run against the sources of every workspace package; only child processes use what `npm run build` made. */
+export default defineConfig({
+  resolve: { conditions: ['@belay/source'] },
+  ssr: { resolve: { conditions: ['@belay/source', 'node', 'import', 'module', 'default'] } },
+  test: {
+    include: ['{packages,apps}/*/test/**/*.test.{ts,tsx}', 'test/**/*.test.ts'],
+    pool: 'forks',
+    maxWorkers: 2,
+    testTimeout: 20_000,
+    hookTimeout: 60_000,
+    unstubEnvs: true,
+  },
+});
