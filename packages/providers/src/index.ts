@@ -1,1 +1,3 @@
-export {};
+export * from './errors.js';
+export * from './port.js';
+export * from './registry.js';

@@ -1,0 +1,160 @@
+import type { z } from 'zod';
+
+/** Any JSON value: what crosses the port in either direction. */
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+
+export const capabilities = ['authenticator', 'authorizer', 'identities', 'notifications'] as const;
+/** What a provider can do for us (interface, GET /providers). */
+export type Capability = (typeof capabilities)[number];
+
+/** What an identity may hold at a provider; plain JSON, compared by its canonical form. */
+export type Access = { [key: string]: Json };
+
+/** One entitlement as a connector sees it: this identity, this access, there (design §1). */
+export interface EntitlementRef {
+  /** Our identifier of the entitlement; a connector marks what it creates with it where the provider allows. */
+  id: string;
+  identity: string;
+  access: Access;
+}
+
+/** What a role asks of one provider, after inheritance is resolved. */
+export interface AccessRequest {
+  /** The provider's own roles (`inherits: <provider>:<role>`). */
+  roles: string[];
+  /** The provider's own permission strings. */
+  permissions: { allow: string[]; deny: string[] };
+  resources: { allow: string[]; deny: string[] };
+}
+
+export interface PlanIssue {
+  /** Where in the role the fault is, e.g. `permissions.allow[0]`. */
+  path: string;
+  message: string;
+}
+
+export type Plan = { ok: true; accesses: Access[] } | { ok: false; issues: PlanIssue[] };
+
+/** Grants and takes away. Only `core/access` calls it (design §3, §6.2). */
+export interface Authorizer {
+  /** What the provider holds now, read before the first mutation (R2) and read back after it (R6). May answer `unknown`. */
+  holds(entitlement: EntitlementRef, signal: AbortSignal): Promise<boolean | 'unknown'>;
+  /** Converges on present; `until` is passed on where the provider has native expiry. Repeats are normal. */
+  ensurePresent(entitlement: EntitlementRef, until: Date, signal: AbortSignal): Promise<void>;
+  /** Converges on absent, live sessions included where the provider can end them. "No such user, role or resource" is success. */
+  ensureAbsent(entitlement: EntitlementRef, signal: AbortSignal): Promise<void>;
+  /** Everything marked as ours at the provider, for the drift audit. */
+  list?(signal: AbortSignal): AsyncIterable<EntitlementRef>;
+  /** The provider's own roles and permissions, for the lists of the interface. */
+  roles(signal: AbortSignal): Promise<ProviderRole[]>;
+  permissions(signal: AbortSignal): Promise<ProviderPermission[]>;
+  /** How long access can outlive `ensureAbsent` at worst (issued tokens, caches): an ISO 8601 duration, shown with every grant. */
+  residual: string;
+}
+
+export interface ProviderRole {
+  name: string;
+  arn: string;
+  description: string;
+}
+
+export interface ProviderPermission {
+  name: string;
+  description: string;
+}
+
+export interface ProviderIdentity {
+  id: string;
+  name: string;
+  email: string;
+}
+
+export interface Identities {
+  /** Every identity of the provider; searching is ours. */
+  list(signal: AbortSignal): Promise<ProviderIdentity[]>;
+  /**
+   * The provider's identity for a person, by the provider's `identity` setting (design §14.14).
+   * Answers null when there is none or more than one: no guess.
+   */
+  find(person: Person, signal: AbortSignal): Promise<ProviderIdentity | null>;
+}
+
+/** A person as a login proved them. */
+export interface Person {
+  email: string;
+  name: string;
+  subject: string;
+}
+
+export interface AuthorizationRequest {
+  redirectUri: string;
+  state: string;
+  nonce: string;
+  codeVerifier: string;
+  scopes?: string[];
+}
+
+export interface Authenticated {
+  subject: string;
+  email: string;
+  emailVerified: boolean;
+  name: string;
+  groups: string[];
+  /** The provider's own tokens; sealed before they are stored, never logged. */
+  tokens: { accessToken: string; refreshToken?: string; idToken?: string; expiresInMilliseconds?: number };
+}
+
+export interface Authenticator {
+  /** The provider's authorization URL, PKCE (S256), state and nonce included (RFC 7636, OpenID Connect Core 3.1.2.1). */
+  authorizationUrl(request: AuthorizationRequest, signal: AbortSignal): Promise<URL>;
+  /** Exchanges the code in `currentUrl`; verifies state, nonce and PKCE; throws `Terminal` when any does not hold. */
+  exchange(
+    currentUrl: URL,
+    expected: Pick<AuthorizationRequest, 'redirectUri' | 'state' | 'nonce' | 'codeVerifier'>,
+    signal: AbortSignal,
+  ): Promise<Authenticated>;
+}
+
+export interface Message {
+  to: string;
+  title: string;
+  text: string;
+  link?: string;
+  /** The same key is the same message: a repeat is not delivered twice where the provider can tell. */
+  idempotencyKey: string;
+}
+
+export interface Notifications {
+  deliver(message: Message, signal: AbortSignal): Promise<void>;
+}
+
+/** A provider whose client is ready. */
+export interface ProviderClient {
+  authenticator?: Authenticator;
+  authorizer?: Authorizer;
+  identities?: Identities;
+  notifications?: Notifications;
+  /** Asks the provider whether it answers; throws `Retryable` or `Terminal` with a message fit for an operator. */
+  check(signal: AbortSignal): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What every connector may use; I/O that tests replace comes in here. */
+export interface ConnectorTools {
+  log(line: string, detail?: Record<string, Json>): void;
+}
+
+/** A type of provider: its configuration, what it can do, and how to make a client. */
+export interface Connector<Config = unknown> {
+  type: string;
+  description: string;
+  capabilities: readonly Capability[];
+  config: z.ZodType<Config>;
+  /**
+   * Turns what a role asks into accesses, without asking the provider, so that a role nobody can grant is
+   * refused when the catalog is applied (design §15). Absent for connectors without an authorizer.
+   */
+  plan?(config: Config, request: AccessRequest): Plan;
+  /** Makes the client. Must not wait on the network: a provider that is down is found by `check`. */
+  create(config: Config, tools: ConnectorTools): ProviderClient;
+}
