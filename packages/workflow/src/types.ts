@@ -1,0 +1,75 @@
+/** Any JSON value. Everything the machine keeps, asks for or hands out is one. */
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+
+export type JsonObject = { [key: string]: Json };
+
+/**
+ * The name of a step: the JSON pointer of its task in the definition, then how it came to be reached, as in
+ * `/do/2/approve#0`. Unique within one execution, and the same however often the transition is computed.
+ */
+export type StepKey = string;
+
+/** Something an execution waits for. `dueAt` is ISO 8601, UTC, milliseconds, ending in `Z`; timers always have one. */
+export interface Step {
+  key: StepKey;
+  kind: 'call' | 'timer' | 'event';
+  request: Json;
+  dueAt?: string;
+}
+
+/** An error as the DSL and RFC 7807 have it; `instance` is the JSON pointer of the task that raised it. */
+export interface Fault {
+  type: string;
+  status: number;
+  title?: string;
+  detail?: string;
+  instance?: string;
+}
+
+/** How a step ended. A timer that fired is `{ ok: true, value: null }`. */
+export type Outcome = { ok: true; value: Json } | { ok: false; fault: Fault };
+
+/** `running`: some open step is a call. `waiting`: every open step is a timer or an event. The rest are final. */
+export type Status = 'running' | 'waiting' | 'completed' | 'faulted' | 'cancelled';
+
+/** A CloudEvent 1.0. */
+export interface CloudEvent {
+  specversion: '1.0';
+  id: string;
+  source: string;
+  type: string;
+  time?: string;
+  subject?: string;
+  datacontenttype?: string;
+  data?: Json;
+  [extension: string]: Json | undefined;
+}
+
+/** One of the DSL's lifecycle events: `type` is the DSL's name, `at` is `env.now`, `data` holds no task data. */
+export interface LifecycleEvent {
+  type: string;
+  at: string;
+  data: JsonObject;
+}
+
+/** Evaluates one jq program on `input` with the named arguments (without `$`). Throws `ExpressionError`. */
+export type Evaluate = (expression: string, input: Json, args: { [name: string]: Json }) => Promise<Json>;
+
+/** Everything impure, as values or as one argument. Times are ISO 8601, UTC. */
+export interface Env {
+  now: string;
+  executionId: string;
+  startedAt?: string;
+  evaluate: Evaluate;
+  runtime?: { name: string; version: string };
+}
+
+/** Something wrong with a document or a value. `path` is a JSON pointer; `ERR_UNSUPPORTED_*` is DSL not built yet. */
+export interface Issue {
+  code: string;
+  path: string;
+  message: string;
+}
+
+/** The static check of a function's `with`, which may contain `${ }` expressions. Paths are relative to `with`. */
+export type CallCheck = (withValue: Json) => Issue[];
