@@ -1,0 +1,35 @@
+import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
+import postgres from 'postgres';
+import * as schema from './schema/index.js';
+
+export type Schema = typeof schema;
+export type Database = PostgresJsDatabase<Schema>;
+export type Transaction = Parameters<Parameters<Database['transaction']>[0]>[0];
+
+export interface DatabaseClient {
+  db: Database;
+  /** Ends the pool; running queries get `timeoutMilliseconds` to finish. */
+  close(timeoutMilliseconds?: number): Promise<void>;
+}
+
+/** Opens a pool on a database of Belay. Connects lazily; a wrong URL shows at the first query. */
+export function openDatabase(url: string, options: { max?: number; applicationName?: string } = {}): DatabaseClient {
+  const client = postgres(url, {
+    max: options.max ?? 10,
+    connect_timeout: 10,
+    onnotice: () => {},
+    connection: {
+      application_name: options.applicationName ?? 'belay',
+      // A transaction never spans a network call (design §7), so one that idles is a fault; a lock that waits this long is one too.
+      idle_in_transaction_session_timeout: 30_000,
+      lock_timeout: 15_000,
+      statement_timeout: 30_000,
+      // Names are the schema's own; nothing on the search path can shadow them.
+      search_path: 'public',
+    },
+  });
+  return {
+    db: drizzle(client, { schema }),
+    close: (timeoutMilliseconds = 5_000) => client.end({ timeout: timeoutMilliseconds / 1000 }),
+  };
+}

@@ -1,0 +1,77 @@
+import { sql } from 'drizzle-orm';
+import { bigint, check, index, integer, pgTable, text, unique, uuid } from 'drizzle-orm/pg-core';
+import { appNow, instant, json } from './columns.js';
+import { executions } from './executions.js';
+import { users } from './people.js';
+
+export type EntitlementState = 'absent' | 'granting' | 'granted' | 'revoking';
+export type EndedReason = 'returned' | 'revoked' | 'cancelled' | 'terminated' | 'faulted' | 'failed';
+
+/** What a provider may hold on our account: this identity, this access, there. */
+export const entitlements = pgTable(
+  'entitlements',
+  {
+    id: uuid('id').primaryKey(),
+    /** Hash of provider, identity and canonical access. */
+    key: text('key').notNull(),
+    provider: text('provider').notNull(),
+    identity: text('identity').notNull(),
+    access: json<{ [key: string]: unknown }>('access').notNull(),
+    state: text('state').$type<EntitlementState>().notNull(),
+    /** When the latest grant call was claimed; R5 measures its quarantine from here. */
+    lastGrantCallAt: instant('last_grant_call_at'),
+    dueAt: instant('due_at').notNull().default(appNow),
+    leaseUntil: instant('lease_until'),
+    /** Rises with every claim; a record with an older fence changes nothing. */
+    fence: integer('fence').notNull().default(0),
+    failures: integer('failures').notNull().default(0),
+    lastError: text('last_error'),
+    createdAt: instant('created_at').notNull().default(appNow),
+  },
+  (table) => [
+    unique('entitlements_are_one_per_key').on(table.key),
+    index('entitlements_due_idx').on(table.dueAt).where(sql`${table.state} <> 'absent'`),
+    check('entitlement_state_is_known', sql`${table.state} in ('absent', 'granting', 'granted', 'revoking')`),
+    check(
+      'entitlement_was_called_before_it_is_granted',
+      sql`${table.state} <> 'granted' or ${table.lastGrantCallAt} is not null`,
+    ),
+  ],
+);
+
+/** A time-bounded claim on an entitlement. Expiry needs no write: a grant is live while it is not ended and not expired (R3). */
+export const grants = pgTable(
+  'grants',
+  {
+    id: uuid('id').primaryKey(),
+    executionId: uuid('execution_id')
+      .notNull()
+      .references(() => executions.id),
+    stepKey: text('step_key').notNull(),
+    entitlementId: uuid('entitlement_id')
+      .notNull()
+      .references(() => entitlements.id),
+    userId: uuid('user_id')
+      .notNull()
+      .references(() => users.id),
+    /** How long it lasts once active, in milliseconds. */
+    duration: bigint('duration', { mode: 'number' }).notNull(),
+    /** When the provider was seen to hold it (R6); the clock of the grant starts here. */
+    activatedAt: instant('activated_at'),
+    expiresAt: instant('expires_at').notNull(),
+    endedAt: instant('ended_at'),
+    endedReason: text('ended_reason').$type<EndedReason>(),
+    createdAt: instant('created_at').notNull().default(appNow),
+  },
+  (table) => [
+    unique('grants_are_one_per_step_and_entitlement').on(table.executionId, table.stepKey, table.entitlementId),
+    index('grants_live_idx').on(table.entitlementId, table.expiresAt).where(sql`${table.endedAt} is null`),
+    index('grants_held_idx').on(table.userId, table.expiresAt).where(sql`${table.endedAt} is null`),
+    check('grant_must_expire_after_creation', sql`${table.expiresAt} > ${table.createdAt}`),
+    check('grant_ends_with_a_reason', sql`(${table.endedAt} is null) = (${table.endedReason} is null)`),
+    check(
+      'grant_end_reason_is_known',
+      sql`${table.endedReason} in ('returned', 'revoked', 'cancelled', 'terminated', 'faulted', 'failed')`,
+    ),
+  ],
+);

@@ -1,0 +1,63 @@
+import { sql } from 'drizzle-orm';
+import { check, foreignKey, index, integer, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core';
+import { appNow, instant, json } from './columns.js';
+import { executions } from './executions.js';
+import { users } from './people.js';
+
+export type ApprovalStatus = 'open' | 'approved' | 'denied' | 'expired' | 'withdrawn';
+
+export interface ApprovalRule {
+  users: string[];
+  groups: string[];
+  count: number;
+  refusals: number;
+}
+
+/** A question put to approvers: what exactly is asked, who may answer, by when. */
+export const approvals = pgTable(
+  'approvals',
+  {
+    id: uuid('id').primaryKey(),
+    executionId: uuid('execution_id')
+      .notNull()
+      .references(() => executions.id),
+    stepKey: text('step_key').notNull(),
+    stage: integer('stage').notNull().default(0),
+    rule: json<ApprovalRule>('rule').notNull(),
+    /** E-mail addresses that may never decide: the requester and whoever would be elevated. */
+    excluded: json<string[]>('excluded').notNull(),
+    /** What is asked, as the approver sees it. */
+    subject: json<unknown>('subject').notNull(),
+    /** Digest of the subject; a decision carries it, and so does the grant that follows. */
+    requestDigest: text('request_digest').notNull(),
+    status: text('status').$type<ApprovalStatus>().notNull(),
+    expiresAt: instant('expires_at').notNull(),
+    createdAt: instant('created_at').notNull().default(appNow),
+    closedAt: instant('closed_at'),
+  },
+  (table) => [
+    unique('approvals_are_one_per_step_and_stage').on(table.executionId, table.stepKey, table.stage),
+    index('approvals_open_idx').on(table.expiresAt).where(sql`${table.status} = 'open'`),
+    check('approval_status_is_known', sql`${table.status} in ('open', 'approved', 'denied', 'expired', 'withdrawn')`),
+  ],
+);
+
+/** One approver's answer; nobody answers twice. */
+export const decisions = pgTable(
+  'decisions',
+  {
+    approvalId: uuid('approval_id').notNull(),
+    approverId: uuid('approver_id').notNull(),
+    verdict: text('verdict').$type<'approve' | 'deny'>().notNull(),
+    comment: text('comment'),
+    requestDigest: text('request_digest').notNull(),
+    via: text('via').notNull(),
+    decidedAt: instant('decided_at').notNull().default(appNow),
+  },
+  (table) => [
+    primaryKey({ name: 'decisions_pk', columns: [table.approvalId, table.approverId] }),
+    foreignKey({ name: 'decisions_approval_fk', columns: [table.approvalId], foreignColumns: [approvals.id] }),
+    foreignKey({ name: 'decisions_approver_fk', columns: [table.approverId], foreignColumns: [users.id] }),
+    check('decision_verdict_is_known', sql`${table.verdict} in ('approve', 'deny')`),
+  ],
+);

@@ -1,0 +1,119 @@
+import { sql } from 'drizzle-orm';
+import { check, index, integer, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
+import { appNow, instant, json } from './columns.js';
+import { users } from './people.js';
+
+export const executionStatuses = [
+  'pending',
+  'running',
+  'waiting',
+  'suspended',
+  'completed',
+  'faulted',
+  'cancelled',
+  'terminated',
+] as const;
+export type ExecutionStatus = (typeof executionStatuses)[number];
+
+/** One run of a workflow: its definition as it was, its input, and its continuation. */
+export const executions = pgTable(
+  'executions',
+  {
+    id: uuid('id').primaryKey(),
+    workflow: text('workflow').notNull(),
+    definition: json<unknown>('definition').notNull(),
+    definitionDigest: text('definition_digest').notNull(),
+    catalogVersion: integer('catalog_version').notNull(),
+    ownerId: uuid('owner_id')
+      .notNull()
+      .references(() => users.id),
+    input: json<unknown>('input').notNull(),
+    status: text('status').$type<ExecutionStatus>().notNull(),
+    state: json<unknown>('state').notNull(),
+    output: json<unknown>('output'),
+    fault: json<unknown>('fault'),
+    cancelRequestedAt: instant('cancel_requested_at'),
+    createdAt: instant('created_at').notNull().default(appNow),
+    startedAt: instant('started_at'),
+    endedAt: instant('ended_at'),
+  },
+  (table) => [
+    index('executions_running_idx').on(table.ownerId, table.createdAt).where(sql`${table.endedAt} is null`),
+    check(
+      'execution_status_is_known',
+      sql`${table.status} in ('pending', 'running', 'waiting', 'suspended', 'completed', 'faulted', 'cancelled', 'terminated')`,
+    ),
+    check(
+      'execution_has_ended_exactly_when_its_status_is_final',
+      sql`(${table.endedAt} is not null) = (${table.status} in ('completed', 'faulted', 'cancelled', 'terminated'))`,
+    ),
+  ],
+);
+
+export type StepKind = 'call' | 'timer' | 'event';
+export type StepStatus = 'open' | 'done' | 'failed' | 'closed';
+
+/** Something an execution waits for; resolved exactly once, in the transaction that writes the next state. */
+export const steps = pgTable(
+  'steps',
+  {
+    executionId: uuid('execution_id')
+      .notNull()
+      .references(() => executions.id),
+    key: text('key').notNull(),
+    kind: text('kind').$type<StepKind>().notNull(),
+    status: text('status').$type<StepStatus>().notNull(),
+    request: json<unknown>('request').notNull(),
+    /** What the step waits for now, in words for the person who looks: an approval, a provider that is down. */
+    waitingFor: text('waiting_for'),
+    attempt: integer('attempt').notNull().default(0),
+    dueAt: instant('due_at'),
+    leaseUntil: instant('lease_until'),
+    openedAt: instant('opened_at').notNull().default(appNow),
+    closedAt: instant('closed_at'),
+  },
+  (table) => [
+    primaryKey({ name: 'steps_pk', columns: [table.executionId, table.key] }),
+    index('steps_due_idx').on(table.dueAt).where(sql`${table.status} = 'open' and ${table.kind} in ('call', 'timer')`),
+    check('step_kind_is_known', sql`${table.kind} in ('call', 'timer', 'event')`),
+    check('step_status_is_known', sql`${table.status} in ('open', 'done', 'failed', 'closed')`),
+  ],
+);
+
+/** The inbox: a CloudEvent that arrived for an execution, once per source and id. */
+export const signals = pgTable(
+  'signals',
+  {
+    executionId: uuid('execution_id')
+      .notNull()
+      .references(() => executions.id),
+    source: text('source').notNull(),
+    eventId: text('event_id').notNull(),
+    type: text('type').notNull(),
+    event: json<unknown>('event').notNull(),
+    receivedAt: instant('received_at').notNull().default(appNow),
+    consumedAt: instant('consumed_at'),
+  },
+  (table) => [
+    primaryKey({ name: 'signals_pk', columns: [table.executionId, table.source, table.eventId] }),
+    index('signals_unconsumed_idx').on(table.executionId, table.receivedAt).where(sql`${table.consumedAt} is null`),
+  ],
+);
+
+/** `Idempotency-Key`: the same key and body give the same execution for 24 hours (design §14.16). */
+export const idempotencyKeys = pgTable(
+  'idempotency_keys',
+  {
+    userId: uuid('user_id')
+      .notNull()
+      .references(() => users.id),
+    key: text('key').notNull(),
+    requestDigest: text('request_digest').notNull(),
+    executionId: uuid('execution_id').notNull(),
+    createdAt: instant('created_at').notNull().default(appNow),
+  },
+  (table) => [
+    primaryKey({ name: 'idempotency_keys_pk', columns: [table.userId, table.key] }),
+    index('idempotency_keys_created_idx').on(table.createdAt),
+  ],
+);

@@ -1,0 +1,6 @@
+export * from './access.js';
+export * from './approvals.js';
+export * from './catalogs.js';
+export * from './executions.js';
+export * from './ledger.js';
+export * from './people.js';
