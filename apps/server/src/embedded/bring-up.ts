@@ -1,0 +1,170 @@
+import { readFile, realpath, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { adoptPostmaster } from './adopt-postmaster.js';
+import { chooseFreePort, isPortFree } from './choose-port.js';
+import { chooseServerUser, type ServerUser } from './choose-server-user.js';
+import { createCluster, SUPERUSER } from './create-cluster.js';
+import { EmbeddedPostgresError } from './embedded-postgres-error.js';
+import { ensureDatabase } from './ensure-database.js';
+import { findPlatformPackage } from './find-platform-package.js';
+import { holdStartLock } from './hold-start-lock.js';
+import { inspectCluster } from './inspect-cluster.js';
+import { ownCluster } from './own-cluster.js';
+import type { EmbeddedPostgres, StartEmbeddedPostgresOptions } from './postgres.js';
+import { type Binaries, prepareBinaries } from './prepare-binaries.js';
+import { createDataFolder, prepareDataFolder } from './prepare-data-folder.js';
+import { readPassword } from './read-password.js';
+import { runProgram } from './run-program.js';
+import { logFile, startPostmaster } from './start-postmaster.js';
+import { checkSettings, writeSettings } from './write-settings.js';
+
+export interface BringUpOptions extends StartEmbeddedPostgresOptions {
+  settings: Record<string, string>;
+  /** False only for data that is thrown away with the server. */
+  durable: boolean;
+}
+
+interface Prepared {
+  binaries: Binaries;
+  cluster: string;
+  password: string;
+  user: ServerUser | undefined;
+}
+
+const PAUSE = 100;
+/** About two seconds: how long the children and the shared memory of a killed server may take to go away. */
+const BUSY_ATTEMPTS = 20;
+/** A live server that is recovering or shutting down is waited for about as long as pg_ctl waits for one. */
+const CHANGING_ATTEMPTS = 3000;
+
+/** Prepares the data folder and starts or adopts its server; one process of a folder at a time. */
+export async function bringUp(options: BringUpOptions): Promise<EmbeddedPostgres> {
+  checkSettings(options.settings);
+  const platformPackage = await findPlatformPackage(process.platform, process.arch, options.packageFolder);
+  await createDataFolder(options.dataDirectory);
+  const token = options.randomBytes(8).toString('hex');
+  const release = await holdStartLock({ folder: options.dataDirectory, token, delay: options.delay });
+  try {
+    const folder = join(options.dataDirectory, 'postgres');
+    const existing = await inspectCluster(folder);
+    const user = await chooseServerUser(existing ?? folder);
+    const home = existing === undefined || user === undefined ? undefined : join(existing, '..');
+    const copyTo = home ?? (await prepareDataFolder({ ...options, user, token }));
+    const binaries = await prepareBinaries({ package: platformPackage, copyTo, user, token, log: options.log });
+    const password = await readPassword(options.dataDirectory, existing !== undefined, options.randomBytes);
+    const cluster =
+      existing ?? (await createCluster({ ...options, folder, home: copyTo, binaries, user, password, token }));
+    if (user !== undefined && (await stat(cluster)).uid === 0) {
+      await ownCluster(cluster, user);
+    }
+    const prepared = { binaries, cluster: await realpath(cluster), password, user };
+    return await startOrAdopt(options, prepared);
+  } finally {
+    await release();
+  }
+}
+
+async function startOrAdopt(options: BringUpOptions, prepared: Prepared): Promise<EmbeddedPostgres> {
+  const { binaries, cluster, password, user } = prepared;
+  let port = await rememberedPort(options);
+  let reason = 'it does not answer';
+  for (let busy = 0, changing = 0; busy < BUSY_ATTEMPTS && changing < CHANGING_ATTEMPTS; ) {
+    const found = await adoptPostmaster(cluster, password, options.log);
+    if (found.state === 'ours') {
+      if (options.port !== undefined && options.port !== found.port) {
+        options.log(
+          `the running PostgreSQL stays on port ${found.port}; port ${options.port} counts from its next start`,
+        );
+      }
+      return describe(prepared, found.port, true);
+    }
+    if (found.state === 'changing') {
+      changing += 1;
+      await options.delay(PAUSE);
+      continue;
+    }
+    if (found.state === 'none') {
+      port = await usablePort(options, port);
+      await writeSettings(cluster, port, options, user);
+      const result = await startPostmaster(binaries, cluster, user);
+      if (result.state === 'started') {
+        await rememberPort(options.dataDirectory, port);
+        return describe(prepared, port, false);
+      }
+      if (result.state === 'failed') {
+        throw startFailed(cluster, result.reason);
+      }
+      // Taken between our look and PostgreSQL's: the next round looks again and chooses another or refuses.
+      reason = result.state === 'busy' ? result.reason : `port ${port} is taken`;
+    }
+    busy += 1;
+    await options.delay(PAUSE);
+  }
+  throw startFailed(cluster, reason);
+}
+
+function startFailed(cluster: string, reason: string): EmbeddedPostgresError {
+  return new EmbeddedPostgresError(
+    'start_failed',
+    `PostgreSQL did not start on ${cluster}: ${reason}. See ${logFile(cluster)}, or set DATABASE_URL to use a server of your own.`,
+  );
+}
+
+/** The port to listen on: the operator's if free; the remembered one if free; otherwise another. */
+async function usablePort(options: BringUpOptions, remembered: number | undefined): Promise<number> {
+  if (options.port !== undefined) {
+    if (await isPortFree(options.port)) {
+      return options.port;
+    }
+    throw new EmbeddedPostgresError(
+      'port_taken',
+      `Port ${options.port} on 127.0.0.1, given for the embedded PostgreSQL, is taken or not allowed: give another, or none to have a free one chosen.`,
+    );
+  }
+  if (remembered !== undefined && (await isPortFree(remembered))) {
+    return remembered;
+  }
+  const port = await chooseFreePort();
+  if (remembered !== undefined) {
+    options.log(`port ${remembered} is taken, PostgreSQL listens on ${port} from now on`);
+  }
+  return port;
+}
+
+async function rememberedPort(options: BringUpOptions): Promise<number | undefined> {
+  const text = await readFile(join(options.dataDirectory, 'postgres.port'), 'utf8').catch(() => '');
+  const port = Number(text);
+  return Number.isSafeInteger(port) && port > 0 && port < 65_536 ? port : undefined;
+}
+
+async function rememberPort(dataDirectory: string, port: number): Promise<void> {
+  await writeFile(join(dataDirectory, 'postgres.port'), `${port}\n`, { mode: 0o600 });
+}
+
+function describe(prepared: Prepared, port: number, adopted: boolean): EmbeddedPostgres {
+  const { binaries, cluster, password, user } = prepared;
+  const url = (database: string) =>
+    `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/${encodeURIComponent(database)}`;
+  let stopping: Promise<void> | undefined;
+  return {
+    url,
+    adopted,
+    ensureDatabase: (name) => ensureDatabase(url('postgres'), name),
+    stop: () => {
+      stopping ??= stop(binaries, cluster, user);
+      return stopping;
+    },
+  };
+}
+
+async function stop(binaries: Binaries, cluster: string, user: ServerUser | undefined): Promise<void> {
+  const { code, output, failure } = await runProgram(
+    binaries.pgControl,
+    ['stop', '--wait', '--mode', 'fast', '--pgdata', cluster],
+    user,
+  );
+  // No postmaster.pid, or one of a dead process: somebody else has stopped it, which is what was wanted.
+  if (code !== 0 && !/PID file .* does not exist|is not running|No such process/i.test(output)) {
+    throw new EmbeddedPostgresError('start_failed', `PostgreSQL on ${cluster} did not stop: ${failure ?? output}`);
+  }
+}

@@ -1,0 +1,10 @@
+import type { ServerUser } from './choose-server-user.js';
+import { runProgram } from './run-program.js';
+
+/**
+ * Whether `user` can pass into a folder. Asked of the kernel by running a shell as that user, because mode bits do not tell
+ * of access control lists, mounts and security modules.
+ */
+export async function canReach(folder: string, user: ServerUser): Promise<boolean> {
+  return (await runProgram('/bin/sh', ['-c', 'cd "$1"', 'sh', folder], user)).code === 0;
+}

@@ -1,0 +1,106 @@
+import {
+  appendFile,
+  chmod,
+  chown,
+  mkdir,
+  readdir,
+  realpath,
+  rename,
+  rm,
+  rmdir,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ServerUser } from './choose-server-user.js';
+import { EmbeddedPostgresError } from './embedded-postgres-error.js';
+import type { Binaries } from './prepare-binaries.js';
+import { runProgram } from './run-program.js';
+import { SETTINGS_FILE } from './write-settings.js';
+
+/** The superuser of the cluster. */
+export const SUPERUSER = 'belay';
+
+export interface CreateClusterOptions {
+  /** Where the cluster is looked for at every start: the folder itself, or a link to it when it lives in `home`. */
+  folder: string;
+  dataDirectory: string;
+  home: string;
+  binaries: Binaries;
+  user: ServerUser | undefined;
+  password: string;
+  durable: boolean;
+  token: string;
+  log(line: string): void;
+}
+
+const UNFINISHED = 'postgres.new-';
+
+/**
+ * Makes the cluster and returns its real path. It is made under another name and renamed when it is complete, so that a
+ * kill at any moment leaves either none or a whole one.
+ *
+ * @throws EmbeddedPostgresError `start_failed` with initdb's reason.
+ */
+export async function createCluster(options: CreateClusterOptions): Promise<string> {
+  for (const name of await readdir(options.dataDirectory)) {
+    if (name.startsWith(UNFINISHED)) {
+      await rm(join(options.dataDirectory, name), { recursive: true, force: true });
+    }
+  }
+  const unfinished = join(options.home, `${UNFINISHED}${options.token}`);
+  const made = join(unfinished, 'cluster');
+  try {
+    await mkdir(unfinished, { mode: 0o700 });
+    const passwordFile = join(unfinished, 'password');
+    await writeFile(passwordFile, `${options.password}\n`, { mode: 0o600 });
+    if (options.user !== undefined) {
+      await chown(passwordFile, options.user.uid, options.user.gid);
+      await chown(unfinished, options.user.uid, options.user.gid);
+    }
+    await initialise(options, made, passwordFile);
+    const cluster = join(options.home, 'postgres');
+    // An empty folder may have been made beforehand; a full one makes this fail, as it should.
+    await rmdir(cluster).catch(() => undefined);
+    await rename(made, cluster);
+    if (options.home !== options.dataDirectory) {
+      await rmdir(options.folder).catch(() => undefined);
+      await symlink(cluster, options.folder);
+      options.log(
+        `the database is in ${cluster}, because ${options.dataDirectory} is closed to the account it runs as`,
+      );
+    }
+    return await realpath(cluster);
+  } finally {
+    await rm(unfinished, { recursive: true, force: true });
+  }
+}
+
+async function initialise(options: CreateClusterOptions, made: string, passwordFile: string): Promise<void> {
+  const parameters = [
+    ['--pgdata', made],
+    ['--username', SUPERUSER],
+    ['--pwfile', passwordFile],
+    ['--auth-host', 'scram-sha-256'],
+    // There is no socket to come in by; should an operator add one, it is closed until they open it.
+    ['--auth-local', 'reject'],
+    ['--encoding', 'UTF8'],
+    // The same order and case rules on every machine, whatever C library and locales it has.
+    ['--locale', 'C'],
+    ['--locale-provider', 'builtin'],
+    ['--builtin-locale', 'C.UTF-8'],
+    ['--no-instructions'],
+    ...(options.durable ? [] : [['--no-sync']]),
+  ].flat();
+  const { code, output, failure } = await runProgram(options.binaries.initdb, parameters, options.user);
+  if (code !== 0) {
+    const reason =
+      failure ?? output.match(/^initdb: error: (.*)$/m)?.[1] ?? output.match(/FATAL: {2}(.*)/)?.[1] ?? output;
+    throw new EmbeddedPostgresError(
+      'start_failed',
+      `The database could not be made in ${options.home}: ${reason}. Free disk space or fix the folder, or set DATABASE_URL.`,
+    );
+  }
+  await chmod(made, 0o700);
+  await appendFile(join(made, 'postgresql.conf'), `\ninclude '${SETTINGS_FILE}'\n`);
+}

@@ -1,0 +1,70 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { EmbeddedPostgresError } from './embedded-postgres-error.js';
+
+export interface PlatformPackage {
+  folder: string;
+  version: string;
+}
+
+const requireFromHere = createRequire(import.meta.url);
+
+/**
+ * The installed package with PostgreSQL's programs for this platform.
+ *
+ * @throws EmbeddedPostgresError `no_binaries` when none is installed or none exists.
+ */
+export async function findPlatformPackage(
+  platform: string,
+  architecture: string,
+  folder?: string,
+): Promise<PlatformPackage> {
+  try {
+    const found = folder ?? dirname(dirname(requireFromHere.resolve(packageName(platform, architecture))));
+    const description: unknown = JSON.parse(await readFile(join(found, 'package.json'), 'utf8'));
+    return { folder: found, version: readVersion(description) };
+  } catch (cause) {
+    throw noBinaries(platform, architecture, isMusl(platform), { cause });
+  }
+}
+
+/** The refusal for a platform that PostgreSQL's programs do not exist for, or were not installed for. */
+export function noBinaries(
+  platform: string,
+  architecture: string,
+  musl: boolean,
+  options?: { cause?: unknown },
+): EmbeddedPostgresError {
+  const reason = musl
+    ? 'The embedded PostgreSQL needs glibc, and this system (Alpine or the like) has musl'
+    : `The embedded PostgreSQL for ${platform}-${architecture} is not installed (package ${packageName(platform, architecture)}, skipped by --omit=optional or not made for this platform)`;
+  return new EmbeddedPostgresError(
+    'no_binaries',
+    `${reason}: set DATABASE_URL to a PostgreSQL 15 or newer${musl ? ', or use an image with glibc' : ''}.`,
+    options,
+  );
+}
+
+/** Whether Node.js runs on musl, which the programs are not built for. Slow (a diagnostic report): ask after a failure. */
+export function isMusl(platform: string): boolean {
+  if (platform !== 'linux') {
+    return false;
+  }
+  const report = process.report?.getReport() as { header?: { glibcVersionRuntime?: string } } | undefined;
+  return report?.header?.glibcVersionRuntime === undefined;
+}
+
+function packageName(platform: string, architecture: string): string {
+  return `@embedded-postgres/${platform === 'win32' ? 'windows' : platform}-${architecture}`;
+}
+
+function readVersion(description: unknown): string {
+  if (typeof description === 'object' && description !== null && 'version' in description) {
+    const { version } = description;
+    if (typeof version === 'string' && /^[\w.+-]+$/.test(version)) {
+      return version;
+    }
+  }
+  throw new Error('the package has no version');
+}

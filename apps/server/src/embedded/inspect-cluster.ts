@@ -1,0 +1,49 @@
+import { lstat, readdir, readFile, realpath, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { EmbeddedPostgresError } from './embedded-postgres-error.js';
+
+/** The major version that the platform package holds. */
+export const MAJOR_VERSION = '18';
+
+/**
+ * The real path of the cluster that `folder` is or points to; undefined when there is none yet.
+ *
+ * @throws EmbeddedPostgresError `other_version` for another major version, `not_writable` for another account's folder,
+ * `start_failed` for a folder that is no cluster. The folder is left as it is.
+ */
+export async function inspectCluster(folder: string): Promise<string | undefined> {
+  if (!(await lstat(folder).catch(() => undefined))) {
+    return undefined;
+  }
+  const cluster = await realpath(folder).catch(() => {
+    throw new EmbeddedPostgresError(
+      'start_failed',
+      `The database folder ${folder} points to a folder that is gone: restore that one, or remove the link to begin anew.`,
+    );
+  });
+  const owner = (await stat(cluster)).uid;
+  const self = process.getuid?.();
+  if (self !== undefined && self !== 0 && owner !== self) {
+    throw new EmbeddedPostgresError(
+      'not_writable',
+      `The database folder ${cluster} belongs to another account (uid ${owner}): start as that account or as root, or set BELAY_DATA to another folder.`,
+    );
+  }
+  if ((await readdir(cluster)).length === 0) {
+    return undefined;
+  }
+  const version = await readFile(join(cluster, 'PG_VERSION'), 'utf8').catch(() => undefined);
+  if (version === undefined) {
+    throw new EmbeddedPostgresError(
+      'start_failed',
+      `The folder ${cluster} is not a PostgreSQL database: move it away, or set BELAY_DATA to another folder.`,
+    );
+  }
+  if (version.trim() !== MAJOR_VERSION) {
+    throw new EmbeddedPostgresError(
+      'other_version',
+      `The database in ${cluster} is of PostgreSQL ${version.trim()}, and this is PostgreSQL ${MAJOR_VERSION}: dump it with pg_dumpall of that version and restore it, or move the folder away to begin anew.`,
+    );
+  }
+  return cluster;
+}

@@ -1,0 +1,40 @@
+import { readFile } from 'node:fs/promises';
+
+export interface ProcessState {
+  alive: boolean;
+  /** Tells one process from a later one with the same number; empty where the system does not say (not Linux). */
+  birth: string;
+  /** The command line; undefined where the system does not say. */
+  command: string[] | undefined;
+}
+
+/** What the system knows of a process number. A process that is dead but not yet collected by its parent is not alive. */
+export async function inspectProcess(pid: number): Promise<ProcessState> {
+  const gone: ProcessState = { alive: false, birth: '', command: undefined };
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') {
+      return gone;
+    }
+  }
+  if (process.platform !== 'linux') {
+    return { alive: true, birth: '', command: undefined };
+  }
+  const [status, boot, command] = await Promise.all([
+    readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ''),
+    readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => ''),
+    readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => ''),
+  ]);
+  // The second field is the program's name in parentheses and may itself hold spaces and parentheses.
+  const fields = status.slice(status.lastIndexOf(')') + 2).split(' ');
+  if (fields[0] === 'Z' || fields[0] === 'X') {
+    return gone;
+  }
+  const started = fields[19];
+  return {
+    alive: true,
+    birth: started === undefined ? '' : `${boot.trim()}/${started}`,
+    command: command === '' ? undefined : command.split('\0'),
+  };
+}

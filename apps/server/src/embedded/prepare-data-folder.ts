@@ -1,0 +1,79 @@
+import { chmod, mkdir, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { canReach } from './can-reach.js';
+import type { ServerUser } from './choose-server-user.js';
+import { EmbeddedPostgresError } from './embedded-postgres-error.js';
+
+/** Where a cluster goes that root may not keep in a folder closed to the server's account, such as /root. */
+export const SHARED_FOLDER = '/var/lib/belay';
+
+export interface PrepareDataFolderOptions {
+  dataDirectory: string;
+  user: ServerUser | undefined;
+  token: string;
+  log(line: string): void;
+}
+
+/**
+ * A folder that the server's account can pass into, for the cluster and for copied programs: the data folder itself, or a
+ * new one below /var/lib/belay when root's data folder lies in a folder that is closed to that account. Opening somebody's
+ * home is not ours to do. On another file system it is refused instead: the data folder may be a volume that outlives the
+ * machine, and the database must not silently end up outside of it.
+ *
+ * @throws EmbeddedPostgresError `not_writable`, naming the folder to open or to use.
+ */
+export async function prepareDataFolder(options: PrepareDataFolderOptions): Promise<string> {
+  const { dataDirectory, user } = options;
+  if (user === undefined || (await canReach(dataDirectory, user))) {
+    return dataDirectory;
+  }
+  if (await canReach(dirname(dataDirectory), user)) {
+    // Passing through is enough: the account still cannot list the folder, and the secrets in it have mode 0600.
+    await chmod(dataDirectory, (await stat(dataDirectory)).mode | 0o011);
+    return dataDirectory;
+  }
+  const home = join(SHARED_FOLDER, options.token);
+  const cure = `let everybody pass through its parent folders (chmod o+x), or set BELAY_DATA to a folder such as ${SHARED_FOLDER}`;
+  try {
+    await mkdir(home, { recursive: true, mode: 0o711 });
+    await chmod(SHARED_FOLDER, 0o711);
+    await chmod(home, 0o711);
+  } catch (cause) {
+    throw notReachable(options, cure, cause);
+  }
+  if ((await stat(home)).dev !== (await stat(dataDirectory)).dev || !(await canReach(home, user))) {
+    throw notReachable(options, cure);
+  }
+  return home;
+}
+
+/**
+ * Creates the data folder when it is missing.
+ *
+ * @throws EmbeddedPostgresError `not_writable`.
+ */
+export async function createDataFolder(dataDirectory: string): Promise<void> {
+  try {
+    await mkdir(dataDirectory, { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    throw notWritable(dataDirectory, cause);
+  }
+}
+
+/** The refusal for a data folder that this account cannot write in. */
+export function notWritable(folder: string, cause: unknown): EmbeddedPostgresError {
+  const reason = (cause as NodeJS.ErrnoException).code ?? String(cause);
+  return new EmbeddedPostgresError(
+    'not_writable',
+    `The data folder ${folder} cannot be written (${reason}): give this account the folder, or set BELAY_DATA to another one.`,
+    { cause },
+  );
+}
+
+function notReachable(options: PrepareDataFolderOptions, cure: string, cause?: unknown): EmbeddedPostgresError {
+  return new EmbeddedPostgresError(
+    'not_writable',
+    `PostgreSQL does not run as root, and the account it runs as (uid ${options.user?.uid}) cannot reach ${options.dataDirectory}: ${cure}.`,
+    { cause },
+  );
+}

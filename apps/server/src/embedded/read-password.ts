@@ -1,0 +1,39 @@
+import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { EmbeddedPostgresError } from './embedded-postgres-error.js';
+
+/**
+ * The superuser's password: from the 0600 file in the data folder, or a new one written there when there is no cluster yet.
+ *
+ * @throws EmbeddedPostgresError `start_failed` when a cluster exists and its password is gone.
+ */
+export async function readPassword(
+  dataDirectory: string,
+  clusterExists: boolean,
+  randomBytes: (size: number) => Buffer,
+): Promise<string> {
+  const file = join(dataDirectory, 'postgres.password');
+  const found = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') {
+      return '';
+    }
+    throw error;
+  });
+  if (found.trim() !== '') {
+    if (process.platform !== 'win32' && ((await stat(file)).mode & 0o077) !== 0) {
+      await chmod(file, 0o600);
+    }
+    return found.trim();
+  }
+  if (clusterExists) {
+    throw new EmbeddedPostgresError(
+      'start_failed',
+      `The password file ${file} is gone but its database is there: restore the file, or move the folder ${join(dataDirectory, 'postgres')} away to begin anew.`,
+    );
+  }
+  const password = randomBytes(24).toString('base64url');
+  // Written through to the disk: without it the cluster that is made next could never be opened again.
+  await writeFile(file, `${password}\n`, { mode: 0o600, flush: true });
+  await chmod(file, 0o600);
+  return password;
+}

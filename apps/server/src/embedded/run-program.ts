@@ -1,0 +1,46 @@
+import { spawn } from 'node:child_process';
+import { parse } from 'node:path';
+import { execPath, platform } from 'node:process';
+import type { ServerUser } from './choose-server-user.js';
+
+export interface ProgramResult {
+  /** The exit status; null when the program could not be started or was killed. */
+  code: number | null;
+  /** Standard output and standard error, in the order they came. */
+  output: string;
+  /** The system's error code (ENOENT, EACCES, EPERM …) when the program could not be started. */
+  failure?: string;
+}
+
+/**
+ * Runs a program to its end, as `user` when one is given. Never throws: the result says what happened.
+ *
+ * The environment is empty but for what the programs need, so that nobody's PGDATA, PGPORT or LD_LIBRARY_PATH steers our
+ * server. On Windows it is inherited, because sockets need SystemRoot there.
+ */
+export function runProgram(file: string, parameters: string[], user?: ServerUser): Promise<ProgramResult> {
+  return new Promise((resolve) => {
+    let output = '';
+    const done = (code: number | null, failure?: string) =>
+      resolve(failure === undefined ? { code, output } : { code, output, failure });
+    try {
+      const child = spawn(file, parameters, {
+        // The root folder is the one that every user can stand in; PostgreSQL refuses to start where it cannot.
+        cwd: parse(execPath).root,
+        stdio: ['ignore', 'pipe', 'pipe'],
+        windowsHide: true,
+        ...(platform === 'win32' ? {} : { env: { PATH: '/usr/bin:/bin:/usr/sbin:/sbin', LC_ALL: 'C', TZ: 'UTC' } }),
+        ...(user === undefined ? {} : { uid: user.uid, gid: user.gid }),
+      });
+      const collect = (chunk: Buffer) => {
+        output += chunk.toString('utf8');
+      };
+      child.stdout.on('data', collect);
+      child.stderr.on('data', collect);
+      child.on('error', (error: NodeJS.ErrnoException) => done(null, error.code ?? error.message));
+      child.on('close', (code) => done(code));
+    } catch (error) {
+      done(null, (error as NodeJS.ErrnoException).code ?? String(error));
+    }
+  });
+}

@@ -1,0 +1,71 @@
+import { open, rename, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ServerUser } from './choose-server-user.js';
+import type { Binaries } from './prepare-binaries.js';
+import { runProgram } from './run-program.js';
+
+export type StartResult =
+  | { state: 'started' }
+  /** Something else listens on the port. */
+  | { state: 'port_taken' }
+  /** What is left of a killed server is still going away, or another server has just come up. */
+  | { state: 'busy'; reason: string }
+  | { state: 'failed'; reason: string };
+
+const LOG_LIMIT = 10 * 1024 * 1024;
+/** Seconds: a crash recovery of a large write-ahead log may take minutes, and ending it would only begin it anew. */
+const START_LIMIT = '300';
+
+/** Starts the server of a prepared cluster and waits until it accepts connections. Its log is in the cluster's folder. */
+export async function startPostmaster(
+  binaries: Binaries,
+  cluster: string,
+  user: ServerUser | undefined,
+): Promise<StartResult> {
+  const log = logFile(cluster);
+  const before = (await stat(log).catch(() => undefined))?.size ?? 0;
+  if (before > LOG_LIMIT) {
+    await rename(log, `${log}.1`);
+  }
+  const { code, output, failure } = await runProgram(
+    binaries.pgControl,
+    ['start', '--wait', '--timeout', START_LIMIT, '--pgdata', cluster, '--log', log],
+    user,
+  );
+  if (code === 0) {
+    return { state: 'started' };
+  }
+  const said = await readFrom(log, before > LOG_LIMIT ? 0 : before);
+  if (/could not bind|could not create any TCP\/IP sockets/.test(said)) {
+    return { state: 'port_taken' };
+  }
+  const reason =
+    failure ?? said.match(/(?:FATAL|PANIC): {2}(.*)/)?.[1] ?? lastLine(said) ?? lastLine(output) ?? 'no reason given';
+  if (/pre-existing shared memory block|lock file "postmaster.pid"|the database system is/.test(said)) {
+    return { state: 'busy', reason };
+  }
+  return { state: 'failed', reason };
+}
+
+/** Where the server writes its log. */
+export function logFile(cluster: string): string {
+  return join(cluster, 'server.log');
+}
+
+function lastLine(text: string): string | undefined {
+  return text.trim().split('\n').at(-1) || undefined;
+}
+
+/** The text of a file from an offset on, at most 64 KiB. */
+async function readFrom(path: string, offset: number): Promise<string> {
+  const handle = await open(path).catch(() => undefined);
+  if (handle === undefined) {
+    return '';
+  }
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(65_536), 0, 65_536, offset);
+    return buffer.subarray(0, bytesRead).toString('utf8');
+  } finally {
+    await handle.close();
+  }
+}
