@@ -1,0 +1,69 @@
+import { ConfigurationError } from './configuration-error.js';
+import type { ConfigurationFile } from './parse-file.js';
+
+/** Finds the file and the key that an issue of the catalog speaks of. */
+export type Locate = (issuePath: string) => { file: string; key: string };
+
+export interface MergedConfiguration {
+  /** The whole configuration as one document; references such as `${env:NAME}` are still references. */
+  document: Record<string, unknown>;
+  locate: Locate;
+}
+
+function isMapping(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * Merges files one level deep: `providers`, `roles`, `workflows`, `server` and `services` may be spread over files, but
+ * one name is defined in one file. Throws `ConfigurationError` naming both files when it is not (design §15).
+ */
+export function mergeConfigurationFiles(files: readonly ConfigurationFile[], whole: string): MergedConfiguration {
+  const sections = new Map<string, unknown>();
+  const owners = new Map<string, string>();
+  const faults: string[] = [];
+
+  function claim(key: string, file: string): boolean {
+    const owner = owners.get(key);
+    if (owner === undefined) owners.set(key, file);
+    else faults.push(`${file}: ${key} is already defined in ${owner}; a name is defined once`);
+    return owner === undefined;
+  }
+
+  for (const { file, content } of files) {
+    for (const [section, value] of Object.entries(content)) {
+      const before = sections.get(section);
+      if (section === 'version' && before !== undefined && before === value) continue;
+      if (!isMapping(value) || (before !== undefined && !isMapping(before))) {
+        if (claim(section, file)) sections.set(section, value);
+        continue;
+      }
+      // A section that is spread over files belongs to none of them; the first one is named when the section itself is at fault.
+      if (!owners.has(section)) owners.set(section, file);
+      const merged = before ?? {};
+      for (const [name, definition] of Object.entries(value)) {
+        if (claim(`${section}.${name}`, file)) define(merged, name, definition);
+      }
+      sections.set(section, merged);
+    }
+  }
+  if (faults.length > 0) throw new ConfigurationError(faults);
+  const document: Record<string, unknown> = {};
+  for (const [section, value] of sections) define(document, section, value);
+  return { document, locate: (path) => ({ file: findOwner(owners, path) ?? whole, key: path }) };
+}
+
+/** A plain assignment would set the prototype for a key named `__proto__` and so hide it from validation. */
+function define(target: Record<string, unknown>, key: string, value: unknown): void {
+  Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
+}
+
+/** The longest defined key that the path begins with: names may contain dots themselves. */
+function findOwner(owners: ReadonlyMap<string, string>, path: string): string | undefined {
+  let best = '';
+  for (const key of owners.keys()) {
+    const begins = path === key || path.startsWith(`${key}.`) || path.startsWith(`${key}[`);
+    if (begins && key.length > best.length) best = key;
+  }
+  return owners.get(best);
+}

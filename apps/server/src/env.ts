@@ -1,0 +1,111 @@
+import { z } from 'zod';
+import { StartError } from './start-error.js';
+
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+
+/** Every variable of design §15, parsed. Paths stay as they were written: relative to the working directory. */
+export interface Environment {
+  mode: 'server';
+  /** `BELAY_CONFIG`; undefined means `belay.yaml` or `config/`, or the demo when there is neither. */
+  configuration: string | undefined;
+  port: number;
+  host: string;
+  /** `BELAY_BASE_URL` without a slash at its end; undefined means that host and port say it. */
+  baseUrl: string | undefined;
+  databaseUrl: string | undefined;
+  redisUrl: string | undefined;
+  secret: string | undefined;
+  dataDirectory: string;
+  worker: 'inline' | 'off' | 'only';
+  logLevel: (typeof logLevels)[number];
+}
+
+function urlWith(schemes: readonly string[]): (value: string) => boolean {
+  return (value) => URL.canParse(value) && schemes.includes(new URL(value).protocol);
+}
+
+const unbuilt = ['agent', 'client'];
+
+/** Each message is the cure: it says what to write, after the name of the variable. */
+const schema = z.object({
+  BELAY_MODE: z
+    .string()
+    .default('server')
+    .refine((mode) => !unbuilt.includes(mode), { error: 'this mode is not built yet; use server', abort: true })
+    .pipe(z.literal('server', { error: 'use server' })),
+  BELAY_CONFIG: z.string().optional(),
+  PORT: z
+    .string()
+    .default('8080')
+    .refine((value) => /^\d{1,5}$/.test(value) && Number(value) <= 65_535, {
+      error: 'use a number from 1 to 65535, or 0 for any free port',
+    })
+    .transform(Number),
+  HOST: z
+    .string()
+    .default('127.0.0.1')
+    .refine((value) => !/[\s/]/.test(value) && !/:\d+$/.test(value.replace(/^[\da-f:]+$/i, '')), {
+      error: 'use a host name or an address to listen on, without a scheme or a port, e.g. 127.0.0.1',
+    }),
+  BELAY_BASE_URL: z
+    .string()
+    .refine((value) => urlWith(['http:', 'https:'])(value) && !/[?#]/.test(value), {
+      error: 'use the address that people open, e.g. https://belay.example.com',
+    })
+    .transform((value) => value.replace(/\/+$/, ''))
+    .optional(),
+  DATABASE_URL: z
+    .string()
+    .refine(urlWith(['postgres:', 'postgresql:']), {
+      error: 'use postgres://user:password@host:5432/database, or unset it for the embedded database',
+    })
+    .optional(),
+  REDIS_URL: z
+    .string()
+    .refine(urlWith(['redis:', 'rediss:']), {
+      error: 'use redis://host:6379 or rediss://host:6379, or unset it to queue in the database',
+    })
+    .optional(),
+  BELAY_SECRET: z
+    .string()
+    .min(32, { error: 'use at least 32 characters, e.g. the output of: openssl rand -base64 32' })
+    .optional(),
+  BELAY_DATA: z.string().default('.belay'),
+  BELAY_WORKER: z.enum(['inline', 'off', 'only'], { error: 'use inline, off or only' }).default('inline'),
+  LOG_LEVEL: z.enum(logLevels, { error: `use one of ${logLevels.join(', ')}` }).default('info'),
+});
+
+/** These may hold a password, so a message about them must not repeat their value. */
+const secrets = ['BELAY_SECRET', 'DATABASE_URL', 'REDIS_URL'];
+
+/**
+ * Parses the environment variables of design §15. Pure; a variable that is set to nothing counts as not set.
+ * Throws `StartError` with one line that names every wrong variable and its cure, never the value of a secret one.
+ */
+export function parseEnvironment(env: Record<string, string | undefined>): Environment {
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
+  const parsed = schema.safeParse(given);
+  if (!parsed.success) {
+    const lines = parsed.error.issues.map((issue) => {
+      const name = String(issue.path[0]);
+      const value = given[name];
+      const found = secrets.includes(name) || value === undefined ? 'is not valid' : `is ${JSON.stringify(value)}`;
+      return `${name} ${found}: ${issue.message}`;
+    });
+    throw new StartError(lines.join('; '));
+  }
+  const values = parsed.data;
+  return {
+    mode: values.BELAY_MODE,
+    configuration: values.BELAY_CONFIG,
+    port: values.PORT,
+    host: values.HOST,
+    baseUrl: values.BELAY_BASE_URL,
+    databaseUrl: values.DATABASE_URL,
+    redisUrl: values.REDIS_URL,
+    secret: values.BELAY_SECRET,
+    dataDirectory: values.BELAY_DATA,
+    worker: values.BELAY_WORKER,
+    logLevel: values.LOG_LEVEL,
+  };
+}

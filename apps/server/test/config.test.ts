@@ -1,0 +1,183 @@
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from '@belay/core';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ConfigurationError, explainIssues } from '../src/config/configuration-error.js';
+import { findConfiguration } from '../src/config/find-configuration.js';
+import { type Configuration, readConfiguration } from '../src/config/read-configuration.js';
+import { createReferenceResolver } from '../src/config/resolve-reference.js';
+import { type ConfigurationWatch, watchConfiguration } from '../src/config/watch-configuration.js';
+
+let folder = '';
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'belay-config-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+async function write(name: string, text: string): Promise<string> {
+  const path = join(folder, name);
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, text);
+  return path;
+}
+
+async function refusal(path: string): Promise<readonly string[]> {
+  const error = await readConfiguration(path).catch((thrown: unknown) => thrown);
+  if (!(error instanceof ConfigurationError)) throw new Error(`not refused: ${JSON.stringify(error)}`);
+  return error.messages;
+}
+
+describe('reading a configuration', () => {
+  it('merges every YAML and JSON file of a folder, and leaves references as they are', async () => {
+    await write('providers/db.yaml', 'providers: { db: { provider: postgres, config: { url: "${env:DB}" } } }');
+    await write('roles.yml', 'version: 1\nroles: { reader: { providers: [db], workflows: [w] } }');
+    await write('more.json', '{"version": 1, "roles": {"writer": {"providers": ["db"]}}, "server": {"callbacks": []}}');
+    await write('.hidden.yaml', 'roles: { hidden: {} }');
+    await write('notes.txt', 'not: [configuration');
+    const { document, files } = await readConfiguration(folder);
+    expect(document).toEqual({
+      version: 1,
+      server: { callbacks: [] },
+      providers: { db: { provider: 'postgres', config: { url: '${env:DB}' } } },
+      roles: { reader: { providers: ['db'], workflows: ['w'] }, writer: { providers: ['db'] } },
+    });
+    expect(files).toHaveLength(3);
+  });
+
+  it('names the file and the key that an issue speaks of, also when names contain dots', async () => {
+    const roles = await write('roles.yaml', 'roles: { admin: {}, admin.eu: {} }');
+    const more = await write('zmore.yaml', 'roles: { admin.us: {} }\nserver: { http_hosts: [] }');
+    const { locate } = await readConfiguration(folder);
+    expect(locate('roles.admin.providers[0]').file).toBe(roles);
+    expect(locate('roles.admin.us.providers[0]')).toEqual({ file: more, key: 'roles.admin.us.providers[0]' });
+    expect(locate('server.http_hosts[1]').file).toBe(more);
+    expect(locate('providers').file).toBe(folder);
+    expect(explainIssues([{ path: 'roles.admin.providers[0]', message: 'no such provider' }], locate)).toEqual([
+      `${roles}: roles.admin.providers[0]: no such provider`,
+    ]);
+  });
+
+  it('refuses a name that two files define, naming both', async () => {
+    const one = await write('a.yaml', 'roles: { admin: {} }\nserver: { max_duration: PT1H }');
+    const two = await write('b.json', '{"roles": {"admin": {}}, "server": {"max_duration": "PT2H"}}');
+    expect(await refusal(folder)).toEqual([
+      `${two}: roles.admin is already defined in ${one}; a name is defined once`,
+      `${two}: server.max_duration is already defined in ${one}; a name is defined once`,
+    ]);
+  });
+
+  it('refuses a name that one file defines twice, with its line', async () => {
+    const path = await write('belay.yaml', 'roles:\n  admin: {}\n  admin: {}\n');
+    expect((await refusal(path))[0]).toMatch(/belay\.yaml:3:3: .*unique/);
+  });
+
+  it('refuses two versions that differ', async () => {
+    await write('a.yaml', 'version: 1');
+    await write('b.yaml', 'version: 2');
+    expect((await refusal(folder))[0]).toContain('version is already defined');
+  });
+
+  it.each([
+    ['broken YAML', 'roles:\n  admin: [a\nx: y\n', /belay\.yaml:3:\d+: /],
+    ['an unknown tag', 'roles: !secret x\n', /belay\.yaml:1:\d+: .*tag/],
+    ['two documents in one file', 'a: 1\n---\nb: 2\n', /belay\.yaml:\d+:\d+: /],
+    ['a list', '- a\n', /belay\.yaml:1: a configuration is a mapping/],
+    ['an alias that stands for nothing', 'a: *b\n', /belay\.yaml: .*alias/],
+    [
+      'aliases that grow without bound',
+      `a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c,*c,*c]\n`,
+      /belay\.yaml: .*alias/i,
+    ],
+  ])('refuses %s, naming the file', async (_what, text, message) => {
+    const path = await write('belay.yaml', text);
+    const messages = await refusal(path);
+    expect(messages[0]).toMatch(message);
+    expect(messages.join('')).not.toContain('\n');
+  });
+
+  it('keeps a key named __proto__ a key, so that validation sees it', async () => {
+    const path = await write('belay.yaml', 'roles:\n  __proto__: { enabled: true }\n__proto__: { roles: {} }\n');
+    const { document } = await readConfiguration(path);
+    expect(Object.keys(document)).toContain('__proto__');
+    expect(Object.keys(document.roles as object)).toEqual(['__proto__']);
+  });
+
+  it('refuses a path that is not there and a folder with nothing in it, saying what to do', async () => {
+    expect(await refusal(join(folder, 'none.yaml'))).toEqual([
+      `${join(folder, 'none.yaml')}: does not exist; create it, or point BELAY_CONFIG at a configuration file or folder`,
+    ]);
+    expect((await refusal(folder))[0]).toContain('has no YAML or JSON file in it');
+  });
+
+  it('is looked for in belay.yaml, then config/, then nowhere', async () => {
+    expect(findConfiguration(undefined, folder)).toBeUndefined();
+    await mkdir(join(folder, 'config'));
+    expect(findConfiguration(undefined, folder)).toBe('config');
+    await write('belay.yaml', '');
+    expect(findConfiguration(undefined, folder)).toBe('belay.yaml');
+    expect(findConfiguration('etc/x.yaml', folder)).toBe('etc/x.yaml');
+  });
+});
+
+describe('references', () => {
+  it('resolve from the given variables only; unset, empty, inherited and foreign ones do not resolve', () => {
+    const resolve = createReferenceResolver({ A: 'a', EMPTY: '' });
+    expect(resolve('env:A')).toBe('a');
+    for (const reference of ['env:B', 'env:EMPTY', 'env:constructor', 'env:', 'vault:a#b', 'A']) {
+      expect(resolve(reference)).toBeUndefined();
+    }
+  });
+});
+
+describe('watching a configuration', () => {
+  const quietLog: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+  const applied: Configuration[] = [];
+  const refused: string[] = [];
+  let watching: ConfigurationWatch | undefined;
+
+  async function start(path: string): Promise<ConfigurationWatch> {
+    applied.length = 0;
+    refused.length = 0;
+    watching = await watchConfiguration(path, {
+      apply: async (configuration) => void applied.push(configuration),
+      refuse: (messages) => void refused.push(...messages),
+      log: quietLog,
+      delay: (milliseconds, signal) => delay(milliseconds, undefined, { signal }),
+      quiet: 30,
+      poll: 100,
+    });
+    return watching;
+  }
+  afterEach(async () => {
+    await watching?.close();
+    watching = undefined;
+  });
+
+  it('applies a file that an editor replaced by renaming, again and again', async () => {
+    const path = await write('belay.yaml', 'version: 1');
+    await start(path);
+    for (const version of [2, 3]) {
+      await rm(path);
+      await rename(await write('belay.yaml.swp', `version: ${version}`), path);
+      await vi.waitFor(() => expect(applied.at(-1)?.document).toEqual({ version }), { timeout: 5_000 });
+    }
+    expect(refused).toEqual([]);
+  });
+
+  it('applies a file that was added to a folder, and refuses a broken one with its line', async () => {
+    await write('a.yaml', 'version: 1');
+    await start(folder);
+    const more = await write('more/b.yaml', 'roles: { a: {} }');
+    await vi.waitFor(() => expect(applied.at(-1)?.document).toEqual({ version: 1, roles: { a: {} } }), { timeout: 5_000 });
+    await writeFile(more, 'roles: [');
+    await vi.waitFor(() => expect(refused[0]).toMatch(/b\.yaml:1:/), { timeout: 5_000 });
+  });
+
+  it('reads again on demand, whether or not anything changed', async () => {
+    const { reload } = await start(await write('belay.yaml', 'version: 1'));
+    await reload();
+    expect(applied).toHaveLength(1);
+  });
+});

@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest';
+import { parseEnvironment } from '../src/env.js';
+import { StartError } from '../src/start-error.js';
+
+function refusal(env: Record<string, string>): string {
+  try {
+    parseEnvironment(env);
+  } catch (error) {
+    expect(error).toBeInstanceOf(StartError);
+    return (error as StartError).message;
+  }
+  throw new Error(`accepted ${JSON.stringify(env)}`);
+}
+
+describe('the environment', () => {
+  it('has a default for everything', () => {
+    expect(parseEnvironment({})).toEqual({
+      mode: 'server',
+      configuration: undefined,
+      port: 8080,
+      host: '127.0.0.1',
+      baseUrl: undefined,
+      databaseUrl: undefined,
+      redisUrl: undefined,
+      secret: undefined,
+      dataDirectory: '.belay',
+      worker: 'inline',
+      logLevel: 'info',
+    });
+  });
+
+  it('takes a variable that is set to nothing as not set', () => {
+    expect(parseEnvironment({ PORT: '', DATABASE_URL: '', BELAY_SECRET: '' })).toEqual(parseEnvironment({}));
+  });
+
+  it('reads every variable', () => {
+    expect(
+      parseEnvironment({
+        BELAY_MODE: 'server',
+        BELAY_CONFIG: 'etc/belay',
+        PORT: '9000',
+        HOST: '::1',
+        BELAY_BASE_URL: 'https://belay.example.com/',
+        DATABASE_URL: 'postgresql://a:b@db/belay',
+        REDIS_URL: 'rediss://cache:6380',
+        BELAY_SECRET: 'x'.repeat(32),
+        BELAY_DATA: '/var/lib/belay',
+        BELAY_WORKER: 'off',
+        LOG_LEVEL: 'debug',
+      }),
+    ).toEqual({
+      mode: 'server',
+      configuration: 'etc/belay',
+      port: 9000,
+      host: '::1',
+      baseUrl: 'https://belay.example.com',
+      databaseUrl: 'postgresql://a:b@db/belay',
+      redisUrl: 'rediss://cache:6380',
+      secret: 'x'.repeat(32),
+      dataDirectory: '/var/lib/belay',
+      worker: 'off',
+      logLevel: 'debug',
+    });
+  });
+
+  it.each([
+    ['BELAY_MODE', 'agent', 'use server'],
+    ['BELAY_MODE', 'client', 'use server'],
+    ['BELAY_MODE', 'servre', 'use server'],
+    ['PORT', 'http', 'use a number from 1 to 65535'],
+    ['PORT', '65536', 'use a number from 1 to 65535'],
+    ['PORT', '-1', 'use a number from 1 to 65535'],
+    ['PORT', '80.5', 'use a number from 1 to 65535'],
+    ['PORT', '0x50', 'use a number from 1 to 65535'],
+    ['HOST', 'http://localhost', 'use a host name or an address'],
+    ['HOST', 'localhost:8080', 'use a host name or an address'],
+    ['BELAY_BASE_URL', 'belay.example.com', 'use the address that people open'],
+    ['BELAY_BASE_URL', 'ftp://belay.example.com', 'use the address that people open'],
+    ['BELAY_BASE_URL', 'https://belay.example.com/?a=b', 'use the address that people open'],
+    ['DATABASE_URL', 'mysql://db', 'use postgres://user:password@host:5432/database'],
+    ['DATABASE_URL', 'belay', 'use postgres://user:password@host:5432/database'],
+    ['REDIS_URL', 'localhost:6379', 'use redis://host:6379'],
+    ['BELAY_SECRET', 'short', 'use at least 32 characters'],
+    ['BELAY_WORKER', 'on', 'use inline, off or only'],
+    ['LOG_LEVEL', 'loud', 'use one of trace, debug'],
+  ])('refuses %s=%s on one line that names the variable and the cure', (name, value, cure) => {
+    const line = refusal({ [name]: value });
+    expect(line.startsWith(`${name} `)).toBe(true);
+    expect(line).toContain(cure);
+    expect(line).not.toContain('\n');
+  });
+
+  it('never repeats a value that may hold a password', () => {
+    expect(refusal({ DATABASE_URL: 'mysql://root:hunter2@db' })).not.toContain('hunter2');
+    expect(refusal({ REDIS_URL: 'http://:hunter2@cache' })).not.toContain('hunter2');
+    expect(refusal({ BELAY_SECRET: 'hunter2' })).not.toContain('hunter2');
+  });
+
+  it('names every wrong variable at once', () => {
+    const line = refusal({ PORT: 'x', LOG_LEVEL: 'loud' });
+    expect(line).toContain('PORT');
+    expect(line).toContain('LOG_LEVEL');
+  });
+});
