@@ -11,6 +11,7 @@ CREATE TABLE "entitlements" (
 	"fence" integer DEFAULT 0 NOT NULL,
 	"failures" integer DEFAULT 0 NOT NULL,
 	"last_error" text,
+	"revoked_at" timestamp (3) with time zone,
 	"created_at" timestamp (3) with time zone DEFAULT app_now() NOT NULL,
 	CONSTRAINT "entitlements_are_one_per_key" UNIQUE("key"),
 	CONSTRAINT "entitlement_state_is_known" CHECK ("entitlements"."state" in ('absent', 'granting', 'granted', 'revoking')),

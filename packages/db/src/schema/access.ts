@@ -26,6 +26,8 @@ export const entitlements = pgTable(
     fence: integer('fence').notNull().default(0),
     failures: integer('failures').notNull().default(0),
     lastError: text('last_error'),
+    /** When a revoke was last seen to have worked since the last grant call; access is gone while this is set. */
+    revokedAt: instant('revoked_at'),
     createdAt: instant('created_at').notNull().default(appNow),
   },
   (table) => [

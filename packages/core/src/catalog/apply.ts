@@ -1,0 +1,44 @@
+import { catalogs, type Database } from '@belay/db';
+import { desc, sql } from 'drizzle-orm';
+import { AccessError } from '../errors.js';
+import { appendLedger } from '../ledger/append.js';
+import { type CompileOptions, compileCatalog, versionText } from './compile.js';
+
+const catalogLock = 7_235_309_115;
+
+/**
+ * Puts a configuration in force as one new version, or refuses it whole (design §15). The same document as the one in
+ * force changes nothing. Throws `invalid` with one issue per fault.
+ */
+export async function applyCatalog(
+  db: Database,
+  input: { document: unknown; source: string },
+  options: CompileOptions,
+): Promise<{ version: number; applied: boolean }> {
+  const result = compileCatalog(input.document, options);
+  if (!result.ok) throw new AccessError('invalid', 'The configuration was refused', { issues: result.issues });
+  const { catalog } = result;
+  return db.transaction(async (tx) => {
+    // Processes that start together apply the same files: one version comes of it.
+    await tx.execute(sql`select pg_advisory_xact_lock(${catalogLock})`);
+    const [latest] = await tx
+      .select({ version: catalogs.version, digest: catalogs.digest })
+      .from(catalogs)
+      .orderBy(desc(catalogs.version))
+      .limit(1);
+    if (latest?.digest === catalog.digest) return { version: latest.version, applied: false };
+    const version = (latest?.version ?? 0) + 1;
+    await tx
+      .insert(catalogs)
+      .values({ version, document: catalog.document, digest: catalog.digest, source: input.source });
+    await appendLedger(tx, [
+      {
+        type: 'catalog.applied',
+        message: `The configuration ${versionText(version)} is in force`,
+        actor: { kind: 'system', name: 'catalog' },
+        data: { version, source: input.source, digest: catalog.digest },
+      },
+    ]);
+    return { version, applied: true };
+  });
+}

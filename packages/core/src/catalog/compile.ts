@@ -1,0 +1,259 @@
+import type { Access, Capability, Connector, ConnectorRegistry } from '@belay/providers';
+import { parseWorkflow, type Workflow } from '@belay/workflow';
+import { canonicalJson, digestOf } from '../canonical.js';
+import { readDuration } from '../duration.js';
+import type { ErrorIssue } from '../errors.js';
+import { functionChecks } from '../functions/checks.js';
+import { timing } from '../timing.js';
+import { collectAccess, type RoleGraph } from './inherit.js';
+import { type ResolveReference, resolveReferences } from './references.js';
+import {
+  type CatalogDocument,
+  catalogSchema,
+  type ProviderDefinition,
+  type RoleDefinition,
+  type WorkflowDefinition,
+} from './schema.js';
+
+export interface CompiledProvider {
+  id: string;
+  definition: ProviderDefinition;
+  enabled: boolean;
+  connector: Connector;
+  capabilities: ReadonlySet<Capability>;
+  /** The connector's configuration with its references resolved. Secret: never leaves the process. */
+  config: unknown;
+  maxDuration: number | undefined;
+}
+
+export interface CompiledRole {
+  name: string;
+  definition: RoleDefinition;
+  enabled: boolean;
+  providers: string[];
+  workflows: string[];
+  /** What the role holds at each of its providers, inheritance resolved. */
+  accesses: ReadonlyMap<string, readonly Access[]>;
+  maxDuration: number;
+  defaultDuration: number;
+  reason: { required: boolean; pattern: RegExp | undefined };
+}
+
+export interface CompiledWorkflow {
+  name: string;
+  definition: WorkflowDefinition;
+  enabled: boolean;
+  workflow: Workflow;
+  digest: string;
+}
+
+/** One version of the configuration, ready to act on. */
+export interface Catalog {
+  /** 0 until it is stored. */
+  version: number;
+  document: CatalogDocument;
+  digest: string;
+  providers: ReadonlyMap<string, CompiledProvider>;
+  roles: ReadonlyMap<string, CompiledRole>;
+  workflows: ReadonlyMap<string, CompiledWorkflow>;
+  callbacks: readonly string[];
+  httpHosts: ReadonlySet<string>;
+}
+
+export interface CompileOptions {
+  connectors: ConnectorRegistry;
+  resolve: ResolveReference;
+}
+
+export type CompileResult = { ok: true; catalog: Catalog } | { ok: false; issues: ErrorIssue[] };
+
+/** `1.0.N`, the interface's form of a catalog's version (design §14.10). */
+export function versionText(version: number): string {
+  return `1.0.${version}`;
+}
+
+/**
+ * Checks a configuration whole and makes it ready to act on. Nothing is asked of any provider. Answers every issue
+ * found, each with the path of its key, as in `roles.admin.providers[0]`.
+ */
+export function compileCatalog(document: unknown, options: CompileOptions): CompileResult {
+  const parsed = catalogSchema.safeParse(document);
+  if (!parsed.success) {
+    return {
+      ok: false,
+      issues: parsed.error.issues.map((issue) => ({ path: pathText(issue.path), message: issue.message })),
+    };
+  }
+  const issues: ErrorIssue[] = [];
+  const providers = compileProviders(parsed.data, options, issues);
+  const workflows = compileWorkflows(parsed.data, issues);
+  const serverMaximum = readDuration(parsed.data.server.max_duration, 'server.max_duration', issues);
+  const roles = compileRoles(parsed.data, providers, workflows, serverMaximum ?? timing.maximumDuration, issues);
+  if (issues.length > 0) return { ok: false, issues };
+  const catalog: Catalog = {
+    version: 0,
+    document: parsed.data,
+    digest: digestOf(parsed.data),
+    providers,
+    roles,
+    workflows,
+    callbacks: parsed.data.server.callbacks,
+    httpHosts: new Set(parsed.data.server.http_hosts),
+  };
+  return { ok: true, catalog };
+}
+
+/** A zod path as people write it: `roles.admin.providers[0]`. */
+export function pathText(path: readonly PropertyKey[]): string {
+  return path.reduce<string>(
+    (text, part) => (typeof part === 'number' ? `${text}[${part}]` : text ? `${text}.${String(part)}` : String(part)),
+    '',
+  );
+}
+
+function compileProviders(document: CatalogDocument, options: CompileOptions, issues: ErrorIssue[]) {
+  const providers = new Map<string, CompiledProvider>();
+  for (const [id, definition] of Object.entries(document.providers)) {
+    const path = `providers.${id}`;
+    const connector = options.connectors.get(definition.provider);
+    if (!connector) {
+      const known = [...options.connectors.keys()].sort().join(', ');
+      issues.push({ path: `${path}.provider`, message: `"${definition.provider}" is not a type of provider; known: ${known}` });
+      continue;
+    }
+    const unresolved: ErrorIssue[] = [];
+    const resolved = resolveReferences(definition.config, `${path}.config`, options.resolve, unresolved);
+    // A provider that is switched off may lack its secrets.
+    if (definition.enabled) issues.push(...unresolved);
+    const config = connector.config.safeParse(resolved);
+    if (!config.success && definition.enabled && unresolved.length === 0) {
+      issues.push(
+        ...config.error.issues.map((issue) => ({
+          path: pathText(['providers', id, 'config', ...issue.path]),
+          message: issue.message,
+        })),
+      );
+    }
+    const taken = definition.capabilities?.filter((capability) => !connector.capabilities.includes(capability)) ?? [];
+    for (const capability of taken) {
+      issues.push({ path: `${path}.capabilities`, message: `a ${connector.type} provider has no ${capability}` });
+    }
+    providers.set(id, {
+      id,
+      definition,
+      enabled: definition.enabled,
+      connector,
+      capabilities: new Set(definition.capabilities ?? connector.capabilities),
+      config: config.success ? config.data : undefined,
+      maxDuration: readDuration(definition.max_duration, `${path}.max_duration`, issues),
+    });
+  }
+  return providers;
+}
+
+function compileWorkflows(document: CatalogDocument, issues: ErrorIssue[]) {
+  const workflows = new Map<string, CompiledWorkflow>();
+  for (const [name, definition] of Object.entries(document.workflows)) {
+    const result = parseWorkflow(definition.workflow, { functions: functionChecks });
+    if (!result.ok) {
+      issues.push(
+        ...result.issues.map((issue) => ({
+          path: `workflows.${name}.workflow${issue.path}`,
+          message: `${issue.message} (${issue.code})`,
+        })),
+      );
+      continue;
+    }
+    const digest = digestOf(definition.workflow);
+    workflows.set(name, { name, definition, enabled: definition.enabled, workflow: result.workflow, digest });
+  }
+  return workflows;
+}
+
+function compileRoles(
+  document: CatalogDocument,
+  providers: ReadonlyMap<string, CompiledProvider>,
+  workflows: ReadonlyMap<string, CompiledWorkflow>,
+  serverMaximum: number,
+  issues: ErrorIssue[],
+) {
+  const graph: RoleGraph = { roles: document.roles, providers: document.providers };
+  const roles = new Map<string, CompiledRole>();
+  for (const [name, definition] of Object.entries(document.roles)) {
+    const path = `roles.${name}`;
+    definition.workflows.forEach((workflow, index) => {
+      if (!(workflow in document.workflows)) {
+        issues.push({ path: `${path}.workflows[${index}]`, message: `there is no workflow "${workflow}"` });
+      } else if (definition.enabled && workflows.get(workflow)?.enabled === false) {
+        issues.push({ path: `${path}.workflows[${index}]`, message: `the workflow "${workflow}" is disabled` });
+      }
+    });
+    const accesses = planAccess(name, definition, graph, providers, issues);
+    const maxDuration = Math.min(readDuration(definition.max_duration, `${path}.max_duration`, issues) ?? serverMaximum, serverMaximum);
+    const defaultDuration =
+      readDuration(definition.default_duration, `${path}.default_duration`, issues) ??
+      Math.min(timing.defaultDuration, maxDuration);
+    if (defaultDuration > maxDuration) {
+      issues.push({ path: `${path}.default_duration`, message: 'is longer than the longest duration allowed' });
+    }
+    const reason = { required: definition.reason?.required ?? true, pattern: readPattern(definition.reason?.pattern, path, issues) };
+    roles.set(name, {
+      name,
+      definition,
+      enabled: definition.enabled,
+      providers: definition.providers,
+      workflows: definition.workflows,
+      accesses,
+      maxDuration,
+      defaultDuration,
+      reason,
+    });
+  }
+  return roles;
+}
+
+function planAccess(
+  name: string,
+  definition: RoleDefinition,
+  graph: RoleGraph,
+  providers: ReadonlyMap<string, CompiledProvider>,
+  issues: ErrorIssue[],
+): Map<string, readonly Access[]> {
+  const path = `roles.${name}`;
+  const accesses = new Map<string, readonly Access[]>();
+  const requests = collectAccess(name, graph, issues);
+  definition.providers.forEach((id, index) => {
+    const at = `${path}.providers[${index}]`;
+    const provider = providers.get(id);
+    if (!(id in graph.providers)) {
+      issues.push({ path: at, message: `there is no provider "${id}"` });
+      return;
+    }
+    const request = requests?.get(id);
+    if (!provider || !request || provider.config === undefined) return;
+    const { connector } = provider;
+    if (!connector.plan || !provider.capabilities.has('authorizer')) {
+      issues.push({ path: at, message: `"${id}" cannot grant anything: it is no authorizer` });
+      return;
+    }
+    const plan = connector.plan(provider.config, request);
+    if (plan.ok && plan.accesses.length > 0) {
+      accesses.set(id, [...plan.accesses].sort((a, b) => (canonicalJson(a) < canonicalJson(b) ? -1 : 1)));
+    } else if (plan.ok) {
+      issues.push({ path: at, message: `the role gives nothing at "${id}"` });
+    } else {
+      issues.push(...plan.issues.map((issue) => ({ path: `${path}.${issue.path}`, message: `${issue.message} (provider "${id}")` })));
+    }
+  });
+  return accesses;
+}
+
+function readPattern(pattern: string | undefined, path: string, issues: ErrorIssue[]): RegExp | undefined {
+  if (pattern === undefined) return undefined;
+  try {
+    return new RegExp(pattern, 'u');
+  } catch {
+    issues.push({ path: `${path}.reason.pattern`, message: 'is not a regular expression' });
+    return undefined;
+  }
+}

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+
+/** `https://…` and friends go in as text; references `${env:NAME}` and `${vault:path#key}` stay references here. */
+const name = z
+  .string()
+  .min(1)
+  .max(128)
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'use letters, digits, dots, dashes and underscores, beginning with a letter or digit');
+
+const audience = { users: z.array(z.string().min(1)).optional(), groups: z.array(z.string().min(1)).optional() };
+const strings = z.array(z.string().min(1)).default([]);
+/** Checked as a duration when the catalog is compiled. */
+const duration = z.string().min(1);
+
+export const providerSchema = z.strictObject({
+  name: z.string().min(1).optional(),
+  description: z.string().default(''),
+  /** The connector's type. */
+  provider: z.string().min(1),
+  enabled: z.boolean().default(true),
+  config: z.record(z.string(), z.json()).default({}),
+  permissions: z.strictObject(audience).optional(),
+  /** Can only take capabilities away (design §15). */
+  capabilities: z.array(z.enum(['authenticator', 'authorizer', 'identities', 'notifications'])).optional(),
+  max_duration: duration.optional(),
+});
+
+export const roleSchema = z.strictObject({
+  name: z.string().min(1).optional(),
+  description: z.string().default(''),
+  providers: z.array(name).min(1),
+  workflows: z.array(name).min(1),
+  enabled: z.boolean().default(true),
+  permissions: z
+    .strictObject({
+      ...audience,
+      allow: strings,
+      deny: strings,
+      /** Who may ask for others (design §14.14). */
+      delegates: z.strictObject(audience).optional(),
+    })
+    .optional(),
+  resources: z.strictObject({ allow: strings, deny: strings }).optional(),
+  /** Our own roles by name, a provider's as `<provider>:<role>`. */
+  inherits: z.array(z.string().min(1)).default([]),
+  authenticators: z.array(name).optional(),
+  max_duration: duration.optional(),
+  default_duration: duration.optional(),
+  reason: z.strictObject({ required: z.boolean().default(true), pattern: z.string().optional() }).optional(),
+});
+
+export const workflowSchema = z.strictObject({
+  name: z.string().min(1).optional(),
+  description: z.string().default(''),
+  enabled: z.boolean().default(true),
+  /** The Serverless Workflow document, checked by packages/workflow. */
+  workflow: z.record(z.string(), z.json()),
+});
+
+export const serverSchema = z.strictObject({
+  /** URLs that a login may return to; loopback URLs and the server's own are always allowed. */
+  callbacks: z.array(z.url()).default([]),
+  max_duration: duration.optional(),
+  /** Hosts that `call: http` may reach, as `host` or `host:port`; none by default. */
+  http_hosts: z.array(z.string().min(1)).default([]),
+});
+
+/** The configuration as a whole (design §15): one document, one version. */
+export const catalogSchema = z.strictObject({
+  version: z.union([z.string(), z.number()]).optional(),
+  server: serverSchema.default({ callbacks: [], http_hosts: [] }),
+  services: z.record(z.string(), z.json()).optional(),
+  providers: z.record(name, providerSchema).default({}),
+  roles: z.record(name, roleSchema).default({}),
+  workflows: z.record(name, workflowSchema).default({}),
+});
+
+export type CatalogDocument = z.infer<typeof catalogSchema>;
+export type ProviderDefinition = z.infer<typeof providerSchema>;
+export type RoleDefinition = z.infer<typeof roleSchema>;
+export type WorkflowDefinition = z.infer<typeof workflowSchema>;

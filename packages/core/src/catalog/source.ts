@@ -1,0 +1,106 @@
+import { catalogs, type Database } from '@belay/db';
+import type { ProviderClient } from '@belay/providers';
+import { desc, eq } from 'drizzle-orm';
+import { canonicalJson } from '../canonical.js';
+import type { CatalogSource, Context, Logger } from '../context.js';
+import type { Timing } from '../timing.js';
+import { type Catalog, type CompiledProvider, type CompileOptions, compileCatalog, versionText } from './compile.js';
+
+export interface LiveCatalog extends CatalogSource {
+  /** Takes the newest stored version in force in this process; keeps the old one when it cannot. */
+  refresh(): Promise<void>;
+  /** Follows newer versions until `close`. */
+  follow(): void;
+  close(): Promise<void>;
+}
+
+export interface CatalogSourceOptions extends CompileOptions {
+  db: Database;
+  log: Logger;
+  timing: Timing;
+  delay: Context['delay'];
+}
+
+/** Opens the catalog in force and a client for each enabled provider. Throws when there is none or it cannot be compiled here. */
+export async function openCatalog(options: CatalogSourceOptions): Promise<LiveCatalog> {
+  const { db, log } = options;
+  const clients = new Map<string, { fingerprint: string; client: ProviderClient }>();
+  const ended = new AbortController();
+  let current: Catalog | undefined;
+  let following: Promise<void> = Promise.resolve();
+
+  async function refresh(): Promise<void> {
+    const [latest] = await db
+      .select({ version: catalogs.version })
+      .from(catalogs)
+      .orderBy(desc(catalogs.version))
+      .limit(1);
+    if (!latest || latest.version === current?.version) return;
+    const [row] = await db.select().from(catalogs).where(eq(catalogs.version, latest.version));
+    if (!row) return;
+    const result = compileCatalog(row.document, options);
+    if (!result.ok) {
+      const [first] = result.issues;
+      throw new Error(
+        `The configuration ${versionText(row.version)} cannot be used here: ${first?.path}: ${first?.message}`,
+      );
+    }
+    current = { ...result.catalog, version: row.version };
+    await openClients(current);
+  }
+
+  async function openClients(catalog: Catalog): Promise<void> {
+    const stale: ProviderClient[] = [];
+    for (const [id, open] of clients) {
+      const provider = catalog.providers.get(id);
+      if (provider?.enabled && fingerprint(provider) === open.fingerprint) continue;
+      clients.delete(id);
+      stale.push(open.client);
+    }
+    for (const provider of catalog.providers.values()) {
+      if (!provider.enabled || clients.has(provider.id)) continue;
+      try {
+        const client = provider.connector.create(provider.config, {
+          log: (line, detail) => log.info({ provider: provider.id, ...detail }, line),
+        });
+        clients.set(provider.id, { fingerprint: fingerprint(provider), client });
+      } catch (error) {
+        log.error({ provider: provider.id, error }, 'the client of a provider could not be made');
+      }
+    }
+    await Promise.all(stale.map((client) => client.close().catch(() => undefined)));
+  }
+
+  await refresh();
+  if (!current) throw new Error('There is no configuration yet: start a server with one first');
+  return {
+    current() {
+      if (!current) throw new Error('The catalog is closed');
+      return current;
+    },
+    client: (provider) => clients.get(provider)?.client,
+    refresh,
+    follow() {
+      following = (async () => {
+        while (!ended.signal.aborted) {
+          try {
+            await options.delay(options.timing.catalogRefresh, ended.signal);
+            await refresh();
+          } catch (error) {
+            if (!ended.signal.aborted) log.warn({ error }, 'the newest configuration could not be taken in force');
+          }
+        }
+      })();
+    },
+    async close() {
+      ended.abort();
+      await following;
+      await Promise.all([...clients.values()].map(({ client }) => client.close().catch(() => undefined)));
+      clients.clear();
+    },
+  };
+}
+
+function fingerprint(provider: CompiledProvider): string {
+  return canonicalJson([provider.definition.provider, provider.config]);
+}

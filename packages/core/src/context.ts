@@ -1,0 +1,74 @@
+import type { Database } from '@belay/db';
+import type { ProviderClient } from '@belay/providers';
+import type { Evaluate } from '@belay/workflow';
+import type { Catalog } from './catalog/compile.js';
+import type { Timing } from './timing.js';
+import type { Keyring } from './tokens/seal.js';
+
+/** Who acts. Recorded on every ledger row (design §10). */
+export type Actor =
+  | {
+      kind: 'user';
+      id: string;
+      email: string;
+      name: string;
+      groups: string[];
+      /** The provider they proved themselves to, and their subject there. */
+      provider: string;
+      subject: string;
+      loginId: string;
+    }
+  | { kind: 'operator'; name: string }
+  | { kind: 'system'; name: string };
+
+/** "Look now": an id, never data. Losing one costs the sweeper's latency and nothing else. */
+export type Hint =
+  | { queue: 'executions'; executionId: string; key: string; dueAt?: Date }
+  | { queue: 'entitlements'; entitlementId: string; dueAt?: Date };
+
+/** Sends hints after commit. Never throws and never waits: correctness does not depend on it (design §5.4). */
+export interface Waker {
+  wake(hints: readonly Hint[]): void;
+}
+
+/** The catalog in force in this process, and the clients of its enabled providers. */
+export interface CatalogSource {
+  current(): Catalog;
+  /** The client of an enabled provider, or undefined when it has none that is ready. */
+  client(provider: string): ProviderClient | undefined;
+}
+
+export interface Logger {
+  debug(detail: object, message: string): void;
+  info(detail: object, message: string): void;
+  warn(detail: object, message: string): void;
+  error(detail: object, message: string): void;
+}
+
+/** Everything impure that a verb may use. Composed once per process, at the composition root. */
+export interface Context {
+  db: Database;
+  catalog: CatalogSource;
+  waker: Waker;
+  keyring: Keyring;
+  evaluate: Evaluate;
+  timing: Timing;
+  log: Logger;
+  /** A new UUID (version 7, so that neighbours in time are neighbours in the index). */
+  newId(): string;
+  randomBytes(size: number): Uint8Array;
+  /** Resolves after a time, or rejects when the signal aborts; how the few loops wait. */
+  delay(milliseconds: number, signal?: AbortSignal): Promise<void>;
+  /** The outbound HTTP client of `call: http`, already fenced by the allow-list (design §10). */
+  fetch(request: Request): Promise<Response>;
+  /** Named points after each commit, where the crash tests kill the process. Does nothing in production. */
+  crashpoint(name: string): void;
+  program: { version: string; revision: string; baseUrl: string };
+}
+
+/** A context with the caller in it: what every verb takes first. */
+export interface ActorContext extends Context {
+  actor: Actor;
+}
+
+export type UserActor = Extract<Actor, { kind: 'user' }>;

@@ -1,0 +1,23 @@
+import { parseDuration } from '@belay/workflow';
+import { type ErrorIssue, invalid } from './errors.js';
+
+/** Milliseconds of an ISO 8601 or short duration, or an issue at `path`. */
+export function readDuration(text: string | undefined, path: string, issues: ErrorIssue[]): number | undefined {
+  if (text === undefined) return undefined;
+  try {
+    const milliseconds = parseDuration(text);
+    if (milliseconds > 0) return milliseconds;
+    issues.push({ path, message: 'must be longer than nothing' });
+  } catch {
+    issues.push({ path, message: `"${text.slice(0, 40)}" is not a duration: use ISO 8601 (PT1H30M) or the short form (1h30m)` });
+  }
+  return undefined;
+}
+
+/** Milliseconds of a duration in a request; throws `invalid` naming the field. */
+export function requireDuration(text: string, path: string): number {
+  const issues: ErrorIssue[] = [];
+  const milliseconds = readDuration(text, path, issues);
+  if (milliseconds === undefined) throw invalid(path, issues[0]?.message ?? 'is not a duration');
+  return milliseconds;
+}

@@ -1,0 +1,72 @@
+import type { CallCheck, Issue } from '@belay/workflow';
+import { parseDuration } from '@belay/workflow';
+import { z } from 'zod';
+
+/** A value of the definition that is computed at run time, and so cannot be checked before. */
+const expression = z.string().regex(/^\s*\$\{[\s\S]*\}\s*$/);
+const durationText = z.union([
+  expression,
+  z.string().refine(isDuration, 'is not a duration: use ISO 8601 (PT1H30M) or the short form (1h30m)'),
+]);
+
+function isDuration(text: string): boolean {
+  try {
+    return parseDuration(text) > 0;
+  } catch {
+    return false;
+  }
+}
+
+const names = z.array(z.string().min(1)).default([]);
+
+/** `access.approve`, `with`. An empty approver set or a count of zero would let a request pass unseen: refused (design §16). */
+export const approveWith = z.strictObject({
+  stages: z
+    .array(
+      z
+        .strictObject({
+          approvers: z
+            .strictObject({ users: names, groups: names })
+            .refine((approvers) => approvers.users.length + approvers.groups.length > 0, 'names nobody'),
+          count: z.int().min(1).max(20).default(1),
+          refusals: z.int().min(1).max(20).default(1),
+          timeout: durationText.optional(),
+        }),
+    )
+    .length(1, 'must have exactly one stage: several are not supported yet'),
+  notify: z.strictObject({ provider: z.string().min(1), to: z.string().min(1), message: z.string().optional() }).optional(),
+});
+
+export const grantWith = z.strictObject({ duration: durationText.optional() });
+export const revokeWith = z.strictObject({ reason: z.string().optional() });
+export const notifyWith = z.strictObject({
+  provider: z.string().min(1),
+  to: z.string().min(1),
+  title: z.string().optional(),
+  message: z.string().min(1),
+});
+export const nothing = z.strictObject({});
+
+function checkWith(schema: z.ZodType): CallCheck {
+  return (value) => {
+    const result = schema.safeParse(value ?? {});
+    if (result.success) return [];
+    return result.error.issues.map(
+      (issue): Issue => ({
+        code: 'ERR_INVALID_WITH',
+        path: issue.path.length === 0 ? '' : `/${issue.path.map(String).join('/')}`,
+        message: issue.message,
+      }),
+    );
+  };
+}
+
+/** The functions of the default catalog that a workflow may call, with the static check of their `with` (design §16). */
+export const functionChecks: { [name: string]: CallCheck } = {
+  'access.validate': checkWith(nothing),
+  'access.approve': checkWith(approveWith),
+  'access.grant': checkWith(grantWith),
+  'access.hold': checkWith(nothing),
+  'access.revoke': checkWith(revokeWith),
+  'access.notify': checkWith(notifyWith),
+};

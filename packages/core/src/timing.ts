@@ -1,0 +1,33 @@
+/** Every constant of time, in milliseconds; nowhere else (design §6.4). */
+export const timing = {
+  /** How long one call of a connector or an HTTP endpoint may take. */
+  callTimeout: 30_000,
+  /** How long a claim lasts; longer than any call, so that no heartbeat is needed. */
+  lease: 45_000,
+  /** How often every worker looks for due rows that no hint reached. */
+  sweep: 5_000,
+  /** R5: a revoke settles only when it started this long after the last grant call was claimed. */
+  quarantine: 15 * 60_000,
+  revokeBackoff: { first: 5_000, last: 5 * 60_000 },
+  grantBackoff: { first: 1_000, last: 30_000 },
+  /** How long a grant may wait for its provider before it is given up; its own clock starts when it is active. */
+  activation: 60 * 60_000,
+  /** How often a notification is tried before the task faults. */
+  notificationAttempts: 5,
+  approval: 24 * 60 * 60_000,
+  maximumDuration: 24 * 60 * 60_000,
+  defaultDuration: 60 * 60_000,
+  login: 12 * 60 * 60_000,
+  loginFlow: 10 * 60_000,
+  loginCode: 60_000,
+  idempotency: 24 * 60 * 60_000,
+  /** A revocation this late is an alarm: a metric, an error in the ledger, and /health says so. */
+  overdue: 60_000,
+  /** How old the catalog that a process acts on may be when another process applied a newer one. */
+  catalogRefresh: 2_000,
+  watchInterval: 200,
+} as const;
+
+type Widen<T> = { readonly [K in keyof T]: T[K] extends number ? number : Widen<T[K]> };
+/** The same constants as a type, so that tests and the demo can pass others. */
+export type Timing = Widen<typeof timing>;
