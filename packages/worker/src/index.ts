@@ -1,1 +1,3 @@
-export {};
+export { openQueueBackend, type QueueBackend, type QueueBackendOptions } from './backend.js';
+export { type RunningWorker, startWorker, type WorkerOptions } from './start.js';
+export { createWaker } from './waker.js';

@@ -1,0 +1,66 @@
+import type { Logger } from './core.js';
+import { openPostgresBackend } from './postgres.js';
+import type { Payload, QueueName } from './queues.js';
+import { openRedisBackend } from './redis.js';
+
+export interface HintJob {
+  payload: Payload;
+  /** Milliseconds until it is worth looking; 0 for now. */
+  delay: number;
+}
+
+/** The sending side of one queue. */
+export interface HintQueue {
+  /** Rejects when the hints could not be sent; the caller forgets them (design §5.4). */
+  add(jobs: readonly HintJob[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The receiving side of one queue. */
+export interface HintWorker {
+  /** Takes no new job from now on; returns at once. */
+  pause(): Promise<void>;
+  /** Releases the connections; with `force`, also when jobs are still being handled. */
+  close(force: boolean): Promise<void>;
+}
+
+/** Handles the data of one job. Must not reject: what a job was about is in the database, not in the queue. */
+export type Process = (data: unknown) => Promise<void>;
+
+/** Takes a hint for a worker of this process; false when it has no free place. */
+export type LocalLane = (queue: QueueName, payload: Payload) => boolean;
+
+/** Where hints travel. Opaque to everything outside this package, apart from `kind`, `check` and `close`. */
+export interface QueueBackend {
+  kind: 'redis' | 'postgres';
+  /** 'healthy', or what is wrong, without credentials or addresses. */
+  check(): Promise<'healthy' | string>;
+  close(): Promise<void>;
+  openQueue(name: QueueName): HintQueue;
+  openWorker(name: QueueName, process: Process, concurrency: number): HintWorker;
+  /** Set while a worker of this process takes hints directly (`startWorker`'s option `local`). */
+  local: LocalLane | null;
+}
+
+export interface QueueBackendOptions {
+  /** One URL (`redis://` or `rediss://`), or several with commas between them for the nodes of a cluster. */
+  redisUrl?: string;
+  /** Used when there is no Redis: the same PostgreSQL database as Belay's own tables, in the schema `bullmq`. */
+  databaseUrl: string;
+  /** In front of every Redis key. The default is a hash tag, so that all keys of a queue share one slot of a cluster. */
+  prefix?: string;
+  /** How many workers will be started on it (one per queue); each holds a connection of the pool to listen on. */
+  workers?: number;
+  log: Logger;
+}
+
+/**
+ * Opens the transport of hints: Redis or Valkey when there is a URL of one, PostgreSQL otherwise.
+ * Redis may be down: it is tried again for ever, and meanwhile the sweeper does the work (design §5.4).
+ * PostgreSQL must be there, because nothing of Belay works without it: rejects when the schema cannot be made.
+ */
+export async function openQueueBackend(options: QueueBackendOptions): Promise<QueueBackend> {
+  const { redisUrl, databaseUrl, prefix = '{belay}', workers = 2, log } = options;
+  if (redisUrl !== undefined) return openRedisBackend({ url: redisUrl, prefix, log });
+  return openPostgresBackend({ url: databaseUrl, workers, log });
+}

@@ -1,0 +1,33 @@
+import type { HintJob } from './backend.js';
+import type { Payload } from './queues.js';
+
+/** A lease of BullMQ's own on a job it handed out; ours are in the database, so its length hardly matters. */
+const lockDuration = 60_000;
+
+/**
+ * What every BullMQ worker is given. BullMQ never repeats a job: a stalled one fails and is removed, since the sweeper
+ * finds its row long before. Lost connections are tried again after a second instead of its fifteen.
+ */
+export const workerOptions = {
+  maxStalledCount: 0,
+  lockDuration,
+  stalledInterval: lockDuration,
+  runRetryDelay: 1_000,
+  drainDelay: 10,
+} as const;
+
+/** BullMQ keeps a stream of events per queue that nobody here reads; this keeps it short. */
+export const queueOptions = { streams: { events: { maxLen: 100 } } } as const;
+
+/**
+ * A hint as a BullMQ job. Never with a `jobId`: an id that is still known, active or finished, would make adding it a
+ * silent no-op, and that is a lost wake-up (design §5.4).
+ */
+export function bullJob(job: HintJob): {
+  name: string;
+  data: Payload;
+  opts: { attempts: 1; removeOnComplete: true; removeOnFail: true; delay?: number };
+} {
+  const opts = { attempts: 1, removeOnComplete: true, removeOnFail: true } as const;
+  return { name: 'hint', data: job.payload, opts: job.delay > 0 ? { ...opts, delay: job.delay } : opts };
+}

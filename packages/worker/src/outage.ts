@@ -1,0 +1,34 @@
+import type { Logger } from './core.js';
+
+/** Tells of an outage twice, when it starts and when it ends, however often something fails in between. */
+export interface Outage {
+  down(error: unknown): void;
+  up(): void;
+  /** Why it is down, or null. Codes only: messages of drivers name hosts and users. */
+  reason(): string | null;
+}
+
+/** Watches something that comes and goes, for the log and for health checks. */
+export function watchOutage(log: Logger, what: string): Outage {
+  let reason: string | null = null;
+  return {
+    down(error) {
+      const first = reason === null;
+      reason = codeOf(error);
+      if (first) log.warn({ error }, `${what}: not reachable (${reason}); going on without it`);
+      else log.debug({ reason }, `${what}: still not reachable`);
+    },
+    up() {
+      if (reason === null) return;
+      reason = null;
+      log.info({}, `${what}: back`);
+    },
+    reason: () => reason,
+  };
+}
+
+function codeOf(error: unknown): string {
+  if (typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string')
+    return error.code;
+  return error instanceof Error ? error.name : 'unknown';
+}

@@ -1,0 +1,110 @@
+import { createPostgresBackend, Queue, runMigrations, Worker } from 'bullmq';
+import { Pool, type PoolClient } from 'pg';
+import type { HintQueue, HintWorker, Process, QueueBackend } from './backend.js';
+import type { Logger } from './core.js';
+import { bullJob, queueOptions, workerOptions } from './jobs.js';
+import { type Outage, watchOutage } from './outage.js';
+import { patientPool } from './patient-pool.js';
+import type { QueueName } from './queues.js';
+
+/** Up to this many hints go one by one: BullMQ's bulk statement makes two temporary tables, whatever the number. */
+const few = 4;
+
+/**
+ * Opens hints over PostgreSQL 15 and newer, in the schema `bullmq` of Belay's own database, with one pool for all.
+ * Any number of processes may do so at once: BullMQ's migrations run under an advisory lock of the transaction.
+ * Rejects when the database cannot be reached or the schema not be made.
+ */
+export async function openPostgresBackend(options: {
+  url: string;
+  workers: number;
+  log: Logger;
+}): Promise<QueueBackend> {
+  const { url, workers, log } = options;
+  const outage = watchOutage(log, 'queue database');
+  const pool = new Pool({
+    connectionString: url,
+    application_name: 'belay-queue',
+    // A hint may be lost at any time, so its commits need not wait for the disk; rows of Belay's own have their own pool.
+    options: '-c search_path=bullmq -c synchronous_commit=off',
+    max: workers + 4,
+    keepAlive: true,
+    connectionTimeoutMillis: 10_000,
+    query_timeout: 15_000,
+  });
+  pool.on('error', outage.down);
+  try {
+    await migrate(pool);
+  } catch (error) {
+    await pool.end();
+    throw new Error('the queue tables could not be prepared in the database', { cause: error });
+  }
+
+  return {
+    kind: 'postgres',
+    local: null,
+    async check() {
+      try {
+        await pool.query('select 1');
+        outage.up();
+        return 'healthy';
+      } catch (error) {
+        outage.down(error);
+        return `the queue database is not reachable (${outage.reason()})`;
+      }
+    },
+    close: () => pool.end(),
+    openQueue: (name) => openQueue(name, pool, outage),
+    openWorker: (name, process, concurrency) => openWorker(name, process, { concurrency, pool, outage }),
+  };
+}
+
+async function migrate(pool: Pool): Promise<void> {
+  const client: PoolClient = await pool.connect();
+  try {
+    await runMigrations(client);
+  } finally {
+    client.release();
+  }
+}
+
+function openQueue(name: QueueName, pool: Pool, outage: Outage): HintQueue {
+  const closing = new AbortController();
+  const connection = patientPool(pool, outage, closing.signal);
+  const queue = new Queue(name, { connection, ...queueOptions }, createPostgresBackend);
+  queue.on('error', outage.down);
+  return {
+    async add(jobs) {
+      if (jobs.length > few) await queue.addBulk(jobs.map(bullJob));
+      else await Promise.all(jobs.map(bullJob).map((job) => queue.add(job.name, job.data, job.opts)));
+    },
+    async close() {
+      closing.abort();
+      await queue.close();
+    },
+  };
+}
+
+function openWorker(
+  name: QueueName,
+  process: Process,
+  parts: { concurrency: number; pool: Pool; outage: Outage },
+): HintWorker {
+  const { concurrency, pool, outage } = parts;
+  const closing = new AbortController();
+  const connection = patientPool(pool, outage, closing.signal);
+  const worker = new Worker(
+    name,
+    (job) => process(job.data),
+    { connection, concurrency, ...workerOptions },
+    createPostgresBackend,
+  );
+  worker.on('error', outage.down);
+  return {
+    pause: () => worker.pause(true),
+    close(force) {
+      closing.abort();
+      return worker.close(force);
+    },
+  };
+}

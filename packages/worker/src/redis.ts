@@ -1,0 +1,107 @@
+import { Queue, Worker } from 'bullmq';
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import type { HintQueue, HintWorker, Process, QueueBackend } from './backend.js';
+import type { Logger } from './core.js';
+import { bullJob, queueOptions, workerOptions } from './jobs.js';
+import { type Outage, watchOutage } from './outage.js';
+import type { QueueName } from './queues.js';
+
+type Client = Redis | Cluster;
+
+const common: RedisOptions = {
+  connectTimeout: 5_000,
+  // For ever, at most two seconds apart: Redis being away is a slower day, not an end.
+  retryStrategy: (times) => Math.min(2_000, 50 * 2 ** Math.min(times, 6)),
+};
+
+/** Opens hints over Redis 7 or Valkey. Never waits for it and never rejects because it is away. */
+export async function openRedisBackend(options: { url: string; prefix: string; log: Logger }): Promise<QueueBackend> {
+  const { prefix, log } = options;
+  const urls = options.url.split(',').map((part) => part.trim());
+  for (const url of urls) {
+    // The URL may hold a password, so it is not part of the message.
+    if (!/^rediss?:\/\//.test(url)) throw new Error('the URL of Redis must start with redis:// or rediss://');
+  }
+  const outage = watchOutage(log, 'redis');
+  // A hint that cannot be sent now is dropped, not kept: no queue in memory while Redis is away.
+  const producer = connect(urls, {
+    ...common,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 1,
+    commandTimeout: 5_000,
+  });
+  // BullMQ wants its workers' commands to wait for the connection instead.
+  const consumer = connect(urls, { ...common, maxRetriesPerRequest: null });
+  for (const client of [producer, consumer]) {
+    client.on('error', outage.down);
+    client.on('ready', outage.up);
+  }
+
+  return {
+    kind: 'redis',
+    local: null,
+    async check() {
+      if (producer.status !== 'ready') return `redis is not reachable (${outage.reason() ?? producer.status})`;
+      try {
+        await producer.ping();
+        return 'healthy';
+      } catch {
+        return 'redis does not answer';
+      }
+    },
+    async close() {
+      producer.disconnect();
+      consumer.disconnect();
+    },
+    openQueue: (name) => openQueue(name, producer, prefix, outage),
+    openWorker: (name, process, concurrency) => openWorker(name, process, { concurrency, consumer, prefix, outage }),
+  };
+}
+
+function connect(urls: string[], options: RedisOptions): Client {
+  const [first] = urls;
+  if (urls.length === 1 && first !== undefined) return new Redis(first, options);
+  const { enableOfflineQueue = true, retryStrategy, ...redisOptions } = options;
+  return new Cluster(urls, {
+    enableOfflineQueue,
+    clusterRetryStrategy: (times) => retryStrategy?.(times) ?? 2_000,
+    redisOptions: first?.startsWith('rediss:') ? { ...redisOptions, tls: {} } : redisOptions,
+  });
+}
+
+function openQueue(name: QueueName, producer: Client, prefix: string, outage: Outage): HintQueue {
+  // Made when Redis is there for the first time: BullMQ holds commands back until then, and a hint must not wait.
+  let queue: Queue | null = null;
+  return {
+    async add(jobs) {
+      if (producer.status !== 'ready') throw new Error('redis is not reachable');
+      if (queue === null) {
+        queue = new Queue(name, { connection: producer, prefix, ...queueOptions });
+        queue.on('error', outage.down);
+      }
+      await queue.addBulk(jobs.map(bullJob));
+    },
+    async close() {
+      await queue?.close();
+    },
+  };
+}
+
+function openWorker(
+  name: QueueName,
+  process: Process,
+  parts: { concurrency: number; consumer: Client; prefix: string; outage: Outage },
+): HintWorker {
+  const { concurrency, consumer, prefix, outage } = parts;
+  const worker = new Worker(name, (job) => process(job.data), {
+    connection: consumer,
+    prefix,
+    concurrency,
+    ...workerOptions,
+  });
+  worker.on('error', outage.down);
+  return {
+    pause: () => worker.pause(true),
+    close: (force) => worker.close(force),
+  };
+}
