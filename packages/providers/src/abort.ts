@@ -1,0 +1,27 @@
+import { Retryable } from './errors.js';
+
+/**
+ * Gives what `work` gives, or throws `Retryable` as soon as `signal` says stop. The work may still finish at the
+ * provider afterwards: whoever called has to count an aborted mutation as one that happened (R4).
+ */
+export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const stop = () => reject(stopped(signal));
+    if (signal.aborted) {
+      work.catch(() => {});
+      stop();
+      return;
+    }
+    signal.addEventListener('abort', stop, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+  });
+}
+
+/** Throws `Retryable` when `signal` has said stop already, so that nothing new is started. */
+export function refuseWhenAborted(signal: AbortSignal): void {
+  if (signal.aborted) throw stopped(signal);
+}
+
+function stopped(signal: AbortSignal): Retryable {
+  return new Retryable('The call to the provider was stopped before it answered', { cause: signal.reason });
+}

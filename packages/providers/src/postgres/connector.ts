@@ -1,0 +1,26 @@
+import type { Connector } from '../port.js';
+import { createAuthorizer } from './authorizer.js';
+import { type PostgresConfig, postgresConfig } from './config.js';
+import { openDatabase } from './database.js';
+import { createIdentities } from './identities.js';
+import { planMemberships } from './plan.js';
+
+/** PostgreSQL 15 and newer: real membership of database roles, and an end to the sessions that used it. */
+export const postgresConnector: Connector<PostgresConfig> = {
+  type: 'postgres',
+  description: 'PostgreSQL: membership of database roles',
+  capabilities: ['authorizer', 'identities'],
+  config: postgresConfig,
+  plan: planMemberships,
+  create(config, tools) {
+    const database = openDatabase(config);
+    return {
+      authorizer: createAuthorizer(config, database, tools),
+      identities: createIdentities(config, database),
+      async check(signal) {
+        await database.transaction(signal, (sql) => sql`select 1`);
+      },
+      close: () => database.close(),
+    };
+  },
+};

@@ -1,0 +1,56 @@
+import type { Identities, Person, ProviderIdentity } from '../port.js';
+import { isPossibleName, lowerCase, type PostgresConfig } from './config.js';
+import type { Database } from './database.js';
+
+/** The login roles of the server as identities; the connector's own user is none. */
+export function createIdentities(config: PostgresConfig, database: Database): Identities {
+  const emails = emailsByRole(config);
+  const toIdentity = (role: string): ProviderIdentity => ({ id: role, name: role, email: emails.get(role) ?? role });
+  return {
+    list: (signal) =>
+      database.transaction(signal, async (sql) => {
+        const rows = await sql<{ name: string }[]>`
+          select rolname as name from pg_catalog.pg_roles
+          where rolcanlogin and rolname not in (current_user, session_user) order by rolname`;
+        return rows.map(({ name }) => toIdentity(name));
+      }),
+
+    async find(person, signal) {
+      const role = roleOf(config, person);
+      if (role === undefined || !isPossibleName(role)) return null;
+      return database.transaction(signal, async (sql) => {
+        const rows = await sql`
+          select from pg_catalog.pg_roles
+          where rolcanlogin and rolname = ${role}::text and rolname not in (current_user, session_user)`;
+        return rows.length === 1 ? { ...toIdentity(role), email: person.email } : null;
+      });
+    },
+  };
+}
+
+/** The login role that the `identity` setting gives a person; none rather than a guess. */
+function roleOf(config: PostgresConfig, person: Person): string | undefined {
+  const email = person.email;
+  if (typeof config.identity === 'object') {
+    const entries = Object.entries(config.identity.table);
+    return entries.find(([address]) => lowerCase(address) === lowerCase(email))?.[1];
+  }
+  if (config.identity === 'email') return email;
+  const at = email.lastIndexOf('@');
+  const domain = lowerCase(email.slice(at + 1));
+  if (at < 1 || (config.email_domains && !config.email_domains.some((one) => lowerCase(one) === domain))) return undefined;
+  return email.slice(0, at);
+}
+
+/** The table the other way round; a role with two addresses belongs to nobody in particular. */
+function emailsByRole(config: PostgresConfig): Map<string, string> {
+  const emails = new Map<string, string>();
+  if (typeof config.identity !== 'object') return emails;
+  const shared = new Set<string>();
+  for (const [email, role] of Object.entries(config.identity.table)) {
+    if (emails.has(role)) shared.add(role);
+    emails.set(role, email);
+  }
+  for (const role of shared) emails.delete(role);
+  return emails;
+}

@@ -1,0 +1,51 @@
+import type { EntitlementRef, ProviderRole } from '../port.js';
+import type { PostgresConfig } from './config.js';
+import type { Statements } from './database.js';
+
+/** The roles one can ask to become a member of, groups before people. Those that would be refused are left out. */
+export async function listRoles(sql: Statements, config: PostgresConfig): Promise<ProviderRole[]> {
+  const rows = await sql<{ name: string; database: string; description: string }[]>`
+    with recursive unfit (id) as (
+      select oid from pg_catalog.pg_roles
+      where rolsuper or rolcreaterole or rolreplication or rolbypassrls
+         or rolname in ('pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files')
+         or oid in (select member from pg_catalog.pg_auth_members where admin_option)
+      union
+      select m.member from pg_catalog.pg_auth_members m join unfit on m.roleid = unfit.id
+    )
+    select
+      rolname as name,
+      current_database() as database,
+      coalesce(pg_catalog.shobj_description(oid, 'pg_authid'), '') as description
+    from pg_catalog.pg_roles
+    where rolname <> 'pg_database_owner'
+      and (${config.allow_privileged_roles} or oid not in (select id from unfit))
+    order by rolcanlogin, starts_with(rolname::text, 'pg_'), rolname`;
+  return rows.map(({ name, database, description }) => ({
+    name,
+    arn: `postgres://${encodeURIComponent(database)}/${encodeURIComponent(name)}`,
+    description,
+  }));
+}
+
+/**
+ * The memberships that were granted as we grant them. A membership has no room for our identifier, so `id` is empty;
+ * the grantor is the only mark: our own user, or, as PostgreSQL 16 and newer write it down for every superuser, the
+ * bootstrap superuser.
+ */
+export async function listMemberships(sql: Statements): Promise<EntitlementRef[]> {
+  const rows = await sql<{ role: string; identity: string }[]>`
+    select r.rolname as role, i.rolname as identity
+    from pg_catalog.pg_auth_members m
+    join pg_catalog.pg_roles r on r.oid = m.roleid
+    join pg_catalog.pg_roles i on i.oid = m.member
+    join pg_catalog.pg_roles g on g.oid = m.grantor
+    join pg_catalog.pg_roles me on me.rolname = current_user
+    where i.rolcanlogin and i.oid <> me.oid and case
+      when me.rolsuper and current_setting('server_version_num')::int >= 160000 then g.oid in (10, me.oid)
+      when me.rolsuper then g.oid = me.oid
+      else pg_catalog.pg_has_role(g.oid, 'USAGE')
+    end
+    group by 1, 2 order by 1, 2`;
+  return rows.map(({ role, identity }) => ({ id: '', identity, access: { role } }));
+}

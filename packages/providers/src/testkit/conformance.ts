@@ -1,0 +1,235 @@
+import type * as Vitest from 'vitest';
+import { Retryable, Terminal } from '../errors.js';
+import type { AccessRequest, Authorizer, EntitlementRef, Plan, ProviderClient } from '../port.js';
+
+/** What the suite needs of vitest, handed in so that the testkit can be used outside a test run as well. */
+export type TestRunner = Pick<typeof Vitest, 'describe' | 'it' | 'expect' | 'beforeAll' | 'afterAll'>;
+
+/** One connector with an authorizer, against a provider that answers. */
+export interface ConformanceSubject {
+  client: ProviderClient;
+  /** A client of the same type whose provider does not answer. */
+  down: ProviderClient;
+  plan(request: AccessRequest): Plan;
+  /** An entitlement that the provider can grant and does not hold, another one at each call. */
+  fresh(): Promise<EntitlementRef>;
+  /** Requests that no role may make; the suite adds the empty one. */
+  nonsense: AccessRequest[];
+  /** A request that a role may make. */
+  sensible: AccessRequest;
+  /** Names an access that does not exist at the provider. */
+  unknownAccess: EntitlementRef['access'];
+  /** False where any identity can be granted anything, so that none is unknown. */
+  knowsIdentities: boolean;
+  close(): Promise<void>;
+}
+
+const until = new Date('2100-01-01T00:00:00.000Z');
+const iso8601Duration = /^P(?=\d|T\d)(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?$/;
+const oddNames = [
+  `o'brien`,
+  'two"quotes',
+  `x"; drop role "y`,
+  `'; select 1; --`,
+  'ünïcødé 🔑',
+  '../../etc/passwd',
+  'a\0b',
+  'a\nb',
+  '*',
+  '%',
+  '',
+  'long'.repeat(64),
+];
+
+/** The guarantees that every connector with an authorizer gives (design §6, §12). */
+export function conformance(runner: TestRunner, name: string, open: () => Promise<ConformanceSubject>): void {
+  const { describe, it, expect, beforeAll, afterAll } = runner;
+
+  describe(`${name} keeps the connector's promises`, () => {
+    let subject: ConformanceSubject;
+    let authorizer: Authorizer;
+    const calm = () => new AbortController().signal;
+    const present = (one: EntitlementRef) => authorizer.ensurePresent(one, until, calm());
+    const absent = (one: EntitlementRef) => authorizer.ensureAbsent(one, calm());
+    const holds = (one: EntitlementRef) => authorizer.holds(one, calm());
+
+    beforeAll(async () => {
+      subject = await open();
+      if (!subject.client.authorizer) throw new Error(`${name} has no authorizer`);
+      authorizer = subject.client.authorizer;
+    });
+    afterAll(() => subject?.close());
+
+    it('grants, reads back and takes away', async () => {
+      const one = await subject.fresh();
+      expect(await holds(one)).toBe(false);
+      await present(one);
+      expect(await holds(one)).toBe(true);
+      await absent(one);
+      expect(await holds(one)).toBe(false);
+    });
+
+    it('takes repeats for normal, in both directions', async () => {
+      const one = await subject.fresh();
+      await absent(one);
+      expect(await holds(one)).toBe(false);
+      await present(one);
+      await present(one);
+      expect(await holds(one)).toBe(true);
+      await absent(one);
+      await absent(one);
+      expect(await holds(one)).toBe(false);
+    });
+
+    it('keeps entitlements apart', async () => {
+      const [one, other] = [await subject.fresh(), await subject.fresh()];
+      await present(one);
+      await present(other);
+      await absent(one);
+      expect([await holds(one), await holds(other)]).toEqual([false, true]);
+      await absent(other);
+    });
+
+    it('takes ten grants at once for one, and one revocation takes them all away', async () => {
+      const one = await subject.fresh();
+      await Promise.all(Array.from({ length: 10 }, () => present(one)));
+      expect(await holds(one)).toBe(true);
+      await absent(one);
+      expect(await holds(one)).toBe(false);
+    });
+
+    it('ends as the last call says after grants and revocations crossed each other', async () => {
+      const one = await subject.fresh();
+      const crossing = () => Promise.allSettled([present(one), absent(one), present(one), absent(one)]);
+      for (const outcome of await crossing()) {
+        if (outcome.status === 'rejected') expect(outcome.reason).toBeInstanceOf(Retryable);
+      }
+      await present(one);
+      expect(await holds(one)).toBe(true);
+      await crossing();
+      await absent(one);
+      expect(await holds(one)).toBe(false);
+    });
+
+    it('has nothing to do for an access that does not exist, and refuses to grant it', async () => {
+      const one = { ...(await subject.fresh()), access: subject.unknownAccess };
+      expect(await holds(one)).toBe(false);
+      await absent(one);
+      await expect(present(one)).rejects.toBeInstanceOf(Terminal);
+      expect(await holds(one)).toBe(false);
+    });
+
+    it('has nothing to do for an identity that does not exist, and refuses to grant it anything', async () => {
+      const one = { ...(await subject.fresh()), identity: 'nobody-by-this-name' };
+      expect(await holds(one)).toBe(false);
+      await absent(one);
+      if (subject.knowsIdentities) await expect(present(one)).rejects.toBeInstanceOf(Terminal);
+    });
+
+    it.each(oddNames)('takes the name %j as data', async (odd) => {
+      const good = await subject.fresh();
+      await present(good);
+      const [key] = Object.keys(good.access);
+      for (const one of [
+        { ...good, identity: odd },
+        { ...good, access: { ...good.access, [key ?? '']: odd } },
+      ]) {
+        const granted = await present(one).then(
+          () => true,
+          (error) => {
+            expect(error).toBeInstanceOf(Terminal);
+            return false;
+          },
+        );
+        // An access that is not even one of this connector's may be refused; it may not be called held.
+        expect(await holds(one).catch((error) => error instanceof Terminal && false)).toBe(granted);
+        await absent(one).catch((error) => expect(error).toBeInstanceOf(Terminal));
+        expect(await holds(one).catch((error) => !(error instanceof Terminal))).toBe(false);
+      }
+      expect(await holds(good)).toBe(true);
+      await absent(good);
+    });
+
+    it('starts nothing when the signal has said stop', async () => {
+      const one = await subject.fresh();
+      const stopped = AbortSignal.abort();
+      await expect(authorizer.holds(one, stopped)).rejects.toBeInstanceOf(Retryable);
+      await expect(authorizer.ensurePresent(one, until, stopped)).rejects.toBeInstanceOf(Retryable);
+      expect(await holds(one)).toBe(false);
+      await present(one);
+      await expect(authorizer.ensureAbsent(one, stopped)).rejects.toBeInstanceOf(Retryable);
+      expect(await holds(one)).toBe(true);
+      await absent(one);
+    });
+
+    it('lets its caller go when the signal says stop, and goes on working', async () => {
+      const one = await subject.fresh();
+      const stop = new AbortController();
+      const calls = [
+        authorizer.ensurePresent(one, until, stop.signal),
+        authorizer.holds(one, stop.signal),
+        authorizer.ensureAbsent(one, stop.signal),
+      ];
+      stop.abort();
+      for (const outcome of await Promise.allSettled(calls)) {
+        if (outcome.status === 'rejected') expect(outcome.reason).toBeInstanceOf(Retryable);
+      }
+      await absent(one);
+      expect(await holds(one)).toBe(false);
+    });
+
+    it('says that a provider which does not answer may be asked again', async () => {
+      const one = await subject.fresh();
+      const down = subject.down.authorizer;
+      await expect(down?.holds(one, calm())).rejects.toBeInstanceOf(Retryable);
+      await expect(down?.ensurePresent(one, until, calm())).rejects.toBeInstanceOf(Retryable);
+      await expect(down?.ensureAbsent(one, calm())).rejects.toBeInstanceOf(Retryable);
+      await expect(subject.down.check(calm())).rejects.toBeInstanceOf(Retryable);
+      await subject.client.check(calm());
+    });
+
+    it('plans accesses that it can grant, and refuses nonsense with the place of the fault', () => {
+      const plan = subject.plan(subject.sensible);
+      expect(plan.ok && plan.accesses.length).toBeGreaterThan(0);
+      const nothing: AccessRequest = {
+        roles: [],
+        permissions: { allow: [], deny: [] },
+        resources: { allow: [], deny: [] },
+      };
+      for (const request of [nothing, ...subject.nonsense]) {
+        const refused = subject.plan(request);
+        expect(refused.ok).toBe(false);
+        if (refused.ok) continue;
+        expect(refused.issues.length).toBeGreaterThan(0);
+        for (const issue of refused.issues) expect(issue).toEqual({ path: expect.any(String), message: expect.any(String) });
+      }
+    });
+
+    it('lists what it granted, and not what it took away', async () => {
+      if (!authorizer.list) return;
+      const one = await subject.fresh();
+      const listed = async () => {
+        const found: unknown[] = [];
+        for await (const { identity, access } of authorizer.list?.(calm()) ?? []) found.push({ identity, access });
+        return found;
+      };
+      await present(one);
+      expect(await listed()).toContainEqual({ identity: one.identity, access: one.access });
+      await absent(one);
+      expect(await listed()).not.toContainEqual({ identity: one.identity, access: one.access });
+    });
+
+    it('states as an ISO 8601 duration how long access can outlive a revocation', () => {
+      expect(authorizer.residual).toMatch(iso8601Duration);
+    });
+
+    it('names its roles and permissions', async () => {
+      for (const role of await authorizer.roles(calm())) {
+        expect(role).toEqual({ name: expect.any(String), arn: expect.any(String), description: expect.any(String) });
+      }
+      for (const permission of await authorizer.permissions(calm())) {
+        expect(permission).toEqual({ name: expect.any(String), description: expect.any(String) });
+      }
+    });
+  });
+}

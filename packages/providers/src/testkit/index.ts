@@ -1,0 +1,3 @@
+export * from './conformance.js';
+export * from './memory.js';
+export * from './provider.js';

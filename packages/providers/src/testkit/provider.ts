@@ -1,0 +1,133 @@
+import type { Access, Message, ProviderIdentity, ProviderRole } from '../port.js';
+
+export type MemoryOperation =
+  | 'holds'
+  | 'ensurePresent'
+  | 'ensureAbsent'
+  | 'list'
+  | 'roles'
+  | 'permissions'
+  | 'identities'
+  | 'deliver'
+  | 'check';
+
+/**
+ * What can go wrong with one call.
+ * - `throttle`, `conflict`: retryable, nothing happened; `refuse`: terminal, nothing happened.
+ * - `hang`: answers nothing until the signal says stop; nothing happened.
+ * - `lost-answer`: it happened, and the call failed all the same.
+ * - `late`: the call fails now, and it happens `delayMilliseconds` later.
+ * - `asynchronous`: the call succeeds now, and it happens `delayMilliseconds` later.
+ * - `fails-later`: the call succeeds now, and it never happens.
+ */
+export type MemoryFault =
+  | { kind: 'throttle'; afterMilliseconds?: number }
+  | { kind: 'conflict' | 'refuse' | 'hang' | 'lost-answer' | 'fails-later' }
+  | { kind: 'late' | 'asynchronous'; delayMilliseconds: number };
+
+export interface MemoryCall {
+  operation: MemoryOperation;
+  at: Date;
+  identity?: string;
+  access?: Access;
+}
+
+export interface MemoryProviderOptions {
+  /** The provider's own clock; late and asynchronous changes happen when it has come far enough. */
+  now: () => Date;
+  /** Who has an account; absent: everybody, by e-mail. */
+  people?: ProviderIdentity[];
+  /** Which roles there are; absent: whatever is asked for. */
+  roles?: ProviderRole[];
+}
+
+interface Held {
+  id: string;
+  identity: string;
+  access: Access;
+}
+
+/** The provider out there, as the test that owns it sees it: what is held, what was called, what is to go wrong. */
+export interface MemoryProvider {
+  readonly options: MemoryProviderOptions;
+  /** When true every call is `Retryable`. */
+  down: boolean;
+  /** The latest calls, oldest first (the last 10 000 at least); `count` counts them all. */
+  readonly calls: readonly MemoryCall[];
+  count(operation?: MemoryOperation): number;
+  /** The next `times` (1) calls of `operation` go wrong like this; faults queue up. */
+  inject(operation: MemoryOperation, fault: MemoryFault, times?: number): void;
+  /** What is held now, late changes included whose time has come. */
+  held(): Held[];
+  holds(identity: string, access: Access): boolean;
+  /** Edits behind our back. `id` is the mark of an entitlement of ours, when there is to be one. */
+  put(identity: string, access: Access, id?: string): void;
+  remove(identity: string, access: Access): void;
+  /** Makes everything that is still to happen happen now. */
+  land(): void;
+  /** Messages delivered, each idempotency key once. */
+  readonly messages: readonly Message[];
+  /** For the connector: notes a call and gives the fault it meets. */
+  take(call: Omit<MemoryCall, 'at'>): MemoryFault | undefined;
+  /** For the connector: makes a change happen in so many milliseconds. */
+  later(delayMilliseconds: number, change: () => void): void;
+  /** For the connector: keeps a message unless its key has been seen. */
+  accept(message: Message): void;
+}
+
+const mostCalls = 10_000;
+
+export function createMemoryProvider(options: MemoryProviderOptions): MemoryProvider {
+  const held = new Map<string, Held>();
+  const faults = new Map<MemoryOperation, MemoryFault[]>();
+  const counts = new Map<MemoryOperation, number>();
+  const messages = new Map<string, Message>();
+  let calls: MemoryCall[] = [];
+  let pending: { at: number; change: () => void }[] = [];
+
+  const settle = (until: number) => {
+    const due = pending.filter(({ at }) => at <= until);
+    pending = pending.filter(({ at }) => at > until);
+    for (const { change } of due.sort((a, b) => a.at - b.at)) change();
+  };
+  const current = () => {
+    settle(options.now().getTime());
+    return held;
+  };
+
+  return {
+    options,
+    down: false,
+    get calls() {
+      return calls;
+    },
+    count: (operation) => (operation ? (counts.get(operation) ?? 0) : [...counts.values()].reduce((a, b) => a + b, 0)),
+    inject(operation, fault, times = 1) {
+      faults.set(operation, [...(faults.get(operation) ?? []), ...Array.from({ length: times }, () => fault)]);
+    },
+    held: () => [...current().values()],
+    holds: (identity, access) => current().has(keyOf(identity, access)),
+    put: (identity, access, id = '') => void current().set(keyOf(identity, access), { id, identity, access }),
+    remove: (identity, access) => void current().delete(keyOf(identity, access)),
+    land: () => settle(Number.POSITIVE_INFINITY),
+    get messages() {
+      return [...messages.values()];
+    },
+    take(call) {
+      counts.set(call.operation, (counts.get(call.operation) ?? 0) + 1);
+      if (calls.length >= 2 * mostCalls) calls = calls.slice(-mostCalls);
+      calls.push({ ...call, at: options.now() });
+      return faults.get(call.operation)?.shift();
+    },
+    later(delayMilliseconds, change) {
+      pending.push({ at: options.now().getTime() + delayMilliseconds, change });
+    },
+    accept(message) {
+      if (!messages.has(message.idempotencyKey)) messages.set(message.idempotencyKey, message);
+    },
+  };
+}
+
+function keyOf(identity: string, access: Access): string {
+  return JSON.stringify([identity, Object.entries(access).sort(([a], [b]) => (a < b ? -1 : 1))]);
+}

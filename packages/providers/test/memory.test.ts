@@ -1,0 +1,143 @@
+import * as vitest from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { type EntitlementRef, Retryable, Terminal } from '../src/index.js';
+import { conformance, createMemoryConnector, createMemoryProvider } from '../src/testkit/index.js';
+
+const until = new Date('2100-01-01T00:00:00.000Z');
+const tools = { log: () => {} };
+const nothing = { roles: [], permissions: { allow: [], deny: [] }, resources: { allow: [], deny: [] } };
+const calm = () => new AbortController().signal;
+const one: EntitlementRef = { id: 'e1', identity: 'ana@example.test', access: { role: 'reader' } };
+
+conformance(vitest, 'memory', async () => {
+  const now = () => new Date('2026-01-01T00:00:00.000Z');
+  const people = Array.from({ length: 40 }, (_, n) => `p${n}@example.test`);
+  const state = createMemoryProvider({
+    now,
+    people: people.map((id) => ({ id, name: id, email: id })),
+    roles: [{ name: 'reader', arn: 'memory:reader', description: '' }],
+  });
+  const dead = createMemoryProvider({ now });
+  dead.down = true;
+  const connector = createMemoryConnector(state);
+  let next = 0;
+  return {
+    client: connector.create({}, tools),
+    down: createMemoryConnector(dead).create({}, tools),
+    plan: (request) => connector.plan?.({}, request) ?? { ok: false, issues: [] },
+    fresh: async () => ({ id: `e${next}`, identity: people[next++] ?? '', access: { role: 'reader' } }),
+    nonsense: [
+      { ...nothing, roles: [''] },
+      { ...nothing, roles: ['reader'], resources: { allow: ['table'], deny: [] } },
+    ],
+    sensible: { ...nothing, roles: ['reader'] },
+    unknownAccess: { role: 'no-such-role' },
+    knowsIdentities: true,
+    close: async () => {},
+  };
+});
+
+function open() {
+  let time = 0;
+  const state = createMemoryProvider({ now: () => new Date(time) });
+  const client = createMemoryConnector(state).create({}, tools);
+  if (!client.authorizer || !client.notifications || !client.identities) throw new Error('a capability is missing');
+  return { state, client, authorizer: client.authorizer, advance: (by: number) => (time += by), ...client };
+}
+
+describe('the memory provider has bad days on demand', () => {
+  it('throttles once, with its own wish for patience, and changes nothing', async () => {
+    const { state, authorizer } = open();
+    state.inject('ensurePresent', { kind: 'throttle', afterMilliseconds: 1500 });
+    const error = await authorizer.ensurePresent(one, until, calm()).catch((caught) => caught);
+    expect(error).toBeInstanceOf(Retryable);
+    expect(error.options.afterMilliseconds).toBe(1500);
+    expect(state.held()).toEqual([]);
+    await authorizer.ensurePresent(one, until, calm());
+    expect(state.held()).toEqual([one]);
+  });
+
+  it('conflicts, refuses and loses answers', async () => {
+    const { state, authorizer } = open();
+    state.inject('ensurePresent', { kind: 'conflict' });
+    state.inject('ensurePresent', { kind: 'refuse' });
+    state.inject('ensurePresent', { kind: 'lost-answer' });
+    await expect(authorizer.ensurePresent(one, until, calm())).rejects.toBeInstanceOf(Retryable);
+    await expect(authorizer.ensurePresent(one, until, calm())).rejects.toBeInstanceOf(Terminal);
+    expect(state.held()).toEqual([]);
+    await expect(authorizer.ensurePresent(one, until, calm())).rejects.toBeInstanceOf(Retryable);
+    expect(state.held()).toEqual([one]);
+  });
+
+  it('hangs until it is told to stop, having done nothing', async () => {
+    const { state, authorizer } = open();
+    state.inject('ensurePresent', { kind: 'hang' });
+    const stop = new AbortController();
+    const call = authorizer.ensurePresent(one, until, stop.signal);
+    stop.abort();
+    await expect(call).rejects.toBeInstanceOf(Retryable);
+    expect(state.held()).toEqual([]);
+  });
+
+  it('lands a grant after the call has failed, by its own clock', async () => {
+    const { state, authorizer, advance } = open();
+    state.inject('ensurePresent', { kind: 'late', delayMilliseconds: 1000 });
+    await expect(authorizer.ensurePresent(one, until, calm())).rejects.toBeInstanceOf(Retryable);
+    await authorizer.ensureAbsent(one, calm());
+    advance(999);
+    expect(await authorizer.holds(one, calm())).toBe(false);
+    advance(1);
+    expect(await authorizer.holds(one, calm())).toBe(true);
+  });
+
+  it('works asynchronously, and may fail so', async () => {
+    const { state, authorizer, advance } = open();
+    state.inject('ensurePresent', { kind: 'fails-later' });
+    await authorizer.ensurePresent(one, until, calm());
+    advance(1_000_000);
+    state.land();
+    expect(await authorizer.holds(one, calm())).toBe(false);
+    state.inject('ensurePresent', { kind: 'asynchronous', delayMilliseconds: 5 });
+    await authorizer.ensurePresent(one, until, calm());
+    expect(await authorizer.holds(one, calm())).toBe(false);
+    state.land();
+    expect(await authorizer.holds(one, calm())).toBe(true);
+  });
+
+  it('is down, comes back, is edited behind our back, and counts its calls', async () => {
+    const { state, authorizer } = open();
+    state.down = true;
+    await expect(authorizer.holds(one, calm())).rejects.toBeInstanceOf(Retryable);
+    state.down = false;
+    state.put(one.identity, one.access);
+    expect(await authorizer.holds(one, calm())).toBe(true);
+    state.remove(one.identity, { ...one.access });
+    expect(await authorizer.holds(one, calm())).toBe(false);
+    expect([state.count('holds'), state.count('ensurePresent'), state.count()]).toEqual([3, 0, 3]);
+    expect(state.calls[0]).toEqual({
+      operation: 'holds',
+      identity: one.identity,
+      access: one.access,
+      at: new Date(0),
+    });
+  });
+
+  it('delivers a message once for each key, and knows a person by e-mail', async () => {
+    const { state, notifications, identities } = open();
+    const message = { to: 'ana@example.test', title: 't', text: 'x', idempotencyKey: 'k' };
+    await notifications?.deliver(message, calm());
+    await notifications?.deliver(message, calm());
+    expect(state.messages).toEqual([message]);
+    const person = { email: 'ana@example.test', name: 'Ana', subject: 's' };
+    expect(await identities?.find(person, calm())).toEqual({ id: person.email, name: 'Ana', email: person.email });
+  });
+
+  it('plans each role and each permission that is not denied as one access', () => {
+    const plan = createMemoryConnector().plan?.({}, {
+      roles: ['a', 'a'],
+      permissions: { allow: ['p', 'q'], deny: ['q'] },
+      resources: { allow: [], deny: [] },
+    });
+    expect(plan).toEqual({ ok: true, accesses: [{ role: 'a' }, { permission: 'p' }] });
+  });
+});
