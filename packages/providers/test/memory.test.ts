@@ -133,11 +133,14 @@ describe('the memory provider has bad days on demand', () => {
   });
 
   it('plans each role and each permission that is not denied as one access', () => {
-    const plan = createMemoryConnector().plan?.({}, {
-      roles: ['a', 'a'],
-      permissions: { allow: ['p', 'q'], deny: ['q'] },
-      resources: { allow: [], deny: [] },
-    });
+    const plan = createMemoryConnector().plan?.(
+      {},
+      {
+        roles: ['a', 'a'],
+        permissions: { allow: ['p', 'q'], deny: ['q'] },
+        resources: { allow: [], deny: [] },
+      },
+    );
     expect(plan).toEqual({ ok: true, accesses: [{ role: 'a' }, { permission: 'p' }] });
   });
 });

@@ -40,7 +40,8 @@ export function toPortError(error: unknown): Retryable | Terminal {
   const { code = '', message = '' } = error instanceof Error ? (error as Error & { code?: string }) : {};
   if (unreachable.has(code)) return new Retryable('The database cannot be reached', { cause: error });
   // Two sessions that change the same membership at once: PostgreSQL reports it as an internal error.
-  if (code === 'XX000' && message.includes('concurrently')) return new Retryable('The database is busy', { cause: error });
+  if (code === 'XX000' && message.includes('concurrently'))
+    return new Retryable('The database is busy', { cause: error });
   if (passing.some((pattern) => pattern.test(code))) {
     return new Retryable(`The database cannot do this now (${code})`, { cause: error });
   }

@@ -38,7 +38,8 @@ function roleOf(config: PostgresConfig, person: Person): string | undefined {
   if (config.identity === 'email') return email;
   const at = email.lastIndexOf('@');
   const domain = lowerCase(email.slice(at + 1));
-  if (at < 1 || (config.email_domains && !config.email_domains.some((one) => lowerCase(one) === domain))) return undefined;
+  if (at < 1 || (config.email_domains && !config.email_domains.some((one) => lowerCase(one) === domain)))
+    return undefined;
   return email.slice(0, at);
 }
 

@@ -201,7 +201,8 @@ export function conformance(runner: TestRunner, name: string, open: () => Promis
         expect(refused.ok).toBe(false);
         if (refused.ok) continue;
         expect(refused.issues.length).toBeGreaterThan(0);
-        for (const issue of refused.issues) expect(issue).toEqual({ path: expect.any(String), message: expect.any(String) });
+        for (const issue of refused.issues)
+          expect(issue).toEqual({ path: expect.any(String), message: expect.any(String) });
       }
     });
 

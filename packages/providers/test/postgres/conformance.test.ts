@@ -1,0 +1,47 @@
+import * as vitest from 'vitest';
+import { postgresConnector } from '../../src/index.js';
+import { conformance } from '../../src/testkit/index.js';
+import { openTestServer } from './server.js';
+
+const tools = { log: () => {} };
+const nothing = { roles: [], permissions: { allow: [], deny: [] }, resources: { allow: [], deny: [] } };
+
+for (const privileges of ['superuser', 'createrole']) {
+  conformance(vitest, `postgres as ${privileges}`, async () => {
+    const server = await openTestServer();
+    const user = await server.login(privileges);
+    await server.admin.unsafe(`grant pg_signal_backend to ${user.name}`);
+    const config = postgresConnector.config.parse({ url: server.url(user) });
+    const nobody = postgresConnector.config.parse({ url: 'postgres://nobody:secret@127.0.0.1:1/nowhere' });
+    const client = postgresConnector.create(config, tools);
+    const down = postgresConnector.create(nobody, tools);
+    return {
+      client,
+      down,
+      plan: (request) => postgresConnector.plan?.(config, request) ?? { ok: false, issues: [] },
+      async fresh() {
+        const [role, { name }] = [await server.role(), await server.login()];
+        // PostgreSQL 16 and newer let a user grant only what it may administer.
+        if (privileges === 'createrole') await server.admin.unsafe(`grant ${role} to ${user.name} with admin option`);
+        return { id: `entitlement of ${name}`, identity: name, access: { role } };
+      },
+      nonsense: [
+        { ...nothing, roles: ['x"; drop role y'] },
+        { ...nothing, roles: ['a'.repeat(64)] },
+        { ...nothing, roles: ['ünïcødé'] },
+        { ...nothing, roles: [''] },
+        { ...nothing, roles: ['reader'], permissions: { allow: ['SELECT'], deny: [] } },
+        { ...nothing, roles: ['reader'], permissions: { allow: [], deny: ['SELECT'] } },
+        { ...nothing, roles: ['reader'], resources: { allow: ['table'], deny: [] } },
+        { ...nothing, roles: ['reader'], resources: { allow: [], deny: ['table'] } },
+      ],
+      sensible: { ...nothing, roles: ['reader', 'Reporting read-only', 'jane.doe@example'] },
+      unknownAccess: { role: 'no-such-role' },
+      knowsIdentities: true,
+      async close() {
+        await Promise.all([client.close(), down.close()]);
+        await server.close();
+      },
+    };
+  });
+}

@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type ProviderClient, postgresConnector } from '../../src/index.js';
+import { openTestServer, type TestServer } from './server.js';
+
+const calm = () => new AbortController().signal;
+const person = (email: string) => ({ email, name: 'Somebody', subject: 's' });
+
+describe('the postgres identities', () => {
+  let server: TestServer;
+  const clients: ProviderClient[] = [];
+  const identitiesOf = (config: Record<string, unknown>) => {
+    const parsed = postgresConnector.config.parse({ url: server.url(), ...config });
+    const client = postgresConnector.create(parsed, { log: () => {} });
+    clients.push(client);
+    if (!client.identities) throw new Error('the connector has no identities');
+    return client.identities;
+  };
+
+  beforeAll(async () => {
+    server = await openTestServer();
+  });
+  afterAll(async () => {
+    await Promise.all(clients.map((client) => client.close()));
+    await server?.close();
+  });
+
+  it('knows a person by the local part of the e-mail, and only as a login role', async () => {
+    const [user, group] = [await server.login(), await server.role()];
+    const identities = identitiesOf({});
+    const email = `${user.name}@example.test`;
+    expect(await identities.find(person(email), calm())).toEqual({ id: user.name, name: user.name, email });
+    for (const nobody of [
+      `${group}@example.test`,
+      'nobody@example.test',
+      '@example.test',
+      user.name,
+      `x'; --@a.test`,
+    ]) {
+      expect(await identities.find(person(nobody), calm())).toBeNull();
+    }
+    expect(await identities.find(person(`${'a'.repeat(64)}@example.test`), calm())).toBeNull();
+  });
+
+  it('takes no other domain for its own where the domains are named', async () => {
+    const user = await server.login();
+    const identities = identitiesOf({ email_domains: ['Example.test'] });
+    expect((await identities.find(person(`${user.name}@EXAMPLE.test`), calm()))?.id).toBe(user.name);
+    expect(await identities.find(person(`${user.name}@example.test.evil.test`), calm())).toBeNull();
+  });
+
+  it('knows a person by the whole e-mail or by a table, and guesses nothing', async () => {
+    const user = await server.login();
+    const byTable = identitiesOf({ identity: { table: { 'Ana@Example.test': user.name } } });
+    expect((await byTable.find(person('ana@example.test'), calm()))?.id).toBe(user.name);
+    expect(await byTable.find(person(`${user.name}@example.test`), calm())).toBeNull();
+    expect(await byTable.list(calm())).toContainEqual({ id: user.name, name: user.name, email: 'Ana@Example.test' });
+    const byEmail = identitiesOf({ identity: 'email' });
+    expect(await byEmail.find(person(`${user.name}@example.test`), calm())).toBeNull();
+  });
+
+  it('never offers the user of the connector itself', async () => {
+    const mine = await server.login('superuser');
+    const identities = identitiesOf({ url: server.url(mine) });
+    expect(await identities.find(person(`${mine.name}@example.test`), calm())).toBeNull();
+    expect((await identities.list(calm())).map(({ id }) => id)).not.toContain(mine.name);
+  });
+
+  it('lists roles with groups first, described, and addressed without credentials', async () => {
+    const [user, group] = [await server.login(), await server.role()];
+    await server.admin.unsafe(`comment on role ${group} is 'Reads reports'`);
+    const client = postgresConnector.create(postgresConnector.config.parse({ url: server.url() }), { log: () => {} });
+    clients.push(client);
+    const roles = (await client.authorizer?.roles(calm())) ?? [];
+    expect(roles).toContainEqual({
+      name: group,
+      arn: `postgres://${server.database}/${group}`,
+      description: 'Reads reports',
+    });
+    const names = roles.map(({ name }) => name);
+    expect(names.indexOf(group)).toBeLessThan(names.indexOf(user.name));
+  });
+
+  it('refuses a configuration that names no user, no database, or a person twice', () => {
+    const refused = [
+      {},
+      { url: 'mysql://a@b/c' },
+      { url: 'postgres://host/database' },
+      { url: 'postgres://user@host/' },
+      { url: 'postgres://user@host/database', identity: 'guess' },
+      { url: 'postgres://user@host/database', identity: { table: { 'a@x.test': 'a', 'A@x.test': 'b' } } },
+      { url: 'postgres://user@host/database', unknown: true },
+    ];
+    for (const config of refused) expect(postgresConnector.config.safeParse(config).success).toBe(false);
+  });
+});

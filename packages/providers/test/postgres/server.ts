@@ -1,0 +1,74 @@
+import { randomBytes } from 'node:crypto';
+import postgres from 'postgres';
+
+/** A database of the test server with a table only the role `reader` reads; everything in it has a random name. */
+export interface TestServer {
+  version: number;
+  admin: postgres.Sql;
+  database: string;
+  /** A URL of the database for one of its users; the superuser without a name. */
+  url(user?: { name: string; password: string }): string;
+  /** Makes a role and gives its name; `options` are those of `create role`. */
+  role(options?: string): Promise<string>;
+  /** Makes a login role with a password. */
+  login(options?: string): Promise<{ name: string; password: string }>;
+  /** Connects as a login role; closed with the server. */
+  connect(user: { name: string; password: string }): postgres.Sql;
+  close(): Promise<void>;
+}
+
+/** Uses the superuser URL in BELAY_TEST_DATABASE_URL, which the test run provides. */
+export async function openTestServer(): Promise<TestServer> {
+  const superuser = process.env.BELAY_TEST_DATABASE_URL;
+  if (!superuser) throw new Error('BELAY_TEST_DATABASE_URL must be the URL of a superuser of a PostgreSQL server');
+  const suffix = randomBytes(6).toString('hex');
+  const database = `providers_${suffix}`;
+  const root = postgres(superuser, { max: 1, onnotice: () => {} });
+  await root.unsafe(`create database ${database}`);
+  const url = (user?: { name: string; password: string }) => {
+    const made = new URL(superuser);
+    made.pathname = `/${database}`;
+    if (user) {
+      made.username = encodeURIComponent(user.name);
+      made.password = encodeURIComponent(user.password);
+    }
+    return made.href;
+  };
+  const admin = postgres(url(), { max: 2, onnotice: () => {} });
+  const [row] = await admin<[{ version: number }]>`select current_setting('server_version_num')::int as version`;
+  const roles: string[] = [];
+  const connections: postgres.Sql[] = [];
+  const role = async (options = '') => {
+    const name = `r${roles.length}_${suffix}`;
+    await admin.unsafe(`create role ${name} ${options}`);
+    roles.push(name);
+    return name;
+  };
+  return {
+    version: row.version,
+    admin,
+    database,
+    url,
+    role,
+    async login(options = '') {
+      const password = randomBytes(12).toString('hex');
+      return { name: await role(`login password '${password}' ${options}`), password };
+    },
+    connect(user) {
+      const sql = postgres(url(user), { max: 1, onnotice: () => {}, idle_timeout: 0 });
+      connections.push(sql);
+      return sql;
+    },
+    async close() {
+      await Promise.all(connections.map((one) => one.end({ timeout: 1 })));
+      await admin.end({ timeout: 1 });
+      await root.unsafe(`drop database ${database} with (force)`);
+      // Grants hang on their grantors, so whoever was made last goes first.
+      for (const name of roles.reverse()) {
+        await root.unsafe(`drop owned by ${name} cascade`);
+        await root.unsafe(`drop role ${name}`);
+      }
+      await root.end({ timeout: 1 });
+    },
+  };
+}
