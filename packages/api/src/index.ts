@@ -1,1 +1,12 @@
-export {};
+export type { ErrorBody, PublishedError } from './errors.js';
+export { errorTable, internalMessage, isForeseen, publishError } from './errors.js';
+export type { OpenApiDocument } from './openapi.js';
+export { describeApi } from './openapi.js';
+export type { DeclaredOperation } from './operations.js';
+export { listOperations } from './operations.js';
+export type { Host, Reply, ReplyCookie, RequestContext, RequestInfo } from './request-context.js';
+export type { AppRouter } from './roots.js';
+export type { ExecutionEvent } from './routers/executions.js';
+export { serverRouter } from './roots.js';
+export type { Meta, RestMeta } from './trpc.js';
+export { createCallerFactory } from './trpc.js';

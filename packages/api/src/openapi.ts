@@ -1,0 +1,179 @@
+import type { AnyTRPCRouter } from '@trpc/server';
+import { generateOpenApiDocument, type OpenAPIObject } from 'trpc-to-openapi';
+import { type DeclaredOperation, listOperations } from './operations.js';
+import type { RestMeta } from './trpc.js';
+
+export type OpenApiDocument = OpenAPIObject;
+type Paths = NonNullable<OpenAPIObject['paths']>;
+type Operation = NonNullable<Paths[string]['get']>;
+type Responses = NonNullable<Operation['responses']>;
+
+const descriptions: Readonly<Record<number, string>> = {
+  400: 'The request is not valid; `issues` says where',
+  401: 'No credential, or one that is unknown or has expired',
+  403: 'Not yours to do',
+  404: 'Unknown, or not visible to you',
+  406: 'None of the representations you accept exists',
+  409: 'Already decided, ended or held; or the idempotency key was used for another request',
+  413: 'The body is too large',
+  415: 'The body has a media type that this operation does not read',
+  429: 'Too many requests; Retry-After says when to come back',
+  500: 'Something went wrong on our side',
+  501: 'Not configured here',
+  503: 'Not available now; Retry-After says when to come back',
+};
+
+const tags: readonly { name: string; description: string }[] = [
+  { name: 'providers', description: 'Where access is granted, and who is known there' },
+  { name: 'authentication', description: 'Signing in, and who you are' },
+  { name: 'elevation', description: 'Asking for a role' },
+  { name: 'executions', description: 'What became of a request' },
+  { name: 'approvals', description: 'Deciding about the requests of others' },
+  { name: 'access', description: 'What you hold now' },
+  { name: 'configuration', description: 'What this service is' },
+  { name: 'roles', description: 'What can be asked for' },
+  { name: 'workflows', description: 'How it is decided' },
+  { name: 'system', description: 'Health, readiness and metrics' },
+  { name: 'logs', description: 'What happened' },
+];
+
+/**
+ * The OpenAPI 3.1 document of a router: what trpc-to-openapi derives, with what it cannot say put right. `baseUrl` is the
+ * service's own, `basePath` the prefix of the paths.
+ */
+export function describeApi(
+  router: AnyTRPCRouter,
+  options: { baseUrl: string; basePath: string; version: string },
+): OpenApiDocument {
+  const document = generateOpenApiDocument(router, {
+    title: 'Belay',
+    description:
+      'Just-in-time elevated access: asked for, approved, granted for a stated time, and always taken away again.',
+    version: options.version,
+    openApiVersion: '3.1.0',
+    baseUrl: `${options.baseUrl.replace(/\/$/, '')}${options.basePath}`,
+    securitySchemes: {
+      bearer: { type: 'http', scheme: 'bearer', description: 'A token of `belay login` or `belay token create`' },
+      cookie: {
+        type: 'apiKey',
+        in: 'cookie',
+        name: options.baseUrl.startsWith('https:') ? '__Host-belay' : 'belay',
+        description: 'The login of a browser. Requests that change something must come from this origin.',
+      },
+    },
+  });
+  document.info.license = { name: 'Apache-2.0', identifier: 'Apache-2.0' };
+  document.tags = tags.map((tag) => ({ ...tag }));
+  for (const operation of listOperations(router)) {
+    const found = document.paths?.[operation.path]?.[operation.method.toLowerCase() as 'get' | 'post'];
+    if (found !== undefined) correct(found, operation);
+  }
+  document.components = { ...document.components, schemas: { ...keepOwn(document.components?.schemas), Error: errorSchema } };
+  return document;
+}
+
+/** trpc-to-openapi writes one schema per status; ours is one for all. */
+function keepOwn(schemas: NonNullable<OpenAPIObject['components']>['schemas'] = {}): typeof schemas {
+  return Object.fromEntries(Object.entries(schemas).filter(([name]) => !name.startsWith('error.')));
+}
+
+const errorSchema = {
+  type: 'object' as const,
+  description: 'The body of every error',
+  required: ['message', 'code'],
+  properties: {
+    message: { type: 'string' as const, description: 'For people' },
+    code: { type: 'string' as const, description: 'For programs', examples: ['BAD_REQUEST'] },
+    issues: {
+      type: 'array' as const,
+      items: {
+        type: 'object' as const,
+        required: ['path', 'message'],
+        properties: {
+          path: { type: 'string' as const, description: 'Which field, dotted; empty for the whole' },
+          message: { type: 'string' as const },
+        },
+      },
+    },
+  },
+};
+
+const errorResponse = (status: number) => ({
+  description: descriptions[status] ?? 'Error',
+  ...([429, 503].includes(status)
+    ? { headers: { 'Retry-After': { description: 'Seconds', schema: { type: 'integer' as const } } } }
+    : {}),
+  content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+});
+
+function correct(operation: Operation, { method, path, rest }: DeclaredOperation): void {
+  operation.security = rest.public === true ? [] : [{ bearer: [] }, { cookie: [] }];
+  const kept = Object.entries((operation.responses ?? {}) as Responses).filter(([status]) => status.startsWith('2'));
+  const statuses = [400, 406, 429, 500, 503];
+  if (rest.public !== true) statuses.push(401, 403);
+  if (path.includes('{')) statuses.push(404);
+  if (method === 'POST') statuses.push(413, 415);
+  if (/^\/(elevate|execution|approvals|access\/)/.test(path)) statuses.push(404, 409);
+  if (/^\/(auth|provider)\b/.test(path)) statuses.push(501);
+  if (path.startsWith('/auth/callback') || rest.confirm !== undefined) statuses.push(403);
+  operation.responses = Object.fromEntries(kept) as Responses;
+  redirects(operation, rest);
+  representations(operation, path, rest);
+  for (const status of [...new Set(statuses)].sort()) operation.responses[String(status)] ??= errorResponse(status);
+  parameters(operation, method, path, rest);
+}
+
+function redirects(operation: Operation, rest: RestMeta): void {
+  if (rest.redirect === undefined) return;
+  const responses = (operation.responses ??= {});
+  responses[String(rest.redirect.status)] = {
+    description: 'Go on there',
+    headers: { Location: { description: 'The next step', required: true, schema: { type: 'string' } } },
+  };
+  if (rest.redirect.always) delete responses['200'];
+}
+
+function representations(operation: Operation, path: string, rest: RestMeta): void {
+  const success = operation.responses?.['200'];
+  if (success === undefined || !('content' in success) || success.content === undefined) return;
+  if (rest.html !== undefined || rest.confirm !== undefined) success.content['text/html'] = { schema: { type: 'string' } };
+  if (path === '/health' || path === '/ready') {
+    // The same shape when it is not well: probes read the status, people the body.
+    operation.responses = { ...operation.responses, '503': { ...success, description: 'Not able to serve' } };
+  }
+}
+
+function parameters(operation: Operation, method: string, path: string, rest: RestMeta): void {
+  for (const parameter of operation.parameters ?? []) {
+    if (!('in' in parameter) || parameter.in !== 'query') continue;
+    const { schema } = parameter;
+    // A list in a query is comma-separated; the key may be repeated as well.
+    if (schema !== undefined && 'type' in schema && schema.type === 'array') {
+      parameter.style = 'form';
+      parameter.explode = false;
+    }
+  }
+  if (rest.textBody !== undefined) {
+    operation.requestBody = {
+      required: false,
+      description: 'The sealed token itself; not needed when it is in the query',
+      content: { 'text/plain': { schema: { type: 'string' } } },
+    };
+    const names = rest.query ?? [];
+    operation.parameters = names.map((name) => ({ in: 'query', name, schema: { type: 'string' } }));
+  }
+  if (method === 'POST' && ['/elevate', '/execution'].includes(path)) idempotency(operation);
+  if (method === 'GET' && path === '/elevate') idempotency(operation);
+}
+
+function idempotency(operation: Operation): void {
+  operation.parameters = [
+    ...(operation.parameters ?? []),
+    {
+      in: 'header',
+      name: 'Idempotency-Key',
+      description: 'The same key and request give the same execution for 24 hours',
+      schema: { type: 'string', maxLength: 200 },
+    },
+  ];
+}

@@ -1,0 +1,42 @@
+import type { AnyTRPCRouter } from '@trpc/server';
+import { ZodObject } from 'zod';
+import type { Meta, RestMeta } from './trpc.js';
+
+/** One operation of the interface as the routers declare it: what the REST adapter and the OpenAPI document are made from. */
+export interface DeclaredOperation {
+  /** Path in the router, such as `executions.cancel`. */
+  procedure: string;
+  /** A mutation changes something, under whatever method the interface documents it. */
+  type: 'query' | 'mutation';
+  method: string;
+  path: string;
+  input: ZodObject | undefined;
+  contentTypes: readonly string[];
+  rest: RestMeta;
+}
+
+interface Declared {
+  _def: { type: 'query' | 'mutation' | 'subscription'; meta?: Meta; inputs: readonly unknown[] };
+}
+
+/** Every operation of a router that has a documented path. Subscriptions have none. */
+export function listOperations(router: AnyTRPCRouter): DeclaredOperation[] {
+  // tRPC types this record as it was nested by the caller; at run time it is flat, keyed by path.
+  const procedures = router._def.procedures as unknown as Record<string, Declared>;
+  return Object.entries(procedures).flatMap(([procedure, { _def }]) => {
+    const openapi = _def.meta?.openapi;
+    if (openapi === undefined || _def.type === 'subscription') return [];
+    const input = _def.inputs.at(-1);
+    return [
+      {
+        procedure,
+        type: _def.type,
+        method: openapi.method,
+        path: openapi.path,
+        input: input instanceof ZodObject ? input : undefined,
+        contentTypes: openapi.contentTypes ?? ['application/json'],
+        rest: _def.meta?.rest ?? {},
+      },
+    ];
+  });
+}

@@ -1,0 +1,36 @@
+import { AccessError, type UserActor, withActor } from '@belay/core';
+import { TRPCError } from '@trpc/server';
+import { errorTable, internalMessage, isForeseen } from './errors.js';
+import { middleware, procedure } from './trpc.js';
+
+/** What a verb throws, in tRPC's words; what nobody foresaw goes to the log with the request's id, and no further. */
+const mapErrors = middleware(async ({ next, ctx, path }) => {
+  const result = await next();
+  if (result.ok) return result;
+  const { error } = result;
+  if (!isForeseen(error)) {
+    ctx.core.log.error({ requestId: ctx.request.id, procedure: path, error: error.cause ?? error }, 'request failed');
+    throw new TRPCError({ code: 'INTERNAL_SERVER_ERROR', message: internalMessage, cause: error.cause });
+  }
+  const { cause } = error;
+  if (cause instanceof AccessError) {
+    throw new TRPCError({ code: errorTable[cause.code].rpc, message: cause.message, cause });
+  }
+  return result;
+});
+
+/** Needs no credential: sign-in and the system's own endpoints. */
+export const publicProcedure = procedure.use(mapErrors);
+
+/** Needs a person: an operator or the system has no business on the wire. Throws `unauthenticated` (401). */
+export const authenticated = publicProcedure.use(({ next, ctx }) => {
+  const { actor } = ctx;
+  if (actor === null || actor.kind !== 'user') throw unauthenticated(ctx.token !== null);
+  const user: UserActor = actor;
+  return next({ ctx: { actor: user, caller: withActor(ctx.core, user) } });
+});
+
+function unauthenticated(hadToken: boolean): TRPCError {
+  const cause = new AccessError('unauthenticated', hadToken ? 'The login is unknown or has expired' : 'Sign in first');
+  return new TRPCError({ code: 'UNAUTHORIZED', message: cause.message, cause });
+}

@@ -1,0 +1,30 @@
+import { accessRouter } from './routers/access.js';
+import { approvalsRouter } from './routers/approvals.js';
+import { authRouter } from './routers/auth.js';
+import { configurationRouter } from './routers/configuration.js';
+import { elevationRouter } from './routers/elevation.js';
+import { executionsRouter } from './routers/executions.js';
+import { logsRouter } from './routers/logs.js';
+import { providersRouter } from './routers/providers.js';
+import { rolesRouter } from './routers/roles.js';
+import { systemRouter } from './routers/system.js';
+import { workflowsRouter } from './routers/workflows.js';
+import { router } from './trpc.js';
+
+/** Everything, as server mode has it. */
+export const serverRouter = router({
+  access: accessRouter,
+  approvals: approvalsRouter,
+  auth: authRouter,
+  configuration: configurationRouter,
+  elevation: elevationRouter,
+  executions: executionsRouter,
+  logs: logsRouter,
+  providers: providersRouter,
+  roles: rolesRouter,
+  system: systemRouter,
+  workflows: workflowsRouter,
+});
+
+/** The type the SDK is made from. */
+export type AppRouter = typeof serverRouter;

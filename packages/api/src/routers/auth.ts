@@ -1,0 +1,105 @@
+import { exchangeLoginCode, readWhoami } from '@belay/core';
+import { z } from 'zod';
+import { authenticated, publicProcedure } from '../procedures.js';
+import { beginSignIn, chooseProvider, completeSignIn, signOut } from '../sign-in.js';
+import { instant, name, opaque } from '../text.js';
+import { router } from '../trpc.js';
+
+const person = { email: z.string(), name: z.string(), groups: z.array(z.string()) };
+const callback = z.string().max(2048).optional().describe('Where to go afterwards; must be on the allow-list');
+const tags = ['authentication'];
+
+export const authRouter = router({
+  page: publicProcedure
+    .meta({
+      openapi: { method: 'GET', path: '/auth', tags, protect: false, summary: 'List the providers to sign in with' },
+      rest: { public: true, html: 'preferred' },
+    })
+    .input(z.strictObject({ callback, provider: name.optional() }))
+    .output(
+      z.object({
+        providers: z.array(
+          z.object({ id: z.string(), name: z.string(), description: z.string(), url: z.string() }),
+        ),
+      }),
+    )
+    .query(({ ctx, input }) => chooseProvider(ctx, input)),
+  request: publicProcedure
+    .meta({
+      openapi: { method: 'GET', path: '/auth/request/{provider}', tags, protect: false, summary: 'Begin to sign in' },
+      rest: { public: true, html: 'offered', redirect: { status: 302, always: true } },
+    })
+    .input(
+      z.strictObject({
+        provider: name,
+        callback,
+        code_challenge: z
+          .string()
+          .regex(/^[A-Za-z0-9_-]{43}$/)
+          .optional()
+          .describe('S256 challenge of a program that will exchange a code (RFC 7636)'),
+        code_challenge_method: z.literal('S256').optional(),
+      }),
+    )
+    .output(z.object({ url: z.string() }))
+    .query(({ ctx, input }) => beginSignIn(ctx, input)),
+  callback: publicProcedure
+    .meta({
+      openapi: {
+        method: 'GET',
+        path: '/auth/callback/{provider}',
+        tags,
+        protect: false,
+        summary: 'Where the provider sends the browser back',
+      },
+      rest: { public: true, html: 'preferred', redirect: { status: 302, always: false } },
+    })
+    // Providers add parameters of their own (`iss`, `session_state`); core reads them from the address.
+    .input(
+      z.object({ provider: name, code: opaque.optional(), state: opaque.optional(), error: z.string().max(200).optional() }),
+    )
+    .output(z.object({ user: z.object(person), expires_at: instant }))
+    .query(({ ctx, input }) => completeSignIn(ctx, input)),
+  logout: publicProcedure
+    .meta({
+      openapi: { method: 'GET', path: '/auth/logout', tags, protect: false, summary: 'Sign out everywhere' },
+      rest: { public: true, html: 'offered', confirm: { when: 'cross-site', title: 'Sign out' } },
+    })
+    .output(z.object({ message: z.string() }))
+    .mutation(({ ctx }) => signOut(ctx, {})),
+  logoutProvider: publicProcedure
+    .meta({
+      openapi: {
+        method: 'GET',
+        path: '/auth/logout/{provider}',
+        tags,
+        protect: false,
+        summary: 'Sign out of one provider',
+      },
+      rest: { public: true, html: 'offered', confirm: { when: 'cross-site', title: 'Sign out' } },
+    })
+    .input(z.strictObject({ provider: name }))
+    .output(z.object({ message: z.string() }))
+    .mutation(({ ctx, input }) => signOut(ctx, input)),
+  token: publicProcedure
+    .meta({
+      openapi: {
+        method: 'POST',
+        path: '/auth/token',
+        tags,
+        protect: false,
+        summary: 'Exchange the code of a sign-in for a token',
+        contentTypes: ['application/json', 'application/x-www-form-urlencoded'],
+      },
+      rest: { public: true },
+    })
+    .input(z.strictObject({ code: opaque, code_verifier: z.string().min(43).max(128) }))
+    .output(
+      z.object({ token: z.string(), expires_at: instant, user: z.object({ ...person, provider: z.string() }) }),
+    )
+    .mutation(({ ctx, input }) => exchangeLoginCode(ctx.core, input)),
+  whoami: authenticated
+    .meta({ openapi: { method: 'GET', path: '/auth/whoami', tags, summary: 'Say who you are' } })
+    .output(z.object({ id: z.string(), ...person, provider: z.string(), expires_at: instant.optional() }))
+    .query(({ ctx }) => readWhoami(ctx.caller)),
+});

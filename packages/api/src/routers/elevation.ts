@@ -1,0 +1,94 @@
+import { requestElevation, resumeExecution } from '@belay/core';
+import { z } from 'zod';
+import { authenticated } from '../procedures.js';
+import { redirectUnlessJson } from '../reply.js';
+import { resolveRole, roleBody } from '../role-body.js';
+import { duration, name, names, opaque, prose } from '../text.js';
+import { router } from '../trpc.js';
+
+const elevationResult = z.object({
+  status: z.string(),
+  output: z.object({ workflow_id: z.string(), execution_id: z.string() }),
+});
+const resumeResult = z.object({
+  workflow_id: z.string(),
+  status: z.string(),
+  output: z.object({ approved: z.boolean(), session_created: z.boolean() }),
+});
+const session = z.strictObject({ version: z.number().int(), expiry: z.string(), session: z.string() });
+const tags = ['elevation'];
+
+export const elevationRouter = router({
+  /** The documented GET: one provider, everything in the query. */
+  requestLink: authenticated
+    .meta({
+      openapi: { method: 'GET', path: '/elevate', tags, summary: 'Ask for a role (static request)' },
+      rest: { confirm: { when: 'always', title: 'Ask for this role' } },
+    })
+    .input(
+      z.strictObject({
+        role: name,
+        provider: name,
+        workflow: name.optional(),
+        reason: prose,
+        duration: duration.optional(),
+        identities: names.optional(),
+        session: opaque.optional(),
+      }),
+    )
+    .output(elevationResult)
+    .mutation(({ ctx, input: { provider, session: _session, ...input } }) =>
+      requestElevation(ctx.caller, {
+        ...input,
+        providers: [provider],
+        idempotencyKey: ctx.request.idempotencyKey,
+      }),
+    ),
+  request: authenticated
+    .meta({ openapi: { method: 'POST', path: '/elevate', tags, summary: 'Ask for a role' } })
+    .input(
+      z.strictObject({
+        role: z.union([name, roleBody]).describe('A role by its name, or a Role object, of which the name counts'),
+        providers: names.optional(),
+        authenticator: name.optional(),
+        workflow: name.optional(),
+        reason: prose,
+        duration: duration.optional(),
+        identities: names.optional(),
+        session: session.optional(),
+      }),
+    )
+    .output(elevationResult)
+    .mutation(async ({ ctx, input: { role, session: _session, ...input } }) =>
+      requestElevation(ctx.caller, {
+        ...input,
+        role: await resolveRole(ctx.caller, role),
+        idempotencyKey: ctx.request.idempotencyKey,
+      }),
+    ),
+  resumeLink: authenticated
+    .meta({
+      openapi: { method: 'GET', path: '/elevate/resume', tags, summary: 'Resume a waiting workflow' },
+      rest: {
+        confirm: { when: 'always', title: 'Continue this request' },
+        redirect: { status: 307, always: false },
+      },
+    })
+    .input(z.strictObject({ state: opaque }))
+    .output(resumeResult)
+    .mutation(async ({ ctx, input }) => redirectUnlessJson(ctx, await resumeExecution(ctx.caller, input))),
+  resume: authenticated
+    .meta({
+      openapi: {
+        method: 'POST',
+        path: '/elevate/resume',
+        tags,
+        summary: 'Resume a waiting workflow with a sealed state or a task token',
+        contentTypes: ['text/plain'],
+      },
+      rest: { textBody: 'state', query: ['state'], redirect: { status: 307, always: false } },
+    })
+    .input(z.strictObject({ state: opaque }))
+    .output(resumeResult)
+    .mutation(async ({ ctx, input }) => redirectUnlessJson(ctx, await resumeExecution(ctx.caller, input))),
+});

@@ -1,0 +1,151 @@
+import {
+  cancelExecution,
+  getExecution,
+  listExecutions,
+  signalExecution,
+  startExecution,
+  terminateExecution,
+  watchExecution,
+} from '@belay/core';
+import { tracked } from '@trpc/server';
+import { z } from 'zod';
+import { authenticated } from '../procedures.js';
+import { duration, instant, name, opaque, prose } from '../text.js';
+import { router } from '../trpc.js';
+
+const executionSummary = z.object({
+  workflow_id: z.string(),
+  run_id: z.string(),
+  status: z.string().describe('pending, running, waiting, suspended, completed, faulted, cancelled or terminated'),
+  start_time: instant,
+  execution_time: z.string().describe('ISO 8601 duration'),
+  task_queue: z.string(),
+  user: z.string(),
+  workflow_type: z.object({ name: z.string() }),
+  role: z.string().nullish(),
+  providers: z.array(z.string()),
+  reason: z.string().nullish(),
+  duration: z.string().nullish(),
+  waiting_for: z.array(z.string()),
+});
+
+const executionDetails = executionSummary.extend({
+  history: z.array(
+    z.object({ event_type: z.string(), timestamp: instant, message: z.string(), task: z.string().optional() }),
+  ),
+  input: z.unknown(),
+  output: z.unknown(),
+  error: z
+    .object({
+      type: z.string(),
+      status: z.number(),
+      title: z.string().optional(),
+      detail: z.string().optional(),
+      instance: z.string().optional(),
+    })
+    .nullable(),
+  end_time: instant.nullable(),
+  approvals: z.array(
+    z.object({
+      id: z.string(),
+      status: z.string(),
+      expires_at: instant,
+      approvers: z.object({ users: z.array(z.string()), groups: z.array(z.string()) }),
+      count: z.number().int(),
+      decisions: z.array(
+        z.object({ approver: z.string(), verdict: z.string(), comment: z.string().nullable(), decided_at: instant }),
+      ),
+    }),
+  ),
+  grants: z.array(
+    z.object({
+      provider: z.string(),
+      identity: z.string(),
+      access: z.unknown(),
+      state: z.enum(['granting', 'active', 'ended', 'revoking', 'gone']),
+      granted_at: instant.nullable(),
+      expires_at: instant.nullable(),
+      ended_reason: z.string().nullable(),
+      residual: z.string().nullable(),
+      last_error: z.string().nullable(),
+    }),
+  ),
+});
+
+/** One event of an execution, as the subscription gives it. */
+export interface ExecutionEvent {
+  seq: number;
+  event_type: string;
+  timestamp: string;
+  message: string;
+  task?: string;
+  status: string;
+}
+
+const execution = z.strictObject({ id: name });
+const acknowledged = z.object({ status: z.string(), message: z.string() });
+const tags = ['executions'];
+
+export const executionsRouter = router({
+  list: authenticated
+    .meta({ openapi: { method: 'GET', path: '/executions', tags, summary: 'List your running executions' } })
+    .output(z.object({ executions: z.array(executionSummary) }))
+    .query(({ ctx }) => listExecutions(ctx.caller)),
+  start: authenticated
+    .meta({ openapi: { method: 'POST', path: '/execution', tags, summary: 'Start a workflow' } })
+    .input(
+      z.strictObject({
+        workflow: name,
+        input: z.looseObject({ role: name, provider: name, reason: prose, duration: duration.optional() }),
+      }),
+    )
+    .output(z.object({ workflow_id: z.string(), run_id: z.string(), status: z.string() }))
+    .mutation(({ ctx, input }) =>
+      startExecution(ctx.caller, { ...input, idempotencyKey: ctx.request.idempotencyKey }),
+    ),
+  get: authenticated
+    .meta({
+      openapi: { method: 'GET', path: '/execution/{id}', tags, summary: 'Read one execution and its history' },
+      rest: { alsoPost: true },
+    })
+    .input(execution)
+    .output(executionDetails)
+    .query(({ ctx, input }) => getExecution(ctx.caller, input)),
+  cancel: authenticated
+    .meta({
+      openapi: { method: 'GET', path: '/execution/{id}/cancel', tags, summary: 'Cancel an execution of yours' },
+      rest: { confirm: { when: 'always', title: 'Cancel this request' } },
+    })
+    .input(execution)
+    .output(acknowledged)
+    .mutation(({ ctx, input }) => cancelExecution(ctx.caller, input)),
+  terminate: authenticated
+    .meta({
+      openapi: {
+        method: 'GET',
+        path: '/execution/{id}/terminate',
+        tags,
+        summary: 'Terminate an execution of yours, without cleanup tasks; its grants still end at once',
+      },
+      rest: { confirm: { when: 'always', title: 'Terminate this request' } },
+    })
+    .input(execution)
+    .output(acknowledged)
+    .mutation(({ ctx, input }) => terminateExecution(ctx.caller, input)),
+  signal: authenticated
+    .meta({
+      openapi: { method: 'GET', path: '/execution/{id}/signal', tags, summary: 'Send a sealed signal' },
+      rest: { confirm: { when: 'always', title: 'Send this decision' } },
+    })
+    .input(z.strictObject({ id: name, input: opaque.describe('Sealed CloudEvent, made by this service') }))
+    .output(z.object({ message: z.string(), workflow_id: z.string() }))
+    .mutation(({ ctx, input }) => signalExecution(ctx.caller, input)),
+  /** Every event after `lastEventId` (or from the start), then each as it happens; ends when nothing more can. */
+  watch: authenticated
+    .input(z.strictObject({ id: name, lastEventId: z.string().regex(/^\d{1,15}$/).optional() }))
+    .subscription(async function* ({ ctx, input, signal }) {
+      const after = input.lastEventId === undefined ? undefined : Number(input.lastEventId);
+      const events: AsyncIterable<ExecutionEvent> = watchExecution(ctx.caller, { id: input.id, after, signal: signal ?? new AbortController().signal });
+      for await (const event of events) yield tracked(String(event.seq), event);
+    }),
+});

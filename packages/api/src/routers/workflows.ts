@@ -1,0 +1,35 @@
+import { getWorkflow, listWorkflows } from '@belay/core';
+import { z } from 'zod';
+import { authenticated } from '../procedures.js';
+import { name } from '../text.js';
+import { router } from '../trpc.js';
+
+const workflowSummary = z.object({ name: z.string(), description: z.string(), enabled: z.boolean() });
+const workflowDocument = z.object({
+  dsl: z.string(),
+  namespace: z.string(),
+  name: z.string(),
+  version: z.string(),
+  do: z.array(z.record(z.string(), z.unknown())),
+});
+
+export const workflowsRouter = router({
+  list: authenticated
+    .meta({
+      openapi: { method: 'GET', path: '/workflows', tags: ['workflows'], summary: 'List the workflows you may start' },
+    })
+    .output(z.object({ version: z.string(), workflows: z.record(z.string(), workflowSummary) }))
+    .query(({ ctx }) => listWorkflows(ctx.caller)),
+  get: authenticated
+    .meta({
+      openapi: {
+        method: 'GET',
+        path: '/workflow/{name}',
+        tags: ['workflows'],
+        summary: 'Read one workflow and its definition',
+      },
+    })
+    .input(z.strictObject({ name }))
+    .output(workflowSummary.extend({ document: workflowDocument }))
+    .query(({ ctx, input }) => getWorkflow(ctx.caller, input)),
+});

@@ -1,0 +1,92 @@
+import { AccessError, beginLogin, completeLogin, endLogin, listProviders, withActor } from '@belay/core';
+import { redirect } from './reply.js';
+import type { RequestContext } from './request-context.js';
+
+/** The flow cookie of the browser, or a new one; a second tab of the same browser shares it. */
+function browserSecret(ctx: RequestContext): string {
+  return ctx.request.browserSecret ?? Buffer.from(ctx.core.randomBytes(32)).toString('base64url');
+}
+
+/** The providers one can sign in with; with one named already, a redirect to begin (interface, GET /auth). */
+export async function chooseProvider(ctx: RequestContext, input: { callback?: string; provider?: string }) {
+  if (input.provider !== undefined) {
+    return redirect(ctx, { providers: [] }, 302, requestPath(ctx, input.provider, input.callback));
+  }
+  // Nobody is signed in yet: what is listed is what the configuration offers to everyone.
+  const everyone = withActor(ctx.core, { kind: 'system', name: 'sign-in page' });
+  const { providers } = await listProviders(everyone, { capability: ['authenticator'] });
+  return {
+    providers: providers.map(({ _source: { id, name, description } }) => ({
+      id,
+      name,
+      description,
+      url: requestPath(ctx, id, input.callback),
+    })),
+  };
+}
+
+/** Sends the browser to the provider, bound to it by a cookie that only it has. */
+export async function beginSignIn(
+  ctx: RequestContext,
+  input: { provider: string; callback?: string; code_challenge?: string },
+) {
+  const secret = browserSecret(ctx);
+  const { url } = await beginLogin(ctx.core, {
+    provider: input.provider,
+    callback: input.callback,
+    codeChallenge: input.code_challenge,
+    browserSecret: secret,
+  });
+  ctx.reply.cookies.push({ kind: 'flow', value: secret });
+  return redirect(ctx, { url }, 302, url);
+}
+
+/** Ends the provider's round trip: sets the login cookie, then the callback or a success page. */
+export async function completeSignIn(
+  ctx: RequestContext,
+  input: { provider: string; code?: string; state?: string; error?: string },
+) {
+  if (input.error !== undefined) {
+    // What the provider wrote is not repeated: anyone can send a browser here with any text.
+    const denied = input.error === 'access_denied';
+    throw denied
+      ? new AccessError('forbidden', 'The provider did not let you in, or you declined')
+      : new AccessError('invalid', 'The provider could not complete the sign-in; try again');
+  }
+  const missing = (['code', 'state'] as const).filter((field) => input[field] === undefined);
+  if (missing.length > 0) {
+    const issues = missing.map((path) => ({ path, message: 'is required' }));
+    throw new AccessError('invalid', 'The provider sent no code', { issues });
+  }
+  if (ctx.request.browserSecret === undefined) {
+    throw new AccessError('invalid', 'This sign-in was not begun in this browser, or took too long; begin again');
+  }
+  const login = await completeLogin(ctx.core, {
+    provider: input.provider,
+    currentUrl: ctx.request.url,
+    browserSecret: ctx.request.browserSecret,
+  });
+  ctx.reply.cookies.push({ kind: 'login', value: login.token, expiresAt: login.expiresAt });
+  const { email, name, groups } = login.user;
+  const output = { user: { email, name, groups }, expires_at: login.expiresAt.toISOString() };
+  return login.callback === null ? output : redirect(ctx, output, 302, login.callback);
+}
+
+/** Ends the caller's login at one provider or at all. Signing out twice is no error. */
+export async function signOut(ctx: RequestContext, input: { provider?: string }): Promise<{ message: string }> {
+  const { actor } = ctx;
+  if (actor === null || actor.kind !== 'user') {
+    ctx.reply.cookies.push({ kind: 'login', value: null });
+    return { message: 'You are not signed in' };
+  }
+  const ended = await endLogin(withActor(ctx.core, actor), input);
+  if (input.provider === undefined || input.provider === actor.provider) {
+    ctx.reply.cookies.push({ kind: 'login', value: null });
+  }
+  return { message: ended.message };
+}
+
+function requestPath(ctx: RequestContext, provider: string, callback: string | undefined): string {
+  const query = callback === undefined ? '' : `?${new URLSearchParams({ callback }).toString()}`;
+  return `${ctx.host.basePath}/auth/request/${encodeURIComponent(provider)}${query}`;
+}

@@ -1,0 +1,47 @@
+import { initTRPC } from '@trpc/server';
+import type { OpenApiMeta } from 'trpc-to-openapi';
+import { publishError } from './errors.js';
+import type { RequestContext } from './request-context.js';
+
+/** What our own REST adapter and the OpenAPI document need to know beyond trpc-to-openapi's metadata. */
+export interface RestMeta {
+  /** Needs no credential. */
+  public?: boolean;
+  /** A GET that changes something: a browser is asked first (design §14.3); `cross-site`: only when sent from elsewhere. */
+  confirm?: { when: 'always' | 'cross-site'; title: string };
+  /** The body is this field as raw text, not an object. */
+  textBody?: string;
+  /** Fields that a POST reads from the query. */
+  query?: string[];
+  /** Answers with this redirect instead of a body, always or unless the client asked for JSON. */
+  redirect?: { status: 302 | 307; always: boolean };
+  /** Other representations than JSON, the first being what a client gets that has no preference. */
+  html?: 'preferred' | 'offered';
+  /** The same answer under POST too, for a browser that was sent here by a 307 after a POST. */
+  alsoPost?: boolean;
+  /** Also served without the prefix, where orchestrators look. */
+  atRoot?: boolean;
+}
+
+export type Meta = OpenApiMeta & { rest?: RestMeta };
+
+const t = initTRPC
+  .context<RequestContext>()
+  .meta<Meta>()
+  .create({
+    isDev: false,
+    sse: { ping: { enabled: true, intervalMs: 15_000 }, client: { reconnectAfterInactivityMs: 40_000 } },
+    errorFormatter: ({ shape, error }) => {
+      const { status, reason, body } = publishError(error);
+      return {
+        code: shape.code,
+        message: body.message,
+        data: { code: body.code, httpStatus: status, reason, ...(body.issues === undefined ? {} : { issues: body.issues }) },
+      };
+    },
+  });
+
+export const router = t.router;
+export const middleware = t.middleware;
+export const procedure = t.procedure;
+export const createCallerFactory = t.createCallerFactory;
