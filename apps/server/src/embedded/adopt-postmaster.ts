@@ -34,12 +34,15 @@ export async function adoptPostmaster(
     // Being written at this moment, or cut short by a full disk: PostgreSQL says which when it is started.
     return { state: 'none' };
   }
-  const { alive, command } = await inspectProcess(pid);
-  if (!alive || !isPostmaster(command, folder)) {
-    // PostgreSQL itself removes the file of a dead process, but takes another process that now has its number, or a dead
-    // one that nobody has collected, for a live server. Should servers' children still run, the shared memory key tells.
+  const { alive, uncollected, command } = await inspectProcess(pid);
+  if (uncollected || (alive && !isPostmaster(command, folder))) {
+    // PostgreSQL takes a dead process that nobody collected, or another one that now has its number, for a live server. Its
+    // other guard stays: while children of the old server run, the shared memory of the folder is in use.
     log(`removing the postmaster.pid of a server that is gone (process ${pid})`);
     await rm(file, { force: true });
+    return { state: 'none' };
+  }
+  if (!alive) {
     return { state: 'none' };
   }
   const port = Number(portLine);

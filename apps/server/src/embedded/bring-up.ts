@@ -1,4 +1,4 @@
-import { readFile, realpath, stat, writeFile } from 'node:fs/promises';
+import { readFile, realpath, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { adoptPostmaster } from './adopt-postmaster.js';
 import { chooseFreePort, isPortFree } from './choose-port.js';
@@ -47,13 +47,12 @@ export async function bringUp(options: BringUpOptions): Promise<EmbeddedPostgres
   try {
     const folder = join(options.dataDirectory, 'postgres');
     const existing = await inspectCluster(folder);
-    const user = await chooseServerUser(existing ?? folder);
-    const home = existing === undefined || user === undefined ? undefined : join(existing, '..');
-    const copyTo = home ?? (await prepareDataFolder({ ...options, user, token }));
-    const binaries = await prepareBinaries({ package: platformPackage, copyTo, user, token, log: options.log });
+    const user = await chooseServerUser(existing);
+    const { dataDirectory, log } = options;
+    const home = await prepareDataFolder({ dataDirectory, existing, user, token });
+    const binaries = await prepareBinaries({ package: platformPackage, copyTo: home, user, token, log });
     const password = await readPassword(options.dataDirectory, existing !== undefined, options.randomBytes);
-    const cluster =
-      existing ?? (await createCluster({ ...options, folder, home: copyTo, binaries, user, password, token }));
+    const cluster = existing ?? (await createCluster({ ...options, folder, home, binaries, user, password, token }));
     if (user !== undefined && (await stat(cluster)).uid === 0) {
       await ownCluster(cluster, user);
     }
@@ -85,10 +84,10 @@ async function startOrAdopt(options: BringUpOptions, prepared: Prepared): Promis
     }
     if (found.state === 'none') {
       port = await usablePort(options, port);
+      await rememberPort(options.dataDirectory, port);
       await writeSettings(cluster, port, options, user);
       const result = await startPostmaster(binaries, cluster, user);
       if (result.state === 'started') {
-        await rememberPort(options.dataDirectory, port);
         return describe(prepared, port, false);
       }
       if (result.state === 'failed') {
@@ -137,8 +136,11 @@ async function rememberedPort(options: BringUpOptions): Promise<number | undefin
   return Number.isSafeInteger(port) && port > 0 && port < 65_536 ? port : undefined;
 }
 
+/** Renamed into place, so that a file which root left in an ordinary user's folder is replaced and not written to. */
 async function rememberPort(dataDirectory: string, port: number): Promise<void> {
-  await writeFile(join(dataDirectory, 'postgres.port'), `${port}\n`, { mode: 0o600 });
+  const file = join(dataDirectory, 'postgres.port');
+  await writeFile(`${file}.new`, `${port}\n`);
+  await rename(`${file}.new`, file);
 }
 
 function describe(prepared: Prepared, port: number, adopted: boolean): EmbeddedPostgres {

@@ -13,11 +13,11 @@ const CONVENTIONAL_NOBODY: ServerUser = { uid: 65534, gid: 65534 };
  * The account to run PostgreSQL as: undefined (our own) for an ordinary user; for root, whom PostgreSQL refuses to serve,
  * the owner of the cluster if there is one and it is not root, and `nobody` otherwise.
  */
-export async function chooseServerUser(cluster: string): Promise<ServerUser | undefined> {
+export async function chooseServerUser(cluster: string | undefined): Promise<ServerUser | undefined> {
   if (process.getuid?.() !== 0) {
     return undefined;
   }
-  const owner = await stat(cluster).catch(() => undefined);
+  const owner = cluster === undefined ? undefined : await stat(cluster);
   // A cluster that an ordinary user made stays theirs: their next start without root has to find it readable.
   if (owner !== undefined && owner.uid !== 0) {
     return { uid: owner.uid, gid: owner.gid };

@@ -45,7 +45,8 @@ const UNFINISHED = 'postgres.new-';
 export async function createCluster(options: CreateClusterOptions): Promise<string> {
   for (const name of await readdir(options.dataDirectory)) {
     if (name.startsWith(UNFINISHED)) {
-      await rm(join(options.dataDirectory, name), { recursive: true, force: true });
+      // Not all of it may go while the initdb of a killed start is still at work there; the next start finds the rest.
+      await rm(join(options.dataDirectory, name), { recursive: true, force: true }).catch(() => undefined);
     }
   }
   const unfinished = join(options.home, `${UNFINISHED}${options.token}`);
@@ -96,9 +97,12 @@ async function initialise(options: CreateClusterOptions, made: string, passwordF
   if (code !== 0) {
     const reason =
       failure ?? output.match(/^initdb: error: (.*)$/m)?.[1] ?? output.match(/FATAL: {2}(.*)/)?.[1] ?? output;
+    const cure = /could not look up/.test(reason)
+      ? 'give that account an entry in /etc/passwd'
+      : 'free disk space or fix the folder';
     throw new EmbeddedPostgresError(
       'start_failed',
-      `The database could not be made in ${options.home}: ${reason}. Free disk space or fix the folder, or set DATABASE_URL.`,
+      `The database could not be made in ${options.home}: ${reason.trim()}: ${cure}, or set DATABASE_URL.`,
     );
   }
   await chmod(made, 0o700);

@@ -2,15 +2,17 @@ import { readFile } from 'node:fs/promises';
 
 export interface ProcessState {
   alive: boolean;
+  /** Dead, but not collected by its parent yet, so that its number still answers to signals. */
+  uncollected: boolean;
   /** Tells one process from a later one with the same number; empty where the system does not say (not Linux). */
   birth: string;
   /** The command line; undefined where the system does not say. */
   command: string[] | undefined;
 }
 
-/** What the system knows of a process number. A process that is dead but not yet collected by its parent is not alive. */
+/** What the system knows of a process number. */
 export async function inspectProcess(pid: number): Promise<ProcessState> {
-  const gone: ProcessState = { alive: false, birth: '', command: undefined };
+  const gone: ProcessState = { alive: false, uncollected: false, birth: '', command: undefined };
   try {
     process.kill(pid, 0);
   } catch (error) {
@@ -19,7 +21,7 @@ export async function inspectProcess(pid: number): Promise<ProcessState> {
     }
   }
   if (process.platform !== 'linux') {
-    return { alive: true, birth: '', command: undefined };
+    return { ...gone, alive: true };
   }
   const [status, boot, command] = await Promise.all([
     readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ''),
@@ -29,11 +31,12 @@ export async function inspectProcess(pid: number): Promise<ProcessState> {
   // The second field is the program's name in parentheses and may itself hold spaces and parentheses.
   const fields = status.slice(status.lastIndexOf(')') + 2).split(' ');
   if (fields[0] === 'Z' || fields[0] === 'X') {
-    return gone;
+    return { ...gone, uncollected: true };
   }
   const started = fields[19];
   return {
     alive: true,
+    uncollected: false,
     birth: started === undefined ? '' : `${boot.trim()}/${started}`,
     command: command === '' ? undefined : command.split('\0'),
   };

@@ -1,4 +1,4 @@
-import { chmod, mkdir, stat } from 'node:fs/promises';
+import { chmod, mkdir, realpath, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { canReach } from './can-reach.js';
 import type { ServerUser } from './choose-server-user.js';
@@ -9,42 +9,47 @@ export const SHARED_FOLDER = '/var/lib/belay';
 
 export interface PrepareDataFolderOptions {
   dataDirectory: string;
+  /** The real path of the cluster, when there is one. */
+  existing: string | undefined;
   user: ServerUser | undefined;
   token: string;
-  log(line: string): void;
 }
 
 /**
- * A folder that the server's account can pass into, for the cluster and for copied programs: the data folder itself, or a
- * new one below /var/lib/belay when root's data folder lies in a folder that is closed to that account. Opening somebody's
- * home is not ours to do. On another file system it is refused instead: the data folder may be a volume that outlives the
- * machine, and the database must not silently end up outside of it.
+ * A folder that the server's account can pass into, for the cluster and for copied programs: the one that holds the
+ * existing cluster; else the data folder itself; or a new one below /var/lib/belay when root's data folder lies in a folder
+ * that is closed to that account. Opening somebody's home is not ours to do. On another file system it is refused instead:
+ * the data folder may be a volume that outlives the machine, and the database must not silently end up outside of it.
  *
  * @throws EmbeddedPostgresError `not_writable`, naming the folder to open or to use.
  */
 export async function prepareDataFolder(options: PrepareDataFolderOptions): Promise<string> {
-  const { dataDirectory, user } = options;
-  if (user === undefined || (await canReach(dataDirectory, user))) {
-    return dataDirectory;
+  const { existing, user } = options;
+  const folder = existing === undefined ? options.dataDirectory : dirname(existing);
+  if (user === undefined || (await canReach(folder, user))) {
+    return folder;
   }
-  if (await canReach(dirname(dataDirectory), user)) {
+  if ((await realpath(options.dataDirectory)) === (await realpath(folder)) && (await canReach(dirname(folder), user))) {
     // Passing through is enough: the account still cannot list the folder, and the secrets in it have mode 0600.
-    await chmod(dataDirectory, (await stat(dataDirectory)).mode | 0o011);
-    return dataDirectory;
+    await chmod(folder, (await stat(folder)).mode | 0o011);
+    return folder;
+  }
+  if (existing !== undefined) {
+    throw notReachable(folder, user);
   }
   const home = join(SHARED_FOLDER, options.token);
-  const cure = `let everybody pass through its parent folders (chmod o+x), or set BELAY_DATA to a folder such as ${SHARED_FOLDER}`;
   try {
     await mkdir(home, { recursive: true, mode: 0o711 });
     await chmod(SHARED_FOLDER, 0o711);
     await chmod(home, 0o711);
+    if ((await stat(home)).dev === (await stat(folder)).dev && (await canReach(home, user))) {
+      return home;
+    }
+    await rmdir(home);
   } catch (cause) {
-    throw notReachable(options, cure, cause);
+    throw notReachable(folder, user, cause);
   }
-  if ((await stat(home)).dev !== (await stat(dataDirectory)).dev || !(await canReach(home, user))) {
-    throw notReachable(options, cure);
-  }
-  return home;
+  throw notReachable(folder, user);
 }
 
 /**
@@ -70,10 +75,10 @@ export function notWritable(folder: string, cause: unknown): EmbeddedPostgresErr
   );
 }
 
-function notReachable(options: PrepareDataFolderOptions, cure: string, cause?: unknown): EmbeddedPostgresError {
+function notReachable(folder: string, user: ServerUser, cause?: unknown): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
     'not_writable',
-    `PostgreSQL does not run as root, and the account it runs as (uid ${options.user?.uid}) cannot reach ${options.dataDirectory}: ${cure}.`,
+    `PostgreSQL does not run as root, and the account it runs as (uid ${user.uid}) cannot reach ${folder}: let everybody pass through its parent folders (chmod o+x), or set BELAY_DATA to a folder such as ${SHARED_FOLDER}.`,
     { cause },
   );
 }
