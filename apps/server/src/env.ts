@@ -62,8 +62,8 @@ const schema = z.object({
     .optional(),
   REDIS_URL: z
     .string()
-    .refine(urlWith(['redis:', 'rediss:']), {
-      error: 'use redis://host:6379 or rediss://host:6379, or unset it to queue in the database',
+    .refine((value) => value.split(',').every((node) => urlWith(['redis:', 'rediss:'])(node.trim())), {
+      error: 'use redis://host:6379 or rediss://host:6379 (several with commas for a cluster), or unset it to queue in the database',
     })
     .optional(),
   BELAY_SECRET: z

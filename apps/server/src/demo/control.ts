@@ -1,0 +1,96 @@
+import { timingSafeEqual } from 'node:crypto';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { Logger } from '@belay/core';
+import { stopEveryWorker } from './switchable-worker.js';
+
+/*
+ * Demo only: `npm run demo` stops and starts every worker through this listener, to show what happens to access that
+ * expires meanwhile. It listens on the loopback interface, takes a secret from a file that only the operator can read,
+ * and does not exist on a start with a configuration.
+ */
+
+export interface DemoControlOptions {
+  port: number;
+  secret: string;
+  databaseUrl: string;
+  log: Logger;
+  delay(milliseconds: number, signal?: AbortSignal): Promise<void>;
+}
+
+const longestStop = 30_000;
+const largestBody = 1_000;
+
+/** Listens for `POST /workers {"running": false|true}` with the secret as bearer. Rejects when the port is taken. */
+export async function startDemoControl(options: DemoControlOptions): Promise<{ close(): Promise<void> }> {
+  let stopped: { release(): Promise<void> } | undefined;
+  let turn: Promise<unknown> = Promise.resolve();
+
+  async function setRunning(running: boolean): Promise<void> {
+    if (running) {
+      await stopped?.release();
+      stopped = undefined;
+    } else {
+      stopped ??= await stopEveryWorker({ ...options, signal: AbortSignal.timeout(longestStop) });
+    }
+  }
+
+  async function answer(request: IncomingMessage): Promise<[number, object]> {
+    if (!isAuthorised(request.headers.authorization, options.secret)) return [401, { message: 'The secret is wrong' }];
+    if (request.url !== '/workers') return [404, { message: 'There is only /workers' }];
+    if (request.method !== 'POST') return [405, { message: 'Use POST' }];
+    const running = readRunning(await readBody(request));
+    if (running === undefined) return [400, { message: 'Send {"running": true} or {"running": false}' }];
+    // One at a time: the second of two requests has to find what the first one did.
+    const mine = turn.then(() => setRunning(running));
+    turn = mine.catch(() => {});
+    await mine;
+    return [200, { running }];
+  }
+
+  const server = createServer((request, response) => {
+    answer(request)
+      .catch((error: unknown): [number, object] => {
+        options.log.error({ error }, 'The workers of the demo could not be switched');
+        return [503, { message: 'The workers could not be switched' }];
+      })
+      .then(([status, body]) => {
+        response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+      });
+  });
+  await new Promise<void>((listening, failed) => {
+    server.once('error', failed);
+    server.listen(options.port, '127.0.0.1', listening);
+  });
+  return {
+    async close() {
+      server.closeAllConnections();
+      await new Promise<void>((closed) => server.close(() => closed()));
+      await turn;
+      await stopped?.release();
+    },
+  };
+}
+
+function isAuthorised(header: string | undefined, secret: string): boolean {
+  const given = Buffer.from(header ?? '');
+  const wanted = Buffer.from(`Bearer ${secret}`);
+  return given.length === wanted.length && timingSafeEqual(given, wanted);
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const part of request) {
+    text += String(part);
+    if (text.length > largestBody) break;
+  }
+  return text;
+}
+
+function readRunning(text: string): boolean | undefined {
+  try {
+    const { running } = JSON.parse(text) as { running?: unknown };
+    return typeof running === 'boolean' ? running : undefined;
+  } catch {
+    return undefined;
+  }
+}

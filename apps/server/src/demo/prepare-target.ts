@@ -1,0 +1,159 @@
+import postgres from 'postgres';
+import { StartError } from '../start-error.js';
+import { demoPeople } from './people.js';
+
+export const targetDatabase = 'belay_demo_target';
+const groupRole = 'reporting_readonly';
+const ownerRole = 'belay_demo_owner';
+const connectorRole = 'belay_demo_connector';
+/** The comment on every role that the demo made: a role of the same name without it belongs to somebody else. */
+const mark = 'belay demo';
+/** Any number that nobody else uses: processes that start together take turns. */
+const targetLock = 7_235_309_121;
+
+export interface TargetOptions {
+  /** A database of the server that shall have the target, as a user who may create databases and roles. */
+  url: string;
+  connectorPassword: string;
+  /** By the person's subject. */
+  passwords: Readonly<Record<string, string>>;
+}
+
+export interface DemoTarget {
+  /** What the provider `demo-postgres` signs in with: no superuser; it may hand on one role and end sessions. */
+  connectorUrl: string;
+  /** By the person's subject: their own connection, with no right to read anything yet. */
+  personUrls: Record<string, string>;
+}
+
+/**
+ * Makes the demo's target: a database with a table of sample data, a database role that may read it, a login role for
+ * each person, and one for the connector. Repeats change nothing, passwords aside. Throws `StartError` when the user of
+ * `url` may not do it, or a role of the same name belongs to somebody else.
+ */
+export async function prepareDemoTarget(options: TargetOptions): Promise<DemoTarget> {
+  const server = postgres(options.url, { max: 1, onnotice: () => {}, connect_timeout: 10 });
+  try {
+    // On the connection's session, so that the lock is gone when the process is.
+    await server`select pg_advisory_lock(${targetLock})`;
+    const facts = await readServer(server);
+    await makeRoles(server, facts, options);
+    const exists = await server`select from pg_database where datname = ${targetDatabase}`;
+    if (exists.length === 0) await server.unsafe(`create database ${targetDatabase}`);
+    await fillTarget(withDatabase(options.url, targetDatabase), facts);
+  } catch (error) {
+    if (error instanceof StartError) throw error;
+    if ((error as { code?: string }).code === '42501') {
+      throw new StartError(
+        'The demo needs a DATABASE_URL whose user may create databases and roles (CREATEDB, CREATEROLE); grant that, or write a belay.yaml',
+        { cause: error },
+      );
+    }
+    throw error;
+  } finally {
+    await server.end({ timeout: 5 });
+  }
+  const target = withDatabase(options.url, targetDatabase);
+  return {
+    connectorUrl: withUser(target, connectorRole, options.connectorPassword),
+    personUrls: Object.fromEntries(
+      demoPeople.map(({ subject, databaseRole }) => [
+        subject,
+        withUser(target, databaseRole, options.passwords[subject] ?? ''),
+      ]),
+    ),
+  };
+}
+
+interface ServerFacts {
+  superuser: boolean;
+  /** From 16 on a membership can be without the privileges of the role, and making a role gives none on it. */
+  modern: boolean;
+}
+
+async function readServer(sql: postgres.Sql): Promise<ServerFacts> {
+  const [facts] = await sql<[ServerFacts]>`
+    select rolsuper as superuser, current_setting('server_version_num')::int >= 160000 as modern
+    from pg_roles where rolname = current_user`;
+  return facts;
+}
+
+async function makeRoles(sql: postgres.Sql, facts: ServerFacts, options: TargetOptions): Promise<void> {
+  const logins: [string, string][] = [
+    [connectorRole, options.connectorPassword],
+    ...demoPeople.map(({ databaseRole, subject }): [string, string] => [databaseRole, options.passwords[subject] ?? '']),
+  ];
+  const wanted = [groupRole, ownerRole, ...logins.map(([name]) => name)];
+  const rows = await sql<{ name: string; comment: string | null }[]>`
+    select rolname as name, shobj_description(oid, 'pg_authid') as comment from pg_roles where rolname in ${sql(wanted)}`;
+  const existing = new Set(rows.map((row) => row.name));
+  const foreign = rows.find((row) => row.comment !== mark);
+  if (foreign) {
+    throw new StartError(
+      `The database server already has a role "${foreign.name}" that is not the demo's; use another server, or write a belay.yaml`,
+    );
+  }
+  for (const name of wanted.filter((role) => !existing.has(role))) {
+    // In one transaction with its mark: an unmarked role would look like somebody else's at the next start.
+    await sql.begin(async (tx) => {
+      await tx.unsafe(`create role ${name} nologin`);
+      await tx.unsafe(`comment on role ${name} is '${mark}'`);
+    });
+  }
+  // A statement that sets a password takes no parameters; ours are base64url, which has nothing to quote.
+  for (const [name, password] of logins) {
+    if (!/^[\w-]+$/.test(password)) throw new Error('A password of the demo is not base64url');
+    await sql.unsafe(`alter role ${name} login password '${password}'`);
+  }
+  const admin = facts.modern ? 'with admin true, inherit false, set false' : 'with admin option';
+  await sql.unsafe(`grant ${groupRole} to ${connectorRole} ${admin}`);
+  await allowEndingSessions(sql);
+}
+
+/** Ending a session takes pg_signal_backend, or membership in the role whose session it is. */
+async function allowEndingSessions(sql: postgres.Sql): Promise<void> {
+  try {
+    await sql.unsafe(`grant pg_signal_backend to ${connectorRole}`);
+  } catch (error) {
+    if ((error as { code?: string }).code !== '42501') throw error;
+    for (const { databaseRole } of demoPeople) await sql.unsafe(`grant ${databaseRole} to ${connectorRole}`);
+  }
+}
+
+async function fillTarget(url: string, facts: ServerFacts): Promise<void> {
+  const sql = postgres(url, { max: 1, onnotice: () => {}, connect_timeout: 10 });
+  try {
+    await sql.begin(async (tx) => {
+      await tx.unsafe('create schema if not exists reporting');
+      await tx.unsafe(`create table if not exists reporting.revenue (
+        month date not null, region text not null, amount numeric(12, 2) not null, primary key (month, region))`);
+      await tx.unsafe(`
+        insert into reporting.revenue (month, region, amount) values
+          ('2026-01-01', 'north', 120400.00), ('2026-01-01', 'south', 98200.50), ('2026-01-01', 'west', 143900.25),
+          ('2026-02-01', 'north', 131050.75), ('2026-02-01', 'south', 91775.00), ('2026-02-01', 'west', 150310.10)
+        on conflict do nothing`);
+      await tx.unsafe(`grant usage on schema reporting to ${groupRole}`);
+      await tx.unsafe(`grant select on reporting.revenue to ${groupRole}`);
+      // Otherwise the table stays with the user who made it, who is nobody of the demo either.
+      if (facts.superuser) {
+        await tx.unsafe(`alter table reporting.revenue owner to ${ownerRole}`);
+        await tx.unsafe(`alter schema reporting owner to ${ownerRole}`);
+      }
+    });
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
+}
+
+function withDatabase(url: string, database: string): string {
+  const changed = new URL(url);
+  changed.pathname = `/${database}`;
+  return changed.href;
+}
+
+function withUser(url: string, user: string, password: string): string {
+  const changed = new URL(url);
+  changed.username = user;
+  changed.password = password;
+  return changed.href;
+}

@@ -1,0 +1,74 @@
+import { link, mkdir, readFile, rename, unlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { StartError } from '../start-error.js';
+
+/**
+ * What the demo keeps in `BELAY_DATA/demo.json` (mode 0600): where things are, for `npm run demo`, and the secrets that
+ * have to be the same at the next start and in every process of it.
+ */
+const demoSettings = z.object({
+  base_url: z.string(),
+  issuer: z.string(),
+  people: z.array(
+    z.object({ name: z.string(), email: z.string(), groups: z.array(z.string()), database_url: z.string() }),
+  ),
+  control: z.object({ url: z.string(), secret: z.string() }),
+  secrets: z.object({
+    client_secret: z.string(),
+    cookie_key: z.string(),
+    connector_password: z.string(),
+    /** By the person's subject. */
+    passwords: z.record(z.string(), z.string()),
+    jwks: z.object({ keys: z.array(z.record(z.string(), z.json())) }),
+  }),
+});
+
+export type DemoSettings = z.infer<typeof demoSettings>;
+
+function pathOf(dataDirectory: string): string {
+  return join(dataDirectory, 'demo.json');
+}
+
+/** Reads the demo's settings; undefined when there are none yet. Throws `StartError` when they are damaged. */
+export async function readDemoSettings(dataDirectory: string): Promise<DemoSettings | undefined> {
+  const path = pathOf(dataDirectory);
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+  try {
+    return demoSettings.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new StartError(`${path} is damaged; delete it and start again, and a new one is made`, { cause });
+  }
+}
+
+/**
+ * Keeps settings that were made for a first start and answers the ones in force: of processes that start together, one
+ * makes them and the others take its. `token` names the temporary file.
+ */
+export async function keepFirstDemoSettings(dataDirectory: string, made: DemoSettings, token: string): Promise<DemoSettings> {
+  await mkdir(dataDirectory, { recursive: true });
+  const temporary = `${pathOf(dataDirectory)}.${token}`;
+  await writeFile(temporary, JSON.stringify(made, null, 2), { mode: 0o600 });
+  try {
+    await link(temporary, pathOf(dataDirectory));
+    return made;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    return (await readDemoSettings(dataDirectory)) ?? made;
+  } finally {
+    await unlink(temporary);
+  }
+}
+
+/** Replaces the settings as a whole; a reader sees the old ones or the new ones, never half. */
+export async function writeDemoSettings(dataDirectory: string, settings: DemoSettings, token: string): Promise<void> {
+  const temporary = `${pathOf(dataDirectory)}.${token}`;
+  await writeFile(temporary, JSON.stringify(settings, null, 2), { mode: 0o600 });
+  await rename(temporary, pathOf(dataDirectory));
+}

@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto';
+import postgres from 'postgres';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { prepareDemoTarget } from '../../src/demo/prepare-target.js';
+import { demoPeople } from '../../src/demo/people.js';
+import { startTestServer, type TestServer } from './test-server.js';
+
+let server: TestServer;
+const passwords = Object.fromEntries(demoPeople.map(({ subject }) => [subject, randomBytes(8).toString('hex')]));
+const options = () => ({ url: server.url('postgres'), connectorPassword: 'connector', passwords });
+
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server.stop());
+
+async function ask(url: string, statement: string): Promise<unknown> {
+  const sql = postgres(url, { max: 1, onnotice: () => {} });
+  try {
+    return await sql.unsafe(statement);
+  } catch (error) {
+    return (error as { code?: string }).code;
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+}
+
+describe('the target of the demo', () => {
+  it('lets a person connect and read nothing, and the connector hand on the one role that may', async () => {
+    const target = await prepareDemoTarget(options());
+    const rita = target.personUrls['demo-rita'] ?? '';
+    const read = 'select count(*)::int as rows from reporting.revenue';
+    expect(await ask(rita, read)).toBe('42501');
+    await ask(target.connectorUrl, 'grant reporting_readonly to rita');
+    expect(await ask(rita, read)).toEqual([{ rows: 6 }]);
+    await ask(target.connectorUrl, 'revoke reporting_readonly from rita');
+    expect(await ask(rita, read)).toBe('42501');
+  });
+
+  it('gives the connector nothing else: it reads no data, makes no role and hands on no other', async () => {
+    const { connectorUrl } = await prepareDemoTarget(options());
+    expect(await ask(connectorUrl, 'select * from reporting.revenue')).toBe('42501');
+    expect(await ask(connectorUrl, 'create role intruder')).toBe('42501');
+    expect(await ask(connectorUrl, 'grant pg_read_all_data to rita')).toBe('42501');
+    expect(await ask(connectorUrl, 'grant belay_demo_owner to rita')).toBe('42501');
+  });
+
+  it('lets the connector end the sessions of a person', async () => {
+    const target = await prepareDemoTarget(options());
+    const open = postgres(target.personUrls['demo-rita'] ?? '', { max: 1, onnotice: () => {} });
+    const [{ pid } = { pid: 0 }] = await open<{ pid: number }[]>`select pg_backend_pid() as pid`;
+    expect(await ask(target.connectorUrl, `select pg_terminate_backend(${pid}, 2000) as ended`)).toEqual([{ ended: true }]);
+    await open.end({ timeout: 1 });
+  });
+
+  it('can be prepared again, by several processes at once', async () => {
+    const prepared = await Promise.all([1, 2, 3].map(() => prepareDemoTarget(options())));
+    expect(new Set(prepared.map((target) => target.connectorUrl)).size).toBe(1);
+    expect(await ask(prepared[0]?.personUrls['demo-bea'] ?? '', 'select current_user::text as name')).toEqual([{ name: 'bea' }]);
+  });
+
+  it('can be prepared by a user who is no superuser but may create databases and roles', async () => {
+    await using other = await startTestServer();
+    await ask(other.url('postgres'), `create role maker login createdb createrole password 'maker'`);
+    const url = other.url('postgres').replace(/\/\/[^@]*@/, '//maker:maker@');
+    const target = await prepareDemoTarget({ ...options(), url });
+    await prepareDemoTarget({ ...options(), url });
+    const rita = target.personUrls['demo-rita'] ?? '';
+    expect(await ask(rita, 'select * from reporting.revenue')).toBe('42501');
+    await ask(target.connectorUrl, 'grant reporting_readonly to rita');
+    expect(await ask(rita, 'select count(*)::int as rows from reporting.revenue')).toEqual([{ rows: 6 }]);
+    const open = postgres(rita, { max: 1, onnotice: () => {} });
+    const [{ pid } = { pid: 0 }] = await open<{ pid: number }[]>`select pg_backend_pid() as pid`;
+    expect(await ask(target.connectorUrl, `select pg_terminate_backend(${pid}, 2000) as ended`)).toEqual([{ ended: true }]);
+    await open.end({ timeout: 1 });
+  });
+
+  it('refuses, on one line, a user who may not, and a server whose roles are somebody else’s', async () => {
+    await using other = await startTestServer();
+    await ask(other.url('postgres'), `create role nobody_much login password 'x'`);
+    const url = other.url('postgres').replace(/\/\/[^@]*@/, '//nobody_much:x@');
+    await expect(prepareDemoTarget({ ...options(), url })).rejects.toThrow('needs a DATABASE_URL whose user may create');
+    await ask(other.url('postgres'), 'create role rita login');
+    await expect(prepareDemoTarget({ ...options(), url: other.url('postgres') })).rejects.toThrow('already has a role "rita"');
+  });
+});

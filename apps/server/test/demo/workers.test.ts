@@ -1,0 +1,97 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Logger } from '@belay/core';
+import postgres from 'postgres';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { startDemoControl } from '../../src/demo/control.js';
+import { startSwitchableWorker } from '../../src/demo/switchable-worker.js';
+import { startTestServer, type TestServer } from './test-server.js';
+
+const log: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+const delay = (milliseconds: number, signal?: AbortSignal) => wait(milliseconds, undefined, { signal });
+const secret = 'the secret of this test';
+let server: TestServer;
+let databaseUrl = '';
+let port = 0;
+
+beforeAll(async () => {
+  server = await startTestServer();
+  databaseUrl = server.url('postgres');
+  port = 20_000 + (process.pid % 20_000);
+});
+afterAll(() => server.stop());
+
+/** A worker that takes a moment to stop, as one that has a call in flight does. */
+async function worker() {
+  const state = { running: 0, started: 0 };
+  const switchable = await startSwitchableWorker({
+    databaseUrl,
+    log,
+    delay,
+    start: async () => {
+      state.running++;
+      state.started++;
+      return { stop: () => wait(100).then(() => state.running--) };
+    },
+  });
+  return { state, stop: switchable.stop };
+}
+
+async function setWorkers(running: unknown, bearer = secret): Promise<number> {
+  const answer = await fetch(`http://127.0.0.1:${port}/workers`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${bearer}` },
+    body: JSON.stringify({ running }),
+  });
+  return answer.status;
+}
+
+describe('the control of the demo', () => {
+  it('stops every worker, answers when none runs, holds new ones back, and lets all of them go on', async () => {
+    const control = await startDemoControl({ port, secret, databaseUrl, log, delay });
+    const workers = await Promise.all([worker(), worker()]);
+    expect(workers.map(({ state }) => state.running)).toEqual([1, 1]);
+    expect(await setWorkers(false)).toBe(200);
+    expect(workers.map(({ state }) => state.running)).toEqual([0, 0]);
+    workers.push(await worker());
+    expect(workers.map(({ state }) => state.running)).toEqual([0, 0, 0]);
+    expect(await setWorkers(false)).toBe(200);
+    expect(await setWorkers(true)).toBe(200);
+    await vi.waitFor(() => expect(workers.map(({ state }) => state.running)).toEqual([1, 1, 1]), { timeout: 5_000 });
+    await Promise.all(workers.map(({ stop }) => stop()));
+    expect(workers.map(({ state }) => state.running)).toEqual([0, 0, 0]);
+    await control.close();
+  });
+
+  it('lets the workers go on when it goes away without a word', async () => {
+    const control = await startDemoControl({ port, secret, databaseUrl, log, delay });
+    const { state, stop } = await worker();
+    expect(await setWorkers(false)).toBe(200);
+    expect(state.running).toBe(0);
+    const admin = postgres(databaseUrl, { max: 1, onnotice: () => {} });
+    // What a kill of its process does to its connection.
+    await admin`
+      select pg_terminate_backend(l.pid) from pg_locks l
+      where l.locktype = 'advisory' and l.mode = 'ExclusiveLock' and l.granted and l.pid <> pg_backend_pid()`;
+    await vi.waitFor(() => expect(state).toEqual({ running: 1, started: 2 }), { timeout: 5_000 });
+    await stop();
+    await control.close();
+    await admin.end();
+  });
+
+  it('can be stopped while the workers are held back', async () => {
+    const control = await startDemoControl({ port, secret, databaseUrl, log, delay });
+    expect(await setWorkers(false)).toBe(200);
+    const { state, stop } = await worker();
+    await stop();
+    expect(state.started).toBe(0);
+    await control.close();
+  });
+
+  it('takes the right secret and the right question only', async () => {
+    const control = await startDemoControl({ port, secret, databaseUrl, log, delay });
+    expect(await setWorkers(false, 'another secret of the same')).toBe(401);
+    expect(await setWorkers('no')).toBe(400);
+    expect((await fetch(`http://127.0.0.1:${port}/workers`)).status).toBe(401);
+    await control.close();
+  });
+});
