@@ -1,1 +1,14 @@
-export {};
+export { type BelayClient, type ClientOptions, createClient } from './create-client.js';
+export { BelayError, type BelayErrorCode, type BelayErrorDetails, type BelayIssue, isBelayError } from './errors.js';
+export type { AccessResource } from './resources/access.js';
+export type { ApprovalsResource } from './resources/approvals.js';
+export type { AuthResource } from './resources/auth.js';
+export type { ElevationResource } from './resources/elevation.js';
+export type { ExecutionsResource } from './resources/executions.js';
+export type { ProvidersResource, SearchOptions } from './resources/providers.js';
+export type { RolesResource } from './resources/roles.js';
+export type { ConfigurationResource, LogsResource, SystemResource } from './resources/system.js';
+export type { WorkflowsResource } from './resources/workflows.js';
+export type { RetryPolicy } from './transport/retry.js';
+export type { Fetch } from './transport/send.js';
+export type * from './types.js';

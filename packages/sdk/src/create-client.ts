@@ -1,0 +1,84 @@
+import { BelayError } from './errors.js';
+import { type AccessResource, createAccess } from './resources/access.js';
+import { type ApprovalsResource, createApprovals } from './resources/approvals.js';
+import { type AuthResource, createAuth } from './resources/auth.js';
+import { createElevation, type ElevationResource } from './resources/elevation.js';
+import { createExecutions, type ExecutionsResource } from './resources/executions.js';
+import { createProviders, type ProvidersResource } from './resources/providers.js';
+import { createRoles, type RolesResource } from './resources/roles.js';
+import {
+  type ConfigurationResource,
+  createConfiguration,
+  createLogs,
+  createSystem,
+  type LogsResource,
+  type SystemResource,
+} from './resources/system.js';
+import { createWorkflows, type WorkflowsResource } from './resources/workflows.js';
+import { createTransport } from './transport/create-transport.js';
+import type { RetryPolicy } from './transport/retry.js';
+import type { Fetch } from './transport/send.js';
+import { wait } from './transport/wait.js';
+
+export interface ClientOptions {
+  /** Where Belay is, for example `https://belay.example.com`; a path is kept. */
+  url: string | URL;
+  /** A bearer token, as `auth.exchange` and `belay token create` give it. */
+  token?: string | undefined;
+  /** Used instead of the global `fetch`, for a proxy or a test. */
+  fetch?: Fetch | undefined;
+  /** Sent with every request. */
+  headers?: Record<string, string> | undefined;
+  /** How calls that are safe to repeat are tried again. */
+  retry?: Partial<RetryPolicy> | undefined;
+}
+
+/** The whole API, named by resource. Every method throws BelayError and takes `{ signal }` last. */
+export interface BelayClient {
+  readonly providers: ProvidersResource;
+  readonly roles: RolesResource;
+  readonly workflows: WorkflowsResource;
+  readonly elevation: ElevationResource;
+  readonly executions: ExecutionsResource;
+  readonly approvals: ApprovalsResource;
+  readonly access: AccessResource;
+  readonly auth: AuthResource;
+  readonly system: SystemResource;
+  readonly logs: LogsResource;
+  readonly configuration: ConfigurationResource;
+}
+
+const defaultRetry: RetryPolicy = { attempts: 4, streamAttempts: 12, firstDelay: 200, longestDelay: 5_000 };
+
+function procedureUrl(url: string | URL): string {
+  const base = URL.canParse(String(url)) ? new URL(url) : undefined;
+  if (base?.protocol !== 'http:' && base?.protocol !== 'https:') {
+    throw new BelayError('invalid', 'url must be an absolute http or https address', { status: 0 });
+  }
+  return `${base.origin}${base.pathname.replace(/\/+$/, '')}/trpc`;
+}
+
+/** A client of the server at `url`. Opens nothing until it is used, and holds nothing open between calls. */
+export function createClient(options: ClientOptions): BelayClient {
+  const { token, headers = {} } = options;
+  const transport = createTransport({
+    url: procedureUrl(options.url),
+    fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
+    headers: token === undefined ? headers : { ...headers, authorization: `Bearer ${token}` },
+    retry: { ...defaultRetry, ...options.retry },
+    patience: { delay: wait, random: Math.random },
+  });
+  return {
+    providers: createProviders(transport),
+    roles: createRoles(transport),
+    workflows: createWorkflows(transport),
+    elevation: createElevation(transport),
+    executions: createExecutions(transport),
+    approvals: createApprovals(transport),
+    access: createAccess(transport),
+    auth: createAuth(transport),
+    system: createSystem(transport),
+    logs: createLogs(transport),
+    configuration: createConfiguration(transport),
+  };
+}

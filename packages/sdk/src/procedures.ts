@@ -1,0 +1,57 @@
+import type * as t from './types.js';
+
+interface Procedure<Kind extends 'query' | 'mutation' | 'subscription', Input, Output> {
+  kind: Kind;
+  input: Input;
+  output: Output;
+}
+type Query<Input, Output> = Procedure<'query', Input, Output>;
+type Mutation<Input, Output> = Procedure<'mutation', Input, Output>;
+type Subscription<Input, Output> = Procedure<'subscription', Input, Output>;
+
+/** Every procedure the SDK calls, as the server's router defines it; test/types.test.ts holds the two equal. */
+export interface Procedures {
+  'providers.list': Query<{ capability?: t.Capability[] }, t.ProviderList>;
+  'providers.get': Query<{ provider: string }, t.Provider>;
+  'providers.roles': Query<{ provider: string; q?: string }, t.ProviderRoles>;
+  'providers.permissions': Query<{ provider: string; q?: string }, t.ProviderPermissions>;
+  'providers.identities': Query<{ provider: string; q?: string }, t.ProviderIdentities>;
+  'roles.list': Query<{ provider?: string[] }, t.RoleList>;
+  'roles.get': Query<{ role: string }, t.Role>;
+  'workflows.list': Query<void, t.WorkflowList>;
+  'workflows.get': Query<{ name: string }, t.Workflow>;
+  'elevation.request': Mutation<t.ElevationRequest, t.Elevation>;
+  'elevation.resume': Mutation<{ state: string }, t.Resumption>;
+  'executions.list': Query<void, t.ExecutionList>;
+  'executions.get': Query<{ id: string }, t.ExecutionDetails>;
+  'executions.start': Mutation<t.ExecutionStart, t.StartedExecution>;
+  'executions.cancel': Mutation<{ id: string }, t.Done>;
+  'executions.terminate': Mutation<{ id: string }, t.Done>;
+  'executions.signal': Mutation<{ id: string; input: string }, t.Signalled>;
+  'executions.watch': Subscription<{ id: string; lastEventId?: string }, t.ExecutionEvent>;
+  'approvals.inbox': Query<void, t.Inbox>;
+  'approvals.decide': Mutation<t.Decision, t.Decided>;
+  'access.list': Query<void, t.AccessList>;
+  'access.return': Mutation<{ execution_id: string }, t.Done>;
+  'auth.whoami': Query<void, t.Whoami>;
+  'auth.token': Mutation<t.CodeExchange, t.ExchangedToken>;
+  'auth.logout': Mutation<void, t.LoggedOut>;
+  'auth.logoutProvider': Mutation<{ provider: string }, t.LoggedOut>;
+  'auth.page': Query<{ callback?: string; provider?: string }, t.SignInProviders>;
+  'system.health': Query<void, t.Health>;
+  'system.ready': Query<void, t.Readiness>;
+  'system.metrics': Query<void, t.Metrics>;
+  'logs.list': Query<t.LogFilter, t.LogList>;
+  'configuration.describe': Query<void, t.ApiConfiguration>;
+  'configuration.sync': Query<void, t.Sync>;
+}
+
+type PathOf<Kind> = {
+  [Path in keyof Procedures]: Procedures[Path]['kind'] extends Kind ? Path : never;
+}[keyof Procedures];
+
+export type QueryPath = PathOf<'query'>;
+export type MutationPath = PathOf<'mutation'>;
+export type WatchPath = PathOf<'subscription'>;
+export type InputOf<Path extends keyof Procedures> = Procedures[Path]['input'];
+export type OutputOf<Path extends keyof Procedures> = Procedures[Path]['output'];

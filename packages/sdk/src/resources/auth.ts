@@ -1,0 +1,25 @@
+import type { Transport } from '../transport/create-transport.js';
+import type { CallOptions, CodeExchange, ExchangedToken, LoggedOut, SignInProviders, Whoami } from '../types.js';
+
+/** Who the caller is. */
+export interface AuthResource {
+  /** The providers to sign in with; needs no login. */
+  providers(options?: CallOptions): Promise<SignInProviders>;
+  whoami(options?: CallOptions): Promise<Whoami>;
+  /** Turns the code that a login's callback brought into a bearer token. A code works once. */
+  exchange(exchange: CodeExchange, options?: CallOptions): Promise<ExchangedToken>;
+  /** Ends the login at one provider, or all of the caller's. */
+  logout(provider?: string, options?: CallOptions): Promise<LoggedOut>;
+}
+
+export function createAuth(transport: Transport): AuthResource {
+  return {
+    providers: (options) => transport.query('auth.page', {}, options),
+    whoami: (options) => transport.query('auth.whoami', undefined, options),
+    exchange: (exchange, options) => transport.mutate('auth.token', exchange, options),
+    logout: (provider, options) =>
+      provider === undefined
+        ? transport.mutate('auth.logout', undefined, options)
+        : transport.mutate('auth.logoutProvider', { provider }, options),
+  };
+}

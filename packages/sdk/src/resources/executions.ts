@@ -1,0 +1,46 @@
+import type { Transport } from '../transport/create-transport.js';
+import type {
+  CallOptions,
+  Done,
+  ExecutionDetails,
+  ExecutionEvent,
+  ExecutionList,
+  ExecutionStart,
+  Idempotent,
+  Signalled,
+  StartedExecution,
+  WatchOptions,
+} from '../types.js';
+
+/** The requests under way, and what became of them. */
+export interface ExecutionsResource {
+  /** The caller's running ones. */
+  list(options?: CallOptions): Promise<ExecutionList>;
+  get(id: string, options?: CallOptions): Promise<ExecutionDetails>;
+  /** Starts a workflow by name. Tried again after a failure only with an `idempotencyKey`. */
+  start(start: ExecutionStart & Idempotent, options?: CallOptions): Promise<StartedExecution>;
+  /** Ends it, letting the workflow clean up. What it had granted ends at once. */
+  cancel(id: string, options?: CallOptions): Promise<Done>;
+  /** Ends it without running anything more. What it had granted ends at once. */
+  terminate(id: string, options?: CallOptions): Promise<Done>;
+  /** Delivers a sealed signal, as the service made it for the caller. */
+  signal(signal: { id: string; input: string }, options?: CallOptions): Promise<Signalled>;
+  /**
+   * Everything that happens to it, from the beginning or after `lastEventId`, until it has ended and nothing that it
+   * granted is held any more. Broken connections are resumed without a gap. Throws `aborted` when the signal is.
+   */
+  watch(id: string, options?: WatchOptions): AsyncGenerator<ExecutionEvent, void, undefined>;
+}
+
+export function createExecutions(transport: Transport): ExecutionsResource {
+  return {
+    list: (options) => transport.query('executions.list', undefined, options),
+    get: (id, options) => transport.query('executions.get', { id }, options),
+    start: ({ idempotencyKey, ...start }, options) =>
+      transport.mutate('executions.start', start, { ...options, idempotencyKey }),
+    cancel: (id, options) => transport.mutate('executions.cancel', { id }, options),
+    terminate: (id, options) => transport.mutate('executions.terminate', { id }, options),
+    signal: (signal, options) => transport.mutate('executions.signal', signal, options),
+    watch: (id, options) => transport.watch('executions.watch', { id }, options),
+  };
+}

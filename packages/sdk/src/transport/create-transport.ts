@@ -1,0 +1,76 @@
+import { createTRPCUntypedClient, httpLink } from '@trpc/client';
+import type { AnyRouter } from '@trpc/server';
+import type { InputOf, MutationPath, OutputOf, QueryPath, WatchPath } from '../procedures.js';
+import type { CallOptions, Idempotent, WatchOptions } from '../types.js';
+import { nextDelay, type Patience, type RetryPolicy } from './retry.js';
+import { createSend, type Fetch } from './send.js';
+import { toBelayError } from './to-belay-error.js';
+import { watchStream } from './watch-stream.js';
+
+export interface TransportOptions {
+  /** Where the procedures are, without a trailing slash. */
+  url: string;
+  fetch: Fetch;
+  headers: Record<string, string>;
+  retry: RetryPolicy;
+  patience: Patience;
+}
+
+/** Calls procedures by name; the one place that knows how they travel. Everything it throws is a BelayError. */
+export interface Transport {
+  /** Reads, which are safe to try again. */
+  query<Path extends QueryPath>(path: Path, input: InputOf<Path>, options?: CallOptions): Promise<OutputOf<Path>>;
+  /** Changes something; tried again only with an idempotency key, by which the server knows the repetition. */
+  mutate<Path extends MutationPath>(
+    path: Path,
+    input: InputOf<Path>,
+    options?: CallOptions & Idempotent,
+  ): Promise<OutputOf<Path>>;
+  watch<Path extends WatchPath>(
+    path: Path,
+    input: InputOf<Path>,
+    options?: WatchOptions,
+  ): AsyncGenerator<OutputOf<Path>, void, undefined>;
+}
+
+/** The transport over tRPC: plain requests for calls, server-sent events for watches. */
+export function createTransport(options: TransportOptions): Transport {
+  const { url, headers, retry, patience } = options;
+  const send = createSend(options.fetch);
+  const client = createTRPCUntypedClient<AnyRouter>({
+    links: [
+      httpLink({
+        url,
+        headers: ({ op }) => ({ ...headers, ...(op.context as Record<string, string>) }),
+        fetch: (target, init) => send(String(target), init as RequestInit),
+      }),
+    ],
+  });
+
+  async function attempt<Output>(
+    once: () => Promise<unknown>,
+    repeatable: boolean,
+    signal?: AbortSignal,
+  ): Promise<Output> {
+    for (let failures = 1; ; failures += 1) {
+      try {
+        return (await once()) as Output;
+      } catch (cause) {
+        const error = toBelayError(cause, signal);
+        const pause = repeatable ? nextDelay(retry, error, failures, patience.random) : undefined;
+        if (pause === undefined) throw error;
+        await patience.delay(pause, signal);
+      }
+    }
+  }
+
+  return {
+    query: (path, input, { signal } = {}) => attempt(() => client.query(path, input, { signal }), true, signal),
+    mutate: (path, input, { signal, idempotencyKey } = {}) => {
+      const context = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey };
+      return attempt(() => client.mutation(path, input, { signal, context }), idempotencyKey !== undefined, signal);
+    },
+    watch: <Path extends WatchPath>(path: Path, input: InputOf<Path>, watchOptions: WatchOptions = {}) =>
+      watchStream<OutputOf<Path>>({ url, path, input, headers, send, retry, patience, ...watchOptions }),
+  };
+}

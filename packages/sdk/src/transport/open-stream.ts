@@ -1,0 +1,89 @@
+import { createTRPCUntypedClient, httpSubscriptionLink } from '@trpc/client';
+import type { AnyRouter } from '@trpc/server';
+import { EventSource } from 'eventsource';
+import { BelayError } from '../errors.js';
+import type { Fetch } from './send.js';
+import { toBelayError } from './to-belay-error.js';
+
+/** One event of a stream, with the id to resume after. */
+export interface Frame {
+  id?: string;
+  data: unknown;
+}
+
+export interface StreamRequest {
+  url: string;
+  path: string;
+  input: unknown;
+  headers: Record<string, string>;
+  /** As `createSend` makes it, so that a refused stream fails like a refused call. */
+  send: Fetch;
+  signal?: AbortSignal | undefined;
+}
+
+function toFrame(data: unknown): Frame {
+  if (typeof data === 'object' && data !== null && 'id' in data && 'data' in data && typeof data.id === 'string') {
+    return { id: data.id, data: data.data };
+  }
+  return { data };
+}
+
+/**
+ * One connection to a subscription: yields its events, returns when the server says that there are no more, and throws
+ * BelayError as soon as the connection is refused or breaks. It never reconnects by itself: EventSource would try for
+ * ever and hide why, so whoever calls decides (see `watch.ts`).
+ */
+export async function* openStream(request: StreamRequest): AsyncGenerator<Frame, void, undefined> {
+  const { signal, headers, send } = request;
+  const frames: Frame[] = [];
+  let refusal: BelayError | undefined;
+  let ending: { error?: BelayError } | undefined;
+  let wake = () => {};
+  const end = (error?: BelayError) => {
+    ending ??= error ? { error } : {};
+    wake();
+  };
+  const onAbort = () => end(new BelayError('aborted', 'the watch was aborted', { status: 0, cause: signal?.reason }));
+  const client = createTRPCUntypedClient<AnyRouter>({
+    links: [
+      httpSubscriptionLink({
+        url: request.url,
+        EventSource,
+        eventSourceOptions: {
+          fetch: (url, init) =>
+            send(url, { ...init, headers: { ...headers, ...init.headers } }).catch((error: unknown) => {
+              refusal = toBelayError(error, signal);
+              throw error;
+            }),
+        },
+      }),
+    ],
+  });
+  if (signal?.aborted) onAbort();
+  signal?.addEventListener('abort', onAbort, { once: true });
+  const subscription = client.subscription(request.path, request.input, {
+    onData: (data) => {
+      frames.push(toFrame(data));
+      wake();
+    },
+    onComplete: () => end(),
+    onError: (error) => end(refusal ?? toBelayError(error, signal)),
+    onConnectionStateChange: ({ state, error }) => {
+      if (state === 'connecting' && error) end(refusal ?? toBelayError(error, signal));
+    },
+  });
+  try {
+    while (frames.length > 0 || !ending) {
+      yield* frames.splice(0);
+      if (frames.length === 0 && !ending) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    }
+  } finally {
+    signal?.removeEventListener('abort', onAbort);
+    subscription.unsubscribe();
+  }
+  if (ending.error) throw ending.error;
+}

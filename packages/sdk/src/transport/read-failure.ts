@@ -1,0 +1,87 @@
+import { BelayError, type BelayErrorCode, type BelayIssue } from '../errors.js';
+
+/** One row for each status the server answers with (design §14.6); the code in a body, when it has one, is finer. */
+const codeOfStatus: Record<number, BelayErrorCode> = {
+  400: 'invalid',
+  401: 'unauthenticated',
+  403: 'forbidden',
+  404: 'not_found',
+  405: 'invalid',
+  406: 'invalid',
+  409: 'conflict',
+  412: 'conflict',
+  413: 'invalid',
+  414: 'invalid',
+  415: 'invalid',
+  422: 'invalid',
+  429: 'too_many_requests',
+  501: 'not_configured',
+  502: 'unavailable',
+  503: 'unavailable',
+  504: 'unavailable',
+};
+
+/** The verbs' own codes, which `data.reason` of a tRPC error says; `held_outside` has no status of its own. */
+const serverCodes: readonly BelayErrorCode[] = [
+  'not_found',
+  'forbidden',
+  'unauthenticated',
+  'invalid',
+  'conflict',
+  'held_outside',
+  'unavailable',
+  'not_configured',
+  'internal',
+];
+
+type Json = Record<string, unknown>;
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function readIssues(value: unknown): BelayIssue[] | undefined {
+  if (!Array.isArray(value)) return undefined;
+  const issues = value.flatMap((issue: unknown) =>
+    isObject(issue) && typeof issue.message === 'string'
+      ? [{ path: typeof issue.path === 'string' ? issue.path : '', message: issue.message }]
+      : [],
+  );
+  return issues.length > 0 ? issues : undefined;
+}
+
+/** `Retry-After` in milliseconds: seconds, or a date measured against the answer's own `Date`, so no clock is needed. */
+export function readRetryAfter(headers: Headers): number | undefined {
+  const value = headers.get('retry-after')?.trim();
+  if (!value) return undefined;
+  if (/^\d+$/.test(value)) return Number(value) * 1000;
+  const wait = Date.parse(value) - Date.parse(headers.get('date') ?? '');
+  return Number.isNaN(wait) ? undefined : Math.max(0, wait);
+}
+
+export interface FailureSource {
+  status: number;
+  /** A tRPC error shape, the REST layer's `{message, code, issues}`, or anything else. */
+  body: unknown;
+  headers?: Headers;
+}
+
+/** Turns an answer that is not a success into the SDK's error. Understands what both doors of the server answer. */
+export function readFailure(source: FailureSource): BelayError {
+  const envelope = isObject(source.body) && isObject(source.body.error) ? source.body.error : source.body;
+  const shape = isObject(envelope) ? envelope : {};
+  const data = isObject(shape.data) ? shape.data : {};
+  const status = typeof data.httpStatus === 'number' ? data.httpStatus : source.status;
+  // The rate limit has no code of its own inside the server, so there the status is what is finer.
+  const named =
+    typeof data.reason === 'string' && status !== 429 ? serverCodes.find((code) => code === data.reason) : undefined;
+  const code = named ?? codeOfStatus[status] ?? (status >= 500 ? 'internal' : 'network');
+  const requestId = source.headers?.get('x-request-id') ?? undefined;
+  const retryAfterMilliseconds = source.headers && readRetryAfter(source.headers);
+  return new BelayError(code, typeof shape.message === 'string' ? shape.message : `the server answered ${status}`, {
+    status,
+    issues: readIssues(data.issues ?? shape.issues),
+    requestId,
+    retryAfterMilliseconds,
+  });
+}

@@ -1,0 +1,49 @@
+import { BelayError } from '../errors.js';
+import { readFailure } from './read-failure.js';
+
+/** The part of `fetch` that the SDK uses; any implementation of it will do. */
+export type Fetch = (input: string | URL, init?: RequestInit) => Promise<Response>;
+
+function readsAs(response: Response, type: string): boolean {
+  return (response.headers.get('content-type') ?? '').startsWith(type);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * A `fetch` that throws BelayError for everything that is not an answer of Belay, so that calls and streams fail alike.
+ * Redirects are not followed: the server never answers with one here, and following would turn a POST into a GET.
+ */
+export function createSend(fetch: Fetch): Fetch {
+  return async (input, init) => {
+    const response = await fetch(input, { ...init, redirect: 'manual' }).catch((cause: unknown) => {
+      if (init?.signal?.aborted) throw new BelayError('aborted', 'the call was aborted', { status: 0, cause });
+      throw new BelayError('network', `no answer from ${new URL(input).origin}`, { status: 0, cause });
+    });
+    if (response.ok && (readsAs(response, 'application/json') || readsAs(response, 'text/event-stream')))
+      return response;
+    const { status, headers } = response;
+    if (response.ok || (status >= 300 && status < 400) || response.type === 'opaqueredirect') {
+      await response.body?.cancel();
+      const answer = response.ok ? 'something that is not JSON' : 'a redirect';
+      throw new BelayError(
+        'network',
+        `${new URL(input).origin} answered with ${answer}; is this the address of Belay?`,
+        {
+          status,
+        },
+      );
+    }
+    const text = await response.text();
+    const body = parse(text);
+    // An unhealthy service answers 503 and says how it is: that is an answer, not a failure.
+    if (typeof body === 'object' && body !== null && 'result' in body) return new Response(text, { headers });
+    throw readFailure({ status, headers, body });
+  };
+}

@@ -1,0 +1,39 @@
+import { openStream, type StreamRequest } from './open-stream.js';
+import { nextDelay, type Patience, type RetryPolicy } from './retry.js';
+import { toBelayError } from './to-belay-error.js';
+
+export interface WatchRequest extends Omit<StreamRequest, 'input'> {
+  input: object;
+  lastEventId?: string | undefined;
+  retry: RetryPolicy;
+  patience: Patience;
+}
+
+/**
+ * A subscription that outlives its connections: when one breaks, the next resumes after the last event that was
+ * yielded. Gives up, throwing BelayError, after `streamAttempts` failures with no event between them, and at once on
+ * a refusal that waiting cannot change.
+ */
+export async function* watchStream<Event>(request: WatchRequest): AsyncGenerator<Event, void, undefined> {
+  const { retry, patience, signal } = request;
+  let lastEventId = request.lastEventId;
+  let failures = 0;
+  for (;;) {
+    try {
+      const input = lastEventId === undefined ? request.input : { ...request.input, lastEventId };
+      for await (const frame of openStream({ ...request, input })) {
+        failures = 0;
+        lastEventId = frame.id ?? lastEventId;
+        yield frame.data as Event;
+      }
+      return;
+    } catch (cause) {
+      const error = toBelayError(cause, signal);
+      failures += 1;
+      const policy = { ...retry, attempts: retry.streamAttempts };
+      const pause = nextDelay(policy, error, failures, patience.random);
+      if (pause === undefined) throw error;
+      await patience.delay(pause, signal);
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import { execFile } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { initTRPC, TRPCError, tracked } from '@trpc/server';
+import { createHTTPHandler } from '@trpc/server/adapters/standalone';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { listen } from './support/listen.js';
+import { type EmptyProject, installPacked } from './support/pack.js';
+
+const exec = promisify(execFile);
+const strict = ['--strict', '--skipLibCheck', 'false', '--target', 'es2023', '--module', 'nodenext'];
+let project: EmptyProject;
+
+beforeAll(async () => {
+  project = await installPacked();
+  await writeFile(path.join(project.folder, 'package.json'), JSON.stringify({ name: 'empty', type: 'module' }));
+});
+afterAll(() => project[Symbol.asyncDispose]());
+
+/** The guide's program: every TypeScript block of the README, one after the other. */
+async function readGuide(): Promise<string> {
+  const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8');
+  return [...readme.matchAll(/```ts\n(.*?)```/gs)].map(([, code]) => code).join('\n');
+}
+
+/** As much of the API as the guide uses, over the same protocol. */
+function guideServer() {
+  const { router, procedure } = initTRPC.create();
+  const decided: unknown[] = [];
+  const returned: unknown[] = [];
+  const role = { name: 'reporting-readonly', providers: ['demo-postgres'], max_duration: 'PT1H' };
+  const input = procedure.input((value) => value as Record<string, unknown>);
+  const routes = router({
+    auth: router({ whoami: procedure.query(() => ({ email: 'ada@example.com' })) }),
+    roles: router({
+      list: input.query(() => ({ version: '1.0.1', roles: { [role.name]: { role } } })),
+      get: input.query(() => {
+        throw new TRPCError({ code: 'NOT_FOUND', message: 'no-such-role was not found' });
+      }),
+    }),
+    elevation: router({ request: input.mutation(() => ({ status: 'pending', output: { execution_id: 'e-1' } })) }),
+    executions: router({
+      get: input.query(() => ({ status: 'completed', grants: [{ state: 'gone' }] })),
+      watch: input.subscription(async function* () {
+        yield tracked('1', { seq: 1, timestamp: 'T', event_type: 'grant.active', message: 'granted' });
+        yield tracked('2', { seq: 2, timestamp: 'T', event_type: 'entitlement.revoked', message: 'taken away' });
+      }),
+    }),
+    approvals: router({
+      inbox: procedure.query(() => ({
+        approvals: [{ id: 'a-1', requester: { email: 'bob@example.com' }, role: role.name, request_digest: 'd-1' }],
+      })),
+      decide: input.mutation(({ input: decision }) => decided.push(decision)),
+    }),
+    access: router({
+      list: procedure.query(() => ({ access: [{ execution_id: 'e-1' }] })),
+      return: input.mutation(({ input: what }) => returned.push(what)),
+    }),
+  });
+  return { decided, returned, handler: createHTTPHandler({ router: routes, basePath: '/trpc/' }) };
+}
+
+describe('the packed SDK in an empty project', () => {
+  it('holds the build and its guide, and nothing of the workshop', () => {
+    expect(project.packed).toEqual(expect.arrayContaining(['README.md', 'dist/index.js', 'dist/index.d.ts']));
+    expect(
+      project.packed.filter((file) => !/^(README\.md|package\.json|dist\/.*\.(js|js\.map|d\.ts)|src\/.*\.ts)$/.test(file)),
+    ).toEqual([]);
+  });
+
+  it('declares its types without anybody else’s', async () => {
+    const published = path.join(project.folder, 'node_modules/@belay/sdk/dist');
+    const foreign: string[] = [];
+    for (const file of project.packed.filter((name) => name.endsWith('.d.ts'))) {
+      const text = await readFile(path.join(published, path.relative('dist', file)), 'utf8');
+      for (const [, from] of text.matchAll(/(?:from |import\(|types=)["']([^."'][^"']*)["']/g))
+        foreign.push(`${file}: ${from}`);
+    }
+    expect(foreign).toEqual([]);
+  });
+
+  it.each([
+    ['nodenext', strict],
+    ['a bundler', [...strict, '--module', 'esnext', '--moduleResolution', 'bundler']],
+  ])('type-checks the guide with every library checked, under %s', async (_name, options) => {
+    await writeFile(path.join(project.folder, 'guide.ts'), await readGuide());
+    expect(await project.compile('--noEmit', '--types', '', ...options, 'guide.ts')).toBe('');
+  });
+
+  it('refuses what is not in the interface', async () => {
+    const wrong = "import { createClient } from '@belay/sdk';\nawait createClient({ url: 'http://x' }).roles.get(7);\n";
+    await writeFile(path.join(project.folder, 'wrong.ts'), wrong);
+    expect(await project.compile('--noEmit', '--types', '', ...strict, 'wrong.ts')).toMatch(
+      /wrong\.ts\(2,\d+\): error TS2345/,
+    );
+  });
+
+  it('runs the guide', async () => {
+    const { handler, decided, returned } = guideServer();
+    await using server = await listen(handler);
+    const guide = (await readGuide()).replace('http://127.0.0.1:8080', server.url);
+    await writeFile(path.join(project.folder, 'run.ts'), guide);
+    expect(await project.compile('--types', '', ...strict, 'run.ts')).toBe('');
+    const { stdout } = await exec(process.execPath, ['run.js'], { cwd: project.folder });
+    expect(stdout.trim().split('\n')).toEqual([
+      'signed in as ada@example.com',
+      'reporting-readonly at demo-postgres, for PT1H at most',
+      'T grant.active granted',
+      'T entitlement.revoked taken away',
+      "completed [ 'gone' ]",
+      'bob@example.com asks for reporting-readonly',
+      'not_found 404 no-such-role was not found [] undefined',
+    ]);
+    expect(decided).toEqual([{ id: 'a-1', verdict: 'approve', comment: 'go ahead', request_digest: 'd-1' }]);
+    expect(returned).toEqual([{ execution_id: 'e-1' }]);
+  });
+});

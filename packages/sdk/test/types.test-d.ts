@@ -1,0 +1,57 @@
+/*
+ * Compiled, never run: types.test.ts hands it to the compiler. It holds the declarations that the SDK publishes by hand
+ * equal to what the server's router infers, in both directions, procedure by procedure.
+ */
+import type { AppRouter } from '@belay/api';
+import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server';
+import type { Procedures } from '../src/procedures.js';
+import type { BelayError, ElevationRequest, isBelayError } from '../src/index.js';
+
+/** True only for the same type, `any` and optionality included. */
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+/** Intersections written out, so that two ways of saying one thing compare as one. */
+type Flat<T> = T extends (infer Item)[] ? Flat<Item>[] : T extends object ? { [K in keyof T]: Flat<T[K]> } : T;
+type Path = keyof Procedures;
+
+type RouterInputs = inferRouterInputs<AppRouter>;
+type RouterOutputs = inferRouterOutputs<AppRouter>;
+type At<Routers, P extends Path> = P extends `${infer Resource}.${infer Name}`
+  ? Resource extends keyof Routers
+    ? Name extends keyof Routers[Resource]
+      ? Routers[Resource][Name]
+      : 'no such procedure'
+    : 'no such router'
+  : never;
+
+/** What a subscription yields, inside tRPC's envelope for tracked events. */
+type Yielded<T> = T extends AsyncIterable<{ data: infer Data }> ? Data : T;
+
+/** No input at all is `void`, whichever way it is said. */
+type Given<T> = [T] extends [undefined | void] ? void : T;
+
+type WrongOutputs = {
+  [P in Path]: Same<Flat<Procedures[P]['output']>, Flat<Yielded<At<RouterOutputs, P>>>> extends true ? never : P;
+}[Path];
+type WrongInputs = {
+  [P in Path]: Same<Flat<Procedures[P]['input']>, Flat<Given<At<RouterInputs, P>>>> extends true ? never : P;
+}[Path];
+
+declare function expectTrue<_T extends true>(): void;
+
+// Each of these names the procedures that differ when it does not compile.
+export const sameOutputs: never = {} as Exclude<WrongOutputs, 'system.metrics'>;
+// The router also accepts a Role object and a session token, for clients of the documented REST body; the SDK does not.
+export const sameInputs: never = {} as Exclude<WrongInputs, 'elevation.request'>;
+type Elevate = RouterInputs['elevation']['request'];
+expectTrue<
+  Same<Flat<Omit<Elevate, 'role' | 'session'> & { role: Extract<Elevate['role'], string> }>, Flat<ElevationRequest>>
+>();
+// Metrics may gain counters; those the SDK names are the ones that the router promises.
+type Counters = RouterOutputs['system']['metrics'];
+type Promised = { [K in keyof Counters as string extends K ? never : K]: Counters[K] };
+expectTrue<Same<Flat<Promised>, Flat<Procedures['system.metrics']['output']>>>();
+
+declare const guard: typeof isBelayError;
+declare const caught: unknown;
+if (guard(caught, 'conflict')) expectTrue<Same<(typeof caught)['code'], 'conflict'>>();
+if (guard(caught)) expectTrue<Same<(typeof caught)['code'], BelayError['code']>>();
