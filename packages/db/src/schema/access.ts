@@ -26,8 +26,6 @@ export const entitlements = pgTable(
     fence: integer('fence').notNull().default(0),
     failures: integer('failures').notNull().default(0),
     lastError: text('last_error'),
-    /** When a revoke was last seen to have worked since the last grant call; access is gone while this is set. */
-    revokedAt: instant('revoked_at'),
     createdAt: instant('created_at').notNull().default(appNow),
   },
   (table) => [
@@ -63,11 +61,14 @@ export const grants = pgTable(
     expiresAt: instant('expires_at').notNull(),
     endedAt: instant('ended_at'),
     endedReason: text('ended_reason').$type<EndedReason>(),
+    /** When the provider was seen not to hold it any more (R6). A grant that ended while another keeps the access has none yet. */
+    goneAt: instant('gone_at'),
     createdAt: instant('created_at').notNull().default(appNow),
   },
   (table) => [
     unique('grants_are_one_per_step_and_entitlement').on(table.executionId, table.stepKey, table.entitlementId),
     index('grants_live_idx').on(table.entitlementId, table.expiresAt).where(sql`${table.endedAt} is null`),
+    index('grants_owed_idx').on(table.entitlementId).where(sql`${table.goneAt} is null`),
     index('grants_held_idx').on(table.userId, table.expiresAt).where(sql`${table.endedAt} is null`),
     check('grant_must_expire_after_creation', sql`${table.expiresAt} > ${table.createdAt}`),
     check('grant_ends_with_a_reason', sql`(${table.endedAt} is null) = (${table.endedReason} is null)`),

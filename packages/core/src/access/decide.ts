@@ -1,0 +1,61 @@
+import type { EntitlementState } from '@belay/db';
+
+/** What the decisions below are made from. Times are milliseconds; any clock that does not run backwards will do. */
+export interface EntitlementFacts {
+  state: EntitlementState;
+  /** When the latest grant call was claimed, or null when there was none since it was absent. */
+  lastGrantCallAt: number | null;
+}
+
+export type ClaimDecision =
+  | { do: 'nothing' }
+  /** Call ensurePresent. The claim is recorded first: from here on a revocation is owed (R4). */
+  | { do: 'grant' }
+  /** It is as it should be; look again when the first live grant expires. */
+  | { do: 'rest' }
+  /** Call ensureAbsent. */
+  | { do: 'revoke' };
+
+/** What a claimed entitlement needs now. `wanted` is computed from the grants at this moment (R3). */
+export function decideClaim(entitlement: EntitlementFacts, wanted: boolean): ClaimDecision {
+  if (entitlement.state === 'absent') return { do: 'nothing' };
+  if (!wanted) return { do: 'revoke' };
+  return entitlement.state === 'granted' ? { do: 'rest' } : { do: 'grant' };
+}
+
+/** The state that an intent leaves behind, or a refusal: what is absent with us and held there is not ours to manage (R2). */
+export function decideIntent(entitlement: EntitlementFacts, held: boolean | 'unknown'): 'granting' | 'refuse' {
+  if (entitlement.state === 'absent' && held === true) return 'refuse';
+  // An entitlement that is granted is ensured again: the provider may have to hear of a later end, and is read back (R6).
+  return 'granting';
+}
+
+/**
+ * What a grant call that returned leads to. Only what was read back counts (R6), and only while it is still expected:
+ * null changes nothing, because somebody has moved on.
+ */
+export function decideGranted(entitlement: EntitlementFacts, held: boolean | 'unknown'): 'granted' | null {
+  return entitlement.state === 'granting' && held !== false ? 'granted' : null;
+}
+
+export type RevokedDecision =
+  | { state: 'absent' }
+  /** Gone for now; a call that was still on its way could land, so another revoke is owed after `notBefore`. */
+  | { state: 'revoking'; notBefore: number }
+  /** Somebody wants it again: the call may have taken away what is now due, so it is granted anew. */
+  | { state: 'granting' };
+
+/**
+ * What a revoke call that worked, and was read back, leads to. R5: `absent` only when the call *started* more than the
+ * quarantine after the last grant call was claimed; `>=` leaks at the boundary (design §6.3).
+ */
+export function decideRevoked(
+  entitlement: EntitlementFacts,
+  call: { startedAt: number; wanted: boolean; quarantine: number },
+): RevokedDecision | null {
+  if (entitlement.state === 'absent') return null;
+  if (call.wanted || entitlement.state !== 'revoking') return { state: 'granting' };
+  if (entitlement.lastGrantCallAt === null) return { state: 'absent' };
+  const quiet = entitlement.lastGrantCallAt + call.quarantine;
+  return call.startedAt > quiet ? { state: 'absent' } : { state: 'revoking', notBefore: quiet + 1 };
+}

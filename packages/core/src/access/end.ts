@@ -1,0 +1,59 @@
+import { type EndedReason, entitlements, grants, type Transaction } from '@belay/db';
+import { and, asc, eq, gt, inArray, isNull, sql } from 'drizzle-orm';
+import type { Actor, Hint } from '../context.js';
+import { appendLedger } from '../ledger/append.js';
+
+export interface EndGrants {
+  executionId: string;
+  reason: EndedReason;
+  actor: Actor;
+  /** Only the grants of this step. */
+  stepKey?: string;
+}
+
+/**
+ * Ends an execution's live grants early, in the caller's transaction, which holds the execution's lock (lock order:
+ * execution → grants → entitlements). Nothing is called here: the reconciler sees that they are no longer wanted (R3).
+ * Answers the hints that wake it.
+ */
+export async function endGrants(tx: Transaction, input: EndGrants): Promise<Hint[]> {
+  const ended = await tx
+    .update(grants)
+    .set({ endedAt: sql`app_now()`, endedReason: input.reason })
+    .where(
+      and(
+        eq(grants.executionId, input.executionId),
+        isNull(grants.endedAt),
+        gt(grants.expiresAt, sql`app_now()`),
+        input.stepKey === undefined ? undefined : eq(grants.stepKey, input.stepKey),
+      ),
+    )
+    .returning({ entitlementId: grants.entitlementId, userId: grants.userId });
+  if (ended.length === 0) return [];
+  const ids = [...new Set(ended.map((grant) => grant.entitlementId))];
+  // Always in the order of their ids, so that two transactions with the same entitlements cannot deadlock.
+  if (ids.length > 1) {
+    await tx
+      .select({ id: entitlements.id })
+      .from(entitlements)
+      .where(inArray(entitlements.id, ids))
+      .orderBy(asc(entitlements.id))
+      .for('update');
+  }
+  await Promise.all([
+    tx.update(entitlements).set({ dueAt: sql`app_now()` }).where(inArray(entitlements.id, ids)),
+    appendLedger(
+      tx,
+      ended.map((grant) => ({
+        type: 'grant.ended',
+        message: `A grant ended early: ${input.reason}`,
+        actor: input.actor,
+        userId: grant.userId,
+        executionId: input.executionId,
+        entitlementId: grant.entitlementId,
+        data: { reason: input.reason },
+      })),
+    ),
+  ]);
+  return ids.map((entitlementId): Hint => ({ queue: 'entitlements', entitlementId }));
+}

@@ -1,0 +1,143 @@
+import { entitlements, grants, steps, type Transaction } from '@belay/db';
+import { and, asc, eq, inArray, sql } from 'drizzle-orm';
+import { digestOf } from '../canonical.js';
+import type { Actor, Context, Hint } from '../context.js';
+import type { Plan, PlannedGrant } from '../elevation/plan.js';
+import { lockExecution } from '../executions/runtime/commit.js';
+import { appendLedger } from '../ledger/append.js';
+import { authorizerOf } from './authorizer.js';
+import { decideIntent } from './decide.js';
+
+export interface Intention {
+  executionId: string;
+  stepKey: string;
+  /** The claim's attempt: the fence of the step. */
+  attempt: number;
+  plan: Plan;
+  userId: string;
+  actor: Actor;
+}
+
+export type Intended =
+  | { outcome: 'intended'; entitlementIds: string[] }
+  /** R2: these are held already, outside this service. */
+  | { outcome: 'held_outside'; provider: string; identity: string }
+  /** The execution has ended, or the step is somebody else's by now: nothing was written. */
+  | { outcome: 'moved_on' };
+
+/** The key of an entitlement: one row for each provider, identity and access. */
+export function entitlementKey(grant: Pick<PlannedGrant, 'provider' | 'identity' | 'access'>): string {
+  return digestOf([grant.provider, grant.identity, grant.access]);
+}
+
+/**
+ * R1: commits the grants and their entitlements before any provider is touched. R2: refuses what an identity holds
+ * already while we hold no claim on it. The observation is made before the transaction, because no transaction spans a
+ * network call; the decision is made inside it, on the entitlement's state under its lock. Throws what a connector throws.
+ */
+export async function intendGrants(ctx: Context, intention: Intention, signal: AbortSignal): Promise<Intended> {
+  const planned = intention.plan.grants
+    .map((grant) => ({ ...grant, key: entitlementKey(grant), id: ctx.newId(), grantId: ctx.newId() }))
+    .sort((a, b) => (a.key < b.key ? -1 : 1));
+  const held = await Promise.all(
+    planned.map((grant) => authorizerOf(ctx, grant.provider).holds({ id: grant.id, identity: grant.identity, access: grant.access }, signal)),
+  );
+  const result = await ctx.db.transaction(async (tx): Promise<Intended & { hints?: Hint[] }> => {
+    const locked = await lockExecution(ctx, tx, intention.executionId, intention.stepKey);
+    if (!locked?.step || locked.step.attempt !== intention.attempt) return { outcome: 'moved_on' };
+    const [, rows] = await Promise.all([
+      tx
+        .insert(entitlements)
+        .values(
+          planned.map(({ id, key, provider, identity, access }) => ({ id, key, provider, identity, access, state: 'absent' as const })),
+        )
+        .onConflictDoNothing(),
+      lockEntitlements(tx, planned.map((grant) => grant.key)),
+    ]);
+    const byKey = new Map(rows.map((row) => [row.key, row]));
+    for (const [index, grant] of planned.entries()) {
+      const row = byKey.get(grant.key);
+      if (!row) throw new Error('An entitlement vanished under its lock');
+      const facts = { state: row.state, lastGrantCallAt: row.lastGrantCallAt?.getTime() ?? null };
+      if (decideIntent(facts, held[index] ?? 'unknown') === 'refuse') {
+        return { outcome: 'held_outside', provider: grant.provider, identity: grant.identity };
+      }
+    }
+    await writeIntent(ctx, tx, intention, planned, byKey);
+    return {
+      outcome: 'intended',
+      entitlementIds: rows.map((row) => row.id),
+    };
+  });
+  ctx.crashpoint('intended');
+  return result;
+}
+
+function lockEntitlements(tx: Transaction, keys: string[]) {
+  return tx
+    .select({
+      id: entitlements.id,
+      key: entitlements.key,
+      state: entitlements.state,
+      lastGrantCallAt: entitlements.lastGrantCallAt,
+    })
+    .from(entitlements)
+    .where(inArray(entitlements.key, keys))
+    .orderBy(asc(entitlements.id))
+    .for('update');
+}
+
+async function writeIntent(
+  ctx: Context,
+  tx: Transaction,
+  intention: Intention,
+  planned: (PlannedGrant & { key: string; grantId: string })[],
+  byKey: ReadonlyMap<string, { id: string }>,
+): Promise<void> {
+  const { plan } = intention;
+  const idOf = (key: string) => byKey.get(key)?.id ?? '';
+  const providers = [...new Set(planned.map((grant) => grant.provider))].join(', ');
+  await Promise.all([
+    tx
+      .insert(grants)
+      .values(
+        planned.map((grant) => ({
+          id: grant.grantId,
+          executionId: intention.executionId,
+          stepKey: intention.stepKey,
+          entitlementId: idOf(grant.key),
+          userId: intention.userId,
+          duration: plan.duration,
+          // Its own clock starts when it is active; until then this is how long it may wait for the provider.
+          expiresAt: sql<Date>`app_now() + ${`${plan.duration + ctx.timing.activation} milliseconds`}::interval`,
+        })),
+      )
+      .onConflictDoNothing(),
+    tx
+      .update(entitlements)
+      .set({ state: 'granting', dueAt: sql`app_now()`, failures: 0, lastError: null })
+      .where(inArray(entitlements.key, planned.map((grant) => grant.key))),
+    tx
+      .update(steps)
+      .set({
+        waitingFor: `the provider ${providers}`,
+        // Reconcile wakes the step; this is only for the case that it cannot.
+        dueAt: sql`app_now() + ${`${ctx.timing.lease} milliseconds`}::interval`,
+        leaseUntil: null,
+      })
+      .where(and(eq(steps.executionId, intention.executionId), eq(steps.key, intention.stepKey))),
+    appendLedger(
+      tx,
+      planned.map((grant) => ({
+        type: 'grant.intended',
+        message: `Granting at ${grant.provider} to ${grant.identity}`,
+        actor: intention.actor,
+        userId: intention.userId,
+        provider: grant.provider,
+        executionId: intention.executionId,
+        entitlementId: idOf(grant.key),
+        data: { identity: grant.identity, access: grant.access, duration: plan.duration, digest: plan.digest },
+      })),
+    ),
+  ]);
+}

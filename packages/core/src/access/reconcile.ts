@@ -1,0 +1,157 @@
+import { entitlements, grants, type Transaction } from '@belay/db';
+import type { Authorizer } from '@belay/providers';
+import { and, eq, isNull, lte, ne, or, sql } from 'drizzle-orm';
+import type { Context } from '../context.js';
+import { appendLedger, type LedgerEntry } from '../ledger/append.js';
+import { authorizerOf, publicMessage } from './authorizer.js';
+import { decideClaim } from './decide.js';
+import { recordFailure } from './record-failure.js';
+import { recordGranted } from './record-granted.js';
+import { recordRevoked } from './record-revoked.js';
+import { isLive } from './wanted.js';
+
+export interface Claimed {
+  id: string;
+  provider: string;
+  identity: string;
+  access: { [key: string]: unknown };
+  fence: number;
+  failures: number;
+  /** When this claim was made: R5 measures from here, not from when the call returned. */
+  startedAt: Date;
+  task: 'grant' | 'revoke';
+  until: Date;
+}
+
+/**
+ * Makes one provider match the rows for one entitlement: claims it, calls the provider, reads back, records. Nothing to
+ * claim is success. A call's error is written down and tried again later; a revoke never gives up (design §6.2).
+ */
+export async function reconcileEntitlement(ctx: Context, input: { entitlementId: string }): Promise<void> {
+  const claim = await claimEntitlement(ctx, input.entitlementId);
+  ctx.crashpoint('entitlement claimed');
+  if (!claim) return;
+  const signal = AbortSignal.timeout(ctx.timing.callTimeout);
+  const reference = { id: claim.id, identity: claim.identity, access: claim.access as never };
+  let held: boolean | 'unknown';
+  try {
+    const authorizer: Authorizer = authorizerOf(ctx, claim.provider);
+    if (claim.task === 'grant') await authorizer.ensurePresent(reference, claim.until, signal);
+    else await authorizer.ensureAbsent(reference, signal);
+    ctx.crashpoint(`${claim.task} called`);
+    // R6: what counts is what the provider says now, not that the call returned.
+    held = await authorizer.holds(reference, signal);
+  } catch (error) {
+    await recordFailure(ctx, claim, publicMessage(error), error);
+    return;
+  }
+  if (claim.task === 'grant') await recordGranted(ctx, claim, held);
+  else await recordRevoked(ctx, claim, held);
+}
+
+/** Takes the lease, raises the fence and commits what is about to be done, before it is done (R1, R4). */
+async function claimEntitlement(ctx: Context, id: string): Promise<Claimed | null> {
+  return ctx.db.transaction(async (tx) => {
+    const [row] = await tx
+      .select({
+        id: entitlements.id,
+        provider: entitlements.provider,
+        identity: entitlements.identity,
+        access: entitlements.access,
+        state: entitlements.state,
+        fence: entitlements.fence,
+        failures: entitlements.failures,
+        lastGrantCallAt: entitlements.lastGrantCallAt,
+        dueAt: entitlements.dueAt,
+        now: sql<string>`app_now()`,
+      })
+      .from(entitlements)
+      .where(
+        and(
+          eq(entitlements.id, id),
+          ne(entitlements.state, 'absent'),
+          lte(entitlements.dueAt, sql`app_now()`),
+          or(isNull(entitlements.leaseUntil), lte(entitlements.leaseUntil, sql`app_now()`)),
+        ),
+      )
+      .for('update');
+    if (!row) return null;
+    const now = new Date(row.now);
+    const live = await readLive(ctx, tx, id);
+    const facts = { state: row.state, lastGrantCallAt: row.lastGrantCallAt?.getTime() ?? null };
+    const decision = decideClaim(facts, live.until !== null);
+    if (decision.do === 'nothing') return null;
+    if (decision.do === 'rest') {
+      await tx.update(entitlements).set({ dueAt: live.nextExpiry ?? now }).where(eq(entitlements.id, id));
+      return null;
+    }
+    const task = decision.do;
+    const changed = task === 'revoke' && row.state !== 'revoking';
+    await Promise.all([
+      tx
+        .update(entitlements)
+        .set({
+          state: task === 'grant' ? 'granting' : 'revoking',
+          fence: row.fence + 1,
+          leaseUntil: sql`app_now() + ${`${ctx.timing.lease} milliseconds`}::interval`,
+          ...(task === 'grant' ? { lastGrantCallAt: sql`app_now()` } : {}),
+          ...(changed ? { failures: 0 } : {}),
+        })
+        .where(eq(entitlements.id, id)),
+      changed ? announceExpiry(tx, row) : undefined,
+    ]);
+    return {
+      ...row,
+      fence: row.fence + 1,
+      failures: changed ? 0 : row.failures,
+      startedAt: now,
+      task,
+      until: live.until ?? now,
+    };
+  });
+}
+
+async function readLive(ctx: Context, tx: Transaction, entitlementId: string) {
+  const [live] = await tx
+    .select({
+      nextExpiry: sql<string | null>`min(${grants.expiresAt})`,
+      until: sql<string | null>`max(case when ${grants.activatedAt} is null
+        then app_now() + (${grants.duration} + ${ctx.timing.callTimeout}) * interval '1 millisecond'
+        else ${grants.expiresAt} end)`,
+    })
+    .from(grants)
+    .where(and(eq(grants.entitlementId, entitlementId), isLive));
+  return {
+    nextExpiry: live?.nextExpiry ? new Date(live.nextExpiry) : null,
+    until: live?.until ? new Date(live.until) : null,
+  };
+}
+
+/** Tells the ledger that grants have run out, when their revocation begins; early ends tell it themselves. */
+async function announceExpiry(tx: Transaction, row: { id: string; provider: string; identity: string }): Promise<void> {
+  const expired = await tx
+    .select({ executionId: grants.executionId, userId: grants.userId })
+    .from(grants)
+    .where(
+      and(
+        eq(grants.entitlementId, row.id),
+        isNull(grants.goneAt),
+        isNull(grants.endedAt),
+        lte(grants.expiresAt, sql`app_now()`),
+      ),
+    );
+  await appendLedger(
+    tx,
+    expired.map(
+      (grant): LedgerEntry => ({
+        type: 'grant.expired',
+        message: `The time at ${row.provider} is over for ${row.identity}`,
+        actor: { kind: 'system', name: 'reconcile' },
+        userId: grant.userId,
+        provider: row.provider,
+        executionId: grant.executionId,
+        entitlementId: row.id,
+      }),
+    ),
+  );
+}

@@ -1,0 +1,79 @@
+import { entitlements, grants } from '@belay/db';
+import { and, eq, isNull, lte, or, sql } from 'drizzle-orm';
+import type { Context } from '../context.js';
+import { appendLedger } from '../ledger/append.js';
+import { decideRevoked } from './decide.js';
+import type { Claimed } from './reconcile.js';
+import { recordFailure } from './record-failure.js';
+import { wakeSteps } from './wake-steps.js';
+import { isLive } from './wanted.js';
+
+/**
+ * Records that the provider no longer holds what was revoked. R5 decides whether that settles it or whether a second
+ * revoke is owed once no grant call can be on its way any more. Applies only with the claim's own fence.
+ */
+export async function recordRevoked(ctx: Context, claim: Claimed, held: boolean | 'unknown'): Promise<void> {
+  if (held === true) {
+    await recordFailure(ctx, claim, 'The provider still holds what it was told to revoke', undefined);
+    return;
+  }
+  const next = await ctx.db.transaction(async (tx) => {
+    const [row] = await tx
+      .select({
+        state: entitlements.state,
+        lastGrantCallAt: entitlements.lastGrantCallAt,
+        fence: entitlements.fence,
+        wanted: sql<boolean>`exists (select 1 from ${grants} where ${grants.entitlementId} = ${claim.id} and ${isLive})`,
+      })
+      .from(entitlements)
+      .where(eq(entitlements.id, claim.id))
+      .for('update');
+    if (!row || row.fence !== claim.fence) return null;
+    const decision = decideRevoked(
+      { state: row.state, lastGrantCallAt: row.lastGrantCallAt?.getTime() ?? null },
+      { startedAt: claim.startedAt.getTime(), wanted: row.wanted, quarantine: ctx.timing.quarantine },
+    );
+    if (!decision) return null;
+    const dueAt = decision.state === 'revoking' ? new Date(decision.notBefore) : null;
+    await tx
+      .update(entitlements)
+      .set({
+        state: decision.state,
+        leaseUntil: null,
+        failures: 0,
+        lastError: null,
+        dueAt: dueAt ?? sql`app_now()`,
+        ...(decision.state === 'absent' ? { lastGrantCallAt: null } : {}),
+      })
+      .where(eq(entitlements.id, claim.id));
+    if (decision.state === 'granting') return new Date(0);
+    const gone = await tx
+      .update(grants)
+      .set({ goneAt: sql`app_now()` })
+      .where(
+        and(
+          eq(grants.entitlementId, claim.id),
+          isNull(grants.goneAt),
+          or(sql`${grants.endedAt} is not null`, lte(grants.expiresAt, sql`app_now()`)),
+        ),
+      )
+      .returning({ executionId: grants.executionId, userId: grants.userId });
+    await appendLedger(
+      tx,
+      gone.map((grant) => ({
+        type: 'entitlement.revoked',
+        message: `${claim.identity} no longer holds the access at ${claim.provider}`,
+        actor: { kind: 'system' as const, name: 'reconcile' },
+        userId: grant.userId,
+        provider: claim.provider,
+        executionId: grant.executionId,
+        entitlementId: claim.id,
+        data: { identity: claim.identity, access: claim.access, verified: held === false },
+      })),
+    );
+    return dueAt;
+  });
+  ctx.crashpoint('revoke recorded');
+  if (next) ctx.waker.wake([{ queue: 'entitlements', entitlementId: claim.id, ...(next.getTime() > 0 ? { dueAt: next } : {}) }]);
+  await wakeSteps(ctx, claim.id);
+}

@@ -1,0 +1,83 @@
+import { type ApprovalStatus, approvals, decisions, type Transaction, users } from '@belay/db';
+import type { Json } from '@belay/workflow';
+import { and, asc, eq, sql } from 'drizzle-orm';
+import type { Context } from '../context.js';
+import type { Locked } from '../executions/runtime/commit.js';
+import type { Progress } from '../functions/progress/progress.js';
+import { appendLedger } from '../ledger/append.js';
+
+const messages: Record<ApprovalStatus, string> = {
+  open: 'The request waits for approval',
+  approved: 'The request was approved',
+  denied: 'The request was refused',
+  expired: 'Nobody decided in time: the request is refused',
+  withdrawn: 'The request was withdrawn',
+};
+
+/**
+ * Closes an approval that its decisions, or the passing of its time, have settled, and answers the outcome of its step.
+ * Fails closed: too many refusals, or no answer in time, is a refusal. Null while it is still open.
+ */
+export async function settleApproval(
+  _ctx: Context,
+  tx: Transaction,
+  execution: Locked,
+  key: string,
+): Promise<Progress | null> {
+  const [row] = await tx
+    .select({
+      id: approvals.id,
+      status: approvals.status,
+      rule: approvals.rule,
+      expired: sql<boolean>`${approvals.expiresAt} <= app_now()`,
+    })
+    .from(approvals)
+    .where(and(eq(approvals.executionId, execution.id), eq(approvals.stepKey, key)))
+    .for('update');
+  if (!row) return null;
+  const made = await tx
+    .select({
+      approver: users.email,
+      verdict: decisions.verdict,
+      comment: decisions.comment,
+      at: decisions.decidedAt,
+    })
+    .from(decisions)
+    .innerJoin(users, eq(users.id, decisions.approverId))
+    .where(eq(decisions.approvalId, row.id))
+    .orderBy(asc(decisions.decidedAt));
+  const open = row.status === 'open';
+  const status = open ? verdictOf(row.rule, made, row.expired) : row.status;
+  if (status === 'open') return null;
+  if (open) {
+    await Promise.all([
+      tx.update(approvals).set({ status, closedAt: sql`app_now()` }).where(eq(approvals.id, row.id)),
+      appendLedger(tx, [
+        {
+          type: `approval.${status}`,
+          message: messages[status],
+          level: status === 'approved' ? 'info' : 'warning',
+          actor: { kind: 'system', name: 'approvals' },
+          userId: execution.ownerId,
+          executionId: execution.id,
+          data: { approval: row.id },
+        },
+      ]),
+    ]);
+  }
+  const value: Json = {
+    approved: status === 'approved',
+    decisions: made.map((decision) => ({ ...decision, at: decision.at.toISOString() })),
+  };
+  return { outcome: { ok: true, value } };
+}
+
+function verdictOf(
+  rule: { count: number; refusals: number },
+  made: readonly { verdict: 'approve' | 'deny' }[],
+  expired: boolean,
+): 'open' | 'approved' | 'denied' | 'expired' {
+  if (made.filter((decision) => decision.verdict === 'deny').length >= rule.refusals) return 'denied';
+  if (expired) return 'expired';
+  return made.filter((decision) => decision.verdict === 'approve').length >= rule.count ? 'approved' : 'open';
+}

@@ -1,0 +1,25 @@
+import { z } from 'zod';
+
+/** The elevation request as an execution keeps it: names and words, never secrets or anything a client may widen. */
+export const elevationInputSchema = z.object({
+  role: z.string(),
+  providers: z.array(z.string()).min(1),
+  /** The first provider, for workflows written for one. */
+  provider: z.string(),
+  reason: z.string(),
+  /** ISO 8601. */
+  duration: z.string(),
+  /** Named identities, as asked; empty: the requester's own. */
+  identities: z.array(z.string()),
+  user: z.object({
+    id: z.string(),
+    email: z.string(),
+    name: z.string(),
+    groups: z.array(z.string()),
+    provider: z.string(),
+    subject: z.string(),
+  }),
+  requested_at: z.string(),
+});
+
+export type ElevationInput = z.infer<typeof elevationInputSchema>;

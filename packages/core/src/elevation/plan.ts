@@ -1,0 +1,112 @@
+import { type Access, type ProviderIdentity, Retryable } from '@belay/providers';
+import { isInAudience, isNamed } from '../can.js';
+import { digestOf } from '../canonical.js';
+import type { Catalog, CompiledRole } from '../catalog/compile.js';
+import type { Context } from '../context.js';
+import { requireDuration } from '../duration.js';
+import { AccessError, invalid, notFound } from '../errors.js';
+import type { ElevationInput } from './input.js';
+
+/** One entitlement a request would intend. */
+export interface PlannedGrant {
+  provider: string;
+  identity: string;
+  /** The e-mail of the identity, where the provider knows one. */
+  identityEmail: string;
+  access: Access;
+  residual: string;
+}
+
+/** Exactly what a request comes to: what an approver sees, signs, and what is then granted. */
+export interface Plan {
+  role: string;
+  reason: string;
+  /** Milliseconds. */
+  duration: number;
+  grants: PlannedGrant[];
+  requester: { email: string; name: string };
+  /** Binds a decision to this content; the grant that follows must come to the same digest. */
+  digest: string;
+}
+
+/**
+ * Works out exactly what a request would grant, from the server's own catalog and the providers' own identities.
+ * Throws AccessError when the request may not be made (any more), and Retryable when a provider cannot be asked now.
+ */
+export async function planElevation(ctx: Context, input: ElevationInput, signal: AbortSignal): Promise<Plan> {
+  const catalog = ctx.catalog.current();
+  const role = catalog.roles.get(input.role);
+  if (!role?.enabled || !isInAudience(input.user, role.definition.permissions)) throw notFound(`Role ${input.role}`);
+  const duration = requireDuration(input.duration, 'duration');
+  const grants: PlannedGrant[] = [];
+  for (const id of input.providers) {
+    if (duration > longestDuration(catalog, role, id)) throw invalid('duration', 'is longer than the role allows');
+    grants.push(...(await planProvider(ctx, catalog, role, id, input, signal)));
+  }
+  if (grants.length === 0) throw invalid('providers', 'the request comes to nothing');
+  const requester = { email: input.user.email, name: input.user.name };
+  const content = { role: role.name, reason: input.reason, duration, grants, requester };
+  return { ...content, digest: digestOf(content) };
+}
+
+/** The longest a role may be held at a provider: the smallest of the role's and the provider's maximum, in milliseconds. */
+export function longestDuration(catalog: Catalog, role: CompiledRole, provider: string): number {
+  return Math.min(role.maxDuration, catalog.providers.get(provider)?.maxDuration ?? Number.POSITIVE_INFINITY);
+}
+
+async function planProvider(
+  ctx: Context,
+  catalog: Catalog,
+  role: CompiledRole,
+  id: string,
+  input: ElevationInput,
+  signal: AbortSignal,
+): Promise<PlannedGrant[]> {
+  const provider = catalog.providers.get(id);
+  const accesses = role.accesses.get(id);
+  if (!provider?.enabled || !accesses || !isInAudience(input.user, provider.definition.permissions)) {
+    throw invalid('providers', `the role cannot be had at "${id}"`);
+  }
+  const client = ctx.catalog.client(id);
+  if (!client?.authorizer || !client.identities) throw new Retryable(`The provider "${id}" has no client yet`);
+  const { residual } = client.authorizer;
+  const found = await findIdentities(client.identities, id, role, input, signal);
+  return found.flatMap((identity) =>
+    accesses.map((access) => ({
+      provider: id,
+      identity: identity.id,
+      identityEmail: identity.email,
+      access,
+      residual,
+    })),
+  );
+}
+
+async function findIdentities(
+  identities: NonNullable<ReturnType<Context['catalog']['client']>>['identities'] & object,
+  provider: string,
+  role: CompiledRole,
+  input: ElevationInput,
+  signal: AbortSignal,
+): Promise<ProviderIdentity[]> {
+  const own = await identities.find(input.user, signal);
+  if (input.identities.length === 0) {
+    if (!own) throw invalid('identities', `you have no identity at "${provider}"`);
+    return [own];
+  }
+  const wanted = [...new Set(input.identities)];
+  if (own && wanted.length === 1 && [own.id, own.email, own.name].includes(wanted[0] ?? '')) return [own];
+  const { delegates } = role.definition.permissions ?? {};
+  if (!delegates || !isNamed(input.user, delegates)) {
+    throw new AccessError('forbidden', 'The role may not be asked for on behalf of others', {
+      issues: [{ path: 'identities', message: 'names somebody else' }],
+    });
+  }
+  const known = await identities.list(signal);
+  return wanted.map((name) => {
+    const matches = known.filter((identity) => identity.id === name || (identity.email && identity.email === name));
+    const [match] = matches;
+    if (!match || matches.length > 1) throw invalid('identities', `"${name}" is unknown or ambiguous at "${provider}"`);
+    return match;
+  });
+}

@@ -1,0 +1,89 @@
+import { approvals, type ApprovalRule } from '@belay/db';
+import type { Json } from '@belay/workflow';
+import { and, eq } from 'drizzle-orm';
+import { requireDuration } from '../duration.js';
+import { AccessError } from '../errors.js';
+import { type Plan, planElevation } from '../elevation/plan.js';
+import { lockExecution } from '../executions/runtime/commit.js';
+import { appendLedger } from '../ledger/append.js';
+import { approveWith } from './checks.js';
+import { type CallFunction, parked } from './function.js';
+import { deliverMessage } from './notify.js';
+import { parkCall } from './park.js';
+
+/** `access.approve`: puts exactly what would be granted to the approvers, and waits. Silence is a refusal (design §5.5). */
+export const approve: CallFunction = {
+  async perform(ctx, call, signal) {
+    const settings = approveWith.safeParse(call.with ?? {});
+    const stage = settings.success ? settings.data.stages[0] : undefined;
+    if (!settings.success || !stage) throw new AccessError('invalid', 'The approval of the workflow names no approvers');
+    const opened = await ctx.db
+      .select({ id: approvals.id })
+      .from(approvals)
+      .where(and(eq(approvals.executionId, call.executionId), eq(approvals.stepKey, call.key)));
+    const plan = opened.length === 0 ? await planElevation(ctx, call.input, signal) : null;
+    const rule: ApprovalRule = { ...stage.approvers, count: stage.count, refusals: stage.refusals };
+    const timeout = stage.timeout === undefined ? ctx.timing.approval : requireDuration(stage.timeout, 'timeout');
+    await ctx.db.transaction(async (tx) => {
+      const locked = await lockExecution(ctx, tx, call.executionId, call.key);
+      if (!locked?.step || locked.step.attempt !== call.attempt) return;
+      const expiresAt = new Date(call.openedAt.getTime() + timeout);
+      await parkCall(tx, call, { waitingFor: `approval by ${describeRule(rule)}`, dueAt: expiresAt, waiting: true });
+      if (!plan) return;
+      await Promise.all([
+        tx
+          .insert(approvals)
+          .values({
+            id: ctx.newId(),
+            executionId: call.executionId,
+            stepKey: call.key,
+            rule,
+            excluded: excludedFrom(plan, call.input.user.email),
+            subject: subjectOf(plan),
+            requestDigest: plan.digest,
+            status: 'open',
+            expiresAt,
+          })
+          .onConflictDoNothing(),
+        appendLedger(tx, [
+          {
+            type: 'approval.opened',
+            message: `Waiting for approval by ${describeRule(rule)}`,
+            actor: { kind: 'system', name: 'approvals' },
+            userId: call.ownerId,
+            executionId: call.executionId,
+            data: { rule, request_digest: plan.digest, expires_at: expiresAt.toISOString() },
+          },
+        ]),
+      ]);
+    });
+    ctx.crashpoint('approval opened');
+    if (plan && settings.data.notify) {
+      const { provider, to, message } = settings.data.notify;
+      const text = message ?? `${plan.requester.name} asks for ${plan.role}: ${plan.reason}`;
+      // A message that cannot be delivered delays nobody: the inbox shows the request all the same.
+      await deliverMessage(ctx, { provider, to, title: 'A request waits for your decision', text, idempotencyKey: `${call.executionId}${call.key}` }, signal).catch(
+        (error: unknown) => ctx.log.warn({ execution: call.executionId, error }, 'approvers could not be told'),
+      );
+    }
+    ctx.waker.wake([{ queue: 'executions', executionId: call.executionId, key: call.key, dueAt: new Date(call.openedAt.getTime() + timeout) }]);
+    return parked;
+  },
+};
+
+/** What the approver is shown; the digest is of exactly this and nothing of it comes from the requester's own labels. */
+function subjectOf(plan: Plan): Json {
+  const { role, reason, duration, grants, requester } = plan;
+  return { role, reason, duration, requester, grants: grants as unknown as Json };
+}
+
+/** Neither the requester nor whoever would be elevated ever decides; no configuration changes that (design §10). */
+function excludedFrom(plan: Plan, requester: string): string[] {
+  const names = [requester, ...plan.grants.flatMap((grant) => [grant.identity, grant.identityEmail])];
+  return [...new Set(names.filter(Boolean).map((name) => name.toLowerCase()))];
+}
+
+function describeRule(rule: ApprovalRule): string {
+  const who = [...rule.users, ...rule.groups.map((group) => `the group ${group}`)].join(', ');
+  return rule.count === 1 ? who : `${rule.count} of ${who}`;
+}

@@ -1,0 +1,38 @@
+import { Retryable, Terminal } from '@belay/providers';
+import type { Fault } from '@belay/workflow';
+import { AccessError, type ErrorCode } from '../errors.js';
+
+const standard = 'https://serverlessworkflow.io/spec/1.0.0/errors';
+
+/** What an identity holds already is not ours to manage (R2). */
+export const HELD_OUTSIDE = 'https://belay.dev/errors/held-outside';
+/** An approval is missing, was refused or was for something else. */
+export const NOT_APPROVED = 'https://belay.dev/errors/not-approved';
+
+const byCode: Partial<Record<ErrorCode, { type: string; status: number; title: string }>> = {
+  invalid: { type: `${standard}/validation`, status: 400, title: 'Invalid request' },
+  not_found: { type: `${standard}/validation`, status: 404, title: 'Not found' },
+  forbidden: { type: `${standard}/authorization`, status: 403, title: 'Not allowed' },
+  held_outside: { type: HELD_OUTSIDE, status: 409, title: 'Held outside this service' },
+  unavailable: { type: `${standard}/communication`, status: 503, title: 'Unavailable' },
+};
+
+/** An error of a function as the fault its workflow sees; unexpected ones say nothing of their inside (RFC 7807). */
+export function faultOf(error: unknown): Fault {
+  if (error instanceof AccessError) {
+    const known = byCode[error.code];
+    if (known) return { ...known, detail: [error.message, ...(error.issues ?? []).map((issue) => `${issue.path} ${issue.message}`)].join(': ') };
+  }
+  if (error instanceof Terminal || error instanceof Retryable) {
+    return { type: `${standard}/communication`, status: 502, title: 'The provider refused', detail: error.message };
+  }
+  return { type: `${standard}/runtime`, status: 500, title: 'The task failed unexpectedly' };
+}
+
+export function communicationFault(status: number, title: string, detail: string): Fault {
+  return { type: `${standard}/communication`, status, title, detail };
+}
+
+export function timeoutFault(detail: string): Fault {
+  return { type: `${standard}/timeout`, status: 408, title: 'Timed out', detail };
+}

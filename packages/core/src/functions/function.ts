@@ -1,0 +1,34 @@
+import type { Json, Outcome } from '@belay/workflow';
+import type { Context } from '../context.js';
+import type { ElevationInput } from '../elevation/input.js';
+
+/** A call that this process holds the lease of. */
+export interface ClaimedCall {
+  executionId: string;
+  key: string;
+  /** The fence: whoever has a higher one has taken the call over. */
+  attempt: number;
+  name: string;
+  with: Json;
+  input: ElevationInput;
+  ownerId: string;
+  openedAt: Date;
+}
+
+/**
+ * How a call came out: an outcome for the machine; `parked`, when the function has written down what it waits for; or
+ * `again` later, with what is the matter now in words for the person who waits.
+ */
+export type Performed = { kind: 'outcome'; outcome: Outcome } | { kind: 'parked' } | { kind: 'again'; after: number; because: string };
+
+/** A function that a workflow can call (design §16). */
+export interface CallFunction {
+  /** Does it, outside any transaction, under the lease. Repeats are normal: it must converge. */
+  perform(ctx: Context, call: ClaimedCall, signal: AbortSignal): Promise<Performed>;
+}
+
+export const parked: Performed = { kind: 'parked' };
+
+export function done(value: Json): Performed {
+  return { kind: 'outcome', outcome: { ok: true, value } };
+}

@@ -1,0 +1,35 @@
+import { type Message, Retryable, Terminal } from '@belay/providers';
+import { z } from 'zod';
+import type { Context } from '../context.js';
+import { AccessError } from '../errors.js';
+import { readNow } from '../now.js';
+import { notifyWith } from './checks.js';
+import { type CallFunction, done } from './function.js';
+
+/** Hands one message to a provider's notifications. Throws what the connector throws. */
+export async function deliverMessage(ctx: Context, message: Message & { provider: string }, signal: AbortSignal): Promise<void> {
+  const { provider, ...rest } = message;
+  const notifications = ctx.catalog.client(provider)?.notifications;
+  if (!notifications) throw new Terminal(`The provider "${provider}" delivers no messages`);
+  await notifications.deliver(rest, signal);
+}
+
+/** `access.notify`: one notification, tried again while its provider asks for that, up to a limit. */
+export const notify: CallFunction = {
+  async perform(ctx, call, signal) {
+    const settings = notifyWith.safeParse(call.with);
+    if (!settings.success) throw new AccessError('invalid', `access.notify: ${z.prettifyError(settings.error)}`);
+    const { provider, to, title, message } = settings.data;
+    try {
+      await deliverMessage(
+        ctx,
+        { provider, to, title: title ?? `Access to ${call.input.role}`, text: message, idempotencyKey: `${call.executionId}${call.key}` },
+        signal,
+      );
+    } catch (error) {
+      if (error instanceof Retryable && call.attempt >= ctx.timing.notificationAttempts) throw new Terminal(error.message, { cause: error });
+      throw error;
+    }
+    return done({ delivered_at: (await readNow(ctx.db)).toISOString() });
+  },
+};
