@@ -1,0 +1,73 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Provider } from 'oidc-provider';
+import { messagePage, type Page, signInPage } from './page.js';
+import { type DemoAccount, recognisePerson } from './people.js';
+
+export const interactionPath = /^\/interaction\/[A-Za-z0-9_-]+$/;
+
+const mostBytes = 4096;
+
+export interface Interaction {
+  provider: Provider;
+  issuer: string;
+  people: readonly DemoAccount[];
+  /** Origins that a sign-in may be sent on to. */
+  destinations: readonly string[];
+  now: () => number;
+}
+
+/** Asks who signs in (GET), and signs that person in (POST). Answers every request, wrong ones included. */
+export async function answerInteraction(
+  { provider, issuer, people, destinations, now }: Interaction,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  if (request.method !== 'GET' && request.method !== 'POST') {
+    response.setHeader('allow', 'GET, POST');
+    return send(response, messagePage(405, 'Sign-ins are asked for with GET and answered with POST.'));
+  }
+  const current = await provider.interactionDetails(request, response).catch(() => undefined);
+  if (current === undefined || `/interaction/${current.uid}` !== pathOf(request) || current.prompt.name !== 'login') {
+    return send(response, messagePage(400, 'It has expired, or was begun in another browser. Please begin again.'));
+  }
+  if (request.method === 'GET') return send(response, signInPage(people, destinations));
+  const { origin } = request.headers;
+  if (origin !== undefined && origin !== issuer) {
+    return send(response, messagePage(403, 'The answer came from another site.'));
+  }
+  const form = await readForm(request);
+  if (form === undefined) return send(response, messagePage(400, 'The answer is not the form of this page.'));
+  const person = recognisePerson(people, form.get('subject') ?? '', form.get('password') ?? '');
+  if (!person) return send(response, signInPage(people, destinations, 'That person or password is not right.'));
+  // The browser may still be somebody else's, and the provider would want that person signed out by a script.
+  if (current.session) {
+    const before = await provider.Session.findByUid(current.session.uid);
+    await before?.destroy();
+    delete current.session;
+    await current.save(current.exp - Math.floor(now() / 1000));
+  }
+  await provider.interactionFinished(
+    request,
+    response,
+    { login: { accountId: person.subject, remember: false } },
+    { mergeWithLastSubmission: false },
+  );
+}
+
+export function send(response: ServerResponse, page: Page): void {
+  response.writeHead(page.status, page.headers).end(page.body);
+}
+
+export function pathOf(request: IncomingMessage): string {
+  return (request.url ?? '').split('?', 1)[0] ?? '';
+}
+
+async function readForm(request: IncomingMessage): Promise<URLSearchParams | undefined> {
+  if (!request.headers['content-type']?.startsWith('application/x-www-form-urlencoded')) return undefined;
+  let body = '';
+  for await (const chunk of request.setEncoding('utf8')) {
+    body += chunk;
+    if (body.length > mostBytes) return undefined;
+  }
+  return new URLSearchParams(body);
+}

@@ -1,0 +1,86 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { JWKS } from 'oidc-provider';
+import { answerInteraction, interactionPath, pathOf, send } from './interaction.js';
+import { messagePage } from './page.js';
+import type { DemoAccount } from './people.js';
+import { createProvider, type DemoClient } from './provider.js';
+
+export interface DemoIdentityProviderOptions {
+  /** 0 takes any free port. */
+  port: number;
+  host: '127.0.0.1' | '::1';
+  people: readonly DemoAccount[];
+  /** Clients authenticate with `client_secret_basic`. */
+  clients: readonly DemoClient[];
+  /** Sign the cookies; the first is used for new ones. The same keys after a restart keep what is signed valid. */
+  cookieKeys: string[];
+  /** Private signing keys; absent, one is made that lasts as long as the process. */
+  jwks?: JWKS;
+  log(line: string): void;
+}
+
+export interface DemoIdentityProvider {
+  issuer: string;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the demo's OpenID provider on the loopback interface, where made-up people sign in by choosing their name.
+ * Rejects when the port is taken or the options make no provider. Never for anything but a demo or a test.
+ */
+export async function startDemoIdentityProvider(options: DemoIdentityProviderOptions): Promise<DemoIdentityProvider> {
+  // Whoever reaches it can sign in as anyone, so only this machine may.
+  if (options.host !== '127.0.0.1' && options.host !== '::1') {
+    throw new Error('The demo identity provider listens on the loopback interface only');
+  }
+  if (options.cookieKeys.length === 0) throw new Error('The demo identity provider needs a key for its cookies');
+  const server = createServer({ requestTimeout: 10_000 });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port, options.host, resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  const authority = `${options.host === '::1' ? '[::1]' : options.host}:${port}`;
+  const issuer = `http://${authority}`;
+  const close = () =>
+    new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+
+  try {
+    const { people, clients, cookieKeys, jwks = makeKeys(), log } = options;
+    const provider = createProvider({ issuer, people, clients, cookieKeys, jwks, now: Date.now, log });
+    const interaction = { provider, issuer, people, destinations: destinationsOf(clients), now: Date.now };
+    const answer = provider.callback();
+    server.on('request', (request, response) => {
+      // A name that leads here by someone else's DNS must not be taken for this machine.
+      if (request.headers.host !== authority) {
+        return send(response, messagePage(421, `This identity provider is ${issuer}.`));
+      }
+      if (!interactionPath.test(pathOf(request))) return answer(request, response);
+      answerInteraction(interaction, request, response).catch((error: unknown) => {
+        log(`Demo identity provider: ${error instanceof Error ? error.message : 'a sign-in failed'}`);
+        if (!response.headersSent) send(response, messagePage(500, 'Something went wrong here.'));
+        response.end();
+      });
+    });
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { issuer, close };
+}
+
+/** The clients' own origins, and any port of this machine: a command line waits on one for its browser to come back. */
+function destinationsOf(clients: readonly DemoClient[]): string[] {
+  const own = clients.flatMap(({ redirect_uris }) => redirect_uris.map((uri) => new URL(uri).origin));
+  return [...new Set([...own, 'http://127.0.0.1:*', 'http://localhost:*'])];
+}
+
+function makeKeys(): JWKS {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  return { keys: [{ ...privateKey.export({ format: 'jwk' }), kty: 'EC', alg: 'ES256', use: 'sig', kid: 'demo' }] };
+}

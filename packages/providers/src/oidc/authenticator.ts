@@ -1,0 +1,74 @@
+import * as client from 'openid-client';
+import { refuseWhenAborted, untilAborted } from '../abort.js';
+import { Terminal } from '../errors.js';
+import type { Authenticator } from '../port.js';
+import { readClaims } from './claims.js';
+import type { OidcConfig } from './config.js';
+import { toPortError } from './faults.js';
+import type { Issuer } from './issuer.js';
+
+/** The authorization code flow with PKCE (OpenID Connect Core 3.1, RFC 7636). Keeps nothing between the two calls. */
+export function createAuthenticator(config: OidcConfig, issuer: Issuer): Authenticator {
+  return {
+    authorizationUrl: (request, signal) =>
+      guarded(signal, async () => {
+        refuseUnusable(request.redirectUri);
+        const scopes = new Set(['openid', ...(request.scopes ?? config.scopes)]);
+        return client.buildAuthorizationUrl(await issuer.configuration(), {
+          redirect_uri: request.redirectUri,
+          scope: [...scopes].join(' '),
+          state: request.state,
+          nonce: request.nonce,
+          code_challenge: await client.calculatePKCECodeChallenge(request.codeVerifier),
+          code_challenge_method: 'S256',
+        });
+      }),
+
+    exchange: (currentUrl, expected, signal) =>
+      guarded(signal, async () => {
+        refuseUnusable(expected.redirectUri);
+        const configuration = await issuer.configuration();
+        refuseWhenAborted(signal);
+        // The issuer compares the redirect URI with the one it was given first; behind a proxy only that one is sure.
+        const callback = new URL(expected.redirectUri);
+        callback.search = currentUrl.search;
+        const tokens = await client.authorizationCodeGrant(configuration, callback, {
+          expectedState: expected.state,
+          expectedNonce: expected.nonce,
+          pkceCodeVerifier: expected.codeVerifier,
+          idTokenExpected: true,
+        });
+        const idToken = tokens.claims();
+        if (!idToken) throw new Terminal('The identity provider gave no ID token');
+        const userInfo = configuration.serverMetadata().userinfo_endpoint
+          ? await client.fetchUserInfo(configuration, tokens.access_token, idToken.sub)
+          : {};
+        const expiresIn = tokens.expiresIn();
+        return {
+          ...readClaims(idToken, userInfo, config.groups_claim),
+          tokens: {
+            accessToken: tokens.access_token,
+            ...(tokens.refresh_token === undefined ? {} : { refreshToken: tokens.refresh_token }),
+            ...(tokens.id_token === undefined ? {} : { idToken: tokens.id_token }),
+            ...(expiresIn === undefined ? {} : { expiresInMilliseconds: expiresIn * 1000 }),
+          },
+        };
+      }),
+  };
+}
+
+/** openid-client takes what follows a `?` in the callback for the answer, and so cannot send it as redirect URI. */
+function refuseUnusable(redirectUri: string): void {
+  const url = URL.canParse(redirectUri) ? new URL(redirectUri) : undefined;
+  if (!url || url.search || url.hash) throw new Terminal('The redirect URI must be a URL without query and fragment');
+}
+
+/** Runs `work` until `signal` says stop and gives its errors in the port's words. Requests have a time limit of their own. */
+async function guarded<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  refuseWhenAborted(signal);
+  try {
+    return await untilAborted(work(), signal);
+  } catch (error) {
+    throw toPortError(error);
+  }
+}

@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { Terminal } from '../errors.js';
+import type { Authenticated } from '../port.js';
+
+type Claims = { [claim: string]: unknown };
+
+/** Some issuers write the truth value as text. */
+const verified = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')]).catch(false);
+const groups = z.union([z.array(z.string()), z.string().transform((one) => [one])]);
+
+/**
+ * The person that the claims of an ID token and of the userinfo endpoint tell of, the latter first. Throws `Terminal`
+ * when they do not tell enough (OpenID Connect Core 5.1, 5.3.2).
+ */
+export function readClaims(
+  idToken: Claims,
+  userInfo: Claims,
+  groupsClaim: string,
+): Pick<Authenticated, 'subject' | 'email' | 'emailVerified' | 'name' | 'groups'> {
+  const subject = text(idToken.sub);
+  if (subject === undefined) throw new Terminal('The identity provider does not say who the person is');
+  // An address and whether it is verified belong together: neither source may vouch for the other's address.
+  const source = text(userInfo.email) === undefined ? idToken : userInfo;
+  const email = text(source.email);
+  if (email === undefined) throw new Terminal('The identity provider gives no e-mail address for the person');
+  const name = [userInfo.name, idToken.name, userInfo.preferred_username, idToken.preferred_username].map(text);
+  const listed = groups.safeParse(userInfo[groupsClaim] ?? idToken[groupsClaim] ?? []);
+  if (!listed.success) throw new Terminal('The identity provider gives the groups of the person in an unknown form');
+  return {
+    subject,
+    email,
+    emailVerified: verified.parse(source.email_verified ?? false),
+    name: name.find((one) => one !== undefined) ?? email,
+    groups: [...new Set(listed.data)],
+  };
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}

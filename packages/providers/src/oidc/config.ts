@@ -1,0 +1,37 @@
+import { z } from 'zod';
+
+/** What a provider of type `oidc` is configured with. */
+export const oidcConfig = z
+  .strictObject({
+    issuer: z.string().refine((text) => /^https?:\/\//.test(text) && URL.canParse(text), {
+      message: 'must be the https URL of the issuer',
+    }),
+    client_id: z.string().min(1),
+    /** Absent for a public client. */
+    client_secret: z.string().min(1).optional(),
+    /** How the secret is sent; by default in the way the issuer supports, basic before post (OpenID Connect Core 9). */
+    token_endpoint_auth_method: z.enum(['client_secret_basic', 'client_secret_post']).optional(),
+    scopes: z
+      .array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'is not a scope'))
+      .default(['openid', 'profile', 'email']),
+    /** The claim that lists the groups of a person. */
+    groups_claim: z.string().min(1).default('groups'),
+    /** Lets an issuer on this machine be spoken to without TLS: for demos and tests. */
+    allow_insecure_issuer: z.boolean().default(false),
+  })
+  .superRefine((config, context) => {
+    const refuse = (message: string) => context.addIssue({ code: 'custom', path: ['issuer'], message });
+    const url = URL.canParse(config.issuer) ? new URL(config.issuer) : undefined;
+    if (!url) return;
+    if (url.username || url.password || url.search || url.hash) refuse('must have no credentials, query or fragment');
+    if (url.protocol !== 'http:') return;
+    if (!isLoopback(url)) refuse('must be https: without TLS anyone on the way can sign in as anyone');
+    else if (!config.allow_insecure_issuer) refuse('is not https; on this machine allow_insecure_issuer permits that');
+  });
+
+export type OidcConfig = z.infer<typeof oidcConfig>;
+
+/** Whether a URL can only lead to this machine (RFC 8252, 7.3). */
+export function isLoopback(url: URL): boolean {
+  return ['localhost', '[::1]'].includes(url.hostname) || /^127(\.\d{1,3}){3}$/.test(url.hostname);
+}

@@ -1,0 +1,29 @@
+import { refuseWhenAborted, untilAborted } from '../abort.js';
+import type { Connector } from '../port.js';
+import { createAuthenticator } from './authenticator.js';
+import { type OidcConfig, oidcConfig } from './config.js';
+import { toPortError } from './faults.js';
+import { createIssuer } from './issuer.js';
+
+/** Any identity provider that speaks OpenID Connect with discovery. */
+export const oidcConnector: Connector<OidcConfig> = {
+  type: 'oidc',
+  description: 'OpenID Connect: signs people in and tells their groups',
+  capabilities: ['authenticator'],
+  config: oidcConfig,
+  create(config) {
+    const issuer = createIssuer(config);
+    return {
+      authenticator: createAuthenticator(config, issuer),
+      async check(signal) {
+        refuseWhenAborted(signal);
+        try {
+          await untilAborted(issuer.refresh(), signal);
+        } catch (error) {
+          throw toPortError(error);
+        }
+      },
+      close: async () => {},
+    };
+  },
+};

@@ -1,0 +1,52 @@
+import * as client from 'openid-client';
+import { Retryable, Terminal } from '../errors.js';
+
+/** An error code of OAuth, which is safe to repeat; anything else the issuer wrote is not. */
+const errorCode = /^[a-z_]{1,64}$/;
+
+/**
+ * What went wrong, in the port's two words. Messages carry nothing that the issuer or the browser sent but the
+ * registered kind of error code.
+ */
+export function toPortError(error: unknown): Retryable | Terminal {
+  if (error instanceof Retryable || error instanceof Terminal) return error;
+  if (error instanceof client.AuthorizationResponseError) {
+    if (error.error === 'access_denied') return new Terminal('The sign-in was refused at the identity provider');
+    if (error.error === 'temporarily_unavailable') {
+      return new Retryable('The identity provider is not available now', { cause: error });
+    }
+    return new Terminal(`The identity provider did not sign the person in${named(error.error)}`, { cause: error });
+  }
+  if (error instanceof client.ResponseBodyError) {
+    if (mayPass(error.status)) return unavailable(error);
+    return new Terminal(`The identity provider refused the sign-in${named(error.error)}`, { cause: error });
+  }
+  if (error instanceof client.WWWAuthenticateChallengeError) {
+    if (mayPass(error.status)) return unavailable(error);
+    // RFC 6749, 5.2 for the client's credentials; RFC 6750, 3.1 for the token at the userinfo endpoint.
+    const code = error.cause.map(({ parameters }) => parameters.error).find((one) => one !== undefined) ?? '';
+    return new Terminal(`The identity provider refuses the credentials of this service${named(code)}`, {
+      cause: error,
+    });
+  }
+  if (error instanceof client.ClientError) {
+    if (error.code === 'OAUTH_TIMEOUT' || error.code === 'OAUTH_ABORT') return unavailable(error);
+    if (error.cause instanceof Response && mayPass(error.cause.status)) return unavailable(error);
+    return new Terminal('The answer of the identity provider does not hold', { cause: error });
+  }
+  // What fetch throws when there was no answer.
+  if (error instanceof TypeError && error.message === 'fetch failed') return unavailable(error);
+  return new Terminal('The sign-in does not hold', { cause: error });
+}
+
+function unavailable(cause: unknown): Retryable {
+  return new Retryable('The identity provider does not answer', { cause });
+}
+
+function mayPass(status: number): boolean {
+  return status >= 500 || status === 429 || status === 408;
+}
+
+function named(code: string): string {
+  return errorCode.test(code) ? ` (${code})` : '';
+}
