@@ -6,11 +6,7 @@ import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 import { inspectProcess } from './inspect-process.js';
 
 /** What was found: a server that answers as ours, one that is on its way up or down, or none. */
-export type Adoption =
-  | { state: 'ours'; port: number }
-  | { state: 'changing' }
-  | { state: 'silent' }
-  | { state: 'none' };
+type Adoption = { state: 'ours'; port: number } | { state: 'changing' } | { state: 'silent' } | { state: 'none' };
 
 /**
  * Looks for a live postmaster of this cluster (one that outlived the process that started it). Taken over only when it

@@ -1,7 +1,7 @@
 import { readFile, realpath, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { adoptPostmaster } from './adopt-postmaster.js';
-import { chooseFreePort, isPortFree } from './choose-port.js';
+import { choosePort } from './choose-port.js';
 import { chooseServerUser, type ServerUser } from './choose-server-user.js';
 import { createCluster, SUPERUSER } from './create-cluster.js';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
@@ -14,11 +14,11 @@ import type { EmbeddedPostgres, StartEmbeddedPostgresOptions } from './postgres.
 import { type Binaries, prepareBinaries } from './prepare-binaries.js';
 import { createDataFolder, prepareDataFolder } from './prepare-data-folder.js';
 import { readPassword } from './read-password.js';
-import { runProgram } from './run-program.js';
-import { logFile, startPostmaster } from './start-postmaster.js';
+import { LOG_FILE, startPostmaster } from './start-postmaster.js';
+import { stopPostmaster } from './stop-postmaster.js';
 import { checkSettings, writeSettings } from './write-settings.js';
 
-export interface BringUpOptions extends StartEmbeddedPostgresOptions {
+interface BringUpOptions extends StartEmbeddedPostgresOptions {
   settings: Record<string, string>;
   /** False only for data that is thrown away with the server. */
   durable: boolean;
@@ -45,14 +45,13 @@ export async function bringUp(options: BringUpOptions): Promise<EmbeddedPostgres
   const token = options.randomBytes(8).toString('hex');
   const release = await holdStartLock({ folder: options.dataDirectory, token, delay: options.delay });
   try {
-    const folder = join(options.dataDirectory, 'postgres');
-    const existing = await inspectCluster(folder);
+    const existing = await inspectCluster(join(options.dataDirectory, 'postgres'));
     const user = await chooseServerUser(existing);
     const { dataDirectory, log } = options;
-    const home = await prepareDataFolder({ dataDirectory, existing, user, token });
+    const home = await prepareDataFolder({ dataDirectory, existing, user, token, log });
     const binaries = await prepareBinaries({ package: platformPackage, copyTo: home, user, token, log });
     const password = await readPassword(options.dataDirectory, existing !== undefined, options.randomBytes);
-    const cluster = existing ?? (await createCluster({ ...options, folder, home, binaries, user, password, token }));
+    const cluster = existing ?? (await createCluster({ ...options, home, binaries, user, password, token }));
     if (user !== undefined && (await stat(cluster)).uid === 0) {
       await ownCluster(cluster, user);
     }
@@ -83,7 +82,7 @@ async function startOrAdopt(options: BringUpOptions, prepared: Prepared): Promis
       continue;
     }
     if (found.state === 'none') {
-      port = await usablePort(options, port);
+      port = await choosePort({ wanted: options.port, remembered: port, log: options.log });
       await rememberPort(options.dataDirectory, port);
       await writeSettings(cluster, port, options, user);
       const result = await startPostmaster(binaries, cluster, user);
@@ -105,29 +104,8 @@ async function startOrAdopt(options: BringUpOptions, prepared: Prepared): Promis
 function startFailed(cluster: string, reason: string): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
     'start_failed',
-    `PostgreSQL did not start on ${cluster}: ${reason}. See ${logFile(cluster)}, or set DATABASE_URL to use a server of your own.`,
+    `PostgreSQL did not start on ${cluster}: ${reason}. See ${join(cluster, LOG_FILE)}, or set DATABASE_URL to use a server of your own.`,
   );
-}
-
-/** The port to listen on: the operator's if free; the remembered one if free; otherwise another. */
-async function usablePort(options: BringUpOptions, remembered: number | undefined): Promise<number> {
-  if (options.port !== undefined) {
-    if (await isPortFree(options.port)) {
-      return options.port;
-    }
-    throw new EmbeddedPostgresError(
-      'port_taken',
-      `Port ${options.port} on 127.0.0.1, given for the embedded PostgreSQL, is taken or not allowed: give another, or none to have a free one chosen.`,
-    );
-  }
-  if (remembered !== undefined && (await isPortFree(remembered))) {
-    return remembered;
-  }
-  const port = await chooseFreePort();
-  if (remembered !== undefined) {
-    options.log(`port ${remembered} is taken, PostgreSQL listens on ${port} from now on`);
-  }
-  return port;
 }
 
 async function rememberedPort(options: BringUpOptions): Promise<number | undefined> {
@@ -153,20 +131,8 @@ function describe(prepared: Prepared, port: number, adopted: boolean): EmbeddedP
     adopted,
     ensureDatabase: (name) => ensureDatabase(url('postgres'), name),
     stop: () => {
-      stopping ??= stop(binaries, cluster, user);
+      stopping ??= stopPostmaster(binaries, cluster, user);
       return stopping;
     },
   };
-}
-
-async function stop(binaries: Binaries, cluster: string, user: ServerUser | undefined): Promise<void> {
-  const { code, output, failure } = await runProgram(
-    binaries.pgControl,
-    ['stop', '--wait', '--mode', 'fast', '--pgdata', cluster],
-    user,
-  );
-  // No postmaster.pid, or one of a dead process: somebody else has stopped it, which is what was wanted.
-  if (code !== 0 && !/PID file .* does not exist|is not running|No such process/i.test(output)) {
-    throw new EmbeddedPostgresError('start_failed', `PostgreSQL on ${cluster} did not stop: ${failure ?? output}`);
-  }
 }

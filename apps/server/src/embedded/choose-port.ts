@@ -1,19 +1,46 @@
 import { createServer } from 'node:net';
+import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 
-/** A port of 127.0.0.1 that nothing listens on, chosen by the system. */
-export async function chooseFreePort(): Promise<number> {
+interface ChoosePortOptions {
+  /** The port that the operator gave; no other will do. */
+  wanted: number | undefined;
+  /** The port of the last start. */
+  remembered: number | undefined;
+  log(line: string): void;
+}
+
+/**
+ * The port of 127.0.0.1 to listen on: the operator's; else the remembered one if it is free; else one that the system picks.
+ *
+ * @throws EmbeddedPostgresError `port_taken` when the operator's is not free.
+ */
+export async function choosePort({ wanted, remembered, log }: ChoosePortOptions): Promise<number> {
+  if (wanted !== undefined) {
+    if ((await listen(wanted)) === wanted) {
+      return wanted;
+    }
+    throw new EmbeddedPostgresError(
+      'port_taken',
+      `Port ${wanted} on 127.0.0.1, given for the embedded PostgreSQL, is taken or not allowed: give another, or none to have a free one chosen.`,
+    );
+  }
+  if (remembered !== undefined && (await listen(remembered)) === remembered) {
+    return remembered;
+  }
   const port = await listen(0);
   if (port === undefined) {
-    throw new Error('the system has no free port on 127.0.0.1');
+    throw new EmbeddedPostgresError(
+      'start_failed',
+      'The system has no free port on 127.0.0.1: check the loopback interface.',
+    );
+  }
+  if (remembered !== undefined) {
+    log(`port ${remembered} is taken, PostgreSQL listens on ${port} from now on`);
   }
   return port;
 }
 
-/** Whether a port of 127.0.0.1 can be listened on at this moment. */
-export async function isPortFree(port: number): Promise<boolean> {
-  return (await listen(port)) !== undefined;
-}
-
+/** Listens for a moment; undefined when the port cannot be had. */
 function listen(port: number): Promise<number | undefined> {
   return new Promise((resolve) => {
     const server = createServer();

@@ -1,16 +1,4 @@
-import {
-  appendFile,
-  chmod,
-  chown,
-  mkdir,
-  readdir,
-  realpath,
-  rename,
-  rm,
-  rmdir,
-  symlink,
-  writeFile,
-} from 'node:fs/promises';
+import { appendFile, chmod, chown, mkdir, readdir, realpath, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ServerUser } from './choose-server-user.js';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
@@ -21,17 +9,14 @@ import { SETTINGS_FILE } from './write-settings.js';
 /** The superuser of the cluster. */
 export const SUPERUSER = 'belay';
 
-export interface CreateClusterOptions {
-  /** Where the cluster is looked for at every start: the folder itself, or a link to it when it lives in `home`. */
-  folder: string;
-  dataDirectory: string;
+interface CreateClusterOptions {
+  /** The folder that is to hold it. */
   home: string;
   binaries: Binaries;
   user: ServerUser | undefined;
   password: string;
   durable: boolean;
   token: string;
-  log(line: string): void;
 }
 
 const UNFINISHED = 'postgres.new-';
@@ -43,10 +28,10 @@ const UNFINISHED = 'postgres.new-';
  * @throws EmbeddedPostgresError `start_failed` with initdb's reason.
  */
 export async function createCluster(options: CreateClusterOptions): Promise<string> {
-  for (const name of await readdir(options.dataDirectory)) {
+  for (const name of await readdir(options.home)) {
     if (name.startsWith(UNFINISHED)) {
       // Not all of it may go while the initdb of a killed start is still at work there; the next start finds the rest.
-      await rm(join(options.dataDirectory, name), { recursive: true, force: true }).catch(() => undefined);
+      await rm(join(options.home, name), { recursive: true, force: true }).catch(() => undefined);
     }
   }
   const unfinished = join(options.home, `${UNFINISHED}${options.token}`);
@@ -64,13 +49,6 @@ export async function createCluster(options: CreateClusterOptions): Promise<stri
     // An empty folder may have been made beforehand; a full one makes this fail, as it should.
     await rmdir(cluster).catch(() => undefined);
     await rename(made, cluster);
-    if (options.home !== options.dataDirectory) {
-      await rmdir(options.folder).catch(() => undefined);
-      await symlink(cluster, options.folder);
-      options.log(
-        `the database is in ${cluster}, because ${options.dataDirectory} is closed to the account it runs as`,
-      );
-    }
     return await realpath(cluster);
   } finally {
     await rm(unfinished, { recursive: true, force: true });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 import { inspectProcess } from './inspect-process.js';
 
-export interface HoldStartLockOptions {
+interface HoldStartLockOptions {
   folder: string;
   /** Unique to this hold, so that a lock can be told from a later one of the same process. */
   token: string;

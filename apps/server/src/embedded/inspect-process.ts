@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 
-export interface ProcessState {
+interface ProcessState {
   alive: boolean;
   /** Dead, but not collected by its parent yet, so that its number still answers to signals. */
   uncollected: boolean;

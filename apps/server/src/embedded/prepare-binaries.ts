@@ -12,7 +12,7 @@ export interface Binaries {
   postgres: string;
 }
 
-export interface PrepareBinariesOptions {
+interface PrepareBinariesOptions {
   package: PlatformPackage;
   /** Where a copy goes when the installed one cannot be used; a folder that `user` can reach. */
   copyTo: string;

@@ -1,18 +1,20 @@
-import { chmod, mkdir, realpath, rmdir, stat } from 'node:fs/promises';
+import { chmod, mkdir, realpath, rmdir, stat, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { canReach } from './can-reach.js';
 import type { ServerUser } from './choose-server-user.js';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
+import { linkedHome } from './inspect-cluster.js';
 
 /** Where a cluster goes that root may not keep in a folder closed to the server's account, such as /root. */
-export const SHARED_FOLDER = '/var/lib/belay';
+const SHARED_FOLDER = '/var/lib/belay';
 
-export interface PrepareDataFolderOptions {
+interface PrepareDataFolderOptions {
   dataDirectory: string;
   /** The real path of the cluster, when there is one. */
   existing: string | undefined;
   user: ServerUser | undefined;
   token: string;
+  log(line: string): void;
 }
 
 /**
@@ -37,19 +39,36 @@ export async function prepareDataFolder(options: PrepareDataFolderOptions): Prom
   if (existing !== undefined) {
     throw notReachable(folder, user);
   }
+  const link = join(folder, 'postgres');
+  const home = (await linkedHome(link)) ?? (await makeHome(options, user));
+  if (!(await canReach(home, user))) {
+    throw notReachable(folder, user);
+  }
+  options.log(
+    `the database is in ${join(home, 'postgres')}, because ${folder} is closed to the account it runs as (uid ${user.uid})`,
+  );
+  return home;
+}
+
+/** Makes a folder below the shared one and the link to the cluster that will be in it, for later starts to go on with. */
+async function makeHome(options: PrepareDataFolderOptions, user: ServerUser): Promise<string> {
   const home = join(SHARED_FOLDER, options.token);
+  const link = join(options.dataDirectory, 'postgres');
   try {
     await mkdir(home, { recursive: true, mode: 0o711 });
     await chmod(SHARED_FOLDER, 0o711);
     await chmod(home, 0o711);
-    if ((await stat(home)).dev === (await stat(folder)).dev && (await canReach(home, user))) {
+    if ((await stat(home)).dev === (await stat(options.dataDirectory)).dev) {
+      // An empty folder may have been made beforehand; a full one makes the link fail, as it should.
+      await rmdir(link).catch(() => undefined);
+      await symlink(join(home, 'postgres'), link);
       return home;
     }
     await rmdir(home);
   } catch (cause) {
-    throw notReachable(folder, user, cause);
+    throw notReachable(options.dataDirectory, user, cause);
   }
-  throw notReachable(folder, user);
+  throw notReachable(options.dataDirectory, user);
 }
 
 /**

@@ -3,7 +3,7 @@ import { parse } from 'node:path';
 import { execPath, platform } from 'node:process';
 import type { ServerUser } from './choose-server-user.js';
 
-export interface ProgramResult {
+interface ProgramResult {
   /** The exit status; null when the program could not be started or was killed. */
   code: number | null;
   /** Standard output and standard error, in the order they came. */

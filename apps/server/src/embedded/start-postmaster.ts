@@ -4,13 +4,16 @@ import type { ServerUser } from './choose-server-user.js';
 import type { Binaries } from './prepare-binaries.js';
 import { runProgram } from './run-program.js';
 
-export type StartResult =
+type StartResult =
   | { state: 'started' }
   /** Something else listens on the port. */
   | { state: 'port_taken' }
   /** What is left of a killed server is still going away, or another server has just come up. */
   | { state: 'busy'; reason: string }
   | { state: 'failed'; reason: string };
+
+/** The server's log, in the cluster's folder, where its account can write. */
+export const LOG_FILE = 'server.log';
 
 const LOG_LIMIT = 10 * 1024 * 1024;
 /** Seconds: a crash recovery of a large write-ahead log may take minutes, and ending it would only begin it anew. */
@@ -22,7 +25,7 @@ export async function startPostmaster(
   cluster: string,
   user: ServerUser | undefined,
 ): Promise<StartResult> {
-  const log = logFile(cluster);
+  const log = join(cluster, LOG_FILE);
   const before = (await stat(log).catch(() => undefined))?.size ?? 0;
   if (before > LOG_LIMIT) {
     await rename(log, `${log}.1`);
@@ -45,11 +48,6 @@ export async function startPostmaster(
     return { state: 'busy', reason };
   }
   return { state: 'failed', reason };
-}
-
-/** Where the server writes its log. */
-export function logFile(cluster: string): string {
-  return join(cluster, 'server.log');
 }
 
 function lastLine(text: string): string | undefined {

@@ -32,7 +32,7 @@ const NOT_DURABLE: Record<string, string> = { fsync: 'off', full_page_writes: 'o
 
 const OURS = new Set([...Object.keys(FIXED), 'port', 'data_directory', 'hba_file', 'ident_file', 'config_file']);
 
-export interface SettingsOptions {
+interface SettingsOptions {
   settings: Record<string, string>;
   durable: boolean;
 }

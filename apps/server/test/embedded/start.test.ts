@@ -1,0 +1,251 @@
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { query, refusal, start } from './support/start.js';
+import { postmasterOf, temporaryFolder } from './support/temporary-folder.js';
+
+function occupy(port: number): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject);
+    server.listen({ port, host: '127.0.0.1' }, () => resolve(server));
+  });
+}
+
+describe('the first start', () => {
+  it('makes a UTF-8 cluster of PostgreSQL 18 that keeps every acknowledged row', async () => {
+    await using folder = temporaryFolder();
+    const server = await start(join(folder.path, 'data'));
+    expect(server.adopted).toBe(false);
+    const rows = await query<{ name: string; setting: string }>(
+      server.url('postgres'),
+      `select name, setting from pg_settings where name in ('server_encoding', 'server_version_num', 'fsync',
+        'synchronous_commit', 'full_page_writes', 'jit', 'max_connections', 'data_checksums')`,
+    );
+    const settings = Object.fromEntries(rows.map(({ name, setting }) => [name, setting]));
+    expect(settings).toMatchObject({
+      server_encoding: 'UTF8',
+      server_version_num: expect.stringMatching(/^18/),
+      fsync: 'on',
+      synchronous_commit: 'on',
+      full_page_writes: 'on',
+      jit: 'off',
+      max_connections: '100',
+      data_checksums: 'on',
+    });
+    const [words] = await query<{ upper: string }>(server.url('postgres'), `select upper('é') as upper`);
+    expect(words?.upper).toBe('É');
+  });
+
+  it('listens on loopback only, without sockets, and lets nobody in without the password', async () => {
+    await using folder = temporaryFolder();
+    const server = await start(join(folder.path, 'data'));
+    const rows = await query<{ name: string; setting: string }>(
+      server.url('postgres'),
+      `select name, setting from pg_settings where name in ('listen_addresses', 'unix_socket_directories')`,
+    );
+    expect(Object.fromEntries(rows.map(({ name, setting }) => [name, setting]))).toEqual({
+      listen_addresses: '127.0.0.1',
+      unix_socket_directories: '',
+    });
+    const methods = await query<{ method: string }>(
+      server.url('postgres'),
+      'select distinct auth_method as method from pg_hba_file_rules order by 1',
+    );
+    expect(methods.map(({ method }) => method)).toEqual(['reject', 'scram-sha-256']);
+    const url = new URL(server.url('postgres'));
+    url.password = 'not-the-password';
+    await expect(query(url.href, 'select 1')).rejects.toMatchObject({ code: '28P01' });
+    url.password = '';
+    await expect(query(url.href, 'select 1')).rejects.toThrow();
+  });
+
+  it('keeps a random password in a file for its owner alone', async () => {
+    await using folder = temporaryFolder();
+    const server = await start(join(folder.path, 'data'));
+    const file = join(folder.path, 'data', 'postgres.password');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const password = readFileSync(file, 'utf8').trim();
+    expect(password).toMatch(/^[\w-]{32}$/);
+    expect(new URL(server.url('postgres')).password).toBe(password);
+  });
+
+  it('leaves nothing but the cluster and its three files behind', async () => {
+    await using folder = temporaryFolder();
+    const server = await start(join(folder.path, 'data'));
+    await server.stop();
+    expect(readdirSync(join(folder.path, 'data')).sort()).toEqual(['postgres', 'postgres.password', 'postgres.port']);
+  });
+});
+
+describe('a later start', () => {
+  it('finds its rows on the port it had before', async () => {
+    await using folder = temporaryFolder();
+    const first = await start(join(folder.path, 'data'));
+    await query(first.url('postgres'), 'create table kept as select 42 as answer');
+    await first.stop();
+    const second = await start(join(folder.path, 'data'));
+    expect(second.adopted).toBe(false);
+    expect(second.url('x')).toBe(first.url('x'));
+    expect(await query(second.url('postgres'), 'select answer from kept')).toEqual([{ answer: 42 }]);
+  });
+
+  it('takes over the live server of an earlier start', async () => {
+    await using folder = temporaryFolder();
+    const first = await start(join(folder.path, 'data'));
+    const pid = postmasterOf(join(folder.path, 'data', 'postgres'));
+    const second = await start(join(folder.path, 'data'));
+    expect(second.adopted).toBe(true);
+    expect(second.url('x')).toBe(first.url('x'));
+    expect(postmasterOf(join(folder.path, 'data', 'postgres'))).toBe(pid);
+  });
+
+  it('chooses another port when its own is taken, and remembers that one', async () => {
+    await using folder = temporaryFolder();
+    const first = await start(join(folder.path, 'data'));
+    const port = Number(new URL(first.url('x')).port);
+    await first.stop();
+    const squatter = await occupy(port);
+    try {
+      const second = await start(join(folder.path, 'data'));
+      const other = Number(new URL(second.url('x')).port);
+      expect(other).not.toBe(port);
+      expect(await query(second.url('postgres'), 'select 1 as one')).toEqual([{ one: 1 }]);
+      await second.stop();
+      const third = await start(join(folder.path, 'data'));
+      expect(third.url('x')).toBe(second.url('x'));
+    } finally {
+      squatter.close();
+    }
+  });
+
+  it('refuses a taken port that was asked for, and starts nothing', async () => {
+    await using folder = temporaryFolder();
+    const squatter = await occupy(0);
+    const { port } = squatter.address() as AddressInfo;
+    try {
+      const error = await refusal(start(join(folder.path, 'data'), { port }));
+      expect(error.code).toBe('port_taken');
+      expect(error.message).toContain(String(port));
+      expect(postmasterOf(join(folder.path, 'data', 'postgres'))).toBeUndefined();
+    } finally {
+      squatter.close();
+    }
+    const server = await start(join(folder.path, 'data'), { port });
+    expect(new URL(server.url('x')).port).toBe(String(port));
+  });
+
+  it('applies settings, but none that would lose rows or open the server', async () => {
+    await using folder = temporaryFolder();
+    const data = join(folder.path, 'data');
+    const server = await start(data, { settings: { max_connections: '20', 'belay.note': "it's \\ quoted" } });
+    expect(await query(server.url('postgres'), 'show max_connections')).toEqual([{ max_connections: '20' }]);
+    expect(await query(server.url('postgres'), 'show belay.note')).toEqual([{ 'belay.note': "it's \\ quoted" }]);
+    await server.stop();
+    for (const name of [
+      'fsync',
+      'synchronous_commit',
+      'listen_addresses',
+      'unix_socket_directories',
+      'hba_file',
+      'port',
+    ]) {
+      const error = await refusal(start(data, { settings: { [name]: 'off' } }));
+      expect(error).toMatchObject({ code: 'start_failed', message: expect.stringContaining(name) });
+    }
+    expect((await refusal(start(data, { settings: { jit: "on'\nfsync = 'off" } }))).code).toBe('start_failed');
+    expect((await refusal(start(data, { settings: { 'jit = on #': 'x' } }))).code).toBe('start_failed');
+  });
+
+  it('says which setting is wrong, in one line', async () => {
+    await using folder = temporaryFolder();
+    const error = await refusal(start(join(folder.path, 'data'), { settings: { shared_buffers: 'plenty' } }));
+    expect(error.code).toBe('start_failed');
+    expect(error.message).toContain('server.log');
+    expect((await start(join(folder.path, 'data'))).adopted).toBe(false);
+  });
+});
+
+describe('a folder that is not ours to start on', () => {
+  it('of another major version is refused, and left as it is', async () => {
+    await using folder = temporaryFolder();
+    const cluster = join(folder.path, 'data', 'postgres');
+    await (await start(join(folder.path, 'data'))).stop();
+    writeFileSync(join(cluster, 'PG_VERSION'), '17\n');
+    const before = readdirSync(cluster).sort();
+    const error = await refusal(start(join(folder.path, 'data')));
+    expect(error.code).toBe('other_version');
+    expect(error.message).toMatch(/PostgreSQL 17.*pg_dumpall.*move the folder away/);
+    expect(readdirSync(cluster).sort()).toEqual(before);
+  });
+
+  it('that holds something else is refused, and left as it is', async () => {
+    await using folder = temporaryFolder();
+    const cluster = join(folder.path, 'data', 'postgres');
+    mkdirSync(cluster, { recursive: true });
+    writeFileSync(join(cluster, 'holiday.jpg'), 'beach');
+    expect((await refusal(start(join(folder.path, 'data')))).message).toMatch(
+      /not a PostgreSQL database.*move it away/,
+    );
+    expect(readdirSync(cluster)).toEqual(['holiday.jpg']);
+  });
+
+  it('whose password file is gone is refused, and its database kept', async () => {
+    await using folder = temporaryFolder();
+    await (await start(join(folder.path, 'data'))).stop();
+    const password = join(folder.path, 'data', 'postgres.password');
+    const kept = readFileSync(password);
+    writeFileSync(password, '');
+    expect((await refusal(start(join(folder.path, 'data')))).message).toContain(password);
+    writeFileSync(password, kept);
+    expect((await start(join(folder.path, 'data'))).adopted).toBe(false);
+  });
+
+  it('with a live server that has another password is not taken over', async () => {
+    await using folder = temporaryFolder();
+    const server = await start(join(folder.path, 'data'));
+    writeFileSync(join(folder.path, 'data', 'postgres.password'), 'another-password\n');
+    expect((await refusal(start(join(folder.path, 'data')))).message).toMatch(/refuses the password/);
+    expect(await query(server.url('postgres'), 'select 1 as one')).toEqual([{ one: 1 }]);
+  });
+
+  it('that is a file is refused', async () => {
+    await using folder = temporaryFolder();
+    writeFileSync(join(folder.path, 'data'), '');
+    expect((await refusal(start(join(folder.path, 'data')))).code).toBe('not_writable');
+  });
+
+  it('may be an empty one that was made beforehand', async () => {
+    await using folder = temporaryFolder();
+    mkdirSync(join(folder.path, 'data', 'postgres'), { recursive: true });
+    expect((await start(join(folder.path, 'data'))).adopted).toBe(false);
+  });
+});
+
+describe('a running server', () => {
+  it('makes a database of any name once, however many ask at the same moment', async () => {
+    await using folder = temporaryFolder();
+    const server = await start(join(folder.path, 'data'));
+    for (const name of ['belay', 'Ünusual "name"/?#']) {
+      await Promise.all([1, 2, 3, 4].map(() => server.ensureDatabase(name)));
+      await server.ensureDatabase(name);
+    }
+    const names = await query(
+      server.url('postgres'),
+      'select datname from pg_database where not datistemplate order by oid',
+    );
+    expect(names).toEqual([{ datname: 'postgres' }, { datname: 'belay' }, { datname: 'Ünusual "name"/?#' }]);
+    expect(await query(server.url('belay'), 'select current_database() as name')).toEqual([{ name: 'belay' }]);
+  });
+
+  it('can be stopped twice, and ends connections that are open', async () => {
+    await using folder = temporaryFolder();
+    const server = await start(join(folder.path, 'data'));
+    const sleeping = query(server.url('postgres'), 'select pg_sleep(60)');
+    const ended = expect(sleeping).rejects.toThrow();
+    await Promise.all([server.stop(), server.stop()]);
+    await server.stop();
+    await ended;
+    expect(postmasterOf(join(folder.path, 'data', 'postgres'))).toBeUndefined();
+  });
+});

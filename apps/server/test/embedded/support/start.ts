@@ -1,0 +1,45 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
+import postgres from 'postgres';
+import {
+  type EmbeddedPostgres,
+  EmbeddedPostgresError,
+  type StartEmbeddedPostgresOptions,
+  startEmbeddedPostgres,
+} from '../../../src/embedded/index.js';
+
+/** Starts in this process, from the sources. */
+export function start(
+  dataDirectory: string,
+  options: Partial<StartEmbeddedPostgresOptions> = {},
+): Promise<EmbeddedPostgres> {
+  return startEmbeddedPostgres({
+    dataDirectory,
+    log: () => undefined,
+    randomBytes,
+    delay: (ms) => setTimeout(ms),
+    ...options,
+  });
+}
+
+/** The refusal of a start that must not succeed; its message is checked to be one line that an operator can act on. */
+export async function refusal(starting: Promise<EmbeddedPostgres>): Promise<EmbeddedPostgresError> {
+  const error: unknown = await starting.then(
+    (server) => server.stop().then(() => new Error('it started')),
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof EmbeddedPostgresError) || error.message.includes('\n')) {
+    throw error;
+  }
+  return error;
+}
+
+/** Runs a query over a connection of its own. */
+export async function query<Row extends object>(url: string, text: string): Promise<Row[]> {
+  const sql = postgres(url, { max: 1, onnotice: () => undefined });
+  try {
+    return [...(await sql.unsafe<Row[]>(text))];
+  } finally {
+    await sql.end({ timeout: 2 });
+  }
+}
