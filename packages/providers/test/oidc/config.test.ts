@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { oidcConnector } from '../../src/index.js';
+
+const accepts = (config: Record<string, unknown>) =>
+  oidcConnector.config.safeParse({ client_id: 'belay', ...config }).success;
+
+describe('the configuration of an oidc provider', () => {
+  it('takes an https issuer, and groups, scopes and profile by default', () => {
+    expect(oidcConnector.config.parse({ issuer: 'https://id.example.com/tenant', client_id: 'belay' })).toEqual({
+      issuer: 'https://id.example.com/tenant',
+      client_id: 'belay',
+      scopes: ['openid', 'profile', 'email'],
+      groups_claim: 'groups',
+      allow_insecure_issuer: false,
+    });
+  });
+
+  it('takes an issuer without TLS on this machine only, and only when told so', () => {
+    for (const issuer of ['http://127.0.0.1:4000', 'http://localhost:4000', 'http://[::1]:4000']) {
+      expect(accepts({ issuer })).toBe(false);
+      expect(accepts({ issuer, allow_insecure_issuer: true })).toBe(true);
+    }
+    for (const issuer of [
+      'http://id.example.com',
+      'http://127.0.0.1.example.com',
+      'http://localhost.example.com',
+      'http://10.0.0.1',
+      'http://127.0.0.1@example.com',
+    ]) {
+      expect(accepts({ issuer, allow_insecure_issuer: true })).toBe(false);
+    }
+  });
+
+  it('refuses what is no issuer, no scope or no setting', () => {
+    for (const issuer of [
+      '',
+      'id.example.com',
+      'ftp://id.example.com',
+      'https://u:p@id.example.com',
+      'https://a.test/?x=1',
+    ]) {
+      expect(accepts({ issuer })).toBe(false);
+    }
+    const issuer = 'https://id.example.com';
+    expect(accepts({ issuer, scopes: ['openid email'] })).toBe(false);
+    expect(accepts({ issuer, client_id: '' })).toBe(false);
+    expect(accepts({ issuer, secret: 'x' })).toBe(false);
+  });
+});
