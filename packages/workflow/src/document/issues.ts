@@ -1,0 +1,41 @@
+import type { z } from 'zod';
+import { pointerSegment } from '../json.js';
+import type { Issue } from '../types.js';
+
+/** Collects what is wrong with a document. */
+export interface Issues {
+  list: Issue[];
+  add(code: string, path: string, message: string): void;
+  /** The value as the schema has it, or undefined after noting what is wrong with it at `path`. */
+  read<T>(schema: z.ZodType<T>, value: unknown, path: string): T | undefined;
+}
+
+export function collectIssues(): Issues {
+  const list: Issue[] = [];
+  const add = (code: string, path: string, message: string) => {
+    list.push({ code, path, message });
+  };
+  return {
+    list,
+    add,
+    read(schema, value, path) {
+      const result = schema.safeParse(value);
+      if (result.success) return result.data;
+      for (const issue of result.error.issues) addShape(add, issue, path);
+      return undefined;
+    },
+  };
+}
+
+function addShape(add: Issues['add'], issue: z.core.$ZodIssue, path: string): void {
+  const at = `${path}${issue.path.map((segment) => `/${pointerSegment(String(segment))}`).join('')}`;
+  if (issue.code === 'unrecognized_keys') {
+    for (const key of issue.keys) add('ERR_UNKNOWN_KEY', `${at}/${pointerSegment(key)}`, `${key} is not known here`);
+    return;
+  }
+  if (issue.code === 'invalid_type' && issue.input === undefined && issue.message.includes('undefined')) {
+    add('ERR_MISSING', at, `a value of type ${issue.expected} is required`);
+    return;
+  }
+  add('ERR_INVALID', at, issue.message);
+}

@@ -1,0 +1,123 @@
+import { isObject, pointerSegment } from '../json.js';
+import type { CallCheck, Issue, Json } from '../types.js';
+import { checkAuthentication } from './check-call.js';
+import { ARGUMENTS, checkTransform, checkValue } from './check-expressions.js';
+import { type Checking, checkError, checkOutput, checkRetry, checkSchemaDefinition, checkTimeout } from './check-parts.js';
+import { checkTask, checkTaskList } from './check-tasks.js';
+import { type TaskList, type Workflow, workflowSchema } from './definition.js';
+import { collectIssues, type Issues } from './issues.js';
+import { checkSchema, listSchemaErrors } from './json-schema.js';
+import { readSource } from './source.js';
+
+export type ParseResult = { ok: true; workflow: Workflow } | { ok: false; issues: Issue[] };
+
+const RESERVED_FUNCTIONS = new Set(['http', 'openapi', 'grpc', 'asyncapi', 'a2a', 'mcp']);
+
+/**
+ * Reads and checks a whole definition: an object, or YAML or JSON text. `functions` are those a `call` may name, each
+ * with the check of its `with`. Never throws. What is DSL but not built is an issue `ERR_UNSUPPORTED_…`, never skipped;
+ * a result that is `ok` is plain JSON that parses to itself again.
+ */
+export function parseWorkflow(source: unknown, options: { functions: { [name: string]: CallCheck } }): ParseResult {
+  const read = readSource(source);
+  if (!read.ok) return read;
+  const issues = collectIssues();
+  const workflow = issues.read(workflowSchema, read.value, '');
+  if (workflow) checkWorkflow({ issues, use: workflow.use ?? {}, functions: options.functions }, workflow);
+  // The document itself, rather than what zod made of it: `$workflow.definition` is what the author wrote.
+  return issues.list.length === 0 ? { ok: true, workflow: read.value as Workflow } : { ok: false, issues: issues.list };
+}
+
+/** Takes back a definition that `parseWorkflow` accepted before, without the deep checks. Throws on anything else. */
+export function loadWorkflow(stored: unknown): Workflow {
+  if (isObject(stored) && isObject(stored.document) && Array.isArray(stored.do)) return stored as Workflow;
+  throw new TypeError('not a stored workflow definition');
+}
+
+/** What is wrong with an input by the workflow's `input.schema`; nothing when there is no schema. */
+export function validateInput(workflow: Workflow, input: Json): Issue[] {
+  const document = workflow.input?.schema?.document;
+  if (document === undefined) return [];
+  return listSchemaErrors(document, input).map(([path, message]) => ({ code: 'ERR_INPUT', path, message }));
+}
+
+export { checkSchema };
+
+function checkWorkflow(checking: Checking, workflow: Workflow): void {
+  const { issues } = checking;
+  if (!/^1\.0\./.test(workflow.document.dsl)) {
+    issues.add('ERR_UNSUPPORTED_DSL', '/document/dsl', `version ${workflow.document.dsl} of the DSL is not supported`);
+  }
+  if (workflow.schedule !== undefined) issues.add('ERR_UNSUPPORTED_SCHEDULE', '/schedule', 'schedules are not supported');
+  const { language = 'jq', mode = 'strict' } = workflow.evaluate ?? {};
+  if (language !== 'jq') issues.add('ERR_UNSUPPORTED_LANGUAGE', '/evaluate/language', `${language} is not supported`);
+  if (mode !== 'strict') issues.add('ERR_UNSUPPORTED_MODE', '/evaluate/mode', `the mode ${mode} is not supported`);
+  if (workflow.input?.schema) checkSchemaDefinition(checking, '/input/schema', workflow.input.schema);
+  if (workflow.input?.from !== undefined) {
+    checkTransform(issues, '/input/from', workflow.input.from, ARGUMENTS.workflowInput);
+  }
+  checkOutput(checking, '/output', workflow.output, ARGUMENTS.workflowOutput);
+  if (workflow.timeout !== undefined) checkTimeout(checking, '/timeout', workflow.timeout, []);
+  checkUse(checking);
+  checkTaskList(checking, '/do', workflow.do, []);
+}
+
+function checkUse(checking: Checking): void {
+  const { issues, use } = checking;
+  for (const name of ['catalogs', 'extensions', 'secrets'] as const) {
+    if (use[name] !== undefined) issues.add(`ERR_UNSUPPORTED_${name.toUpperCase()}`, `/use/${name}`, `${name} are not supported`);
+  }
+  for (const [at, timeout] of named('/use/timeouts', use.timeouts)) {
+    if (typeof timeout === 'string') issues.add('ERR_INVALID', at, 'a timeout is an object');
+    else checkTimeout(checking, at, timeout, []);
+  }
+  for (const [at, error] of named('/use/errors', use.errors)) checkError(checking, at, error, []);
+  // A policy that is used is checked where it is used, because there it may see the caught error by its name.
+  for (const [at, policy] of named('/use/retries', use.retries)) checkUnusedRetry(checking, at, policy);
+  for (const [at, value] of named('/use/authentications', use.authentications)) {
+    checkAuthentication(checking, at, value);
+    if (isObject(value) && value.use !== undefined) issues.add('ERR_INVALID', at, 'a reusable authentication is inline');
+    checkValue(issues, at, value, ARGUMENTS.task);
+  }
+  for (const [at, task] of named('/use/functions', use.functions)) checkTask(checking, at, task, [], new Set());
+  checkFunctionNames(checking);
+}
+
+function checkUnusedRetry(checking: Checking, at: string, policy: Json): void {
+  const issues: Issues = collectIssues();
+  checkRetry({ ...checking, issues }, at, policy, []);
+  for (const issue of issues.list) {
+    if (issue.code !== 'ERR_EXPRESSION_VARIABLE') checking.issues.add(issue.code, issue.path, issue.message);
+  }
+}
+
+function named(path: string, record: { [name: string]: Json } | undefined): [string, Json][] {
+  return Object.entries(record ?? {}).map(([name, value]) => [`${path}/${pointerSegment(name)}`, value]);
+}
+
+/** A function must not hide a built-in one, and must not call itself, directly or through others. */
+function checkFunctionNames({ issues, use, functions }: Checking): void {
+  const own = use.functions ?? {};
+  const calls = new Map(Object.entries(own).map(([name, task]) => [name, calledFunctions(task)]));
+  for (const name of calls.keys()) {
+    const at = `/use/functions/${pointerSegment(name)}`;
+    if (RESERVED_FUNCTIONS.has(name) || Object.hasOwn(functions, name)) {
+      issues.add('ERR_RESERVED', at, `${name} is a function already`);
+    }
+    const reached = new Set<string>();
+    const next = [...(calls.get(name) ?? [])];
+    for (let called = next.pop(); called !== undefined; called = next.pop()) {
+      if (reached.has(called)) continue;
+      reached.add(called);
+      next.push(...(calls.get(called) ?? []));
+    }
+    if (reached.has(name)) issues.add('ERR_FUNCTION_CYCLE', at, `${name} calls itself`);
+  }
+}
+
+function calledFunctions(value: Json): string[] {
+  if (Array.isArray(value)) return value.flatMap(calledFunctions);
+  if (!isObject(value)) return [];
+  const own = typeof value.call === 'string' ? [value.call] : [];
+  return [...own, ...Object.values(value as { [key: string]: Json } satisfies TaskList[number]).flatMap(calledFunctions)];
+}

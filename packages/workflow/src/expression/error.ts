@@ -1,0 +1,19 @@
+/** Why an expression failed. Only a program's own failure is one of these; a broken host is an ordinary error. */
+export type ExpressionErrorCode =
+  | 'ERR_EXPRESSION_SYNTAX'
+  | 'ERR_EXPRESSION_REFUSED'
+  | 'ERR_EXPRESSION_FAILED'
+  | 'ERR_EXPRESSION_TIMEOUT'
+  | 'ERR_EXPRESSION_RESULT'
+  | 'ERR_EXPRESSION_TOO_DEEP';
+
+/** A runtime expression that could not be evaluated; the machine makes the DSL's expression fault (400) of it. */
+export class ExpressionError extends Error {
+  override readonly name = 'ExpressionError';
+  readonly code: ExpressionErrorCode;
+
+  constructor(code: ExpressionErrorCode, message: string) {
+    super(message);
+    this.code = code;
+  }
+}

@@ -1,0 +1,63 @@
+import { isObject } from '../json.js';
+import type { Evaluate, Json } from '../types.js';
+import { evaluatePlain } from './plain.js';
+import { programOf, readTemplate } from './template.js';
+
+/** What an expression sees: `.`, the named arguments, and the evaluator for what is not plain. */
+export interface Sight {
+  input: Json;
+  args: { [name: string]: Json };
+  evaluate: Evaluate;
+}
+
+/** The value of one program: directly when it is a path or a literal, by jq otherwise. Throws `ExpressionError`. */
+export async function evaluateProgram(program: string, sight: Sight): Promise<Json> {
+  const plain = evaluatePlain(program, sight.input, sight.args);
+  return plain === undefined ? await sight.evaluate(program, sight.input, sight.args) : plain;
+}
+
+/** The value of a place that is always an expression, with or without `${ }`. Throws `ExpressionError`. */
+export async function evaluateAlways(text: string, sight: Sight): Promise<Json> {
+  return await evaluateProgram(programOf(text), sight);
+}
+
+/** Whether a condition holds, in jq's sense: anything but `false` and `null` does. Throws `ExpressionError`. */
+export async function evaluateCondition(text: string, sight: Sight): Promise<boolean> {
+  const value = await evaluateAlways(text, sight);
+  return value !== false && value !== null;
+}
+
+/** A value of the definition with every `${ }` in it replaced by what it evaluates to. Throws `ExpressionError`. */
+export async function evaluateValue(value: Json, sight: Sight): Promise<Json> {
+  if (typeof value === 'string') return await evaluateText(value, sight);
+  if (Array.isArray(value)) {
+    const items: Json[] = [];
+    for (const item of value) items.push(await evaluateValue(item, sight));
+    return items;
+  }
+  if (!isObject(value)) return value;
+  const entries: [string, Json][] = [];
+  for (const [key, item] of Object.entries(value)) entries.push([key, await evaluateValue(item, sight)]);
+  return Object.fromEntries(entries);
+}
+
+/** A `from` or an `as`: a string is always an expression, an object is a value with expressions in it. */
+export async function evaluateTransform(value: Json, sight: Sight): Promise<Json> {
+  return typeof value === 'string' ? await evaluateAlways(value, sight) : await evaluateValue(value, sight);
+}
+
+async function evaluateText(text: string, sight: Sight): Promise<Json> {
+  const template = readTemplate(text);
+  if (template.is === 'literal') return text;
+  if (template.is === 'expression') return await evaluateProgram(template.program, sight);
+  let result = '';
+  for (const part of template.parts) {
+    if (typeof part === 'string') {
+      result += part;
+    } else {
+      const value = await evaluateProgram(part.program, sight);
+      result += typeof value === 'string' ? value : JSON.stringify(value);
+    }
+  }
+  return result;
+}

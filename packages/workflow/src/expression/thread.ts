@@ -1,0 +1,59 @@
+import { Worker } from 'node:worker_threads';
+
+/** What the worker says about one program; `timeout` and `broken` mean that the thread is gone. */
+export type Answer =
+  | { is: 'output'; text: string }
+  | { is: 'failed'; exitCode: number; message: string }
+  | { is: 'broken' }
+  | { is: 'timeout' };
+
+/** One worker thread with jq in it. It runs one program at a time and keeps the process alive only meanwhile. */
+export interface Thread {
+  run(program: string, input: string, timeoutMilliseconds: number): Promise<Answer>;
+  end(): Promise<void>;
+}
+
+/** Starts a thread; resolves when jq is loaded in it, so that loading never counts as a program's time. */
+export async function startThread(): Promise<Thread> {
+  const worker = new Worker(new URL('./jq-worker.js', import.meta.url), {
+    // jq must not see the environment, and what it prints is nobody's business.
+    env: {},
+    execArgv: [],
+    stdout: true,
+    stderr: true,
+    resourceLimits: { maxOldGenerationSizeMb: 128 },
+  });
+  let answer: ((answer: Answer) => void) | null = null;
+  let timer: NodeJS.Timeout | undefined;
+
+  await new Promise<void>((resolve, reject) => {
+    worker.once('message', () => resolve());
+    worker.once('error', reject);
+    worker.once('exit', () => reject(new Error('the jq thread ended while it was starting')));
+  });
+  worker.removeAllListeners();
+
+  const settle = (value: Answer) => {
+    clearTimeout(timer);
+    worker.unref();
+    answer?.(value);
+    answer = null;
+  };
+  worker.on('message', (value: Answer) => settle(value));
+  worker.on('error', () => settle({ is: 'broken' }));
+  worker.on('exit', () => settle({ is: 'broken' }));
+  worker.unref();
+
+  return {
+    run: (program, input, timeoutMilliseconds) =>
+      new Promise((resolve) => {
+        answer = resolve;
+        worker.ref();
+        timer = setTimeout(() => settle({ is: 'timeout' }), timeoutMilliseconds);
+        worker.postMessage({ program, input });
+      }),
+    end: async () => {
+      await worker.terminate();
+    },
+  };
+}

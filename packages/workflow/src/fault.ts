@@ -1,0 +1,60 @@
+import type { Fault } from './types.js';
+
+/** The reserved type of the fault that `interrupt` raises at every awaiting task (design §5.5). */
+export const CANCELLED = 'https://belay.dev/errors/cancelled';
+
+const SPECIFIED = 'https://serverlessworkflow.io/spec/1.0.0/errors/';
+const CONFORMANCE = 'https://serverlessworkflow.io/dsl/errors/types/';
+
+const STATUS = {
+  configuration: 400,
+  validation: 400,
+  expression: 400,
+  authentication: 401,
+  authorization: 403,
+  timeout: 408,
+  communication: 500,
+  runtime: 500,
+} as const;
+
+const TITLE = {
+  configuration: 'Configuration error',
+  validation: 'Validation error',
+  expression: 'Expression error',
+  authentication: 'Authentication error',
+  authorization: 'Authorization error',
+  timeout: 'Timeout',
+  communication: 'Communication error',
+  runtime: 'Runtime error',
+} as const;
+
+/** The names of the DSL's standard error types (DSL reference, "Standard Error Types"). */
+export type StandardFault = keyof typeof STATUS;
+
+/**
+ * One of the DSL's standard errors, with its default status and title unless `more` says otherwise. The machine adds
+ * `instance` when it is missing.
+ */
+export function standardFault(name: StandardFault, more: Omit<Partial<Fault>, 'type'> = {}): Fault {
+  return { type: `${SPECIFIED}${name}`, status: STATUS[name], title: TITLE[name], ...more };
+}
+
+/** The same error type has two spellings, one in the specification and one in its conformance kit; they are equal. */
+export function sameFaultType(one: string, other: string): boolean {
+  return one === other || specified(one) === specified(other);
+}
+
+function specified(type: string): string {
+  return type.startsWith(CONFORMANCE) ? `${SPECIFIED}${type.slice(CONFORMANCE.length)}` : type;
+}
+
+/** Carries a fault out of the middle of a task; the machine turns it back into a value at the task's edge. */
+export class Raised extends Error {
+  override readonly name = 'Raised';
+  readonly fault: Fault;
+
+  constructor(fault: Fault) {
+    super(fault.type);
+    this.fault = fault;
+  }
+}

@@ -1,0 +1,116 @@
+import type { OutputDefinition, SchemaDefinition, Task } from '../document/definition.js';
+import { checkSchema } from '../document/json-schema.js';
+import { durationOf } from '../duration.js';
+import { evaluateTransform, evaluateValue, type Sight } from '../expression/evaluate.js';
+import { Raised, standardFault } from '../fault.js';
+import type { Json, JsonObject } from '../types.js';
+import type { Frame } from './state.js';
+import { type Run, taskAt, type Variables } from './run.js';
+
+const JQ_FUEL = 10;
+
+/** What a task's own expressions see. `input` is `.`; the raw input unless said otherwise, and then `$input` too. */
+export function taskSight(
+  run: Run,
+  frame: Frame,
+  variables: Variables,
+  more: { input?: Json; rawOutput?: Json; output?: Json; before?: boolean } = {},
+): Sight {
+  const taken = frame.taken === undefined ? frame.input : frame.taken;
+  const args: { [name: string]: Json } = {
+    ...variables,
+    context: run.state.context,
+    task: describeTask(run, frame, more.rawOutput),
+    workflow: describeWorkflow(run),
+    runtime: describeRuntime(run),
+  };
+  if (!more.before) args.input = taken;
+  if (more.output !== undefined) args.output = more.output;
+  return { input: more.input === undefined ? taken : more.input, args, evaluate: meteredEvaluate(run) };
+}
+
+/** What the workflow's own `input.from` and `output.as` see; `$context` only in the latter. */
+export function workflowSight(run: Run, input: Json, withContext: boolean): Sight {
+  const args: { [name: string]: Json } = { workflow: describeWorkflow(run), runtime: describeRuntime(run) };
+  if (withContext) args.context = run.state.context;
+  return { input, args, evaluate: meteredEvaluate(run) };
+}
+
+/** jq costs more than a task does, so it takes more of the fuel that a transition has. */
+function meteredEvaluate(run: Run): Sight['evaluate'] {
+  return (expression, input, args) => {
+    run.fuel -= JQ_FUEL;
+    return run.env.evaluate(expression, input, args);
+  };
+}
+
+/** Validates by a schema of the definition. Throws `Raised` with the DSL's validation fault. */
+export function validate(schema: SchemaDefinition | undefined, value: Json, what: string): void {
+  if (schema?.document === undefined) return;
+  const difference = checkSchema(schema.document, value);
+  if (difference !== null) throw new Raised(standardFault('validation', { detail: `${what}: ${difference}` }));
+}
+
+/** Transforms by `as`, then validates: the DSL's steps 5 and 6 of its data flow. */
+export async function transform(output: OutputDefinition | undefined, sight: Sight, what: string): Promise<Json> {
+  const value = output?.as === undefined ? sight.input : await evaluateTransform(output.as, sight);
+  validate(output?.schema, value, what);
+  return value;
+}
+
+/** Steps 7 and 8 of the data flow: what a task's (or an iteration's) `export` makes of the context. */
+export async function exportContext(run: Run, definition: OutputDefinition | undefined, sight: Sight): Promise<void> {
+  if (!definition) return;
+  const context = definition.as === undefined ? run.state.context : await evaluateTransform(definition.as, sight);
+  validate(definition.schema, context, 'context');
+  run.state.context = context;
+}
+
+/** A duration of the definition in milliseconds. Throws `Raised` when an expression gave something else. */
+export async function evaluateDuration(value: Json, sight: Sight): Promise<number> {
+  const evaluated = await evaluateValue(value, sight);
+  try {
+    return durationOf(evaluated);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new Raised(standardFault('expression', { detail: error.message }));
+  }
+}
+
+/** The duration of a timeout, inline or by name. */
+export async function evaluateTimeout(run: Run, timeout: Json, sight: Sight): Promise<number> {
+  const found = typeof timeout === 'string' ? run.workflow.use?.timeouts?.[timeout] : timeout;
+  return await evaluateDuration((found as { after: Json }).after, sight);
+}
+
+function describeTask(run: Run, frame: Frame, output: Json | undefined): JsonObject {
+  const definition = taskAt(run, frame.task) as Task & JsonObject;
+  const name = frame.task.slice(frame.task.lastIndexOf('/') + 1).replaceAll('~1', '/').replaceAll('~0', '~');
+  const described: JsonObject = {
+    name,
+    reference: frame.task,
+    definition,
+    input: frame.input,
+    startedAt: describeTime(frame.startedAt),
+  };
+  if (output !== undefined) described.output = output;
+  return described;
+}
+
+function describeWorkflow(run: Run): JsonObject {
+  return {
+    id: run.env.executionId,
+    definition: run.workflow as unknown as JsonObject,
+    input: run.state.input,
+    startedAt: describeTime(run.state.startedAt),
+  };
+}
+
+function describeRuntime(run: Run): JsonObject {
+  return { name: 'belay', version: '0', ...run.env.runtime, metadata: {} };
+}
+
+function describeTime(iso8601: string): JsonObject {
+  const milliseconds = Date.parse(iso8601);
+  return { iso8601, epoch: { seconds: Math.floor(milliseconds / 1000), milliseconds } };
+}

@@ -1,0 +1,126 @@
+import type { Task, TaskKindName, Workflow } from '../document/definition.js';
+import { standardFault } from '../fault.js';
+import { atPointer } from '../json.js';
+import type { CloudEvent, Env, Fault, Json, JsonObject, LifecycleEvent, Outcome, Step, StepKey } from '../types.js';
+import { ownerOf } from './keys.js';
+import { type Body, childrenOf, type Frame, type State } from './state.js';
+
+/** How far something got. `end` is the directive that ends the whole workflow from wherever it stands. */
+export type Progress =
+  | { is: 'pending' }
+  | { is: 'done'; value: Json; then?: string }
+  | { is: 'fault'; fault: Fault }
+  | { is: 'end'; value: Json };
+
+export const PENDING: Progress = { is: 'pending' };
+
+/** What moves an execution that waits: the outcome of a step, an event for a step, or its cancellation. */
+export type Signal =
+  | { is: 'outcome'; key: StepKey; outcome: Outcome }
+  | { is: 'event'; key: StepKey; event: CloudEvent }
+  | { is: 'cancel' };
+
+/** The variables that loops and catches around a task have introduced. */
+export type Variables = { [name: string]: Json };
+
+/** What a kind of task does. `start` and `advance` may change the frame's body, and nothing else of it. */
+export interface TaskKind<T = Task> {
+  start(run: Run, frame: Frame, task: T, variables: Variables): Promise<Progress> | Progress;
+  /** Only for tasks that wait for others; a task that waits for its own step is handled for it. */
+  advance?(run: Run, frame: Frame, task: T, variables: Variables, signal: Signal): Promise<Progress> | Progress;
+}
+
+/** One transition being computed: a state that may be changed, and what becomes of it. */
+export interface Run {
+  workflow: Workflow;
+  state: State;
+  env: Env;
+  kinds: { [K in TaskKindName]: TaskKind };
+  /** How much this transition may still do before it pauses. */
+  fuel: number;
+  /** Whether a task has taken the event that is being delivered. */
+  consumed: boolean;
+  opened: Map<StepKey, Step>;
+  closed: Set<StepKey>;
+  events: LifecycleEvent[];
+  emitted: CloudEvent[];
+}
+
+export function taskAt(run: Run, pointer: string): Task {
+  const task = atPointer(run.workflow, pointer);
+  if (task === undefined) throw new TypeError(`the definition has no task at ${pointer}`);
+  return task as Task;
+}
+
+export function openStep(run: Run, step: Step): void {
+  run.opened.set(step.key, step);
+  run.state.open[step.key] = step.kind;
+}
+
+/** Closes a step if it is open. One that was opened in this same transition was never there. */
+export function closeStep(run: Run, key: StepKey): void {
+  if (!Object.hasOwn(run.state.open, key)) return;
+  delete run.state.open[key];
+  if (!run.opened.delete(key)) run.closed.add(key);
+}
+
+/** Closes every step that a task itself has open. */
+export function closeOwnSteps(run: Run, frame: Frame): void {
+  for (const key of Object.keys(run.state.open)) if (ownerOf(key) === frame.key) closeStep(run, key);
+}
+
+/** Breaks off whatever is under way inside a task, and closes every step in there and its own. */
+export function closeInside(run: Run, frame: Frame): void {
+  closeOwnSteps(run, frame);
+  closeChildren(run, frame);
+}
+
+/** Breaks off the tasks inside a task, and leaves its own steps open. */
+export function closeChildren(run: Run, frame: Frame): void {
+  for (const child of childrenOf(frame)) {
+    closeInside(run, child);
+    recordTask(run, child, 'cancelled');
+  }
+}
+
+/** Whether a task, or one inside it, is the one that a step belongs to. */
+export function holds(frame: Frame, owner: string): boolean {
+  return frame.key === owner || childrenOf(frame).some((child) => holds(child, owner));
+}
+
+export function bodyOf<K extends Body['is']>(frame: Frame, is: K): Extract<Body, { is: K }> {
+  if (frame.body?.is !== is) throw new TypeError(`the state and the definition disagree at ${frame.key}`);
+  return frame.body as Extract<Body, { is: K }>;
+}
+
+export function timeoutFault(instance: string): Progress {
+  return { is: 'fault', fault: standardFault('timeout', { instance }) };
+}
+
+const PARTICIPLES = { started: 'startedAt', completed: 'completedAt', faulted: 'faultedAt', cancelled: 'cancelledAt', retried: 'retriedAt' };
+
+/** Notes one of the DSL's task events. Data of the workflow stays out of it, and so does a fault's detail. */
+export function recordTask(run: Run, frame: Frame, what: keyof typeof PARTICIPLES, fault?: Fault): void {
+  record(run, 'task', what, { workflow: qualifiedName(run), task: frame.task }, fault);
+}
+
+/** Notes one of the DSL's workflow events. */
+export function recordWorkflow(run: Run, what: 'started' | 'completed' | 'faulted' | 'cancelled', fault?: Fault): void {
+  const { name, namespace, version } = run.workflow.document;
+  const definition: JsonObject = what === 'started' ? { definition: { name, namespace, version } } : {};
+  record(run, 'workflow', what, { name: qualifiedName(run), ...definition }, fault);
+}
+
+function record(run: Run, of: string, what: keyof typeof PARTICIPLES, data: JsonObject, fault?: Fault): void {
+  const { detail: _detail, ...error } = fault ?? {};
+  run.events.push({
+    type: `io.serverlessworkflow.${of}.${what}.v1`,
+    at: run.env.now,
+    data: { ...data, [PARTICIPLES[what]]: run.env.now, ...(fault ? { error: error as JsonObject } : {}) },
+  });
+}
+
+function qualifiedName(run: Run): string {
+  const { name, namespace } = run.workflow.document;
+  return `${name}-${run.env.executionId}.${namespace}`;
+}

@@ -1,0 +1,129 @@
+import type { Workflow } from '../document/definition.js';
+import { ExpressionError } from '../expression/error.js';
+import { CANCELLED, Raised, standardFault } from '../fault.js';
+import { kinds } from '../tasks/index.js';
+import type { CloudEvent, Env, Fault, Json, LifecycleEvent, Status, Step, StepKey } from '../types.js';
+import { transform, workflowSight } from './data.js';
+import { advanceList } from './list.js';
+import { closeInside, closeStep, type Progress, type Run, recordTask, recordWorkflow, type Signal } from './run.js';
+import type { State } from './state.js';
+
+/** How many tasks one transition may run before it pauses; an expression that needs jq counts for ten. */
+export const FUEL = 10_000;
+
+export const WORKFLOW_TIMEOUT = '/timeout#0';
+
+/** What became of an execution: the state to keep, the steps to open and to close, and what to tell others. */
+export interface Transition {
+  status: Status;
+  state: State;
+  open: Step[];
+  close: StepKey[];
+  events: LifecycleEvent[];
+  emitted: CloudEvent[];
+  /** Only when the status is `completed`. */
+  output?: Json;
+  /** Only when the status is `faulted` or `cancelled`. */
+  fault?: Fault;
+}
+
+export function newRun(workflow: Workflow, state: State, env: Env): Run {
+  return {
+    workflow,
+    state,
+    env,
+    kinds,
+    fuel: FUEL,
+    consumed: false,
+    opened: new Map(),
+    closed: new Set(),
+    events: [],
+    emitted: [],
+  };
+}
+
+/** The transition in which nothing happens. */
+export function unchanged(state: State): Transition {
+  return { status: state.status, state, open: [], close: [], events: [], emitted: [] };
+}
+
+export function isOver(state: State): boolean {
+  return state.root === null;
+}
+
+/** Hands a signal to whatever waits for it. */
+export async function advanceRoot(run: Run, signal: Signal): Promise<Progress> {
+  const { root } = run.state;
+  if (!root) throw new TypeError('the execution is over');
+  return await advanceList(run, root, {}, signal);
+}
+
+/** Makes a transition of what has happened in a run: the end of the execution, or what it waits for now. */
+export async function conclude(run: Run, given: Progress): Promise<Transition> {
+  if (given.is === 'pending') {
+    const calls = Object.values(run.state.open).includes('call');
+    run.state.status = calls ? 'running' : 'waiting';
+    return transitionOf(run);
+  }
+  const current = run.state.root?.current;
+  if (current) {
+    closeInside(run, current);
+    recordTask(run, current, 'cancelled');
+  }
+  closeStep(run, WORKFLOW_TIMEOUT);
+  run.state.root = null;
+  const end = run.state.cancelling ? cancelled(given) : await finish(run, given);
+  if (end.is === 'fault') {
+    run.state.status = run.state.cancelling ? 'cancelled' : 'faulted';
+    if (run.state.cancelling) recordWorkflow(run, 'cancelled');
+    else recordWorkflow(run, 'faulted', end.fault);
+    return { ...transitionOf(run), fault: end.fault };
+  }
+  run.state.status = 'completed';
+  recordWorkflow(run, 'completed');
+  return { ...transitionOf(run), output: end.value };
+}
+
+type End = { is: 'fault'; fault: Fault } | { is: 'done'; value: Json };
+
+/** Cancelled is cancelled, whatever the cleaning up came to. */
+function cancelled(progress: Progress): End {
+  if (progress.is === 'fault' && progress.fault.type === CANCELLED) return progress;
+  return { is: 'fault', fault: { type: CANCELLED, status: 499, title: 'Cancelled' } };
+}
+
+async function finish(run: Run, progress: Exclude<Progress, { is: 'pending' }>): Promise<End> {
+  if (progress.is === 'fault') return progress;
+  const { value } = progress;
+  return await guardWorkflow('/output', async () => ({
+    is: 'done',
+    value: await transform(run.workflow.output, workflowSight(run, value, true), 'output'),
+  }));
+}
+
+/** Turns what goes wrong in the workflow's own input and output into its fault. */
+export async function guardWorkflow<T>(
+  instance: string,
+  work: () => Promise<T>,
+): Promise<T | { is: 'fault'; fault: Fault }> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof Raised) return { is: 'fault', fault: { ...error.fault, instance } };
+    if (error instanceof ExpressionError) {
+      return { is: 'fault', fault: standardFault('expression', { detail: error.message, instance }) };
+    }
+    throw error;
+  }
+}
+
+function transitionOf(run: Run): Transition {
+  return {
+    status: run.state.status,
+    state: run.state,
+    open: [...run.opened.values()],
+    close: [...run.closed],
+    events: run.events,
+    emitted: run.emitted,
+  };
+}
