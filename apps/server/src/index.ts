@@ -1,1 +1,10 @@
-export {};
+export { describeServer } from './banner.js';
+export { findConfiguration } from './config/find-configuration.js';
+export { createReferenceResolver, type ResolveReference } from './config/resolve-reference.js';
+export { type Validation, validateConfiguration } from './config/validate-configuration.js';
+export { type Environment, parseEnvironment } from './env.js';
+export { createLogger } from './logger.js';
+export { openOperatorContext, type OperatorContext, type OperatorOptions } from './operator.js';
+export { type ProcessLike, runServer } from './run.js';
+export { type RunningServer, type StartOptions, startServer } from './start.js';
+export { oneLine, StartError } from './start-error.js';

@@ -1,0 +1,30 @@
+import type { RunningServer } from './start.js';
+
+/** What a start says: where to go, who can sign in and how to go on in the demo, and what the program runs on. */
+export function describeServer(server: RunningServer): string {
+  const { baseUrl, people, providers, worker } = server;
+  const lines = [''];
+  if (baseUrl !== undefined) lines.push(`  Belay ${server.program.version} is ready at ${baseUrl}`);
+  else lines.push(`  Belay ${server.program.version} works without HTTP (BELAY_WORKER=only)`);
+  lines.push('');
+  if (people) {
+    lines.push('  This is the demo: there is no belay.yaml and no config/ here.');
+    if (baseUrl !== undefined) {
+      lines.push('', '  Who can sign in');
+      const widest = Math.max(...people.map(({ name }) => name.length));
+      for (const { name, email, groups } of people) {
+        lines.push(`    ${name.padEnd(widest)}  ${email.padEnd(18)}${groups.length > 0 ? groups.join(', ') : 'no group'}`);
+      }
+      lines.push('', '  Play the whole story, in a second terminal', '    npm run demo');
+    }
+  } else {
+    lines.push(`  Configuration  ${server.configuration}`);
+    lines.push(`  Providers      ${providers.map(({ id, type }) => `${id} (${type})`).join(', ') || 'none'}`);
+  }
+  if (people) lines.push('');
+  lines.push(`  Database       ${server.database}`);
+  lines.push(`  Queue          ${server.queue === 'redis' ? 'Redis' : 'in the database'}`);
+  lines.push(`  Worker         ${{ inline: 'in this process', off: 'in other processes', only: 'this process' }[worker]}`);
+  lines.push('');
+  return `${lines.join('\n')}\n`;
+}

@@ -1,0 +1,37 @@
+import type { Database } from '@belay/db';
+import { rootPath } from '../program.js';
+import { StartError } from '../start-error.js';
+import { findConfiguration } from './find-configuration.js';
+
+/** The name of the demo's catalog in the ledger and beside its versions. */
+export const demoSource = 'demo';
+
+/** What this process shall run with. `stored`: whatever is in force in the database, which other processes put there. */
+export type ConfigurationChoice =
+  | { kind: 'files'; path: string }
+  | { kind: 'demo'; path: string }
+  | { kind: 'stored' };
+
+/**
+ * Chooses what to run with (design §15): the configuration that was asked for or is there, else the demo. A database
+ * that has a configuration already never gets the demo instead: a start in the wrong folder would let made-up people
+ * in. A worker alone needs no files of its own there; anything else throws `StartError`.
+ */
+export async function chooseConfiguration(
+  db: Database,
+  options: { asked: string | undefined; directory: string; worker: 'inline' | 'off' | 'only' },
+): Promise<ConfigurationChoice> {
+  const path = findConfiguration(options.asked, options.directory);
+  if (path !== undefined) return { kind: 'files', path };
+  const inForce = await db.query.catalogs.findFirst({
+    columns: { source: true },
+    orderBy: (catalogs, { desc }) => [desc(catalogs.version)],
+  });
+  if (inForce === undefined || inForce.source === demoSource) {
+    return { kind: 'demo', path: rootPath('examples/quickstart/belay.yaml') };
+  }
+  if (options.worker === 'only') return { kind: 'stored' };
+  throw new StartError(
+    `BELAY_CONFIG is not set and there is no belay.yaml or config/ here, but the database has the configuration of ${inForce.source}; start in its folder, or set BELAY_CONFIG`,
+  );
+}

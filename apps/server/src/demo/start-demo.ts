@@ -1,0 +1,151 @@
+import type { Logger } from '@belay/core';
+import { StartError } from '../start-error.js';
+import { startDemoControl } from './control.js';
+import { startDemoIdentityProvider } from './identity-provider/index.js';
+import { makeDemoSettings } from './make-settings.js';
+import { demoPeople } from './people.js';
+import { prepareDemoTarget } from './prepare-target.js';
+import { type DemoSettings, keepFirstDemoSettings, readDemoSettings, writeDemoSettings } from './settings.js';
+
+export interface DemoOptions {
+  dataDirectory: string;
+  databaseUrl: string;
+  /** Where people open Belay; undefined in a process that serves no HTTP. */
+  baseUrl: string | undefined;
+  log: Logger;
+  randomBytes(size: number): Uint8Array;
+  delay(milliseconds: number, signal?: AbortSignal): Promise<void>;
+}
+
+export interface Demo {
+  /** What the references of the quickstart catalog stand for. */
+  variables: Record<string, string>;
+  people: { name: string; email: string; groups: readonly string[] }[];
+  close(): Promise<void>;
+}
+
+const clientId = 'belay-demo';
+const takeOverPause = 2_000;
+/** Servers beside the first one are on its port or one of the next. */
+const portsBeside = 10;
+
+/**
+ * Prepares the demo (design §15): its target, and, in a process that serves HTTP, its identity provider and its
+ * control. Any number of processes on one data folder share one demo. Throws `StartError`.
+ */
+export async function startDemo(options: DemoOptions): Promise<Demo> {
+  const { dataDirectory, databaseUrl, baseUrl, randomBytes } = options;
+  const token = Buffer.from(randomBytes(6)).toString('hex');
+  const kept =
+    (await readDemoSettings(dataDirectory)) ??
+    (await keepFirstDemoSettings(dataDirectory, await makeDemoSettings(randomBytes), token));
+  const target = await prepareDemoTarget({
+    url: databaseUrl,
+    connectorPassword: kept.secrets.connector_password,
+    passwords: kept.secrets.passwords,
+  });
+  const settings: DemoSettings = {
+    ...kept,
+    base_url: baseUrl ?? kept.base_url,
+    people: demoPeople.map(({ name, email, groups, subject }) => ({
+      name,
+      email,
+      groups,
+      database_url: target.personUrls[subject] ?? '',
+    })),
+  };
+  const listeners = baseUrl === undefined ? undefined : await holdListeners({ ...options, baseUrl }, settings);
+  await writeDemoSettings(dataDirectory, settings, token);
+  return {
+    variables: {
+      DEMO_OIDC_ISSUER: settings.issuer,
+      DEMO_OIDC_CLIENT_ID: clientId,
+      DEMO_OIDC_CLIENT_SECRET: settings.secrets.client_secret,
+      DEMO_POSTGRES_URL: target.connectorUrl,
+    },
+    people: demoPeople.map(({ name, email, groups }) => ({ name, email, groups })),
+    close: async () => listeners?.close(),
+  };
+}
+
+type ListenOptions = DemoOptions & { baseUrl: string };
+
+/** Runs the listeners in this process, or waits beside the process that does and takes over when it goes. */
+async function holdListeners(options: ListenOptions, settings: DemoSettings): Promise<{ close(): Promise<void> }> {
+  const ended = new AbortController();
+  let held = await tryListen(options, settings);
+  if (held === undefined && !(await answers(settings.issuer))) {
+    throw new StartError(
+      `The demo's identity provider cannot have its port: ${settings.issuer} is taken by another program; stop that, or delete ${options.dataDirectory}/demo.json to have another port chosen`,
+    );
+  }
+  const waiting = (async () => {
+    while (held === undefined) {
+      await options.delay(takeOverPause, ended.signal);
+      held = await tryListen(options, settings);
+    }
+  })().catch((error: unknown) => {
+    if (!ended.signal.aborted) options.log.error({ error }, 'The demo could not take over its identity provider');
+  });
+  return {
+    async close() {
+      ended.abort();
+      await waiting;
+      await held?.close();
+    },
+  };
+}
+
+/** Starts identity provider and control; undefined when another process has them. */
+async function tryListen(options: ListenOptions, settings: DemoSettings): Promise<{ close(): Promise<void> } | undefined> {
+  const { log, delay, databaseUrl } = options;
+  try {
+    const identityProvider = await startDemoIdentityProvider({
+      port: Number(new URL(settings.issuer).port),
+      host: '127.0.0.1',
+      people: demoPeople.map(({ subject, name, email, groups }) => ({ subject, name, email, groups })),
+      clients: [
+        {
+          client_id: clientId,
+          client_secret: settings.secrets.client_secret,
+          redirect_uris: redirectUris(options.baseUrl),
+        },
+      ],
+      cookieKeys: [settings.secrets.cookie_key],
+      jwks: settings.secrets.jwks,
+      log: (line) => log.info({}, line),
+    });
+    const { secret, url } = settings.control;
+    const control = await startDemoControl({ port: Number(new URL(url).port), secret, databaseUrl, log, delay }).catch(
+      async (error: unknown) => {
+        await identityProvider.close();
+        throw error;
+      },
+    );
+    return { close: async () => void (await Promise.all([control.close(), identityProvider.close()])) };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') return undefined;
+    throw error;
+  }
+}
+
+/** The callbacks of this server and of those that may run beside it on the same machine. */
+function redirectUris(baseUrl: string): string[] {
+  const { port } = new URL(baseUrl);
+  const first = Number(port || 80);
+  const beside = Array.from({ length: portsBeside }, (_, index) => first + index).flatMap((each) => [
+    `http://127.0.0.1:${each}`,
+    `http://localhost:${each}`,
+  ]);
+  return [...new Set([baseUrl, ...beside])].map((base) => `${base}/api/v1/auth/callback/demo`);
+}
+
+/** Whether the one who has the port is an identity provider of the demo. */
+async function answers(issuer: string): Promise<boolean> {
+  try {
+    const answer = await fetch(`${issuer}/.well-known/openid-configuration`, { signal: AbortSignal.timeout(2_000) });
+    return ((await answer.json()) as { issuer?: string }).issuer === issuer;
+  } catch {
+    return false;
+  }
+}

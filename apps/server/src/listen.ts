@@ -1,0 +1,43 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { StartError } from './start-error.js';
+
+/** How long requests that are under way get to finish when the program stops, in milliseconds. */
+const grace = 4_000;
+
+/** Listens for HTTP. Throws `StartError` naming the variable when the port or the address cannot be had. */
+export async function listen(app: RequestListener, port: number, host: string): Promise<Server> {
+  const server = createServer(app);
+  try {
+    await new Promise<void>((listening, failed) => {
+      server.once('error', failed);
+      server.listen(port, host, listening);
+    });
+  } catch (cause) {
+    throw new StartError(explainListen((cause as NodeJS.ErrnoException).code, port, host), { cause });
+  }
+  return server;
+}
+
+function explainListen(code: string | undefined, port: number, host: string): string {
+  if (code === 'EADDRINUSE') return `PORT: ${port} on ${host} is taken; stop the program that uses it, or set PORT to another`;
+  if (code === 'EACCES') return `PORT: ${port} may not be used by this user; set PORT to one above 1023`;
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') return `HOST: ${host} is no address of this machine; set HOST to one, e.g. 127.0.0.1`;
+  return `PORT: cannot listen on ${host}:${port} (${code ?? 'unknown'}); set PORT or HOST to others`;
+}
+
+/** Takes no new connection, lets requests that are under way finish for a while, and ends the rest. */
+export async function stopListening(
+  server: Server,
+  delay: (milliseconds: number, signal?: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeIdleConnections();
+  const over = new AbortController();
+  const late = delay(grace, over.signal).then(
+    () => server.closeAllConnections(),
+    () => {},
+  );
+  await closed;
+  over.abort();
+  await late;
+}

@@ -1,0 +1,62 @@
+import type { Logger } from '@belay/core';
+import { pino } from 'pino';
+
+/** Fields that never reach a log, wherever they are nested one level deep. */
+const secretFields = [
+  'authorization',
+  'cookie',
+  'set-cookie',
+  'password',
+  'secret',
+  'client_secret',
+  'token',
+  'access_token',
+  'refresh_token',
+  'id_token',
+  'code_verifier',
+  'connectionString',
+];
+
+/** A password inside a URL, as drivers put it into their messages. */
+const credentials = /([a-z][a-z\d+.-]*:\/\/[^\s:/@]*):[^\s@/]+@/gi;
+
+export interface LoggerOptions {
+  level: string;
+  /** One readable line per entry instead of JSON, for a terminal. */
+  readable: boolean;
+  write(line: string): void;
+}
+
+/** The log of the process: JSON lines, or readable ones on a terminal; secrets are cut out of both. */
+export function createLogger(options: LoggerOptions): Logger {
+  const paths = secretFields.flatMap((field) => [`["${field}"]`, `*["${field}"]`, `*.*["${field}"]`]);
+  return pino(
+    {
+      level: options.level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      redact: { paths, censor: '[secret]' },
+      serializers: { error: pino.stdSerializers.err, err: pino.stdSerializers.err },
+    },
+    {
+      write: (line: string) => {
+        const safe = line.replace(credentials, '$1:[secret]@');
+        options.write(options.readable ? toReadable(safe) : safe);
+      },
+    },
+  );
+}
+
+/** `12:34:56.789 warn  message  key=value`: what JSON says, for a person to read. */
+function toReadable(line: string): string {
+  const { time, level, msg, ...rest } = JSON.parse(line) as Record<string, unknown>;
+  const details = Object.entries(rest).map(([key, value]) => `${key}=${describe(value)}`);
+  return `${[String(time).slice(11, 23), String(level).padEnd(5), msg, ...details].join(' ')}\n`;
+}
+
+function describe(value: unknown): string {
+  if (typeof value === 'string') return /\s/.test(value) ? JSON.stringify(value) : value;
+  if (typeof value === 'object' && value !== null && 'message' in value) return JSON.stringify(value.message);
+  return JSON.stringify(value) ?? String(value);
+}

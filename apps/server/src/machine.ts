@@ -1,0 +1,38 @@
+import { randomBytes as cryptoRandomBytes } from 'node:crypto';
+import { setTimeout as timersDelay } from 'node:timers/promises';
+
+/** The impure things that everything else is given: only here, at the composition root. */
+
+export function randomBytes(size: number): Buffer {
+  return cryptoRandomBytes(size);
+}
+
+/** Resolves after a time in milliseconds, or rejects when the signal aborts. */
+export async function delay(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  await timersDelay(milliseconds, undefined, { signal });
+}
+
+let lastMillisecond = 0;
+let counter = 0;
+
+/**
+ * A UUID of version 7 (RFC 9562, 5.7): 48 bits of milliseconds, then a 12-bit counter that keeps the ids of one
+ * millisecond in their order, then 62 random bits.
+ */
+export function newId(): string {
+  const bytes = randomBytes(16);
+  const now = Math.max(Date.now(), lastMillisecond);
+  if (now > lastMillisecond) {
+    lastMillisecond = now;
+    // The upper half stays free for counting on.
+    counter = bytes.readUInt16BE(6) & 0x7ff;
+  } else if (++counter > 0xfff) {
+    lastMillisecond++;
+    counter = 0;
+  }
+  bytes.writeUIntBE(lastMillisecond, 0, 6);
+  bytes.writeUInt16BE(0x7000 | counter, 6);
+  bytes.writeUInt8(0x80 | (bytes.readUInt8(8) & 0x3f), 8);
+  const hex = bytes.toString('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}

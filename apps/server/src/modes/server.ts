@@ -1,0 +1,188 @@
+import { serverRouter } from '@belay/api';
+import { type Context, createKeyring, openCatalog, timing } from '@belay/core';
+import { migrateDatabase, openDatabase } from '@belay/db';
+import { createWaker, openQueueBackend, startWorker } from '@belay/worker';
+import { createExpressionPool } from '@belay/workflow';
+import type { Closing } from '../closing.js';
+import { applyConfiguration } from '../config/apply-configuration.js';
+import { chooseConfiguration, type ConfigurationChoice, demoSource } from '../config/choose-configuration.js';
+import { ConfigurationError } from '../config/configuration-error.js';
+import { readConfiguration } from '../config/read-configuration.js';
+import { createReferenceResolver, type ResolveReference } from '../config/resolve-reference.js';
+import { watchConfiguration } from '../config/watch-configuration.js';
+import { connectors } from '../connectors.js';
+import { type Demo, startDemo } from '../demo/start-demo.js';
+import { startSwitchableWorker } from '../demo/switchable-worker.js';
+import { findFreePort } from '../find-free-port.js';
+import { createApp } from '../http/app.js';
+import { defaultLimits } from '../http/limits.js';
+import { listen, stopListening } from '../listen.js';
+import { delay, newId, randomBytes } from '../machine.js';
+import { openStorage } from '../open-storage.js';
+import { createOutbound } from '../outbound.js';
+import { readProgram } from '../program.js';
+import { readSecret } from '../secret.js';
+import { oneLine, StartError } from '../start-error.js';
+import type { RunningServer, StartOptions } from '../start.js';
+
+/** How long work that is under way gets to finish when the program stops; the rest is another worker's. */
+const workerGrace = 4_000;
+
+/**
+ * Composes server mode (design §9): database, catalog, queue, HTTP and worker, as the environment asks. What it starts
+ * it hands to `closing`, so that a start that fails half-way leaves nothing behind. Throws `StartError`.
+ */
+export async function composeServer(options: StartOptions, closing: Closing): Promise<RunningServer> {
+  const { environment, log } = options;
+  const { dataDirectory } = environment;
+  const storage = await openStorage({ databaseUrl: environment.databaseUrl, dataDirectory, log, randomBytes, delay });
+  closing.add('The database', storage.close);
+  const { embedded } = storage;
+  const secret = await readSecret({ given: environment.secret, embedded, dataDirectory, randomBytes });
+  await migrateDatabase(storage.url).catch((cause: unknown) => {
+    throw new StartError(
+      `The database cannot be brought to the newest schema (${oneLine(cause)}); its user has to own the database, or may create in it`,
+      { cause },
+    );
+  });
+  const { db, close } = openDatabase(storage.url);
+  closing.add('The connections to the database', () => close());
+
+  const baseUrl = environment.worker === 'only' ? undefined : await chooseBaseUrl(options);
+  const choice = await chooseConfiguration(db, {
+    asked: environment.configuration,
+    directory: options.directory,
+    worker: environment.worker,
+  });
+  const demo =
+    choice.kind === 'demo'
+      ? await startDemo({ dataDirectory, databaseUrl: storage.url, baseUrl: baseUrl?.public, log, randomBytes, delay })
+      : undefined;
+  if (demo) closing.add('The demo', demo.close);
+  const resolve = createReferenceResolver({ ...options.variables, ...demo?.variables });
+  await applyChoice(choice, { db, connectors, resolve });
+  const catalog = await openCatalog({ db, connectors, resolve, log, timing, delay }).catch((cause: unknown) => {
+    throw new StartError(oneLine(cause), { cause });
+  });
+  closing.add('The catalog', () => catalog.close());
+  catalog.follow();
+
+  const expressions = createExpressionPool();
+  closing.add('The expression evaluator', () => expressions.close());
+  const backend = await openQueueBackend({ redisUrl: environment.redisUrl, databaseUrl: storage.url, log });
+  closing.add('The queue', () => backend.close());
+  const waker = createWaker(backend, log);
+  closing.add('The waker', () => waker.close());
+  const context: Context = {
+    db,
+    catalog,
+    waker,
+    keyring: createKeyring([secret]),
+    evaluate: expressions.evaluate,
+    timing,
+    log,
+    newId,
+    randomBytes,
+    delay,
+    fetch: createOutbound({ allowed: () => [...catalog.current().httpHosts] }),
+    crashpoint: () => {},
+    program: { ...(await readProgram()), baseUrl: baseUrl?.public ?? environment.baseUrl ?? '' },
+  };
+
+  const reload = await watchChoice(choice, { closing, log, apply: { db, connectors, resolve }, refresh: catalog.refresh });
+  if (baseUrl !== undefined) {
+    const { app, drain } = createApp({
+      context,
+      router: serverRouter,
+      basePath: '/api/v1',
+      baseUrl: baseUrl.public,
+      log,
+      limits: defaultLimits,
+      counters: { uptimeMilliseconds: () => performance.now(), scheduler: () => backend.check() },
+    });
+    const http = await listen(app, baseUrl.port, environment.host);
+    closing.add('The HTTP server', () => {
+      drain();
+      return stopListening(http, delay);
+    });
+  }
+  if (environment.worker !== 'off') {
+    const start = async () => {
+      const worker = await startWorker({ context, backend, local: environment.worker === 'inline' });
+      return { stop: () => worker.stop({ graceMilliseconds: workerGrace }) };
+    };
+    const worker = demo
+      ? await startSwitchableWorker({ databaseUrl: storage.url, log, delay, start })
+      : await start();
+    closing.add('The worker', worker.stop);
+  }
+  return {
+    baseUrl: baseUrl?.public,
+    program: context.program,
+    configuration: choice.kind === 'files' ? choice.path : choice.kind,
+    providers: [...catalog.current().providers.values()].map(({ id, definition }) => ({ id, type: definition.provider })),
+    people: demo?.people,
+    database: embedded ? `embedded PostgreSQL in ${dataDirectory}` : `PostgreSQL at ${new URL(storage.url).host}`,
+    queue: backend.kind,
+    worker: environment.worker,
+    reload,
+    stop: () => closing.close(),
+  };
+}
+
+/** The port to listen on, and the address that people open: `BELAY_BASE_URL`, or what host and port make. */
+async function chooseBaseUrl({ environment }: StartOptions): Promise<{ public: string; port: number }> {
+  const port = environment.port === 0 ? await findFreePort(environment.host) : environment.port;
+  const host = ['0.0.0.0', '::'].includes(environment.host) ? '127.0.0.1' : environment.host;
+  const authority = host.includes(':') ? `[${host}]` : host;
+  return { public: environment.baseUrl ?? `http://${authority}:${port}`, port };
+}
+
+interface ApplyTools {
+  db: Parameters<typeof applyConfiguration>[1]['db'];
+  connectors: typeof connectors;
+  resolve: ResolveReference;
+}
+
+async function applyChoice(choice: ConfigurationChoice, tools: ApplyTools): Promise<void> {
+  if (choice.kind === 'stored') return;
+  const source = choice.kind === 'demo' ? demoSource : undefined;
+  try {
+    await applyConfiguration(await readConfiguration(choice.path), { ...tools, source });
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    const [first, ...others] = error.messages;
+    const more = others.length === 0 ? '' : ` (and ${others.length} more: see belay validate)`;
+    throw new StartError(`${first}${more}`, { cause: error });
+  }
+}
+
+/** Follows changes of the files: each is one new version, or is refused with a line in the log. Answers how to reload now. */
+async function watchChoice(
+  choice: ConfigurationChoice,
+  options: { closing: Closing; log: StartOptions['log']; apply: ApplyTools; refresh(): Promise<void> },
+): Promise<() => Promise<void>> {
+  const { closing, log, apply, refresh } = options;
+  if (choice.kind === 'stored') return async () => {};
+  const source = choice.kind === 'demo' ? demoSource : undefined;
+  const refuse = (messages: readonly string[]) => {
+    for (const message of messages) log.error({}, `The configuration was refused, the old one stays: ${message}`);
+  };
+  const watch = await watchConfiguration(choice.path, {
+    log,
+    delay,
+    refuse,
+    async apply(configuration) {
+      try {
+        const { version, applied } = await applyConfiguration(configuration, { ...apply, source });
+        await refresh();
+        if (applied) log.info({ version }, 'The configuration changed and is in force');
+      } catch (error) {
+        if (!(error instanceof ConfigurationError)) throw error;
+        refuse(error.messages);
+      }
+    },
+  });
+  closing.add('The watch on the configuration', watch.close);
+  return watch.reload;
+}

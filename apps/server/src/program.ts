@@ -1,0 +1,33 @@
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+
+const root = new URL('../../../', import.meta.url);
+
+/** A folder or file of the repository, as a path. */
+export function rootPath(name: string): string {
+  return fileURLToPath(new URL(name, root));
+}
+
+/** The version of this program, and the revision that it was built from when it runs in a clone. */
+export async function readProgram(): Promise<{ version: string; revision: string }> {
+  const text = await readFile(new URL('../package.json', import.meta.url), 'utf8');
+  const { version } = JSON.parse(text) as { version: string };
+  return { version, revision: (await readRevision().catch(() => undefined)) ?? 'unknown' };
+}
+
+/** Read from the files of Git, because the program git need not be there. */
+async function readRevision(): Promise<string | undefined> {
+  const head = (await readFile(rootPath('.git/HEAD'), 'utf8')).trim();
+  const reference = /^ref: (.+)$/.exec(head)?.[1];
+  const revision = reference === undefined ? head : await readReference(reference);
+  return revision?.slice(0, 12);
+}
+
+async function readReference(reference: string): Promise<string | undefined> {
+  try {
+    return (await readFile(rootPath(`.git/${reference}`), 'utf8')).trim();
+  } catch {
+    const packed = await readFile(rootPath('.git/packed-refs'), 'utf8');
+    return packed.split('\n').find((line) => line.endsWith(` ${reference}`))?.split(' ')[0];
+  }
+}

@@ -1,0 +1,60 @@
+import { describeServer } from './banner.js';
+import { parseEnvironment } from './env.js';
+import { createLogger } from './logger.js';
+import { delay } from './machine.js';
+import { type RunningServer, startServer } from './start.js';
+import { oneLine, StartError } from './start-error.js';
+
+/** How long a stop may take as a whole, in milliseconds. */
+const longestStop = 10_000;
+
+/** The process that the program runs in; what of it is used, so that nothing else reaches for it. */
+export interface ProcessLike {
+  env: Record<string, string | undefined>;
+  stdout: { write(text: string): unknown; isTTY?: boolean };
+  stderr: { write(text: string): unknown };
+  cwd(): string;
+  on(signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP', handle: () => void): unknown;
+  exit(code: number): never;
+}
+
+/**
+ * Runs Belay until a signal ends it. A start that fails says why on one line of stderr and exits with 1. The first
+ * SIGINT or SIGTERM stops gracefully within ten seconds, the second at once; SIGHUP reads the configuration again.
+ */
+export async function runServer(host: ProcessLike): Promise<void> {
+  let server: RunningServer | undefined;
+  let stopping = false;
+  // Before anything is started: a signal during the start must not leave half of it behind.
+  const stop = () => {
+    if (stopping) host.exit(1);
+    stopping = true;
+    if (server) void finish(server);
+  };
+  async function finish(running: RunningServer): Promise<void> {
+    const outcome = await Promise.race([running.stop().then(() => 0), delay(longestStop).then(() => 1)]);
+    host.exit(outcome);
+  }
+  host.on('SIGINT', stop);
+  host.on('SIGTERM', stop);
+  host.on('SIGHUP', () => void server?.reload());
+  try {
+    const environment = parseEnvironment(host.env);
+    const log = createLogger({
+      level: environment.logLevel,
+      readable: host.stdout.isTTY === true,
+      write: (line) => void host.stdout.write(line),
+    });
+    server = await startServer({ environment, variables: host.env, directory: host.cwd(), log });
+    if (stopping) return await finish(server);
+    host.stdout.write(describeServer(server));
+  } catch (error) {
+    host.stderr.write(`belay: ${explain(error)}\n`);
+    host.exit(1);
+  }
+}
+
+function explain(error: unknown): string {
+  if (error instanceof StartError) return oneLine(error);
+  return `the start failed (${oneLine(error)}); this is a fault of Belay: please report it with the output of LOG_LEVEL=debug`;
+}

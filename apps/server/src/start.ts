@@ -1,0 +1,46 @@
+import type { Logger } from '@belay/core';
+import { createClosing } from './closing.js';
+import type { Environment } from './env.js';
+import { composeServer } from './modes/server.js';
+
+export interface StartOptions {
+  environment: Environment;
+  /** What `${env:NAME}` in a configuration stands for. */
+  variables: Record<string, string | undefined>;
+  /** Where `belay.yaml` and `config/` are looked for. */
+  directory: string;
+  log: Logger;
+}
+
+export interface RunningServer {
+  /** Where people open it; undefined in a process that is a worker only. */
+  baseUrl: string | undefined;
+  program: { version: string; revision: string };
+  /** The path of the configuration, `demo`, or `stored`: the one that other processes put in force. */
+  configuration: string;
+  providers: { id: string; type: string }[];
+  /** Who can sign in, in the demo. */
+  people: { name: string; email: string; groups: readonly string[] }[] | undefined;
+  /** What it runs on, in words; no credentials. */
+  database: string;
+  queue: 'redis' | 'postgres';
+  worker: Environment['worker'];
+  /** Reads the configuration again now. */
+  reload(): Promise<void>;
+  /** Stops accepting, lets what is under way finish, and stops everything that was started. Safe to call twice. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts Belay in the mode of the environment. Throws `StartError` with one line that names the cause and the cure;
+ * then nothing that it started runs any more.
+ */
+export async function startServer(options: StartOptions): Promise<RunningServer> {
+  const closing = createClosing(options.log);
+  try {
+    return await composeServer(options, closing);
+  } catch (error) {
+    await closing.close();
+    throw error;
+  }
+}
