@@ -3,8 +3,9 @@ export {};
 declare module '@belay/core' {
   export type Actor = UserActor | { kind: 'operator'; name: string } | { kind: 'system'; name: string };
   export interface UserActor { kind: 'user'; id: string; email: string; name: string; groups: string[]; provider: string; subject: string; loginId: string }
+  export type Logger = Record<'debug' | 'info' | 'warn' | 'error', (detail: object, message: string) => void>;
   export interface Context {
-    log: Record<'debug' | 'info' | 'warn' | 'error', (detail: object, message: string) => void>;
+    log: Logger;
     newId(): string;
     randomBytes(size: number): Uint8Array;
     program: { version: string; revision: string; baseUrl: string };

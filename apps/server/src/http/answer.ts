@@ -1,0 +1,67 @@
+import type { ReplyCookie } from '@belay/api';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { negotiate } from './negotiate.js';
+import { renderPage } from './pages/page.js';
+import { errorPage } from './pages/error.js';
+import { published } from './refusal.js';
+import { type CookieNames, writeCookie } from './security.js';
+import { stateOf } from './state.js';
+
+/** Writes a whole answer. Nothing of ours is for a cache: it is one person's, and of this moment. */
+export function send(response: ServerResponse, status: number, type: string, body: string): void {
+  response.writeHead(status, { 'Content-Type': type, 'Content-Length': Buffer.byteLength(body) });
+  response.end(body);
+}
+
+export function sendJson(response: ServerResponse, status: number, output: unknown): void {
+  send(response, status, 'application/json; charset=utf-8', JSON.stringify(output));
+}
+
+export function sendHtml(response: ServerResponse, status: number, markup: string): void {
+  send(response, status, 'text/html; charset=utf-8', markup);
+}
+
+/** A redirect to an address of ours (a path) or an absolute one. */
+export function sendRedirect(response: ServerResponse, status: number, location: string): void {
+  // Through URL, because an address made from input could carry bytes that a header must not.
+  const { href } = new URL(location, 'http://relative.invalid');
+  response.writeHead(status, { Location: href.replace(/^http:\/\/relative\.invalid/, ''), 'Content-Length': 0 });
+  response.end();
+}
+
+/** How long a sign-in may take before the cookie that binds it to the browser goes; core keeps the flow no longer. */
+const flowSeconds = 600;
+
+export function applyCookies(response: ServerResponse, names: CookieNames, cookies: readonly ReplyCookie[]): void {
+  for (const cookie of cookies) {
+    const name = names[cookie.kind];
+    const { secure } = names;
+    const written =
+      cookie.value === null
+        ? writeCookie(name, '', { secure, maxAgeSeconds: 0 })
+        : cookie.kind === 'login'
+          ? writeCookie(name, cookie.value, { secure, expires: cookie.expiresAt })
+          : writeCookie(name, cookie.value, { secure, maxAgeSeconds: flowSeconds });
+    response.appendHeader('Set-Cookie', written);
+  }
+}
+
+/** Answers with what may be said of an error: JSON, or a page for a browser. */
+export function sendError(request: IncomingMessage, response: ServerResponse, thrown: unknown, basePath: string): void {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  const { status, body, headers } = published(thrown);
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  if (status === 401) {
+    const challenge = request.headers.authorization === undefined ? '' : ', error="invalid_token"';
+    response.setHeader('WWW-Authenticate', `Bearer realm="belay"${challenge}`);
+  }
+  if (status === 503 && !response.hasHeader('Retry-After')) response.setHeader('Retry-After', '5');
+  if (negotiate(request.headers.accept, ['application/json', 'text/html']) === 'text/html') {
+    sendHtml(response, status, renderPage(errorPage(status, body, stateOf(request).id, basePath), basePath));
+  } else {
+    sendJson(response, status, body);
+  }
+}

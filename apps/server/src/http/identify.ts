@@ -1,0 +1,69 @@
+import type { Host, RequestContext, RequestInfo } from '@belay/api';
+import { type Context, verifyLogin } from '@belay/core';
+import type { IncomingMessage } from 'node:http';
+import { names, negotiate } from './negotiate.js';
+import { type CookieNames, readCookie, readCredential } from './security.js';
+import { stateOf } from './state.js';
+
+export interface Site {
+  context: Context;
+  host: Host;
+  baseUrl: URL;
+  cookies: CookieNames;
+}
+
+/** Recognises the caller and makes the context of the request's procedures. Throws what `verifyLogin` throws. */
+export async function identify(
+  site: Site,
+  request: IncomingMessage,
+  transport: RequestInfo['transport'],
+): Promise<RequestContext> {
+  const { token, viaCookie } = readCredential(request, site.cookies);
+  const login = token === null ? null : await verifyLogin(site.context, { token });
+  const state = stateOf(request);
+  if (login !== null) state.user = login.actor.email;
+  const reply: RequestContext['reply'] = { headers: {}, cookies: [] };
+  if (login !== null && viaCookie && token !== null && login.refreshed) {
+    reply.cookies.push({ kind: 'login', value: token, expiresAt: login.expiresAt });
+  }
+  return {
+    core: site.context,
+    actor: login?.actor ?? null,
+    token,
+    reply,
+    request: describe(site, request, transport, viaCookie),
+    host: site.host,
+  };
+}
+
+function describe(
+  site: Site,
+  request: IncomingMessage,
+  transport: RequestInfo['transport'],
+  viaCookie: boolean,
+): RequestInfo {
+  const address = request.url ?? '/';
+  const { accept } = request.headers;
+  const query = address.indexOf('?');
+  const accepts = negotiate(accept, ['application/json', 'text/html']) === 'text/html' ? 'html' : 'json';
+  const info: RequestInfo = {
+    id: stateOf(request).id,
+    transport,
+    method: request.method ?? 'GET',
+    path: query < 0 ? address : address.slice(0, query),
+    // Only sign-in reads it, so it is made when asked for.
+    get url() {
+      return new URL(`${site.baseUrl.origin}${address}`);
+    },
+    accepts,
+    jsonRequested: transport === 'trpc' || (accepts === 'json' && names(accept, 'application/json')),
+    viaCookie,
+  };
+  const fetchSite = request.headers['sec-fetch-site'];
+  if (typeof fetchSite === 'string') info.secFetchSite = fetchSite;
+  const key = request.headers['idempotency-key'];
+  if (typeof key === 'string') info.idempotencyKey = key;
+  const secret = readCookie(request, site.cookies.flow);
+  if (secret !== undefined && /^[\w-]{43}$/.test(secret)) info.browserSecret = secret;
+  return info;
+}

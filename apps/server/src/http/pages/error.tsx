@@ -1,0 +1,43 @@
+import type { ErrorBody } from '@belay/api';
+import type { Page } from './page.js';
+
+const titles: Readonly<Record<number, string>> = {
+  400: 'This request cannot be read',
+  401: 'Sign in first',
+  403: 'This is not yours to do',
+  404: 'Not found',
+  405: 'Not this way',
+  409: 'Too late, or already done',
+  429: 'Too many requests',
+  501: 'Not configured here',
+  503: 'Not available now',
+};
+
+/** What went wrong, in the words of the error, and the id to ask about. */
+export function errorPage(status: number, body: ErrorBody, requestId: string, basePath: string): Page {
+  return {
+    title: titles[status] ?? (status >= 500 ? 'Something went wrong' : 'This did not work'),
+    content: (
+      <>
+        <p role="alert">{body.message}</p>
+        {body.issues !== undefined && body.issues.length > 0 && (
+          <ul>
+            {body.issues.map((issue) => (
+              <li key={`${issue.path} ${issue.message}`}>
+                {issue.path !== '' && <code>{issue.path}</code>} {issue.message}
+              </li>
+            ))}
+          </ul>
+        )}
+        {status === 401 && (
+          <p>
+            <a href={`${basePath}/auth`}>Sign in</a>
+          </p>
+        )}
+        <p class="quiet">
+          Request <code>{requestId}</code>
+        </p>
+      </>
+    ),
+  };
+}

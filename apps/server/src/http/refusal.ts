@@ -1,0 +1,44 @@
+import type { ErrorBody, PublishedError } from '@belay/api';
+import { publishError } from '@belay/api';
+
+/** A request that the adapter itself refuses, before any procedure saw it. Its message goes to the caller. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  constructor(
+    readonly status: number,
+    readonly body: ErrorBody,
+    readonly headers: Readonly<Record<string, string>> = {},
+  ) {
+    super(body.message);
+  }
+}
+
+const codes: Readonly<Record<number, string>> = {
+  400: 'BAD_REQUEST',
+  401: 'UNAUTHORIZED',
+  403: 'FORBIDDEN',
+  404: 'NOT_FOUND',
+  405: 'METHOD_NOT_SUPPORTED',
+  406: 'NOT_ACCEPTABLE',
+  413: 'PAYLOAD_TOO_LARGE',
+  415: 'UNSUPPORTED_MEDIA_TYPE',
+  429: 'TOO_MANY_REQUESTS',
+  503: 'SERVICE_UNAVAILABLE',
+};
+
+/** A refusal with the code string that belongs to its status. */
+export function refuse(status: number, message: string, headers?: Readonly<Record<string, string>>): Refusal {
+  return new Refusal(status, { message, code: codes[status] ?? 'BAD_REQUEST' }, headers);
+}
+
+/** A 400 that names the field. */
+export function refuseField(path: string, message: string): Refusal {
+  return new Refusal(400, { message: 'The request is not valid', code: 'BAD_REQUEST', issues: [{ path, message }] });
+}
+
+/** What may leave the house of anything thrown while a request was answered. */
+export function published(thrown: unknown): Omit<PublishedError, 'reason'> & { headers: Readonly<Record<string, string>> } {
+  if (thrown instanceof Refusal) return thrown;
+  const { status, body } = publishError(thrown);
+  return { status, body, headers: {} };
+}

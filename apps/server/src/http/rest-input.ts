@@ -1,0 +1,109 @@
+import type { RequestContext } from '@belay/api';
+import type { IncomingMessage } from 'node:http';
+import { bodyType, parseJsonObject, readBody } from './body.js';
+import { parseFields } from './fields.js';
+import { refuse, refuseField } from './refusal.js';
+import type { Operation, Route } from './route-table.js';
+import { isConfirmationToken } from './security.js';
+
+export interface RequestInput {
+  fields: Record<string, unknown>;
+  /** True when this is the form of our own confirmation page, with its token. */
+  confirmed: boolean;
+}
+
+interface Source {
+  request: IncomingMessage;
+  route: Route;
+  operation: Operation;
+  context: RequestContext;
+  parameters: Readonly<Record<string, string>>;
+  search: string;
+  address: string;
+}
+
+const form = 'application/x-www-form-urlencoded';
+
+/** Collects the input of a request from its path, query and body. Throws 400, 403, 405, 413 and 415. */
+export async function readInput(source: Source, limit: number): Promise<RequestInput> {
+  const { request, route, operation } = source;
+  if (request.method !== 'POST' || operation.rest.alsoPost === true) return fromQuery(source, operation);
+  const type = bodyType(request);
+  const text = type === undefined ? '' : await readBody(request, limit);
+  if (route.confirmable !== undefined && type === form && new URLSearchParams(text).has('csrf_token')) {
+    return confirmation(source, route.confirmable, text);
+  }
+  if (operation === route.confirmable) {
+    throw refuse(405, 'POST is only for the confirmation page here', { Allow: 'GET, OPTIONS' });
+  }
+  const fields = emptyFields();
+  readPostQuery(source, fields);
+  readBodyInto(fields, operation, type, text);
+  return { fields: withParameters(source, fields), confirmed: false };
+}
+
+function confirmation(source: Source, operation: Operation, text: string): RequestInput {
+  const { context, address } = source;
+  const given = new URLSearchParams(text).getAll('csrf_token');
+  const valid = given.length === 1 && context.token !== null && isConfirmationToken(given[0], context.token, address);
+  if (!valid || !context.request.viaCookie) throw refuse(403, 'This confirmation is not for this login, or has expired');
+  return { ...fromQuery(source, operation), confirmed: true };
+}
+
+/** No prototype, so that a key such as `__proto__` is a key like any other and is refused as unknown. */
+function emptyFields(): Record<string, unknown> {
+  return Object.create(null) as Record<string, unknown>;
+}
+
+function fromQuery(source: Source, operation: Operation): RequestInput {
+  const fields = emptyFields();
+  // What takes no input reads no query either: probes add what they like.
+  if (operation.input === undefined) return { fields, confirmed: false };
+  parseFields(source.search, operation.kinds, fields);
+  return { fields: withParameters(source, fields), confirmed: false };
+}
+
+function withParameters({ parameters }: Source, fields: Record<string, unknown>): Record<string, unknown> {
+  for (const [name, value] of Object.entries(parameters)) {
+    if (name in fields) throw refuseField(name, 'is in the path already');
+    fields[name] = value;
+  }
+  return fields;
+}
+
+function readPostQuery({ search, operation }: Source, fields: Record<string, unknown>): void {
+  parseFields(search, operation.kinds, fields);
+  const allowed = new Set(operation.rest.query ?? []);
+  const stray = Object.keys(fields).find((name) => !allowed.has(name));
+  if (stray !== undefined) throw refuseField(stray, 'belongs in the body');
+}
+
+function readBodyInto(
+  fields: Record<string, unknown>,
+  operation: Operation,
+  type: string | undefined,
+  text: string,
+): void {
+  const { textBody } = operation.rest;
+  if (textBody !== undefined) {
+    // The query counts when both are there (interface, POST /elevate/resume).
+    if (fields[textBody] === undefined && text !== '') fields[textBody] = rawText(type, text);
+    return;
+  }
+  if (type === undefined) return;
+  if (!operation.contentTypes.includes(type)) {
+    throw refuse(415, `The body must be ${operation.contentTypes.join(' or ')}`);
+  }
+  if (type === form) {
+    parseFields(text, operation.kinds, fields);
+    return;
+  }
+  for (const [name, value] of Object.entries(parseJsonObject(text))) fields[name] = value;
+}
+
+/** A token has no spaces, so whatever surrounds it was added on the way; a JSON string is the token in quotes. */
+function rawText(type: string | undefined, text: string): string {
+  if (type?.startsWith('multipart/') === true) throw refuse(415, 'The body must be the token itself, as text/plain');
+  const trimmed = text.trim();
+  return type === 'application/json' ? trimmed.replace(/^"([^"\\]*)"$/, '$1') : trimmed;
+}

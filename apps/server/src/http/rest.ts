@@ -1,0 +1,178 @@
+import { createCallerFactory, isForeseen, type RequestContext } from '@belay/api';
+import { type AnyTRPCRouter, TRPCError } from '@trpc/server';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { applyCookies, sendError, sendHtml, sendJson, sendRedirect } from './answer.js';
+import { identify, type Site } from './identify.js';
+import { negotiate } from './negotiate.js';
+import { confirmPage } from './pages/confirm.js';
+import { renderPage } from './pages/page.js';
+import { renderOutput } from './pages/table.js';
+import { readInput, type RequestInput } from './rest-input.js';
+import { Refusal, refuse } from './refusal.js';
+import { createRouteTable, type Operation, type Route } from './route-table.js';
+import { confirmationToken, isSameOrigin } from './security.js';
+import { stateOf } from './state.js';
+
+export interface RestOptions extends Site {
+  router: AnyTRPCRouter;
+  basePath: string;
+  bodyBytes: number;
+}
+
+type Call = (context: RequestContext, input: unknown) => Promise<unknown>;
+
+/**
+ * The REST adapter of design §8: documented paths, answered by the router's procedures. It knows media types, methods and
+ * browsers; it decides nothing about access.
+ */
+export function createRestHandler(
+  options: RestOptions,
+): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+  const { router, basePath } = options;
+  const table = createRouteTable(router);
+  const createCaller = createCallerFactory(router);
+  const calls = new Map<string, Call>();
+  for (const { methods } of table.routes) {
+    for (const { procedure } of methods.values()) calls.set(procedure, callOf(createCaller, procedure));
+  }
+
+  return async (request, response) => {
+    try {
+      const address = request.url ?? '/';
+      const query = address.indexOf('?');
+      const path = query < 0 ? address : address.slice(0, query);
+      const found = table.find(relative(path, basePath, table.atRoot));
+      if (found === 'malformed') throw refuse(400, 'The path has a percent sign that starts nothing');
+      if (found === undefined) throw refuse(404, 'There is nothing at this address');
+      const { route, parameters } = found;
+      if (request.method === 'OPTIONS') {
+        response.writeHead(204, { Allow: route.allow });
+        response.end();
+        return;
+      }
+      const operation = route.methods.get(request.method ?? '') ?? confirmable(request, route);
+      const context = await identify(options, request, 'rest');
+      response.setHeader('Vary', 'Accept');
+      const search = query < 0 ? '' : address.slice(query + 1);
+      await answer({ options, request, response, route, operation, context, parameters, search, calls, address });
+    } catch (thrown) {
+      // A procedure has logged its own failure already.
+      if (!(thrown instanceof Refusal) && !(thrown instanceof TRPCError) && !isForeseen(thrown)) {
+        options.context.log.error({ requestId: stateOf(request).id, error: thrown }, 'request failed');
+      }
+      sendError(request, response, thrown, basePath);
+    }
+  };
+}
+
+/** The path without the prefix; an address of ours that has none is known only where orchestrators look. */
+function relative(path: string, basePath: string, atRoot: ReadonlySet<string>): string {
+  if (path.startsWith(`${basePath}/`)) return path.slice(basePath.length);
+  return atRoot.has(path) ? path : '';
+}
+
+function confirmable(request: IncomingMessage, route: Route): Operation {
+  if (request.method === 'POST' && route.confirmable !== undefined) return route.confirmable;
+  throw refuse(405, `${request.method ?? 'This method'} is not offered here`, { Allow: route.allow });
+}
+
+/** One procedure by its path, looked up once and not with every request. */
+function callOf(createCaller: ReturnType<typeof createCallerFactory>, procedure: string): Call {
+  const path = procedure.split('.');
+  return async (context, input) => {
+    let target: unknown = createCaller(context);
+    for (const name of path) target = (target as Record<string, unknown>)[name];
+    return (target as (input: unknown) => Promise<unknown>)(input);
+  };
+}
+
+interface Exchange {
+  options: RestOptions;
+  request: IncomingMessage;
+  response: ServerResponse;
+  route: Route;
+  operation: Operation;
+  context: RequestContext;
+  parameters: Record<string, string>;
+  search: string;
+  calls: ReadonlyMap<string, Call>;
+  address: string;
+}
+
+async function answer(exchange: Exchange): Promise<void> {
+  const { options, request, response, route, context } = exchange;
+  const { accepts } = context.request;
+  if (exchange.operation.rest.public !== true && context.actor === null) {
+    if (accepts === 'html' && (request.method === 'GET' || request.method === 'HEAD')) {
+      const callback = `${options.baseUrl.origin}${exchange.address}`;
+      sendRedirect(response, 302, `${options.basePath}/auth?${new URLSearchParams({ callback }).toString()}`);
+      return;
+    }
+    const message = context.token === null ? 'Sign in first' : 'The login is unknown or has expired';
+    throw refuse(401, message);
+  }
+  const type = negotiate(request.headers.accept, exchange.operation.offers);
+  if (type === undefined) throw refuse(406, `Only ${exchange.operation.offers.join(' and ')} can be had here`);
+  guardOrigin(exchange);
+  const input = await readInput(exchange, options.bodyBytes);
+  const operation = input.confirmed ? (route.confirmable ?? exchange.operation) : exchange.operation;
+  if (mustConfirm(exchange, operation, input)) {
+    askFirst(exchange, operation, input);
+    return;
+  }
+  const call = exchange.calls.get(operation.procedure);
+  if (call === undefined) throw new Error(`No call for ${operation.procedure}`);
+  const output = await call(context, operation.input === undefined ? undefined : input.fields);
+  reply(exchange, operation, input, output, input.confirmed ? 'text/html' : type);
+}
+
+/** What a cookie authenticates must come from our own pages when it changes something (design §10). */
+function guardOrigin({ options, request, operation, context }: Exchange): void {
+  if (!context.request.viaCookie || context.actor === null) return;
+  const acts = request.method === 'POST' || operation.type === 'mutation';
+  if (!acts || isSameOrigin(request, options.baseUrl.origin)) return;
+  // A page that only asks may be shown to whoever followed a link from elsewhere.
+  if (request.method === 'GET' && context.request.accepts === 'html' && operation.rest.confirm !== undefined) return;
+  throw refuse(403, 'A request that changes something must come from this site, or carry a bearer token');
+}
+
+function mustConfirm({ options, request, context }: Exchange, operation: Operation, input: RequestInput): boolean {
+  const { confirm } = operation.rest;
+  if (confirm === undefined || input.confirmed || request.method !== 'GET') return false;
+  if (!context.request.viaCookie || context.actor === null || context.request.accepts !== 'html') return false;
+  return confirm.when === 'always' || !isSameOrigin(request, options.baseUrl.origin);
+}
+
+function askFirst({ options, response, context, address }: Exchange, operation: Operation, input: RequestInput): void {
+  // Refused now rather than after the person has agreed to it.
+  const checked = operation.input?.safeParse(input.fields);
+  if (checked?.success === false) {
+    const issues = checked.error.issues.map(({ path, message }) => ({ path: path.map(String).join('.'), message }));
+    throw new Refusal(400, { message: 'The request is not valid', code: 'BAD_REQUEST', issues });
+  }
+  const token = confirmationToken(context.token ?? '', address);
+  const title = operation.rest.confirm?.title ?? 'Confirm';
+  sendHtml(response, 200, renderPage(confirmPage({ title, address, token, fields: input.fields }), options.basePath));
+}
+
+function reply(
+  { options, response, context }: Exchange,
+  operation: Operation,
+  input: RequestInput,
+  output: unknown,
+  type: string,
+): void {
+  const { basePath } = options;
+  const { status = 200, location, headers, cookies } = context.reply;
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  if (cookies.length > 0) applyCookies(response, options.cookies, cookies);
+  if (location !== undefined) {
+    // After a form, 303: a browser repeats a POST on 307, and what it confirmed must not be sent on.
+    sendRedirect(response, input.confirmed ? 303 : status, location);
+    return;
+  }
+  const rendered = type === 'text/html' ? renderOutput(operation.procedure, output, { basePath, input: input.fields }) : undefined;
+  if (rendered === undefined) sendJson(response, status, output);
+  else if ('redirect' in rendered) sendRedirect(response, 303, rendered.redirect);
+  else sendHtml(response, status, renderPage(rendered.page, basePath));
+}

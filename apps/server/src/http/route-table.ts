@@ -1,0 +1,103 @@
+import { type DeclaredOperation, listOperations } from '@belay/api';
+import type { AnyTRPCRouter } from '@trpc/server';
+import { type FieldKinds, fieldKinds } from './fields.js';
+
+export interface Operation extends DeclaredOperation {
+  kinds: FieldKinds;
+  /** Representations, the one for a client without a preference first. */
+  offers: readonly string[];
+  /** Names of the path's parameters. */
+  parameters: readonly string[];
+}
+
+export interface Route {
+  path: string;
+  methods: ReadonlyMap<string, Operation>;
+  /** A state-changing GET, which a browser confirms with a POST to the same address (design §14.3). */
+  confirmable: Operation | undefined;
+  allow: string;
+}
+
+export interface RouteTable {
+  /** Finds by path without the prefix. `malformed` when a percent sequence cannot be decoded. */
+  find(path: string): { route: Route; parameters: Record<string, string> } | 'malformed' | undefined;
+  /** Paths that are served without the prefix as well. */
+  atRoot: ReadonlySet<string>;
+  routes: readonly Route[];
+}
+
+const json = 'application/json';
+const html = 'text/html';
+
+function offersOf({ rest }: DeclaredOperation): string[] {
+  if (rest.html === 'preferred') return [html, json];
+  return rest.html === 'offered' || rest.confirm !== undefined || rest.redirect !== undefined ? [json, html] : [json];
+}
+
+function toRoute(path: string, operations: readonly Operation[]): Route {
+  const methods = new Map<string, Operation>();
+  for (const operation of operations) {
+    methods.set(operation.method, operation);
+    if (operation.rest.alsoPost === true) methods.set('POST', operation);
+  }
+  const read = methods.get('GET');
+  // HEAD must not act, so that a link checker does not.
+  if (read !== undefined && read.type === 'query') methods.set('HEAD', read);
+  const confirmable = read !== undefined && read.rest.confirm !== undefined ? read : undefined;
+  const allowed = new Set([...methods.keys(), ...(confirmable === undefined ? [] : ['POST']), 'OPTIONS']);
+  return { path, methods, confirmable, allow: [...allowed].join(', ') };
+}
+
+/** The table of a router's documented paths: literal paths by name, the others by their segments. Made once. */
+export function createRouteTable(router: AnyTRPCRouter): RouteTable {
+  const byPath = new Map<string, Operation[]>();
+  for (const declared of listOperations(router)) {
+    const parameters = [...declared.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
+    const operation = { ...declared, kinds: fieldKinds(declared.input), offers: offersOf(declared), parameters };
+    byPath.set(declared.path, [...(byPath.get(declared.path) ?? []), operation]);
+  }
+  const routes = [...byPath].map(([path, operations]) => toRoute(path, operations));
+  const literal = new Map(routes.filter(({ path }) => !path.includes('{')).map((route) => [route.path, route]));
+  const patterns = routes
+    .filter(({ path }) => path.includes('{'))
+    .map((route) => ({ route, segments: route.path.split('/') }));
+  const atRoot = new Set([...byPath].flatMap(([path, [first]]) => (first?.rest.atRoot === true ? [path] : [])));
+
+  return {
+    routes,
+    atRoot,
+    find(path) {
+      const found = literal.get(path);
+      if (found !== undefined) return { route: found, parameters: {} };
+      const given = path.split('/');
+      for (const { route, segments } of patterns) {
+        const parameters = match(segments, given);
+        if (parameters === 'malformed') return parameters;
+        if (parameters !== undefined) return { route, parameters };
+      }
+      return undefined;
+    },
+  };
+}
+
+function match(
+  segments: readonly string[],
+  given: readonly string[],
+): Record<string, string> | 'malformed' | undefined {
+  if (segments.length !== given.length) return undefined;
+  const parameters: Record<string, string> = {};
+  for (const [index, segment] of segments.entries()) {
+    const actual = given[index] ?? '';
+    if (!segment.startsWith('{')) {
+      if (segment !== actual) return undefined;
+      continue;
+    }
+    if (actual === '') return undefined;
+    try {
+      parameters[segment.slice(1, -1)] = decodeURIComponent(actual);
+    } catch {
+      return 'malformed';
+    }
+  }
+  return parameters;
+}

@@ -1,0 +1,24 @@
+import type { Context } from '@belay/core';
+import type { IncomingMessage } from 'node:http';
+
+/** What we keep beside a request while it is answered, for its answer and its line in the log. */
+export interface RequestState {
+  id: string;
+  /** Who asked, once known. */
+  user?: string;
+}
+
+const states = new WeakMap<IncomingMessage, RequestState>();
+
+/** Gives the request its id: the client's own when it looks like one, else a new one. */
+export function beginRequest(request: IncomingMessage, newId: Context['newId']): RequestState {
+  const given = request.headers['x-request-id'];
+  const id = typeof given === 'string' && /^[A-Za-z0-9._-]{8,128}$/.test(given) ? given : newId();
+  const state = { id };
+  states.set(request, state);
+  return state;
+}
+
+export function stateOf(request: IncomingMessage): RequestState {
+  return states.get(request) ?? { id: '' };
+}

@@ -1,0 +1,59 @@
+import { errorTable, isForeseen, publishError } from '@belay/api';
+import type { RequestContext } from '@belay/api';
+import { AccessError } from '@belay/core';
+import { type AnyTRPCRouter, TRPCError } from '@trpc/server';
+import { createExpressMiddleware } from '@trpc/server/adapters/express';
+import type { RequestHandler } from 'express';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { identify, type Site } from './identify.js';
+import type { Limits } from './limits.js';
+import { isSameOrigin } from './security.js';
+import { stateOf } from './state.js';
+
+/** tRPC for the SDK, server-sent events included. `closeStreams` ends these without saying they are complete, so that clients reconnect elsewhere. */
+export function createTrpcMount(
+  site: Site,
+  router: AnyTRPCRouter,
+  limits: Limits,
+): { handler: RequestHandler; closeStreams(): void } {
+  const streams = new Set<ServerResponse>();
+  const serve = createExpressMiddleware({
+    router,
+    maxBodySize: limits.bodyBytes,
+    maxBatchSize: limits.batch,
+    createContext: ({ req }) => createContext(site, req),
+    onError: ({ error, ctx, type, path, req }) => {
+      // A procedure has logged its own failure; a stream that breaks and a context that was never made have not.
+      if (isForeseen(error) || (ctx !== undefined && type !== 'subscription')) return;
+      site.context.log.error({ requestId: stateOf(req).id, procedure: path, error: error.cause ?? error }, 'request failed');
+    },
+  });
+  return {
+    handler(request, response, next) {
+      if (request.headers.accept?.includes('text/event-stream') === true) {
+        streams.add(response);
+        response.once('close', () => streams.delete(response));
+      }
+      return serve(request, response, next);
+    },
+    closeStreams() {
+      for (const response of streams) response.destroy();
+    },
+  };
+}
+
+async function createContext(site: Site, request: IncomingMessage): Promise<RequestContext> {
+  const context = await identify(site, request, 'trpc').catch((error: unknown) => {
+    throw asRpcError(error);
+  });
+  const viaCookie = context.request.viaCookie && context.actor !== null;
+  if (viaCookie && request.method !== 'GET' && !isSameOrigin(request, site.baseUrl.origin)) {
+    throw asRpcError(new AccessError('forbidden', 'A request that changes something must come from this site'));
+  }
+  return context;
+}
+
+function asRpcError(error: unknown): TRPCError {
+  const { reason, body } = publishError(error);
+  return new TRPCError({ code: errorTable[reason].rpc, message: body.message, cause: error });
+}

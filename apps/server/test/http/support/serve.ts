@@ -1,0 +1,102 @@
+import type { Context } from '@belay/core';
+import type { AnyTRPCRouter } from '@trpc/server';
+import { createServer, request as httpRequest } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type App, type AppOptions, createApp } from '../../../src/http/app.js';
+import { defaultLimits, type Limits } from '../../../src/http/limits.js';
+
+export interface LogLine {
+  level: string;
+  detail: Record<string, unknown>;
+  message: string;
+}
+
+/** A logger that keeps its lines, so that a test can read what an operator would. */
+export function keepLines(): { lines: LogLine[]; log: AppOptions['log'] } {
+  const lines: LogLine[] = [];
+  const at = (level: string) => (detail: object, message: string) => {
+    lines.push({ level, detail: { ...detail }, message });
+  };
+  return { lines, log: { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') } };
+}
+
+export interface Served extends AsyncDisposable {
+  url: string;
+  lines: LogLine[];
+  drain: App['drain'];
+  /** fetch that follows no redirect. */
+  call(path: string, init?: RequestInit): Promise<Response>;
+}
+
+export interface Answer {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  body: string;
+}
+
+/** A request with exactly these headers: fetch would refuse some (Sec-Fetch-Site, Origin) and add others. */
+export function send(
+  url: string,
+  options: { method?: string; headers?: Record<string, string>; body?: string | Buffer; path?: string } = {},
+): Promise<Answer> {
+  const target = new URL(url);
+  return new Promise((resolve, reject) => {
+    const outgoing = httpRequest(
+      {
+        host: target.hostname,
+        port: target.port,
+        path: options.path ?? `${target.pathname}${target.search}`,
+        method: options.method ?? 'GET',
+        headers: options.headers ?? {},
+        agent: false,
+      },
+      (incoming) => {
+        const chunks: Buffer[] = [];
+        incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+        incoming.on('end', () =>
+          resolve({
+            status: incoming.statusCode ?? 0,
+            headers: incoming.headers,
+            body: Buffer.concat(chunks).toString('utf8'),
+          }),
+        );
+        incoming.on('error', reject);
+      },
+    );
+    outgoing.on('error', reject);
+    outgoing.end(options.body);
+  });
+}
+
+/** The real app on a port of its own. `baseUrl` is the address it is reached at, unless the test says another. */
+export async function serve(options: {
+  context: Context;
+  router: AnyTRPCRouter;
+  limits?: Partial<Limits>;
+  baseUrl?: (url: string) => string;
+}): Promise<Served> {
+  const { lines, log } = keepLines();
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { app, drain } = createApp({
+    context: { ...options.context, log },
+    router: options.router,
+    basePath: '/api/v1',
+    baseUrl: options.baseUrl?.(url) ?? url,
+    log,
+    limits: { ...defaultLimits, ...options.limits },
+    counters: { uptimeMilliseconds: () => 1234, scheduler: async () => 'healthy' },
+  });
+  server.on('request', app);
+  return {
+    url,
+    lines,
+    drain,
+    call: (path, init) => fetch(`${url}${path}`, { redirect: 'manual', ...init }),
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
