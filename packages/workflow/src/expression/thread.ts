@@ -23,31 +23,28 @@ export async function startThread(): Promise<Thread> {
     stderr: true,
     resourceLimits: { maxOldGenerationSizeMb: 128 },
   });
-  let answer: ((answer: Answer) => void) | null = null;
+  let answer: ((answer: Answer | { is: 'ready' }) => void) | null = null;
   let timer: NodeJS.Timeout | undefined;
 
-  await new Promise<void>((resolve, reject) => {
-    worker.once('message', () => resolve());
-    worker.once('error', reject);
-    worker.once('exit', () => reject(new Error('the jq thread ended while it was starting')));
-  });
-  worker.removeAllListeners();
-
-  const settle = (value: Answer) => {
+  const settle = (value: Answer | { is: 'ready' }) => {
     clearTimeout(timer);
     worker.unref();
     answer?.(value);
     answer = null;
   };
-  worker.on('message', (value: Answer) => settle(value));
+  worker.on('message', settle);
   worker.on('error', () => settle({ is: 'broken' }));
   worker.on('exit', () => settle({ is: 'broken' }));
-  worker.unref();
+
+  const first = await new Promise<Answer | { is: 'ready' }>((resolve) => {
+    answer = resolve;
+  });
+  if (first.is !== 'ready') throw new Error('jq could not be started in a thread');
 
   return {
     run: (program, input, timeoutMilliseconds) =>
-      new Promise((resolve) => {
-        answer = resolve;
+      new Promise((resolve, reject) => {
+        answer = (value) => (value.is === 'ready' ? reject(new Error('jq started twice')) : resolve(value));
         worker.ref();
         timer = setTimeout(() => settle({ is: 'timeout' }), timeoutMilliseconds);
         worker.postMessage({ program, input });
