@@ -56,7 +56,7 @@ describe('the postgres authorizer', () => {
     const pid = await session(sql);
     await authorizer.ensureAbsent(entitlement(role, user.name), calm());
     expect(await isAlive(pid)).toBe(false);
-    await expect(read(sql)).rejects.toThrow('permission denied');
+    await expect(read(server.connect(user))).rejects.toThrow('permission denied');
   });
 
   it('ends a session that became the role, and one with an open cursor, and no one else’s', async () => {
@@ -79,8 +79,10 @@ describe('the postgres authorizer', () => {
     await sql.unsafe(`set role ${role}`);
     await server.admin.unsafe(`revoke ${role} from ${user.name}`);
     expect(await read(sql)).toBe(42);
+    const pid = await session(sql);
     await authorizer.ensureAbsent(entitlement(role, user.name), calm());
-    await expect(read(sql)).rejects.toThrow('permission denied');
+    expect(await isAlive(pid)).toBe(false);
+    await expect(read(server.connect(user))).rejects.toThrow('permission denied');
   });
 
   it('leaves what the identity holds through other roles alone', async () => {
@@ -210,6 +212,25 @@ describe('the postgres authorizer', () => {
     }
   });
 
+  it('takes calls about one membership from several workers at once without failing any', async () => {
+    const workers = [authorizerOf({ max_connections: 4 }), authorizerOf({ max_connections: 4 })];
+    const [role, user] = [await reader(), await server.login()];
+    const one = entitlement(role, user.name);
+    for (let round = 0; round < 10; round++) {
+      const calls = workers.flatMap((worker) => [
+        worker.ensurePresent(one, until, calm()),
+        worker.ensureAbsent(one, calm()),
+        worker.ensurePresent(one, until, calm()),
+        worker.ensureAbsent(one, calm()),
+      ]);
+      await Promise.all(calls);
+      await Promise.all(workers.map((worker) => worker.ensurePresent(one, until, calm())));
+      expect(await authorizer.holds(one, calm())).toBe(true);
+      await Promise.all(workers.map((worker) => worker.ensureAbsent(one, calm())));
+      expect(await authorizer.holds(one, calm())).toBe(false);
+    }
+  });
+
   it('does not wait for a membership that another session holds locked longer than its caller does', async () => {
     const [role, user] = [await reader(), await server.login()];
     const blocker = await server.admin.reserve();
@@ -220,7 +241,7 @@ describe('the postgres authorizer', () => {
       .poll(
         async () =>
           (
-            await server.admin`select from pg_stat_activity where wait_event_type = 'Lock' and application_name = 'belay'`
+            await server.admin`select from pg_stat_activity where wait_event_type = 'Lock' and application_name = 'belay' and datname = current_database()`
           ).length,
       )
       .toBeGreaterThan(0);
@@ -233,7 +254,7 @@ describe('the postgres authorizer', () => {
       .poll(
         async () =>
           (
-            await server.admin`select from pg_stat_activity where wait_event_type = 'Lock' and application_name = 'belay'`
+            await server.admin`select from pg_stat_activity where wait_event_type = 'Lock' and application_name = 'belay' and datname = current_database()`
           ).length,
       )
       .toBe(0);
