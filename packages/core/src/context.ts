@@ -57,6 +57,8 @@ export interface Context {
   /** A new UUID (version 7, so that neighbours in time are neighbours in the index). */
   newId(): string;
   randomBytes(size: number): Uint8Array;
+  /** The process's own clock. The verbs read the database's; this is for libraries that read the process's behind our back. */
+  clock(): Date;
   /** Resolves after a time, or rejects when the signal aborts; how the few loops wait. */
   delay(milliseconds: number, signal?: AbortSignal): Promise<void>;
   /** The outbound HTTP client of `call: http`, already fenced by the allow-list (design §10). */

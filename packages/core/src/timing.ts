@@ -2,8 +2,12 @@
 export const timing = {
   /** How long one call of a connector or an HTTP endpoint may take. */
   callTimeout: 30_000,
+  /** How long a request is held up to ask its providers, before it is accepted and waits for them. */
+  earlyCheck: 2_000,
   /** How long a claim lasts; longer than any call, so that no heartbeat is needed. */
   lease: 45_000,
+  /** How long a sealed signal or state may be used. */
+  signal: 60 * 60_000,
   /** How often every worker looks for due rows that no hint reached. */
   sweep: 5_000,
   /** R5: a revoke settles only when it started this long after the last grant call was claimed. */

@@ -11,7 +11,6 @@ CREATE TABLE "entitlements" (
 	"fence" integer DEFAULT 0 NOT NULL,
 	"failures" integer DEFAULT 0 NOT NULL,
 	"last_error" text,
-	"revoked_at" timestamp (3) with time zone,
 	"created_at" timestamp (3) with time zone DEFAULT app_now() NOT NULL,
 	CONSTRAINT "entitlements_are_one_per_key" UNIQUE("key"),
 	CONSTRAINT "entitlement_state_is_known" CHECK ("entitlements"."state" in ('absent', 'granting', 'granted', 'revoking')),
@@ -29,6 +28,7 @@ CREATE TABLE "grants" (
 	"expires_at" timestamp (3) with time zone NOT NULL,
 	"ended_at" timestamp (3) with time zone,
 	"ended_reason" text,
+	"gone_at" timestamp (3) with time zone,
 	"created_at" timestamp (3) with time zone DEFAULT app_now() NOT NULL,
 	CONSTRAINT "grants_are_one_per_step_and_entitlement" UNIQUE("execution_id","step_key","entitlement_id"),
 	CONSTRAINT "grant_must_expire_after_creation" CHECK ("grants"."expires_at" > "grants"."created_at"),
@@ -205,6 +205,7 @@ ALTER TABLE "login_codes" ADD CONSTRAINT "login_codes_user_id_users_id_fk" FOREI
 ALTER TABLE "logins" ADD CONSTRAINT "logins_user_id_users_id_fk" FOREIGN KEY ("user_id") REFERENCES "public"."users"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "entitlements_due_idx" ON "entitlements" USING btree ("due_at") WHERE "entitlements"."state" <> 'absent';--> statement-breakpoint
 CREATE INDEX "grants_live_idx" ON "grants" USING btree ("entitlement_id","expires_at") WHERE "grants"."ended_at" is null;--> statement-breakpoint
+CREATE INDEX "grants_owed_idx" ON "grants" USING btree ("entitlement_id") WHERE "grants"."gone_at" is null;--> statement-breakpoint
 CREATE INDEX "grants_held_idx" ON "grants" USING btree ("user_id","expires_at") WHERE "grants"."ended_at" is null;--> statement-breakpoint
 CREATE INDEX "approvals_open_idx" ON "approvals" USING btree ("expires_at") WHERE "approvals"."status" = 'open';--> statement-breakpoint
 CREATE INDEX "catalogs_digest_idx" ON "catalogs" USING btree ("digest");--> statement-breakpoint
@@ -218,4 +219,4 @@ CREATE INDEX "login_codes_expires_idx" ON "login_codes" USING btree ("expires_at
 CREATE INDEX "logins_user_idx" ON "logins" USING btree ("user_id");--> statement-breakpoint
 CREATE INDEX "logins_expires_idx" ON "logins" USING btree ("expires_at");--> statement-breakpoint
 CREATE INDEX "oauth_flows_expires_idx" ON "oauth_flows" USING btree ("expires_at");--> statement-breakpoint
-CREATE INDEX "users_email_idx" ON "users" USING btree ("email");
+CREATE INDEX "users_email_idx" ON "users" USING btree (lower("email"));

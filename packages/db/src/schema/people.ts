@@ -17,7 +17,7 @@ export const users = pgTable(
   },
   (table) => [
     unique('users_are_known_once_per_provider').on(table.provider, table.subject),
-    index('users_email_idx').on(table.email),
+    index('users_email_idx').on(sql`lower(${table.email})`),
   ],
 );
 

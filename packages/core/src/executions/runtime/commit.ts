@@ -1,4 +1,4 @@
-import { executions, type StepKind, signals, steps, type Transaction } from '@belay/db';
+import { executions, type ExecutionStatus, type StepKind, signals, steps, type Transaction } from '@belay/db';
 import { type CloudEvent, deliver, type Env, parseState, type State, type Workflow } from '@belay/workflow';
 import { and, asc, eq, isNull, sql } from 'drizzle-orm';
 import type { Actor, Context, Hint } from '../../context.js';
@@ -9,6 +9,7 @@ import { type Move, writeMove } from './write.js';
 export interface Locked {
   id: string;
   workflow: string;
+  status: ExecutionStatus;
   ownerId: string;
   startedAt: Date | null;
   input: unknown;
@@ -85,6 +86,7 @@ export async function lockExecution(
       .select({
         id: executions.id,
         workflow: executions.workflow,
+        status: executions.status,
         definitionDigest: executions.definitionDigest,
         ownerId: executions.ownerId,
         input: executions.input,
@@ -108,6 +110,7 @@ export async function lockExecution(
   return {
     id: row.id,
     workflow: row.workflow,
+    status: row.status,
     ownerId: row.ownerId,
     startedAt: row.startedAt,
     input: row.input,
@@ -117,6 +120,12 @@ export async function lockExecution(
     now,
     step: step ?? null,
   };
+}
+
+/** A move that only adds rows: the execution waits on as it is. */
+export function stay(execution: Locked, actor: Actor): Move {
+  const transition = { status: 'waiting' as const, state: execution.state, open: [], close: [], events: [], emitted: [] };
+  return { transition, status: execution.status, actor };
 }
 
 /** What the machine may know of the world, as values. */

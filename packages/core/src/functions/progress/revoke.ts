@@ -19,3 +19,4 @@ export async function settleRevocation(_ctx: Context, tx: Transaction, execution
   if (row && row.owed > 0) return null;
   const revokedAt = row?.last ? new Date(row.last) : execution.now;
   return { outcome: { ok: true, value: { revoked_at: revokedAt.toISOString() } } };
+}

@@ -1,0 +1,47 @@
+import { entitlements, executions, grants } from '@belay/db';
+import type { Json } from '@belay/workflow';
+import { and, asc, eq, gt, isNull, sql } from 'drizzle-orm';
+import { requireUser } from '../actor.js';
+import type { ActorContext } from '../context.js';
+import type { ElevationInput } from '../elevation/input.js';
+
+export interface HeldAccess {
+  id: string;
+  execution_id: string;
+  role: string;
+  provider: string;
+  identity: string;
+  access: Json;
+  state: 'granting' | 'active';
+  granted_at: string | null;
+  /** Null until the access is active: its clock has not started. */
+  expires_at: string | null;
+  residual: string;
+}
+
+/** What the caller's requests hold now, or are about to; what ends first comes first. */
+export async function listAccess(ctx: ActorContext): Promise<{ access: HeldAccess[] }> {
+  const user = requireUser(ctx);
+  const rows = await ctx.db
+    .select({ grant: grants, entitlement: entitlements, input: executions.input })
+    .from(grants)
+    .innerJoin(entitlements, eq(entitlements.id, grants.entitlementId))
+    .innerJoin(executions, eq(executions.id, grants.executionId))
+    .where(and(eq(grants.userId, user.id), isNull(grants.endedAt), gt(grants.expiresAt, sql`app_now()`)))
+    .orderBy(asc(grants.expiresAt))
+    .limit(500);
+  return {
+    access: rows.map(({ grant, entitlement, input }) => ({
+      id: grant.id,
+      execution_id: grant.executionId,
+      role: (input as ElevationInput).role,
+      provider: entitlement.provider,
+      identity: entitlement.identity,
+      access: entitlement.access as Json,
+      state: grant.activatedAt ? 'active' : 'granting',
+      granted_at: grant.activatedAt?.toISOString() ?? null,
+      expires_at: grant.activatedAt ? grant.expiresAt.toISOString() : null,
+      residual: ctx.catalog.client(entitlement.provider)?.authorizer?.residual ?? 'PT0S',
+    })),
+  };
+}

@@ -1,0 +1,129 @@
+import { approvals, decisions, executions } from '@belay/db';
+import { resolve } from '@belay/workflow';
+import { desc, eq, or, sql } from 'drizzle-orm';
+import { requireUser } from '../actor.js';
+import { isNamed } from '../can.js';
+import type { ActorContext, UserActor } from '../context.js';
+import { AccessError, invalid, notFound } from '../errors.js';
+import { isId } from '../executions/find.js';
+import { commit, stay } from '../executions/runtime/commit.js';
+import type { Move } from '../executions/runtime/write.js';
+import { appendLedger } from '../ledger/append.js';
+import type { ApprovalSubject } from './inbox.js';
+import { settleApproval } from './settle.js';
+
+export interface Decide {
+  /** The approval's id, or its execution's. */
+  id: string;
+  verdict: 'approve' | 'deny';
+  comment?: string | undefined;
+  /** The digest of what the approver saw; when given, it must be the approval's. */
+  request_digest?: string | undefined;
+  via: 'api' | 'signal' | 'resume' | 'page';
+}
+
+type Approval = typeof approvals.$inferSelect & { ownerId: string };
+
+/**
+ * Records an approver's decision, and moves the execution when that settles it: decision, approval and next state are one
+ * transaction (design §5.5). Throws `not_found` for whoever is neither approver nor requester, `forbidden` for the
+ * requester and for whoever would be elevated, `conflict` for a second decision, a closed approval or other content.
+ */
+export async function decideApproval(ctx: ActorContext, input: Decide): Promise<{ id: string; status: string; execution_id: string }> {
+  const user = requireUser(ctx);
+  if ((input.comment?.length ?? 0) > 2_000) throw invalid('comment', 'is longer than 2000 characters');
+  const found = await findApproval(ctx, input.id);
+  if (!found) throw notFound('The approval');
+  await requireApprover(ctx, user, found);
+  if (input.request_digest !== undefined && input.request_digest !== found.requestDigest) {
+    throw new AccessError('conflict', 'The request is not the one you decided on');
+  }
+  let status = 'open';
+  const committed = await commit(
+    ctx,
+    found.executionId,
+    async (execution, tx): Promise<Move | null> => {
+      const [row] = await tx
+        .select({ status: approvals.status, expired: sql<boolean>`${approvals.expiresAt} <= app_now()` })
+        .from(approvals)
+        .where(eq(approvals.id, found.id))
+        .for('update');
+      // A decision that comes late is none: an approval past its time can only be refused (design §5.5).
+      if (row?.status !== 'open' || row.expired || !execution.step) throw new AccessError('conflict', 'The request has been decided already, or its time is over');
+      const [made] = await tx
+        .insert(decisions)
+        .values({
+          approvalId: found.id,
+          approverId: user.id,
+          verdict: input.verdict,
+          comment: input.comment ?? null,
+          requestDigest: found.requestDigest,
+          via: input.via,
+        })
+        .onConflictDoNothing()
+        .returning({ approvalId: decisions.approvalId });
+      if (!made) throw new AccessError('conflict', 'You have decided already');
+      await appendLedger(tx, [
+        {
+          type: 'approval.decided',
+          message: `${user.email} ${input.verdict === 'approve' ? 'approved' : 'refused'} the request${input.comment ? `: ${input.comment}` : ''}`,
+          actor: user,
+          userId: found.ownerId,
+          executionId: found.executionId,
+          data: { verdict: input.verdict, via: input.via, request_digest: found.requestDigest, approver_id: user.id },
+        },
+      ]);
+      const progress = await settleApproval(ctx, tx, execution, found.stepKey);
+      // One decision of several: recorded, and the execution waits on.
+      if (!progress) return stay(execution, user);
+      status = progress.outcome.ok && isApproved(progress.outcome.value) ? 'approved' : 'denied';
+      const transition = await resolve(execution.definition, execution.state, found.stepKey, progress.outcome, execution.env);
+      return { transition, resolved: { key: found.stepKey, ok: true }, actor: user };
+    },
+    { key: found.stepKey },
+  );
+  if (!committed) throw new AccessError('conflict', 'The request has ended');
+  return { id: found.id, status, execution_id: found.executionId };
+}
+
+function isApproved(value: unknown): boolean {
+  return value !== null && typeof value === 'object' && 'approved' in value && value.approved === true;
+}
+
+async function findApproval(ctx: ActorContext, id: string): Promise<Approval | null> {
+  if (!isId(id)) return null;
+  const [row] = await ctx.db
+    .select({ approval: approvals, ownerId: executions.ownerId })
+    .from(approvals)
+    .innerJoin(executions, eq(executions.id, approvals.executionId))
+    .where(or(eq(approvals.id, id), eq(approvals.executionId, id)))
+    .orderBy(desc(eq(approvals.id, id)), desc(eq(approvals.status, 'open')), desc(approvals.createdAt))
+    .limit(1);
+  return row ? { ...row.approval, ownerId: row.ownerId } : null;
+}
+
+/** The one rule of who may decide. The requester, and whoever would be elevated, never may, whatever the rule names (design §10). */
+async function requireApprover(ctx: ActorContext, user: UserActor, approval: Approval): Promise<void> {
+  if (user.id === approval.ownerId) throw new AccessError('forbidden', 'Nobody decides on their own request');
+  const names = [user.email.toLowerCase(), user.subject.toLowerCase()];
+  if (!isNamed(user, approval.rule)) throw notFound('The approval');
+  const elevated = approval.excluded.some((excluded) => names.includes(excluded)) || (await wouldBeElevated(ctx, user, approval));
+  if (elevated) throw new AccessError('forbidden', 'Nobody decides on access for themselves');
+}
+
+/** Whether an identity of the request is the approver's own at its provider, under whatever name it goes there. */
+async function wouldBeElevated(ctx: ActorContext, user: UserActor, approval: Approval): Promise<boolean> {
+  const { grants } = approval.subject as ApprovalSubject;
+  for (const provider of new Set(grants.map((grant) => grant.provider))) {
+    const identities = ctx.catalog.client(provider)?.identities;
+    if (!identities) continue;
+    try {
+      const own = await identities.find(user, AbortSignal.timeout(ctx.timing.earlyCheck));
+      if (own && grants.some((grant) => grant.provider === provider && grant.identity === own.id)) return true;
+    } catch (cause) {
+      // In doubt, refuse: without the provider's answer it cannot be told who is elevated.
+      throw new AccessError('unavailable', `The provider "${provider}" cannot be asked who you are there; try again`, { cause });
+    }
+  }
+  return false;
+}

@@ -1,0 +1,74 @@
+import type { Access } from '@belay/providers';
+import { formatDuration } from '@belay/workflow';
+import { can } from '../can.js';
+import type { ActorContext } from '../context.js';
+import { notFound } from '../errors.js';
+import { type CompiledRole, versionText } from './compile.js';
+
+export interface RoleDetails {
+  name: string;
+  description: string;
+  providers: string[];
+  workflows: string[];
+  enabled: boolean;
+  permissions?: { users?: string[]; groups?: string[] };
+  /** ISO 8601. */
+  max_duration: string;
+  default_duration: string;
+  reason: { required: boolean; pattern?: string };
+  inherits: string[];
+  /** What the role holds at each provider, inheritance resolved. */
+  grants: { provider: string; access: Access }[];
+}
+
+/** The enabled roles that the caller may see and ask for, keyed by name (interface, GET /roles). */
+export function listRoles(ctx: ActorContext, input: { provider?: string[] | undefined }) {
+  const catalog = ctx.catalog.current();
+  const wanted = input.provider ?? [];
+  const visible = [...catalog.roles.values()].filter(
+    (role) =>
+      can(ctx.actor, 'view', { role }) && (wanted.length === 0 || wanted.some((provider) => role.providers.includes(provider))),
+  );
+  return {
+    version: versionText(catalog.version),
+    roles: Object.fromEntries(visible.map((role) => [role.name, { role: describeRole(role) }])),
+  };
+}
+
+/** One role, complete (interface, GET /role/{role}); `not_found` for one that the caller may not see. */
+export function getRole(ctx: ActorContext, input: { role: string }): RoleDetails {
+  const role = ctx.catalog.current().roles.get(input.role);
+  if (!role || !can(ctx.actor, 'view', { role })) throw notFound(`Role ${input.role}`);
+  return describeRole(role);
+}
+
+const described = new WeakMap<CompiledRole, RoleDetails>();
+
+/** A compiled role never changes, so neither does its description: made once for each version of the catalog. */
+function describeRole(role: CompiledRole): RoleDetails {
+  const ready = described.get(role);
+  if (ready) return ready;
+  const { permissions } = role.definition;
+  const details: RoleDetails = {
+    name: role.definition.name ?? role.name,
+    description: role.definition.description,
+    providers: role.providers,
+    workflows: role.workflows,
+    enabled: role.enabled,
+    ...(permissions?.users || permissions?.groups
+      ? {
+          permissions: {
+            ...(permissions.users ? { users: permissions.users } : {}),
+            ...(permissions.groups ? { groups: permissions.groups } : {}),
+          },
+        }
+      : {}),
+    max_duration: formatDuration(role.maxDuration),
+    default_duration: formatDuration(role.defaultDuration),
+    reason: { required: role.reason.required, ...(role.reason.pattern ? { pattern: role.reason.pattern.source } : {}) },
+    inherits: role.definition.inherits,
+    grants: [...role.accesses].flatMap(([provider, accesses]) => accesses.map((access) => ({ provider, access }))),
+  };
+  described.set(role, details);
+  return details;
+}

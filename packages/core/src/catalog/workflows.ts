@@ -1,0 +1,44 @@
+import type { Json } from '@belay/workflow';
+import { can } from '../can.js';
+import type { ActorContext } from '../context.js';
+import { notFound } from '../errors.js';
+import { type CompiledWorkflow, versionText } from './compile.js';
+
+export interface WorkflowSummary {
+  name: string;
+  description: string;
+  enabled: boolean;
+}
+
+export interface WorkflowDetails extends WorkflowSummary {
+  document: { dsl: string; namespace: string; name: string; version: string; do: Json[] };
+}
+
+/** The enabled workflows that the caller may see, keyed by name (interface, GET /workflows). */
+export function listWorkflows(ctx: ActorContext) {
+  const catalog = ctx.catalog.current();
+  const visible = [...catalog.workflows.values()].filter((workflow) =>
+    can(ctx.actor, 'view', { workflow, roles: catalog.roles.values() }),
+  );
+  return {
+    version: versionText(catalog.version),
+    workflows: Object.fromEntries(visible.map((workflow) => [workflow.name, summarise(workflow)])),
+  };
+}
+
+/** One workflow with its definition (interface, GET /workflow/{name}); `not_found` for one that the caller may not see. */
+export function getWorkflow(ctx: ActorContext, input: { name: string }): WorkflowDetails {
+  const catalog = ctx.catalog.current();
+  const workflow = catalog.workflows.get(input.name);
+  if (!workflow || !can(ctx.actor, 'view', { workflow, roles: catalog.roles.values() })) {
+    throw notFound(`Workflow ${input.name}`);
+  }
+  const { dsl, namespace, name, version } = workflow.workflow.document;
+  const tasks = workflow.definition.workflow.do;
+  return { ...summarise(workflow), document: { dsl, namespace, name, version, do: Array.isArray(tasks) ? (tasks as Json[]) : [] } };
+}
+
+function summarise(workflow: CompiledWorkflow): WorkflowSummary {
+  const { definition, name, enabled } = workflow;
+  return { name: definition.name ?? name, description: definition.description, enabled };
+}

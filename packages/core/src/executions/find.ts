@@ -1,0 +1,39 @@
+import { approvals, executions, users } from '@belay/db';
+import { eq } from 'drizzle-orm';
+import { isNamed } from '../can.js';
+import type { Actor, Context } from '../context.js';
+import { notFound } from '../errors.js';
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** Whether a text can be an identifier of ours at all; what cannot is simply not found. */
+export function isId(text: string): boolean {
+  return uuid.test(text);
+}
+
+export type Sight = 'owner' | 'approver' | 'operator';
+
+/**
+ * An execution that the caller may see, and as whom: its owner, one of its approvers, or an operator. Throws `not_found`
+ * for everybody else, so that guessing an id tells nothing.
+ */
+export async function findExecution(ctx: Context, actor: Actor, id: string) {
+  const [row] = isId(id)
+    ? await ctx.db
+        .select({ execution: executions, owner: { email: users.email, name: users.name } })
+        .from(executions)
+        .innerJoin(users, eq(users.id, executions.ownerId))
+        .where(eq(executions.id, id))
+    : [];
+  const sight = row ? await sightOf(ctx, actor, row.execution.id, row.execution.ownerId) : null;
+  if (!row || !sight) throw notFound('The execution');
+  return { ...row, sight };
+}
+
+async function sightOf(ctx: Context, actor: Actor, id: string, ownerId: string): Promise<Sight | null> {
+  if (actor.kind === 'operator') return 'operator';
+  if (actor.kind !== 'user') return null;
+  if (actor.id === ownerId) return 'owner';
+  const asked = await ctx.db.select({ rule: approvals.rule }).from(approvals).where(eq(approvals.executionId, id));
+  return asked.some((approval) => isNamed(actor, approval.rule)) ? 'approver' : null;
+}

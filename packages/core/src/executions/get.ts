@@ -1,0 +1,158 @@
+import { approvals, decisions, entitlements, grants, ledger, users } from '@belay/db';
+import type { Fault, Json } from '@belay/workflow';
+import { asc, eq } from 'drizzle-orm';
+import type { ActorContext, Context } from '../context.js';
+import { readNow } from '../now.js';
+import { findExecution } from './find.js';
+import { type ExecutionSummary, readWaiting, summarise } from './list.js';
+
+export interface HistoryEntry {
+  event_type: string;
+  timestamp: string;
+  message: string;
+  /** JSON pointer of the task, for events of a task. */
+  task?: string;
+}
+
+export type GrantState = 'granting' | 'active' | 'ended' | 'gone' | 'failed';
+
+export interface ExecutionGrant {
+  provider: string;
+  identity: string;
+  access: Json;
+  /** `ended`: over, and not yet seen to be gone at the provider; `gone`: seen to be gone. */
+  state: GrantState;
+  granted_at: string | null;
+  expires_at: string | null;
+  ended_reason: string | null;
+  gone_at: string | null;
+  /** How long access can outlive its revocation at worst, ISO 8601. */
+  residual: string;
+  last_error: string | null;
+}
+
+export interface ExecutionApproval {
+  id: string;
+  status: string;
+  expires_at: string;
+  approvers: { users: string[]; groups: string[] };
+  count: number;
+  request_digest: string;
+  decisions: { approver: string; verdict: string; comment: string | null; decided_at: string }[];
+}
+
+export interface ExecutionDetails extends ExecutionSummary {
+  history: HistoryEntry[];
+  input: Json;
+  output: Json;
+  error: Fault | null;
+  end_time: string | null;
+  approvals: ExecutionApproval[];
+  grants: ExecutionGrant[];
+}
+
+/** One execution with its history (interface, GET /execution/{id}); `not_found` for whoever may not see it. */
+export async function getExecution(ctx: ActorContext, input: { id: string }): Promise<ExecutionDetails> {
+  const { execution, owner } = await findExecution(ctx, ctx.actor, input.id);
+  const [now, waiting, history, asked, held] = await Promise.all([
+    readNow(ctx.db),
+    readWaiting(ctx, [execution.id]),
+    readHistory(ctx, execution.id),
+    readApprovals(ctx, execution.id),
+    readGrants(ctx, execution.id),
+  ]);
+  return {
+    ...summarise(execution, owner.email, waiting.get(execution.id) ?? [], now),
+    history,
+    input: execution.input as Json,
+    output: (execution.output ?? null) as Json,
+    error: (execution.fault as Fault | null) ?? null,
+    end_time: execution.endedAt?.toISOString() ?? null,
+    approvals: asked,
+    grants: held,
+  };
+}
+
+async function readHistory(ctx: Context, executionId: string): Promise<HistoryEntry[]> {
+  const rows = await ctx.db
+    .select({ type: ledger.type, at: ledger.at, message: ledger.message, data: ledger.data })
+    .from(ledger)
+    .where(eq(ledger.executionId, executionId))
+    .orderBy(asc(ledger.seq));
+  return rows.map((row) => ({
+    event_type: row.type,
+    timestamp: row.at.toISOString(),
+    message: row.message,
+    ...taskOf(row.data),
+  }));
+}
+
+/** The task that a ledger row tells of, when it tells of one. */
+export function taskOf(data: unknown): { task?: string } {
+  const task = data !== null && typeof data === 'object' && 'task' in data ? data.task : undefined;
+  return typeof task === 'string' ? { task } : {};
+}
+
+async function readApprovals(ctx: Context, executionId: string): Promise<ExecutionApproval[]> {
+  const rows = await ctx.db
+    .select()
+    .from(approvals)
+    .where(eq(approvals.executionId, executionId))
+    .orderBy(asc(approvals.createdAt));
+  const made = await ctx.db
+    .select({ decision: decisions, approver: users.email })
+    .from(decisions)
+    .innerJoin(approvals, eq(approvals.id, decisions.approvalId))
+    .innerJoin(users, eq(users.id, decisions.approverId))
+    .where(eq(approvals.executionId, executionId))
+    .orderBy(asc(decisions.decidedAt));
+  return rows.map((row) => ({
+    id: row.id,
+    status: row.status,
+    expires_at: row.expiresAt.toISOString(),
+    approvers: { users: row.rule.users, groups: row.rule.groups },
+    count: row.rule.count,
+    request_digest: row.requestDigest,
+    decisions: made
+      .filter(({ decision }) => decision.approvalId === row.id)
+      .map(({ decision, approver }) => ({
+        approver,
+        verdict: decision.verdict,
+        comment: decision.comment,
+        decided_at: decision.decidedAt.toISOString(),
+      })),
+  }));
+}
+
+async function readGrants(ctx: Context, executionId: string): Promise<ExecutionGrant[]> {
+  const now = await readNow(ctx.db);
+  const rows = await ctx.db
+    .select({ grant: grants, entitlement: entitlements })
+    .from(grants)
+    .innerJoin(entitlements, eq(entitlements.id, grants.entitlementId))
+    .where(eq(grants.executionId, executionId))
+    .orderBy(asc(grants.createdAt), asc(entitlements.key));
+  return rows.map(({ grant, entitlement }) => ({
+    provider: entitlement.provider,
+    identity: entitlement.identity,
+    access: entitlement.access as Json,
+    state: grantState(grant, now),
+    granted_at: grant.activatedAt?.toISOString() ?? null,
+    expires_at: grant.activatedAt ? grant.expiresAt.toISOString() : null,
+    ended_reason: grant.endedReason,
+    gone_at: grant.goneAt?.toISOString() ?? null,
+    residual: ctx.catalog.client(entitlement.provider)?.authorizer?.residual ?? 'PT0S',
+    last_error: grant.goneAt ? null : entitlement.lastError,
+  }));
+}
+
+/** Where a grant is in its life, from its row alone. */
+export function grantState(
+  grant: { activatedAt: Date | null; endedAt: Date | null; goneAt: Date | null; expiresAt: Date; endedReason: string | null },
+  now: Date,
+): GrantState {
+  if (grant.goneAt) return 'gone';
+  if (grant.endedReason === 'failed') return 'failed';
+  if (grant.endedAt || grant.expiresAt.getTime() <= now.getTime()) return 'ended';
+  return grant.activatedAt ? 'active' : 'granting';
+}

@@ -1,0 +1,27 @@
+import type { ActorContext } from '../context.js';
+import { requestElevation } from '../elevation/request.js';
+
+export interface StartExecution {
+  workflow: string;
+  input: {
+    role: string;
+    provider?: string | undefined;
+    providers?: string[] | undefined;
+    reason?: string | undefined;
+    duration?: string | undefined;
+    identities?: string[] | undefined;
+  };
+  idempotencyKey?: string | undefined;
+}
+
+/** Starts a workflow by name (interface, POST /execution). Its input is an elevation request, and is checked as one. */
+export async function startExecution(ctx: ActorContext, request: StartExecution): Promise<{ workflow_id: string; run_id: string; status: string }> {
+  const { provider, providers, ...input } = request.input;
+  const { output, status } = await requestElevation(ctx, {
+    ...input,
+    providers: providers ?? (provider === undefined ? undefined : [provider]),
+    workflow: request.workflow,
+    idempotencyKey: request.idempotencyKey,
+  });
+  return { workflow_id: output.workflow_id, run_id: output.execution_id, status };
+}

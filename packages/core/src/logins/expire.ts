@@ -1,0 +1,19 @@
+import { idempotencyKeys, loginCodes, logins, oauthFlows } from '@belay/db';
+import { lte, sql } from 'drizzle-orm';
+import type { Context } from '../context.js';
+
+/** Deletes what is over: logins, flows, codes and idempotency keys. Nothing depends on it but the size of the tables. */
+export async function expireLogins(ctx: Context): Promise<number> {
+  const lifetime = `${ctx.timing.idempotency} milliseconds`;
+  const over = sql`app_now()`;
+  const gone = await Promise.all([
+    ctx.db.delete(logins).where(lte(logins.expiresAt, over)).returning({ id: logins.id }),
+    ctx.db.delete(oauthFlows).where(lte(oauthFlows.expiresAt, over)).returning({ id: oauthFlows.stateHash }),
+    ctx.db.delete(loginCodes).where(lte(loginCodes.expiresAt, over)).returning({ id: loginCodes.codeHash }),
+    ctx.db
+      .delete(idempotencyKeys)
+      .where(lte(idempotencyKeys.createdAt, sql`app_now() - ${lifetime}::interval`))
+      .returning({ id: idempotencyKeys.key }),
+  ]);
+  return gone.reduce((total, rows) => total + rows.length, 0);
+}

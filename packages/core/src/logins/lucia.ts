@@ -1,0 +1,118 @@
+import { type Database, logins, users } from '@belay/db';
+import { and, eq, lte, ne, sql } from 'drizzle-orm';
+import { type Adapter, type DatabaseSession, Lucia, TimeSpan } from 'lucia';
+import { hashSecret } from '../canonical.js';
+import type { Context } from '../context.js';
+
+export type LoginKind = 'browser' | 'device' | 'token';
+
+export interface LoginAttributes {
+  loginId: string;
+  kind: LoginKind;
+  provider: string;
+  label: string | null;
+}
+
+export interface PersonAttributes {
+  email: string;
+  name: string;
+  groups: string[];
+  provider: string;
+  subject: string;
+}
+
+declare module 'lucia' {
+  interface Register {
+    Lucia: Lucia<LoginAttributes, PersonAttributes>;
+    DatabaseSessionAttributes: LoginAttributes;
+    DatabaseUserAttributes: PersonAttributes;
+  }
+}
+
+/** A secret of 256 bits that proves a login; only its hash is stored. */
+export function newLoginSecret(ctx: Context): string {
+  return Buffer.from(ctx.randomBytes(32)).toString('base64url');
+}
+
+/** Lucia over our tables: the only module that knows it (design, issue 2). Sessions slide; its ids are the logins' secrets. */
+export function luciaOf(ctx: Context): Lucia<LoginAttributes, PersonAttributes> {
+  return new Lucia(createAdapter(ctx), {
+    sessionExpiresIn: new TimeSpan(ctx.timing.login, 'ms'),
+    getSessionAttributes: (attributes) => attributes,
+    getUserAttributes: (attributes) => attributes,
+  });
+}
+
+/**
+ * Lucia's adapter with two differences from its own: a secret is stored as its hash, and times are the database's. Lucia
+ * compares with the process's clock, so times are shifted on their way in and out by what the two clocks differ.
+ */
+function createAdapter(ctx: Context): Adapter {
+  const { db } = ctx;
+  let shift = 0;
+  const toRow = (time: Date) => new Date(time.getTime() - shift);
+  return {
+    async getSessionAndUser(secret) {
+      const [row] = await readLogin(db).execute({ hash: hashSecret(secret) });
+      if (!row) return [null, null];
+      shift = ctx.clock().getTime() - new Date(row.now).getTime();
+      const { login, user } = row;
+      const attributes = { loginId: login.id, kind: login.kind as LoginKind, provider: login.provider, label: login.label };
+      const expiresAt = new Date(login.expiresAt.getTime() + shift);
+      return [
+        { id: secret, userId: login.userId, expiresAt, attributes },
+        { id: user.id, attributes: { email: user.email, name: user.name, groups: user.groups, provider: user.provider, subject: user.subject } },
+      ];
+    },
+    async getUserSessions(): Promise<DatabaseSession[]> {
+      // Secrets are not kept, so a login cannot be turned back into a session of lucia's.
+      return [];
+    },
+    async setSession(session) {
+      const { loginId, kind, provider, label } = session.attributes;
+      await db.insert(logins).values({
+        secretHash: hashSecret(session.id),
+        id: loginId,
+        userId: session.userId,
+        kind,
+        provider,
+        label,
+        expiresAt: sql`app_now() + ${`${session.expiresAt.getTime() - ctx.clock().getTime()} milliseconds`}::interval`,
+      });
+    },
+    async updateSessionExpiration(secret, expiresAt) {
+      // A token ends when its maker said, however much it is used.
+      await db
+        .update(logins)
+        .set({ expiresAt: toRow(expiresAt) })
+        .where(and(eq(logins.secretHash, hashSecret(secret)), ne(logins.kind, 'token')));
+    },
+    async deleteSession(secret) {
+      await db.delete(logins).where(eq(logins.secretHash, hashSecret(secret)));
+    },
+    async deleteUserSessions(userId) {
+      await db.delete(logins).where(eq(logins.userId, userId));
+    },
+    async deleteExpiredSessions() {
+      await db.delete(logins).where(lte(logins.expiresAt, sql`app_now()`));
+    },
+  };
+}
+
+const prepared = new WeakMap<Database, ReturnType<typeof prepareLogin>>();
+
+/** Asked with every request: prepared once for each pool. */
+function readLogin(db: Database) {
+  const ready = prepared.get(db) ?? prepareLogin(db);
+  prepared.set(db, ready);
+  return ready;
+}
+
+function prepareLogin(db: Database) {
+  return db
+    .select({ login: logins, user: users, now: sql<string>`app_now()` })
+    .from(logins)
+    .innerJoin(users, eq(users.id, logins.userId))
+    .where(eq(logins.secretHash, sql.placeholder('hash')))
+    .prepare('read_login');
+}

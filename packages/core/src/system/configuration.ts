@@ -1,0 +1,32 @@
+import { requireUser } from '../actor.js';
+import { versionText } from '../catalog/compile.js';
+import type { ActorContext, Context } from '../context.js';
+import { readNow } from '../now.js';
+import { programVersion } from './version.js';
+
+/** What this service is and where its parts are (interface, GET /.well-known/api-configuration). */
+export function readApiConfiguration(ctx: Context) {
+  const baseUrl = ctx.program.baseUrl.replace(/\/$/, '');
+  return {
+    serviceName: 'belay',
+    serviceType: 'server',
+    version: ctx.program.version,
+    baseUrl,
+    apiBasePath: '/api/v1',
+    authEndpoint: `${baseUrl}/api/v1/auth`,
+    authMethods: ['session', 'bearer'],
+    docsUrl: `${baseUrl}/api/v1/openapi.json`,
+    openApiSpec: `${baseUrl}/api/v1/openapi.json`,
+    capabilities: { workflow_engine: true, vault: false },
+  };
+}
+
+/** The versions of the program and of the configuration in force (interface, GET /sync; design §14.10). */
+export async function readSync(ctx: ActorContext): Promise<{ version: string; timestamp: string; catalog_version: string }> {
+  requireUser(ctx);
+  return {
+    version: programVersion(ctx),
+    timestamp: (await readNow(ctx.db)).toISOString(),
+    catalog_version: versionText(ctx.catalog.current().version),
+  };
+}

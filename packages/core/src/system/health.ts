@@ -1,0 +1,59 @@
+import { sql } from 'drizzle-orm';
+import type { Context } from '../context.js';
+import { readNow } from '../now.js';
+import { open, seal } from '../tokens/seal.js';
+import { countOverdue } from './overdue.js';
+import { programVersion } from './version.js';
+
+export interface Health {
+  status: 'healthy' | 'degraded' | 'unhealthy';
+  path: string;
+  timestamp: string;
+  version: string;
+  services: Record<'workflow_engine' | 'llm' | 'encryption' | 'vault' | 'scheduler' | 'storage', string>;
+}
+
+const limit = 2_000;
+
+/** Asks every service that it names, within two seconds (interface, GET /health). An overdue revocation makes it degraded. */
+export async function readHealth(ctx: Context, input: { path: string; scheduler: () => Promise<string> }): Promise<Health> {
+  const storage = await ask(ctx, async () => {
+    await ctx.db.execute(sql`select 1`);
+    return 'healthy';
+  });
+  const now = storage === 'healthy' ? await readNow(ctx.db) : ctx.clock();
+  const [scheduler, encryption, engine] = await Promise.all([
+    ask(ctx, input.scheduler),
+    ask(ctx, async () => {
+      await open(ctx.keyring, 'state', await seal(ctx.keyring, 'state', {}, { now, lifetime: limit }), now);
+      return 'healthy';
+    }),
+    storage === 'healthy' ? ask(ctx, () => engineHealth(ctx)) : 'unhealthy',
+  ]);
+  const services = { workflow_engine: engine, llm: 'not configured', encryption, vault: 'not configured', scheduler, storage };
+  const bad = Object.values(services).some((service) => service !== 'healthy' && service !== 'not configured');
+  const status = storage !== 'healthy' || encryption !== 'healthy' ? 'unhealthy' : bad ? 'degraded' : 'healthy';
+  return { status, path: input.path, timestamp: now.toISOString(), version: programVersion(ctx), services };
+}
+
+/** Access that should be gone and is not: the one thing this service may never be silent about. */
+async function engineHealth(ctx: Context): Promise<string> {
+  const overdue = await countOverdue(ctx);
+  return overdue === 0 ? 'healthy' : `degraded: ${overdue} revocations overdue`;
+}
+
+async function ask(ctx: Context, question: () => Promise<string>): Promise<string> {
+  const ended = new AbortController();
+  const late = ctx.delay(limit, ended.signal).then(
+    () => 'unhealthy: no answer in time',
+    () => 'unhealthy',
+  );
+  try {
+    return await Promise.race([question(), late]);
+  } catch (error) {
+    ctx.log.warn({ error }, 'a service is not healthy');
+    return 'unhealthy';
+  } finally {
+    ended.abort();
+  }
+}

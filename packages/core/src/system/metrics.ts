@@ -1,0 +1,37 @@
+import { executions } from '@belay/db';
+import { formatDuration } from '@belay/workflow';
+import { sql } from 'drizzle-orm';
+import type { Context } from '../context.js';
+import { countOverdue } from './overdue.js';
+
+export interface Metrics {
+  /** ISO 8601 duration. */
+  uptime: string;
+  total_requests: number;
+  roles_count: number;
+  workflows_count: number;
+  providers_count: number;
+  elevate_requests: number;
+  overdue_revocations: number;
+}
+
+/** The interface's counters (GET /metrics). Requests are this process's; elevation requests are everybody's, as the planner estimates them. */
+export async function readMetrics(ctx: Context, input: { uptimeMilliseconds: number; requests: number }): Promise<Metrics> {
+  const catalog = ctx.catalog.current();
+  const [[counted], overdue] = await Promise.all([
+    // An exact count would grow with history; small tables are counted, large ones estimated.
+    ctx.db.execute<{ count: number }>(sql`
+      select case when estimate < 10000 then (select count(*) from ${executions}) else estimate end::int as count
+      from (select reltuples::bigint as estimate from pg_class where oid = 'executions'::regclass) as planner`),
+    countOverdue(ctx),
+  ]);
+  return {
+    uptime: formatDuration(input.uptimeMilliseconds),
+    total_requests: input.requests,
+    roles_count: catalog.roles.size,
+    workflows_count: catalog.workflows.size,
+    providers_count: catalog.providers.size,
+    elevate_requests: counted?.count ?? 0,
+    overdue_revocations: overdue,
+  };
+}
