@@ -79,6 +79,13 @@ function openQueue(name: QueueName, producer: Client, prefix: string, outage: Ou
         queue = new Queue(name, { connection: producer, prefix, ...queueOptions });
         queue.on('error', outage.down);
       }
+      try {
+        await queue.waitUntilReady();
+      } catch (error) {
+        // BullMQ would remember that its first look at the server failed; the next hint gets a queue that looks again.
+        queue = null;
+        throw error;
+      }
       await queue.addBulk(jobs.map(bullJob));
     },
     async close() {

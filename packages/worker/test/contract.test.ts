@@ -1,0 +1,292 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { QueueBackend } from '../src/backend.js';
+import { type RunningWorker, startWorker, type WorkerOptions } from '../src/start.js';
+import { createWaker } from '../src/waker.js';
+import {
+  type RecordedLog,
+  type RecordedVerbs,
+  recordLog,
+  recordVerbs,
+  stepHint,
+  testContext,
+} from './support/context.js';
+import { type Transport, transports } from './support/transports.js';
+
+const eventually = { timeout: 15_000, interval: 10 };
+
+describe.each(transports)('hints over $kind', ({ kind, start }) => {
+  let transport: Transport;
+  let log: RecordedLog;
+  let cleanups: (() => Promise<unknown>)[];
+  const unhandled = vi.fn();
+
+  beforeAll(async () => {
+    transport = await start();
+    process.on('unhandledRejection', unhandled);
+  });
+  afterAll(async () => {
+    process.off('unhandledRejection', unhandled);
+    await transport.stop();
+  });
+  beforeEach(() => {
+    log = recordLog();
+    cleanups = [];
+  });
+  afterEach(async () => {
+    for (const cleanup of cleanups.reverse()) await cleanup();
+    expect(unhandled).not.toHaveBeenCalled();
+  });
+
+  async function open(): Promise<QueueBackend> {
+    const backend = await transport.open(log);
+    cleanups.push(() => backend.close());
+    if (kind === 'redis') await healthy(backend);
+    return backend;
+  }
+
+  async function healthy(backend: QueueBackend): Promise<void> {
+    await vi.waitFor(async () => expect(await backend.check()).toBe('healthy'), eventually);
+  }
+
+  function waker(backend: QueueBackend) {
+    const created = createWaker(backend, log, { now: Date.now });
+    cleanups.push(() => created.close());
+    return created;
+  }
+
+  async function work(
+    backend: QueueBackend,
+    verbs: RecordedVerbs,
+    options: Partial<WorkerOptions> = {},
+  ): Promise<RunningWorker> {
+    const worker = await startWorker({ context: testContext(log), backend, verbs, ...options });
+    cleanups.push(() => worker.stop({ graceMilliseconds: 1_000 }));
+    return worker;
+  }
+
+  /** Sends new hints until one arrives: how long a connection takes to come back is not the point. */
+  async function flows(wake: ReturnType<typeof waker>, verbs: RecordedVerbs): Promise<void> {
+    await vi.waitFor(() => {
+      const hint = stepHint();
+      wake.wake([hint]);
+      expect(verbs.calls.length).toBeGreaterThan(0);
+    }, eventually);
+  }
+
+  it('delivers a hint to the verb of its queue, with its ids', async () => {
+    const backend = await open();
+    const seen: unknown[] = [];
+    const verbs = recordVerbs();
+    await work(backend, {
+      ...verbs,
+      performStep: async (_context, input) => void seen.push(input),
+      reconcileEntitlement: async (_context, input) => void seen.push(input),
+    });
+    const { executionId, key } = stepHint();
+    const entitlementId = stepHint().executionId;
+    waker(backend).wake([
+      { queue: 'executions', executionId, key },
+      { queue: 'entitlements', entitlementId },
+    ]);
+    await vi.waitFor(() => expect(seen).toHaveLength(2), eventually);
+    expect(seen).toContainEqual({ executionId, key });
+    expect(seen).toContainEqual({ entitlementId });
+  });
+
+  it('delivers a hint that is due later when it is due, and not before', async () => {
+    const backend = await open();
+    const arrived: number[] = [];
+    await work(
+      backend,
+      recordVerbs(() => void arrived.push(Date.now())),
+    );
+    const dueAt = new Date(Date.now() + 400);
+    waker(backend).wake([stepHint(dueAt)]);
+    await vi.waitFor(() => expect(arrived).toHaveLength(1), eventually);
+    expect(arrived[0]).toBeGreaterThanOrEqual(dueAt.getTime());
+    expect(arrived[0]).toBeLessThan(dueAt.getTime() + 2_000);
+  });
+
+  it('delivers a thousand hints, each once, also the same hint twice', async () => {
+    const backend = await open();
+    const verbs = recordVerbs();
+    await work(backend, verbs);
+    const hints = Array.from({ length: 999 }, () => stepHint());
+    const twice = hints[0] ?? stepHint();
+    waker(backend).wake([...hints, twice]);
+    await vi.waitFor(() => expect(verbs.calls).toHaveLength(1_000), eventually);
+    expect(verbs.calls.toSorted()).toEqual([...hints, twice].map((hint) => hint.key).sort());
+  });
+
+  it('drops a job it cannot read and goes on', async () => {
+    const backend = await open();
+    const queue = backend.openQueue('executions');
+    cleanups.push(() => queue.close());
+    const verbs = recordVerbs();
+    const unreadable = [{}, { executionId: 'not-an-id', key: '/a' }, { ...stepHint(), extra: 1 }] as never[];
+    await queue.add(unreadable.map((payload) => ({ payload, delay: 0 })));
+    await work(backend, verbs);
+    const good = stepHint();
+    waker(backend).wake([good]);
+    await vi.waitFor(() => expect(verbs.calls).toEqual([good.key]), eventually);
+    await vi.waitFor(() => expect(log.count('warn', /without a readable id/)).toBe(3), eventually);
+  });
+
+  it('goes on after a verb that failed, and does not repeat it', async () => {
+    const backend = await open();
+    const bad = stepHint();
+    const verbs = recordVerbs((id) => {
+      if (id === bad.key) throw new Error('the provider is away');
+    });
+    const worker = await work(backend, verbs, { concurrency: { executions: 1, entitlements: 1 } });
+    const send = waker(backend);
+    const good = [stepHint(), stepHint(), stepHint()];
+    send.wake([bad, ...good]);
+    await vi.waitFor(() => expect(verbs.calls).toHaveLength(4), eventually);
+    expect(verbs.calls.toSorted()).toEqual([bad, ...good].map((hint) => hint.key).sort());
+    expect(log.count('warn', /could not be followed/)).toBe(1);
+    expect(worker.running()).toBe(true);
+  });
+
+  it('finishes the work that is under way before it stops, and takes no more', async () => {
+    const backend = await open();
+    let release = () => {};
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let finished = 0;
+    const verbs = recordVerbs(async () => {
+      await gate;
+      finished += 1;
+    });
+    const worker = await work(backend, verbs, { concurrency: { executions: 1, entitlements: 1 } });
+    const send = waker(backend);
+    send.wake([stepHint(), stepHint()]);
+    await vi.waitFor(() => expect(verbs.calls).toHaveLength(1), eventually);
+    const stopping = worker.stop();
+    expect(worker.running()).toBe(false);
+    release();
+    await stopping;
+    expect(finished).toBe(1);
+    expect(verbs.calls).toHaveLength(1);
+
+    // What it left is for another worker.
+    const other = recordVerbs();
+    await work(backend, other);
+    await vi.waitFor(() => expect(other.calls).toHaveLength(1), eventually);
+    expect(other.calls).not.toEqual(verbs.calls);
+  });
+
+  it('stops without the work that outlasts the grace', async () => {
+    const backend = await open();
+    let release = () => {};
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const verbs = recordVerbs(() => gate);
+    const worker = await work(backend, verbs);
+    waker(backend).wake([stepHint()]);
+    await vi.waitFor(() => expect(verbs.calls).toHaveLength(1), eventually);
+    await worker.stop({ graceMilliseconds: 20 });
+    expect(log.count('warn', /left for another worker/)).toBe(1);
+    release();
+  });
+
+  it('shares the work between two workers', async () => {
+    const [first, second] = [await open(), await open()];
+    const busy = new Set<string>();
+    let release = () => {};
+    const both = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const verbsOf = (name: string) =>
+      recordVerbs(async () => {
+        busy.add(name);
+        if (busy.size === 2) release();
+        await both;
+      });
+    const [one, two] = [verbsOf('one'), verbsOf('two')];
+    const concurrency = { executions: 1, entitlements: 1 };
+    await work(first, one, { concurrency });
+    await work(second, two, { concurrency });
+    const hints = Array.from({ length: 20 }, () => stepHint());
+    waker(first).wake(hints);
+    await vi.waitFor(() => expect(one.calls.length + two.calls.length).toBe(20), eventually);
+    expect([...one.calls, ...two.calls].sort()).toEqual(hints.map((hint) => hint.key).sort());
+    expect(one.calls.length).toBeGreaterThan(0);
+    expect(two.calls.length).toBeGreaterThan(0);
+  });
+
+  it('sweeps while the queue is down, says so, tells of it once, and hints flow again afterwards', async () => {
+    const backend = await open();
+    const verbs = recordVerbs();
+    const worker = await work(backend, verbs, { sweepMilliseconds: 20 });
+    const send = waker(backend);
+    await flows(send, verbs);
+
+    await transport.down();
+    await vi.waitFor(async () => expect(await backend.check()).toMatch(/not reachable/), eventually);
+    expect(await backend.check()).not.toContain('127.0.0.1');
+    const sweeps = verbs.sweeps;
+    for (let round = 0; round < 5; round += 1) {
+      send.wake([stepHint(), { queue: 'entitlements', entitlementId: stepHint().executionId }]);
+      await vi.waitFor(() => expect(verbs.sweeps).toBeGreaterThan(sweeps + round), eventually);
+    }
+    expect(worker.running()).toBe(true);
+
+    await transport.up();
+    await healthy(backend);
+    verbs.calls.length = 0;
+    await flows(send, verbs);
+    await vi.waitFor(() => expect(log.count('info', /: back/)).toBe(1), eventually);
+    expect(log.count('warn', /not reachable/)).toBe(1);
+    expect(log.count('error', /./)).toBe(0);
+  });
+
+  it('starts a worker while the queue is down, and it gets hints once the queue is there', async () => {
+    const early = kind === 'postgres' ? await open() : null;
+    await transport.down();
+    if (early !== null) await expect(transport.open(log)).rejects.toThrow('the queue tables could not be prepared');
+    const backend = early ?? (await transport.open(log));
+    if (early === null) cleanups.push(() => backend.close());
+    const verbs = recordVerbs();
+    await work(backend, verbs, { sweepMilliseconds: 20 });
+    const send = waker(backend);
+    send.wake([stepHint()]);
+    await vi.waitFor(() => expect(verbs.sweeps).toBeGreaterThan(2), eventually);
+    expect(await backend.check()).toMatch(/not reachable/);
+    await transport.up();
+    await flows(send, verbs);
+    await healthy(backend);
+  });
+
+  it('stops in time while the queue is down', async () => {
+    const backend = await open();
+    const verbs = recordVerbs();
+    const worker = await work(backend, verbs);
+    const send = waker(backend);
+    await flows(send, verbs);
+    await transport.down();
+    const started = performance.now();
+    send.wake([stepHint()]);
+    await Promise.all([worker.stop({ graceMilliseconds: 500 }), send.close()]);
+    expect(performance.now() - started).toBeLessThan(3_000);
+    await transport.up();
+  });
+
+  it('takes the short way inside a process, whether or not the queue is there', async () => {
+    const backend = await open();
+    const verbs = recordVerbs();
+    const worker = await work(backend, verbs, { local: true });
+    await transport.down();
+    const hint = stepHint();
+    const send = waker(backend);
+    send.wake([hint]);
+    expect(verbs.calls).toEqual([]);
+    await vi.waitFor(() => expect(verbs.calls).toEqual([hint.key]), eventually);
+    await transport.up();
+    await healthy(backend);
+    await worker.stop();
+    expect(backend.local).toBeNull();
+  });
+});
