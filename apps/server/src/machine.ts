@@ -12,6 +12,11 @@ export async function delay(milliseconds: number, signal?: AbortSignal): Promise
   await timersDelay(milliseconds, undefined, { signal });
 }
 
+/** The process's own clock. */
+export function clock(): Date {
+  return new Date();
+}
+
 let lastMillisecond = 0;
 let counter = 0;
 

@@ -2,7 +2,7 @@ import { type ActorContext, createKeyring, type Logger, timing, withActor } from
 import { migrateDatabase, openDatabase } from '@belay/db';
 import { createClosing } from './closing.js';
 import type { Environment } from './env.js';
-import { delay, newId, randomBytes } from './machine.js';
+import { clock, delay, newId, randomBytes } from './machine.js';
 import { openStorage } from './open-storage.js';
 import { readProgram } from './program.js';
 import { readSecret } from './secret.js';
@@ -49,6 +49,7 @@ export async function openOperatorContext({ environment, name, log }: OperatorOp
         log,
         newId,
         randomBytes,
+        clock,
         delay,
         fetch: unavailable,
         crashpoint: () => {},

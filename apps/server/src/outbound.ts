@@ -136,7 +136,7 @@ export function createOutbound(options: OutboundOptions): (request: Request) => 
       const repeats = response.status >= 307 || request.method === 'GET' || request.method === 'HEAD';
       if (location === null || !repeats || request.redirect === 'manual') return asGlobal(response, url);
       if (request.redirect === 'error') throw new OutboundError('The server answered with a redirect');
-      const next = URL.canParse(location, url) ? new URL(location, url) : undefined;
+      const next = URL.canParse(location, url.href) ? new URL(location, url) : undefined;
       if (next?.origin !== url.origin) throw new OutboundError('A redirect to another host is not followed');
       if (redirects === maximumRedirects) throw new OutboundError('Too many redirects');
       url = next;

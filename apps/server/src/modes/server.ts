@@ -17,7 +17,7 @@ import { findFreePort } from '../find-free-port.js';
 import { createApp } from '../http/app.js';
 import { defaultLimits } from '../http/limits.js';
 import { listen, stopListening } from '../listen.js';
-import { delay, newId, randomBytes } from '../machine.js';
+import { clock, delay, newId, randomBytes } from '../machine.js';
 import { openStorage } from '../open-storage.js';
 import { createOutbound } from '../outbound.js';
 import { readProgram } from '../program.js';
@@ -83,6 +83,7 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
     log,
     newId,
     randomBytes,
+    clock,
     delay,
     fetch: createOutbound({ allowed: () => [...catalog.current().httpHosts] }),
     crashpoint: () => {},

@@ -1,0 +1,105 @@
+import { existsSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestServer, type TestServer } from '../demo/test-server.js';
+import { type Folder, makeFolder, startProcess } from './server-process.js';
+
+let database: TestServer;
+const secret = 'a secret for tests that is long enough';
+const minimal = { 'belay.yaml': 'version: 1\n' };
+
+beforeAll(async () => {
+  database = await startTestServer();
+});
+afterAll(() => database.stop());
+
+/** Starts, expects exit 1 with exactly one line on stderr and nothing on stdout, and answers the line. */
+async function refusal(folder: Folder, env: Record<string, string>): Promise<string> {
+  const server = startProcess(folder.path, env);
+  const code = await server.exited;
+  expect({ code, stdout: server.stdout() }).toEqual({ code: 1, stdout: '' });
+  const lines = server.stderr().split('\n');
+  expect(lines).toHaveLength(2);
+  expect(lines[1]).toBe('');
+  expect(lines[0]).toMatch(/^belay: /);
+  return lines[0] ?? '';
+}
+
+function external(): Record<string, string> {
+  return { DATABASE_URL: database.url('postgres'), BELAY_SECRET: secret };
+}
+
+async function takePort(): Promise<{ port: number } & AsyncDisposable> {
+  const taken = createServer();
+  await new Promise<void>((listening) => taken.listen(0, '127.0.0.1', listening));
+  const address = taken.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return { port: address.port, [Symbol.asyncDispose]: () => new Promise((closed) => taken.close(() => closed())) };
+}
+
+describe('a start that cannot be', () => {
+  it('names a wrong variable', async () => {
+    await using folder = await makeFolder(minimal);
+    expect(await refusal(folder, { PORT: 'eighty' })).toContain('PORT is "eighty": use a number from 1 to 65535');
+  });
+
+  it('names an unreachable database, without its password', async () => {
+    await using folder = await makeFolder(minimal);
+    const line = await refusal(folder, { DATABASE_URL: 'postgres://belay:hunter2@127.0.0.1:1/belay', BELAY_SECRET: secret });
+    expect(line).toContain('DATABASE_URL: the database at 127.0.0.1:1 cannot be reached (ECONNREFUSED); start it');
+    expect(line).not.toContain('hunter2');
+  });
+
+  it('names a database that does not exist, and credentials that are refused', async () => {
+    await using folder = await makeFolder(minimal);
+    expect(await refusal(folder, { ...external(), DATABASE_URL: database.url('nowhere') })).toContain('there is no database "nowhere"');
+    const wrong = database.url('postgres').replace(/:[^:@/]+@/, ':wrong@');
+    expect(await refusal(folder, { ...external(), DATABASE_URL: wrong })).toContain('refuses the user "belay"');
+  });
+
+  it('asks for the secret when the database is not its own', async () => {
+    await using folder = await makeFolder(minimal);
+    const line = await refusal(folder, { DATABASE_URL: database.url('postgres') });
+    expect(line).toContain('BELAY_SECRET is not set');
+    expect(line).toContain('openssl rand');
+  });
+
+  it.each([
+    ['broken YAML', 'roles: [', /belay\.yaml:1:\d+: /],
+    ['an unknown key', 'rolls: {}', /belay\.yaml: .*rolls/],
+    [
+      'a role at a provider that is not there',
+      'roles: { admin: { providers: [nowhere], workflows: [none] } }',
+      /belay\.yaml: roles\.admin\..* \(and \d+ more: see belay validate\)/,
+    ],
+    [
+      'a reference that has no value',
+      'providers: { db: { provider: postgres, config: { url: "${env:NOT_SET_ANYWHERE}" } } }',
+      /belay\.yaml: providers\.db\.config\.url: .*NOT_SET_ANYWHERE/,
+    ],
+  ])('names file, key and reason of %s', async (_what, text, message) => {
+    await using folder = await makeFolder({ 'belay.yaml': text });
+    expect(await refusal(folder, external())).toMatch(message);
+  });
+
+  it('names a configuration that is not there', async () => {
+    await using folder = await makeFolder();
+    expect(await refusal(folder, { ...external(), BELAY_CONFIG: 'none.yaml' })).toContain('none.yaml: does not exist; create it');
+  });
+
+  it('names a taken port', async () => {
+    await using folder = await makeFolder(minimal);
+    await using taken = await takePort();
+    const line = await refusal(folder, { ...external(), PORT: String(taken.port) });
+    expect(line).toContain(`PORT: ${taken.port} on 127.0.0.1 is taken; stop the program that uses it, or set PORT to another`);
+  });
+
+  it('stops the embedded database again when it cannot go on', async () => {
+    await using folder = await makeFolder(minimal);
+    await using taken = await takePort();
+    expect(await refusal(folder, { PORT: String(taken.port) })).toContain('is taken');
+    expect(existsSync(join(folder.path, '.belay', 'postgres', 'PG_VERSION'))).toBe(true);
+    expect(existsSync(join(folder.path, '.belay', 'postgres', 'postmaster.pid'))).toBe(false);
+  });
+});

@@ -1,0 +1,84 @@
+import { existsSync } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestServer, type TestServer } from '../demo/test-server.js';
+import { makeFolder, startProcess } from './server-process.js';
+
+let database: TestServer;
+const secret = 'a secret for tests that is long enough';
+beforeAll(async () => {
+  database = await startTestServer();
+});
+afterAll(() => database.stop());
+
+function external(): Record<string, string> {
+  return { DATABASE_URL: database.url('postgres'), BELAY_SECRET: secret };
+}
+
+async function addressOf(server: { stdout(): string }): Promise<string> {
+  const address = /is ready at (\S+)/.exec(server.stdout())?.[1];
+  if (address === undefined) throw new Error(server.stdout());
+  return address;
+}
+
+describe('a server that runs', () => {
+  it('with nothing at all is the demo: it says where to go, who can sign in and how to go on; kill -9 loses nothing', async () => {
+    await using folder = await makeFolder();
+    const first = startProcess(folder.path);
+    await first.says('Database');
+    for (const text of ['Rita Requester', 'engineers', 'Adam Approver', 'approvers', 'Bea Bystander', 'npm run demo']) {
+      expect(first.stdout()).toContain(text);
+    }
+    const data = join(folder.path, '.belay');
+    const keptSecret = await readFile(join(data, 'secret'), 'utf8');
+    const demo = await readFile(join(data, 'demo.json'), 'utf8');
+    for (const name of ['secret', 'demo.json']) expect((await stat(join(data, name))).mode & 0o777).toBe(0o600);
+    first.process.kill('SIGKILL');
+    expect(await first.exited).toBe('SIGKILL');
+
+    const second = startProcess(folder.path);
+    await second.says('Database');
+    expect((await fetch(`${await addressOf(second)}/ready`)).status).toBe(200);
+    expect(await readFile(join(data, 'secret'), 'utf8')).toBe(keptSecret);
+    const again = JSON.parse(await readFile(join(data, 'demo.json'), 'utf8'));
+    expect(again.secrets).toEqual(JSON.parse(demo).secrets);
+    expect((await fetch(`${again.issuer}/.well-known/openid-configuration`)).status).toBe(200);
+    second.process.kill('SIGTERM');
+    expect(await second.exited).toBe(0);
+    expect(existsSync(join(data, 'postgres', 'postmaster.pid'))).toBe(false);
+    expect(second.stderr()).toBe('');
+  });
+
+  it('takes changes of its configuration in force while it runs, and refuses broken ones with a line', async () => {
+    await using folder = await makeFolder({ 'belay.yaml': 'version: 1\n' });
+    await using server = startProcess(folder.path, external());
+    await server.says('Configuration  belay.yaml');
+    await folder.write('belay.yaml', 'version: 2\n');
+    await server.says('The configuration changed and is in force');
+    await folder.write('belay.yaml', 'rolls: {}\n');
+    await server.says('The configuration was refused, the old one stays: belay.yaml: ');
+    expect((await fetch(`${await addressOf(server)}/ready`)).status).toBe(200);
+  });
+
+  it('never gives the demo to a database that has a configuration; a worker alone goes by what is stored', async () => {
+    await using folder = await makeFolder();
+    const refused = startProcess(folder.path, external());
+    expect(await refused.exited).toBe(1);
+    expect(refused.stderr()).toContain('the database has the configuration of belay.yaml; start in its folder, or set BELAY_CONFIG');
+    await using worker = startProcess(folder.path, { ...external(), BELAY_WORKER: 'only' });
+    await worker.says('Configuration  stored');
+    expect(worker.stdout()).toContain('works without HTTP');
+  });
+
+  it('leaves an embedded database up that a second process uses, whichever of them stops first', async () => {
+    await using folder = await makeFolder({ 'belay.yaml': 'version: 1\n' });
+    const first = startProcess(folder.path);
+    await first.says('Database');
+    await using second = startProcess(folder.path);
+    await second.says('Database');
+    first.process.kill('SIGTERM');
+    expect(await first.exited).toBe(0);
+    expect((await fetch(`${await addressOf(second)}/ready`)).status).toBe(200);
+  });
+});

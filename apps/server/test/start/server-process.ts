@@ -1,0 +1,71 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+
+export interface ServerProcess extends AsyncDisposable {
+  process: ChildProcess;
+  stdout(): string;
+  stderr(): string;
+  /** Resolves with the exit code, or with the signal that ended it. */
+  exited: Promise<number | string>;
+  /** Resolves when stdout has the text; rejects with everything that was said when the process ends before. */
+  says(text: string): Promise<void>;
+}
+
+/** Runs what `npm start` runs, as a process of its own, with nothing of our environment but the path. */
+export function startProcess(directory: string, env: Record<string, string> = {}): ServerProcess {
+  const child = spawn(process.execPath, [main], {
+    cwd: directory,
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, PORT: '0', BELAY_DATA: join(directory, '.belay'), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  const listeners = new Set<() => void>();
+  child.stdout.on('data', (data) => {
+    stdout += String(data);
+    for (const listener of listeners) listener();
+  });
+  child.stderr.on('data', (data) => {
+    stderr += String(data);
+  });
+  const exited = new Promise<number | string>((resolve) => {
+    child.once('close', (code, signal) => resolve(code ?? signal ?? 'unknown'));
+  });
+  return {
+    process: child,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    exited,
+    says: (text) =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          if (stdout.includes(text)) resolve();
+        };
+        listeners.add(look);
+        look();
+        void exited.then((code) => reject(new Error(`ended with ${code} before it said "${text}":\n${stdout}\n${stderr}`)));
+      }),
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGTERM');
+      await exited;
+    },
+  };
+}
+
+export interface Folder extends AsyncDisposable {
+  path: string;
+  write(name: string, text: string): Promise<void>;
+}
+
+/** A folder to start in, removed afterwards. */
+export async function makeFolder(files: Record<string, string> = {}): Promise<Folder> {
+  const path = await mkdtemp(join(tmpdir(), 'belay-start-'));
+  const write = (name: string, text: string) => writeFile(join(path, name), text);
+  for (const [name, text] of Object.entries(files)) await write(name, text);
+  return { path, write, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+}

@@ -1,0 +1,89 @@
+// Signing in the way a program does it for a person: the authorization code flow with PKCE (RFC 7636, RFC 8252). The
+// program listens on this machine, the person's browser goes through the identity provider and comes back with a code,
+// and the code becomes a bearer token. `playBrowser` at the end stands in for the person and the browser.
+import { createHash, randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import { createClient } from '@belay/sdk';
+
+/** Signs a person of the demo in and answers a client that calls Belay as them. */
+export async function signIn({ baseUrl, provider, person }) {
+  const verifier = randomBytes(32).toString('base64url');
+  const challenge = createHash('sha256').update(verifier).digest('base64url');
+
+  // Where the browser comes back to: a port of this machine, open for just this sign-in.
+  const { callback, code, close } = await waitForCallback();
+  try {
+    const begin = new URL(`${baseUrl}/api/v1/auth/request/${provider}`);
+    begin.searchParams.set('callback', callback);
+    begin.searchParams.set('code_challenge', challenge);
+    begin.searchParams.set('code_challenge_method', 'S256');
+    // A command line would open the person's browser here.
+    await playBrowser(begin, person);
+    const anonymous = createClient({ url: baseUrl });
+    const { token } = await anonymous.auth.exchange({ code: await code, code_verifier: verifier });
+    return createClient({ url: baseUrl, token });
+  } finally {
+    close();
+  }
+}
+
+/** Listens on a free port of the loopback interface for the browser that brings the code. */
+async function waitForCallback() {
+  let arrived;
+  const code = new Promise((resolve) => {
+    arrived = resolve;
+  });
+  const server = createServer((request, response) => {
+    const { searchParams } = new URL(request.url, 'http://127.0.0.1');
+    response.end('You are signed in. You can close this window.');
+    if (searchParams.has('code')) arrived(searchParams.get('code'));
+  });
+  await new Promise((listening) => server.listen(0, '127.0.0.1', listening));
+  const close = () => {
+    server.closeAllConnections();
+    server.close();
+  };
+  return { callback: `http://127.0.0.1:${server.address().port}/callback`, code, close };
+}
+
+/** A browser of few means: it follows redirects, keeps cookies, and presses the button of the person. */
+async function playBrowser(start, person) {
+  const cookies = new Map();
+
+  async function go(url, form) {
+    const response = await fetch(url, {
+      method: form ? 'POST' : 'GET',
+      body: form,
+      redirect: 'manual',
+      headers: {
+        accept: 'text/html',
+        cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; '),
+        ...(form ? { origin: url.origin } : {}),
+      },
+    });
+    for (const line of response.headers.getSetCookie()) {
+      const [, name, value] = /^([^=]+)=([^;]*)/.exec(line);
+      if (value === '' || /expires=Thu, 01 Jan 1970/i.test(line)) cookies.delete(name);
+      else cookies.set(name, value);
+    }
+    return response;
+  }
+
+  let url = new URL(start);
+  let form;
+  for (let step = 0; step < 20; step++) {
+    const response = await go(url, form);
+    form = undefined;
+    const location = response.headers.get('location');
+    if (location !== null) {
+      url = new URL(location, url);
+      continue;
+    }
+    const page = await response.text();
+    if (!response.ok) throw new Error(`The sign-in of ${person.name} ended at ${url.origin}${url.pathname}: ${response.status}`);
+    const choice = [...page.matchAll(/<form method="post">[\s\S]*?<\/form>/g)].map(([html]) => html).find((html) => html.includes(person.name));
+    if (choice === undefined) return;
+    form = new URLSearchParams({ subject: /name="subject" value="([^"]+)"/.exec(choice)[1] });
+  }
+  throw new Error(`The sign-in of ${person.name} goes round in circles`);
+}

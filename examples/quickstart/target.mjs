@@ -1,0 +1,53 @@
+// The demo's target as the requester meets it: real connections to PostgreSQL, with the requester's own password.
+import postgres from 'postgres';
+
+const query = 'select region, sum(amount)::float as revenue from reporting.revenue group by region order by region';
+
+/** A connection of the requester's own. `pid` is the server's number of its session. */
+export async function connect(databaseUrl) {
+  const pool = postgres(databaseUrl, { max: 1, onnotice: () => {}, connect_timeout: 5, idle_timeout: 0, max_lifetime: null });
+  const sql = await pool.reserve();
+  const [{ pid }] = await sql`select pg_backend_pid() as pid`;
+  return {
+    pid,
+    read: () => sql.unsafe(query),
+    /** Whether it still is the session that it was; a new one under the same object is not. */
+    isOpen: () =>
+      Promise.race([
+        sql`select pg_backend_pid() as pid`.then(
+          ([now]) => now.pid === pid,
+          () => false,
+        ),
+        new Promise((resolve) => setTimeout(resolve, 3_000, false)),
+      ]),
+    close: () => pool.end({ timeout: 1 }).catch(() => {}),
+  };
+}
+
+/** Does one thing on a new connection and closes it. */
+export async function once(databaseUrl, work) {
+  const connection = await connect(databaseUrl);
+  try {
+    return await work(connection);
+  } finally {
+    await connection.close();
+  }
+}
+
+/** Whether the requester is a member of the database role, as the server's own catalog has it. */
+export async function isMember(databaseUrl, role) {
+  const sql = postgres(databaseUrl, { max: 1, onnotice: () => {}, connect_timeout: 5 });
+  try {
+    const rows = await sql`
+      select from pg_auth_members m
+      join pg_roles r on r.oid = m.roleid join pg_roles i on i.oid = m.member
+      where r.rolname = ${role} and i.rolname = current_user`;
+    return rows.length > 0;
+  } catch (error) {
+    // Ending the sessions of somebody whose time is over may end this one too; that says nothing about membership.
+    if (['57P01', 'CONNECTION_CLOSED', 'CONNECTION_ENDED', 'CONNECTION_DESTROYED', 'ECONNRESET'].includes(error.code)) return isMember(databaseUrl, role);
+    throw error;
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+}
