@@ -13,7 +13,7 @@ export function redirect<Output>(ctx: RequestContext, output: Output, status: 30
   return output;
 }
 
-/** A successful resume is a 307, unless JSON was asked for (interface, Errors 1). */
+/** A successful resume is a 307 to the next step, unless JSON was asked for (interface, Errors 1). */
 export function redirectUnlessJson<Output extends { location: string }>(ctx: RequestContext, output: Output): Output {
-  return ctx.request.jsonRequested ? output : redirect(ctx, output, 307, output.location);
+  return ctx.request.jsonRequested ? output : redirect(ctx, output, 307, `${ctx.host.basePath}${output.location}`);
 }

@@ -46,18 +46,9 @@ export async function completeSignIn(
   ctx: RequestContext,
   input: { provider: string; code?: string; state?: string; error?: string },
 ) {
-  if (input.error !== undefined) {
-    // What the provider wrote is not repeated: anyone can send a browser here with any text.
-    const denied = input.error === 'access_denied';
-    throw denied
-      ? new AccessError('forbidden', 'The provider did not let you in, or you declined')
-      : new AccessError('invalid', 'The provider could not complete the sign-in; try again');
-  }
-  const missing = (['code', 'state'] as const).filter((field) => input[field] === undefined);
-  if (missing.length > 0) {
-    const issues = missing.map((path) => ({ path, message: 'is required' }));
-    throw new AccessError('invalid', 'The provider sent no code', { issues });
-  }
+  const needed = input.error === undefined ? (['code', 'state'] as const) : (['state'] as const);
+  const issues = needed.filter((name) => input[name] === undefined).map((path) => ({ path, message: 'is required' }));
+  if (issues.length > 0) throw new AccessError('invalid', 'This is not the answer of a provider', { issues });
   if (ctx.request.browserSecret === undefined) {
     throw new AccessError('invalid', 'This sign-in was not begun in this browser, or took too long; begin again');
   }
@@ -80,9 +71,7 @@ export async function signOut(ctx: RequestContext, input: { provider?: string })
     return { message: 'You are not signed in' };
   }
   const ended = await endLogin(withActor(ctx.core, actor), input);
-  if (input.provider === undefined || input.provider === actor.provider) {
-    ctx.reply.cookies.push({ kind: 'login', value: null });
-  }
+  if (ended.ended) ctx.reply.cookies.push({ kind: 'login', value: null });
   return { message: ended.message };
 }
 

@@ -7,14 +7,14 @@ import { router } from '../trpc.js';
 const heldAccess = z.object({
   id: z.string(),
   execution_id: z.string(),
-  role: z.string().nullish(),
+  role: z.string(),
   provider: z.string(),
   identity: z.string(),
   access: z.unknown(),
   granted_at: instant.nullable(),
   expires_at: instant.nullable(),
-  residual: z.string().nullish(),
-  state: z.string(),
+  residual: z.string(),
+  state: z.enum(['granting', 'active']),
 });
 
 export const accessRouter = router({

@@ -14,7 +14,7 @@ const pendingApproval = z.object({
   providers: z.array(z.string()),
   grants: z
     .array(
-      z.object({ provider: z.string(), identity: z.string(), access: z.unknown(), residual: z.string().nullish() }),
+      z.object({ provider: z.string(), identity: z.string(), access: z.unknown(), residual: z.string() }),
     )
     .describe('Exactly what will be granted'),
   request_digest: z.string(),
@@ -22,7 +22,6 @@ const pendingApproval = z.object({
   created_at: instant,
   count: z.number().int(),
   decisions: z.number().int(),
-  approve_url: z.string().optional(),
 });
 
 export const approvalsRouter = router({
@@ -50,7 +49,7 @@ export const approvalsRouter = router({
       z.strictObject({
         id: name.describe('Identifier of the approval or of its execution'),
         verdict: z.enum(['approve', 'deny']),
-        comment: z.string().max(4000).optional(),
+        comment: z.string().max(2000).optional(),
         request_digest: name.optional().describe('What you have seen; a request that is another by now is refused'),
       }),
     )

@@ -52,7 +52,7 @@ export const elevationRouter = router({
         providers: names.optional(),
         authenticator: name.optional(),
         workflow: name.optional(),
-        reason: prose,
+        reason: prose.optional().describe('Required unless the role says that it is not'),
         duration: duration.optional(),
         identities: names.optional(),
         session: session.optional(),

@@ -10,7 +10,7 @@ import {
 import { tracked } from '@trpc/server';
 import { z } from 'zod';
 import { authenticated } from '../procedures.js';
-import { duration, instant, name, opaque, prose } from '../text.js';
+import { duration, instant, name, names, opaque, prose } from '../text.js';
 import { router } from '../trpc.js';
 
 const executionSummary = z.object({
@@ -22,10 +22,10 @@ const executionSummary = z.object({
   task_queue: z.string(),
   user: z.string(),
   workflow_type: z.object({ name: z.string() }),
-  role: z.string().nullish(),
+  role: z.string(),
   providers: z.array(z.string()),
-  reason: z.string().nullish(),
-  duration: z.string().nullish(),
+  reason: z.string(),
+  duration: z.string(),
   waiting_for: z.array(z.string()),
 });
 
@@ -52,6 +52,7 @@ const executionDetails = executionSummary.extend({
       expires_at: instant,
       approvers: z.object({ users: z.array(z.string()), groups: z.array(z.string()) }),
       count: z.number().int(),
+      request_digest: z.string(),
       decisions: z.array(
         z.object({ approver: z.string(), verdict: z.string(), comment: z.string().nullable(), decided_at: instant }),
       ),
@@ -62,11 +63,14 @@ const executionDetails = executionSummary.extend({
       provider: z.string(),
       identity: z.string(),
       access: z.unknown(),
-      state: z.enum(['granting', 'active', 'ended', 'revoking', 'gone']),
+      state: z
+        .enum(['granting', 'active', 'ended', 'gone', 'failed'])
+        .describe('`ended`: over, and not yet seen to be gone at the provider; `gone`: seen to be'),
       granted_at: instant.nullable(),
       expires_at: instant.nullable(),
       ended_reason: z.string().nullable(),
-      residual: z.string().nullable(),
+      gone_at: instant.nullable(),
+      residual: z.string().describe('How long access can outlive its revocation at worst, ISO 8601'),
       last_error: z.string().nullable(),
     }),
   ),
@@ -96,7 +100,14 @@ export const executionsRouter = router({
     .input(
       z.strictObject({
         workflow: name,
-        input: z.looseObject({ role: name, provider: name, reason: prose, duration: duration.optional() }),
+        input: z.strictObject({
+          role: name,
+          provider: name.optional(),
+          providers: names.optional(),
+          reason: prose.optional(),
+          duration: duration.optional(),
+          identities: names.optional(),
+        }),
       }),
     )
     .output(z.object({ workflow_id: z.string(), run_id: z.string(), status: z.string() }))

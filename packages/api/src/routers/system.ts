@@ -20,17 +20,15 @@ const health = z.object({
   }),
 });
 const readiness = z.object({ status: z.enum(['ready', 'not ready']), timestamp: instant, version: z.string() });
-const metrics = z
-  .object({
-    uptime: z.string(),
-    total_requests: z.number().int(),
-    roles_count: z.number().int(),
-    workflows_count: z.number().int(),
-    providers_count: z.number().int(),
-    elevate_requests: z.number().int(),
-    overdue_revocations: z.number().int(),
-  })
-  .catchall(z.number());
+const metrics = z.object({
+  uptime: z.string().describe('ISO 8601 duration'),
+  total_requests: z.number().int().describe('Answered by this process since it started'),
+  roles_count: z.number().int(),
+  workflows_count: z.number().int(),
+  providers_count: z.number().int(),
+  elevate_requests: z.number().int(),
+  overdue_revocations: z.number().int().describe('Anything but 0 is an alarm'),
+});
 const tags = ['system'];
 const rest = { public: true, atRoot: true };
 

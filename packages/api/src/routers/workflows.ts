@@ -10,7 +10,7 @@ const workflowDocument = z.object({
   namespace: z.string(),
   name: z.string(),
   version: z.string(),
-  do: z.array(z.record(z.string(), z.unknown())),
+  do: z.array(z.unknown()).describe('Tasks, each an object keyed by its name'),
 });
 
 export const workflowsRouter = router({
