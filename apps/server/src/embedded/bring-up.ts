@@ -14,6 +14,7 @@ import type { EmbeddedPostgres, StartEmbeddedPostgresOptions } from './postgres.
 import { type Binaries, prepareBinaries } from './prepare-binaries.js';
 import { createDataFolder, prepareDataFolder } from './prepare-data-folder.js';
 import { readPassword } from './read-password.js';
+import { removeUnfinished } from './remove-unfinished.js';
 import { LOG_FILE, startPostmaster } from './start-postmaster.js';
 import { stopPostmaster } from './stop-postmaster.js';
 import { checkSettings, writeSettings } from './write-settings.js';
@@ -49,6 +50,7 @@ export async function bringUp(options: BringUpOptions): Promise<EmbeddedPostgres
     const user = await chooseServerUser(existing);
     const { dataDirectory, log } = options;
     const home = await prepareDataFolder({ dataDirectory, existing, user, token, log });
+    await removeUnfinished(home);
     const binaries = await prepareBinaries({ package: platformPackage, copyTo: home, user, token, log });
     const password = await readPassword(options.dataDirectory, existing !== undefined, options.randomBytes);
     const cluster = existing ?? (await createCluster({ ...options, home, binaries, user, password, token }));

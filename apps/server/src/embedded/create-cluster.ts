@@ -1,4 +1,4 @@
-import { appendFile, chmod, chown, mkdir, readdir, realpath, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import { appendFile, chmod, chown, mkdir, realpath, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ServerUser } from './choose-server-user.js';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
@@ -19,8 +19,6 @@ interface CreateClusterOptions {
   token: string;
 }
 
-const UNFINISHED = 'postgres.new-';
-
 /**
  * Makes the cluster and returns its real path. It is made under another name and renamed when it is complete, so that a
  * kill at any moment leaves either none or a whole one.
@@ -28,13 +26,7 @@ const UNFINISHED = 'postgres.new-';
  * @throws EmbeddedPostgresError `start_failed` with initdb's reason.
  */
 export async function createCluster(options: CreateClusterOptions): Promise<string> {
-  for (const name of await readdir(options.home)) {
-    if (name.startsWith(UNFINISHED)) {
-      // Not all of it may go while the initdb of a killed start is still at work there; the next start finds the rest.
-      await rm(join(options.home, name), { recursive: true, force: true }).catch(() => undefined);
-    }
-  }
-  const unfinished = join(options.home, `${UNFINISHED}${options.token}`);
+  const unfinished = join(options.home, `postgres.new-${options.token}`);
   const made = join(unfinished, 'cluster');
   try {
     await mkdir(unfinished, { mode: 0o700 });
@@ -51,7 +43,7 @@ export async function createCluster(options: CreateClusterOptions): Promise<stri
     await rename(made, cluster);
     return await realpath(cluster);
   } finally {
-    await rm(unfinished, { recursive: true, force: true });
+    await rm(unfinished, { recursive: true, force: true }).catch(() => undefined);
   }
 }
 

@@ -18,7 +18,7 @@ export function temporaryFolder(parent = tmpdir()): TemporaryFolder {
     async [Symbol.asyncDispose]() {
       const cluster = join(path, 'data', 'postgres');
       const pid = postmasterOf(cluster);
-      if (pid !== undefined && isAlive(pid)) {
+      if (pid !== undefined && pid !== process.pid && isAlive(pid)) {
         process.kill(pid, 'SIGQUIT');
         await vi.waitFor(() => {
           if (isAlive(pid)) {
