@@ -6,6 +6,7 @@ export default defineConfig({
   ssr: { resolve: { conditions: ['@belay/source', 'node', 'import', 'module', 'default'] } },
   test: {
     include: ['{packages,apps}/*/test/**/*.test.{ts,tsx}', 'test/**/*.test.ts'],
+    globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
     maxWorkers: 2,
     testTimeout: 20_000,

@@ -1,0 +1,177 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import {
+  type ActorContext,
+  applyCatalog,
+  type Context,
+  createKeyring,
+  type Hint,
+  type LiveCatalog,
+  openCatalog,
+  sweep,
+  timing,
+  type UserActor,
+  upsertUser,
+  withActor,
+} from '@belay/core';
+import { type Connector, createRegistry } from '@belay/providers';
+import { createMemoryConnector, createMemoryProvider, type MemoryProvider } from '@belay/providers/testkit';
+import { createExpressionPool } from '@belay/workflow';
+import { createTestDatabase, type TestDatabase } from './database.js';
+
+export interface House extends AsyncDisposable {
+  database: TestDatabase;
+  ctx: Context;
+  catalog: LiveCatalog;
+  provider: MemoryProvider;
+  /** Hints sent since the last look, for tests of hints; the house itself needs none. */
+  hints: Hint[];
+  /** A person who is signed in. */
+  person(name: string, groups?: string[]): Promise<ActorContext & { actor: UserActor }>;
+  operator(): ActorContext;
+  /** Does everything that is due, until nothing is: what any number of workers come to. */
+  work(): Promise<void>;
+  /** Moves the clock on, then works. */
+  pass(milliseconds: number): Promise<void>;
+  applyCatalog(document: unknown): Promise<void>;
+}
+
+/** UUIDv7, as the composition root makes them. */
+export function newId(): string {
+  const bytes = randomBytes(16);
+  bytes.writeUIntBE(Date.now(), 0, 6);
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x70;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  const hex = bytes.toString('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
+
+const quiet = { debug() {}, info() {}, warn() {}, error() {} };
+
+export interface HouseOptions {
+  catalog?: unknown;
+  people?: string[];
+  timing?: Partial<Context['timing']>;
+  connectors?: Connector[];
+  /** The stopped clock's first time; null leaves the real one running. */
+  time?: string | null;
+  log?: Context['log'];
+}
+
+/** The whole core on a real database, with a memory provider and a clock that stands still until it is moved. */
+export async function createHouse(options: HouseOptions = {}): Promise<House> {
+  const database = await createTestDatabase();
+  const time = options.time === undefined ? '2026-03-01T10:00:00.000Z' : options.time;
+  if (time) await database.setTime(time);
+  const names = options.people ?? ['ada', 'grace', 'alan', 'mallory'];
+  const provider = createMemoryProvider({
+    now: () => new Date(0),
+    people: names.map((name) => ({ id: `${name}@example.com`, name, email: `${name}@example.com` })),
+  });
+  const connectors = createRegistry([createMemoryConnector(provider) as Connector, ...(options.connectors ?? [])]);
+  const resolve = () => undefined;
+  const log = options.log ?? quiet;
+  await applyCatalog(database.db, { document: options.catalog ?? approvalCatalog(), source: 'test' }, { connectors, resolve });
+  const delay: Context['delay'] = async (milliseconds, signal) => void (await wait(milliseconds, undefined, { signal }));
+  const times = { ...timing, ...options.timing };
+  const catalog = await openCatalog({ db: database.db, connectors, resolve, log, timing: times, delay });
+  const pool = createExpressionPool();
+  const hints: Hint[] = [];
+  const ctx: Context = {
+    db: database.db,
+    catalog,
+    waker: { wake: (sent) => void hints.push(...sent) },
+    keyring: createKeyring(['a secret for tests that is long enough']),
+    evaluate: pool.evaluate,
+    timing: times,
+    log,
+    newId,
+    randomBytes: (size) => randomBytes(size),
+    clock: () => new Date(),
+    delay,
+    fetch: (request) => fetch(request),
+    crashpoint: () => {},
+    program: { version: '0.1.0', revision: 'test', baseUrl: 'http://127.0.0.1:8080' },
+  };
+  const work = async () => {
+    for (let pass = 0; pass < 50; pass += 1) {
+      const done = await sweep(ctx);
+      if (done.steps + done.entitlements === 0) return;
+    }
+    throw new Error('The work does not come to rest');
+  };
+  return {
+    database,
+    ctx,
+    catalog,
+    provider,
+    hints,
+    async person(name, groups = []) {
+      const user = await upsertUser(database.db, {
+        id: newId(),
+        provider: 'login',
+        subject: name,
+        email: `${name}@example.com`,
+        name,
+        groups,
+      });
+      return withActor(ctx, { kind: 'user', ...user, loginId: newId() });
+    },
+    operator: () => withActor(ctx, { kind: 'operator', name: 'test' }),
+    work,
+    async pass(milliseconds) {
+      await database.advance(milliseconds);
+      await work();
+    },
+    async applyCatalog(document) {
+      await applyCatalog(database.db, { document, source: 'test' }, { connectors, resolve });
+      await catalog.refresh();
+    },
+    async [Symbol.asyncDispose]() {
+      await catalog.close();
+      await pool.close();
+      await database[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** A workflow document around tasks. */
+export function workflowOf(name: string, tasks: unknown[], more: object = {}): object {
+  return { document: { dsl: '1.0.3', namespace: 'test', name, version: '1.0.0' }, do: tasks, ...more };
+}
+
+const grantAndHold = [{ grant: { call: 'access.grant' } }, { hold: { call: 'access.hold' } }];
+
+/** Tasks that ask the group approvers, and grant and hold when they say yes. */
+export function approvalTasks(stage: object = {}): unknown[] {
+  const stages = [{ approvers: { groups: ['approvers'] }, ...stage }];
+  return [
+    { validate: { call: 'access.validate' } },
+    { approve: { call: 'access.approve', with: { stages } } },
+    { decide: { switch: [{ refused: { when: '${ .approved == false }', then: 'end' } }] } },
+    ...grantAndHold,
+  ];
+}
+
+/** A catalog with one provider, an approved and an automatic role. */
+export function approvalCatalog(changes: { tasks?: unknown[]; role?: object } = {}): object {
+  return {
+    providers: { memory: { provider: 'memory', description: 'A provider in memory' } },
+    roles: {
+      reader: {
+        description: 'May read',
+        providers: ['memory'],
+        workflows: ['approved', 'automatic'],
+        inherits: ['memory:read'],
+        permissions: { groups: ['engineers'] },
+        max_duration: 'PT8H',
+        default_duration: 'PT1H',
+        ...changes.role,
+      },
+    },
+    workflows: {
+      approved: { description: 'Asks first', workflow: workflowOf('approved', changes.tasks ?? approvalTasks()) },
+      automatic: { description: 'Asks nobody', workflow: workflowOf('automatic', grantAndHold) },
+    },
+  };
+}
