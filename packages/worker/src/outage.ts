@@ -32,3 +32,14 @@ function codeOf(error: unknown): string {
     return error.code;
   return error instanceof Error ? error.name : 'unknown';
 }
+
+/**
+ * For the errors of a BullMQ worker. Its refusals (a negative number as the code) tell of a job that was handled twice or
+ * is gone already, as happens when an answer was lost on the way; that is harmless, and no outage.
+ */
+export function workerTrouble(outage: Outage, log: Logger): (error: Error) => void {
+  return (error) => {
+    if ('code' in error && typeof error.code === 'number') log.debug({ error }, 'the queue had other news of a job');
+    else outage.down(error);
+  };
+}

@@ -3,7 +3,7 @@ import { Pool, type PoolClient } from 'pg';
 import type { HintQueue, HintWorker, Process, QueueBackend } from './backend.js';
 import type { Logger } from './core.js';
 import { bullJob, queueOptions, workerOptions } from './jobs.js';
-import { type Outage, watchOutage } from './outage.js';
+import { type Outage, watchOutage, workerTrouble } from './outage.js';
 import { patientPool } from './patient-pool.js';
 import type { QueueName } from './queues.js';
 
@@ -55,7 +55,7 @@ export async function openPostgresBackend(options: {
     },
     close: () => pool.end(),
     openQueue: (name) => openQueue(name, pool, outage),
-    openWorker: (name, process, concurrency) => openWorker(name, process, { concurrency, pool, outage }),
+    openWorker: (name, process, concurrency) => openWorker(name, process, { concurrency, pool, outage, log }),
   };
 }
 
@@ -88,9 +88,9 @@ function openQueue(name: QueueName, pool: Pool, outage: Outage): HintQueue {
 function openWorker(
   name: QueueName,
   process: Process,
-  parts: { concurrency: number; pool: Pool; outage: Outage },
+  parts: { concurrency: number; pool: Pool; outage: Outage; log: Logger },
 ): HintWorker {
-  const { concurrency, pool, outage } = parts;
+  const { concurrency, pool, outage, log } = parts;
   const closing = new AbortController();
   const connection = patientPool(pool, outage, closing.signal);
   const worker = new Worker(
@@ -99,7 +99,7 @@ function openWorker(
     { connection, concurrency, ...workerOptions },
     createPostgresBackend,
   );
-  worker.on('error', outage.down);
+  worker.on('error', workerTrouble(outage, log));
   return {
     pause: () => worker.pause(true),
     close(force) {

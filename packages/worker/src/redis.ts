@@ -3,7 +3,7 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { HintQueue, HintWorker, Process, QueueBackend } from './backend.js';
 import type { Logger } from './core.js';
 import { bullJob, queueOptions, workerOptions } from './jobs.js';
-import { type Outage, watchOutage } from './outage.js';
+import { type Outage, watchOutage, workerTrouble } from './outage.js';
 import type { QueueName } from './queues.js';
 
 type Client = Redis | Cluster;
@@ -54,7 +54,8 @@ export async function openRedisBackend(options: { url: string; prefix: string; l
       consumer.disconnect();
     },
     openQueue: (name) => openQueue(name, producer, prefix, outage),
-    openWorker: (name, process, concurrency) => openWorker(name, process, { concurrency, consumer, prefix, outage }),
+    openWorker: (name, process, concurrency) =>
+      openWorker(name, process, { concurrency, consumer, prefix, outage, log }),
   };
 }
 
@@ -97,16 +98,16 @@ function openQueue(name: QueueName, producer: Client, prefix: string, outage: Ou
 function openWorker(
   name: QueueName,
   process: Process,
-  parts: { concurrency: number; consumer: Client; prefix: string; outage: Outage },
+  parts: { concurrency: number; consumer: Client; prefix: string; outage: Outage; log: Logger },
 ): HintWorker {
-  const { concurrency, consumer, prefix, outage } = parts;
+  const { concurrency, consumer, prefix, outage, log } = parts;
   const worker = new Worker(name, (job) => process(job.data), {
     connection: consumer,
     prefix,
     concurrency,
     ...workerOptions,
   });
-  worker.on('error', outage.down);
+  worker.on('error', workerTrouble(outage, log));
   return {
     pause: () => worker.pause(true),
     close: (force) => worker.close(force),
