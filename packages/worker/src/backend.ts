@@ -1,4 +1,4 @@
-import type { Logger } from './core.js';
+import type { Logger } from '@belay/core';
 import { openPostgresBackend } from './postgres.js';
 import type { Payload, QueueName } from './queues.js';
 import { openRedisBackend } from './redis.js';

@@ -1,4 +1,4 @@
-import type { Logger } from './core.js';
+import type { Logger } from '@belay/core';
 
 /** Tells of an outage twice, when it starts and when it ends, however often something fails in between. */
 export interface Outage {

@@ -1,7 +1,7 @@
+import type { Logger } from '@belay/core';
 import { createPostgresBackend, Queue, runMigrations, Worker } from 'bullmq';
 import { Pool, type PoolClient } from 'pg';
 import type { HintQueue, HintWorker, Process, QueueBackend } from './backend.js';
-import type { Logger } from './core.js';
 import { bullJob, queueOptions, workerOptions } from './jobs.js';
 import { type Outage, watchOutage, workerTrouble } from './outage.js';
 import { patientPool } from './patient-pool.js';

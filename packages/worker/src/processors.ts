@@ -1,5 +1,5 @@
+import { type Context, performStep, reconcileEntitlement } from '@belay/core';
 import type { Process } from './backend.js';
-import { type Context, performStep, reconcileEntitlement } from './core.js';
 import { payloads, type QueueName } from './queues.js';
 
 /** The verbs of core that hints lead to. */

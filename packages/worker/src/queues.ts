@@ -1,5 +1,5 @@
+import type { Hint } from '@belay/core';
 import { z } from 'zod';
-import type { Hint } from './core.js';
 
 /** What a job carries: ids and nothing else, because BullMQ stores job data in clear (design §5.4). */
 export const payloads = {

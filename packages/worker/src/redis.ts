@@ -1,7 +1,7 @@
+import type { Logger } from '@belay/core';
 import { Queue, Worker } from 'bullmq';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { HintQueue, HintWorker, Process, QueueBackend } from './backend.js';
-import type { Logger } from './core.js';
 import { bullJob, queueOptions, workerOptions } from './jobs.js';
 import { type Outage, watchOutage, workerTrouble } from './outage.js';
 import type { QueueName } from './queues.js';

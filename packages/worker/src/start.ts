@@ -1,5 +1,5 @@
+import type { Context } from '@belay/core';
 import type { Process, QueueBackend } from './backend.js';
-import type { Context } from './core.js';
 import { localLane } from './local.js';
 import { createProcessors, type HintVerbs } from './processors.js';
 import { type QueueName, queueNames } from './queues.js';

@@ -1,4 +1,4 @@
-import { type Context, expireLogins, sweep } from './core.js';
+import { type Context, expireLogins, sweep } from '@belay/core';
 import { watchOutage } from './outage.js';
 
 /** The verbs of core that the sweeper calls. */
@@ -13,7 +13,7 @@ export const coreSweepVerbs: SweepVerbs = { sweep, expireLogins };
 const expiryInterval = 5 * 60_000;
 /** What one pass takes at most of each kind (design §5.4); a full one is followed by the next without the long wait. */
 const fullPass = 100;
-const shortWait = 50;
+const shortWait = 250;
 
 /**
  * Looks for due rows that no hint reached, at once and then every `interval` milliseconds with a quarter of jitter,

@@ -1,5 +1,5 @@
+import type { Hint, Logger, Waker } from '@belay/core';
 import type { HintJob, HintQueue, QueueBackend } from './backend.js';
-import type { Hint, Logger, Waker } from './core.js';
 import { payloadOf, type QueueName, queueNames } from './queues.js';
 
 /** The longest delay that a timer can hold, 24 days; what is due later is the sweeper's. */

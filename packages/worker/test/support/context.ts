@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Context, Logger } from '../src/core.js';
+import type { Context, Logger } from '@belay/core';
 import type { HintVerbs } from '../src/processors.js';
 import type { SweepVerbs } from '../src/sweeper.js';
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import type { Logger } from '@belay/core';
 import { Client } from 'pg';
 import { openQueueBackend, type QueueBackend } from '../../src/backend.js';
-import type { Logger } from '../../src/core.js';
 import { startProxy } from './proxy.js';
 import { hasRedisServer, startRedis } from './redis.js';
 
