@@ -66,10 +66,10 @@ export function createExpressionPool(options: { size?: number; timeoutMillisecon
     if (next) open().then(next.give, next.refuse);
   }
 
-  async function runOnce(program: string, input: string, timeout: number): Promise<Answer> {
+  async function runOnce(program: string, input: string, timeout: number): Promise<Checked> {
     const thread = await take();
     busy.add(thread);
-    const answer = await thread.run(program, input, timeout);
+    const answer = checkOutput(await thread.run(program, input, timeout));
     busy.delete(thread);
     if (closed) throw closedError();
     if (answer.is === 'timeout' || answer.is === 'broken') replace(thread);
@@ -113,19 +113,32 @@ function prepare(expression: string, input: Json, args: { [name: string]: Json }
   return { program: `${bindings}.i | ${expression}`, json: JSON.stringify(whole) };
 }
 
-function read(answer: Answer): Json {
+type Checked = Exclude<Answer, { is: 'output' }> | { is: 'results'; values: Json[] } | { is: 'too long' };
+
+/** Output that is not JSON means that jq broke without noticing, so its thread must go as well. */
+function checkOutput(answer: Answer): Checked {
+  if (answer.is !== 'output') return answer;
+  if (answer.text.length > LONGEST_OUTPUT) return { is: 'too long' };
+  try {
+    const lines = answer.text.split('\n').filter((line) => line !== '');
+    return { is: 'results', values: lines.map((line) => JSON.parse(line) as Json) };
+  } catch {
+    return { is: 'broken' };
+  }
+}
+
+function read(answer: Checked): Json {
   if (answer.is === 'timeout') throw new ExpressionError('ERR_EXPRESSION_TIMEOUT', 'the expression took too long');
   if (answer.is === 'broken') throw new ExpressionError('ERR_EXPRESSION_FAILED', 'the expression was too much for jq');
+  if (answer.is === 'too long') throw new ExpressionError('ERR_EXPRESSION_RESULT', 'the result is too long');
   if (answer.is === 'failed') {
     const code = answer.exitCode === COMPILE_ERROR ? 'ERR_EXPRESSION_SYNTAX' : 'ERR_EXPRESSION_FAILED';
     throw new ExpressionError(code, readableMessage(answer.message));
   }
-  if (answer.text.length > LONGEST_OUTPUT) throw new ExpressionError('ERR_EXPRESSION_RESULT', 'the result is too long');
-  const lines = answer.text.split('\n').filter((line) => line !== '');
-  const [line] = lines;
-  if (line === undefined) throw new ExpressionError('ERR_EXPRESSION_RESULT', 'the expression gave no result');
-  if (lines.length > 1) throw new ExpressionError('ERR_EXPRESSION_RESULT', 'the expression gave more than one result');
-  return JSON.parse(line) as Json;
+  const [value] = answer.values;
+  if (value === undefined) throw new ExpressionError('ERR_EXPRESSION_RESULT', 'the expression gave no result');
+  if (answer.values.length > 1) throw new ExpressionError('ERR_EXPRESSION_RESULT', 'the expression gave more than one result');
+  return value;
 }
 
 /** jq's message without the data it quotes, which may be anything the workflow holds. */

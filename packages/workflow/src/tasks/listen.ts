@@ -52,7 +52,8 @@ export const listenTask: TaskKind<ListenTask> = {
   async advance(run, frame, task, variables, signal) {
     const body = bodyOf(frame, 'listen');
     if (signal.is === 'event' && signal.key === frame.key) {
-      body.listening = !(await consume(run, frame, task, variables, signal.event));
+      if (await consume(run, frame, task, variables, signal.event)) body.listening = false;
+      if (!body.listening) closeStep(run, frame.key);
       return body.list ? PENDING : await work(run, frame, task, variables);
     }
     if (signal.is === 'cancel') stop(run, frame);
@@ -115,7 +116,6 @@ async function take(
 /** Works through the events that wait, until one of them makes it wait or there is nothing more to do. */
 async function work(run: Run, frame: Frame, task: ListenTask, variables: Variables): Promise<Progress> {
   const body = bodyOf(frame, 'listen');
-  if (!body.listening) closeStep(run, frame.key);
   while (body.queue.length > 0) {
     const item = body.queue[0] ?? null;
     let value = item;
