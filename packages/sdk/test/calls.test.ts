@@ -120,6 +120,15 @@ describe('a failure', () => {
       { code: 'unauthenticated', status: 401, message: 'sign in' },
     ],
     [
+      {
+        status: 409,
+        body: {
+          error: { message: 'held', code: -32009, data: { code: 'CONFLICT', httpStatus: 409, reason: 'held_outside' } },
+        },
+      },
+      { code: 'held_outside', status: 409 },
+    ],
+    [
       { status: 403, body: { error: { message: 'no', code: -32003, data: { httpStatus: 403 } } } },
       { code: 'forbidden' },
     ],

@@ -65,7 +65,9 @@ describe('the packed SDK in an empty project', () => {
   it('holds the build and its guide, and nothing of the workshop', () => {
     expect(project.packed).toEqual(expect.arrayContaining(['README.md', 'dist/index.js', 'dist/index.d.ts']));
     expect(
-      project.packed.filter((file) => !/^(README\.md|package\.json|dist\/.*\.(js|js\.map|d\.ts)|src\/.*\.ts)$/.test(file)),
+      project.packed.filter(
+        (file) => !/^(README\.md|package\.json|dist\/.*\.(js|js\.map|d\.ts)|src\/.*\.ts)$/.test(file),
+      ),
     ).toEqual([]);
   });
 

@@ -80,6 +80,30 @@ describe('a watch', () => {
     expect(seen.map(({ after }) => after)).toEqual([0, 2, 4]);
   });
 
+  it('never repeats an event that was delivered out of order before its connection broke', async () => {
+    let cut = () => {};
+    const { handler } = serving(async function* ({ after }) {
+      if (after === 0) {
+        for (const seq of [1, 3, 4, 2]) yield event(seq);
+        await new Promise<void>((resolve) => {
+          cut = resolve;
+        });
+      } else {
+        for (let seq = after + 1; seq <= 5; seq += 1) yield event(seq, 'completed');
+      }
+    });
+    await using server = await listen((request, response) => {
+      handler(request, response);
+      const write = response.write.bind(response);
+      response.write = ((chunk: Uint8Array, ...rest: []) => {
+        const sent = write(chunk, ...rest);
+        if (/id: 2\n/.test(Buffer.from(chunk).toString())) setImmediate(() => (request.socket.destroy(), cut()));
+        return sent;
+      }) as typeof response.write;
+    });
+    expect(await collect(createClient({ url: server.url, retry }).executions.watch('x'))).toEqual([1, 3, 4, 2, 5]);
+  });
+
   it('outlives a restart of the server on the same port', async () => {
     const { handler } = serving(async function* ({ after, signal }) {
       yield event(after + 1, after === 0 ? 'running' : 'completed');

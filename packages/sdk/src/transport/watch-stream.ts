@@ -17,6 +17,8 @@ export interface WatchRequest extends Omit<StreamRequest, 'input'> {
 export async function* watchStream<Event>(request: WatchRequest): AsyncGenerator<Event, void, undefined> {
   const { retry, patience, signal } = request;
   let lastEventId = request.lastEventId;
+  // The service may deliver an event late, under a lower number than its neighbours: resuming after it repeats those.
+  const yielded = new Set<string>();
   let failures = 0;
   for (;;) {
     try {
@@ -24,6 +26,8 @@ export async function* watchStream<Event>(request: WatchRequest): AsyncGenerator
       for await (const frame of openStream({ ...request, input })) {
         failures = 0;
         lastEventId = frame.id ?? lastEventId;
+        if (frame.id !== undefined && yielded.has(frame.id)) continue;
+        if (frame.id !== undefined) yielded.add(frame.id);
         yield frame.data as Event;
       }
       return;

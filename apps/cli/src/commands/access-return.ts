@@ -1,0 +1,15 @@
+import { addCommand, type Parent } from '../command.js';
+
+/** `belay access return <execution>`: gives back what one request granted, before its time is over. */
+export function addAccessReturn(parent: Parent): void {
+  addCommand(parent, {
+    name: 'return <execution>',
+    description: 'give back what a request granted',
+    run: async ({ args: [id = ''], output, connect, shell: { signal } }) => {
+      const { client } = await connect();
+      const done = await client.access.return(id, { signal });
+      output.result({ execution_id: id, ...done }, () => done.message);
+      return undefined;
+    },
+  });
+}

@@ -1,0 +1,47 @@
+import { CliError, usage } from '../cli-error.js';
+import { addCommand, type Parent } from '../command.js';
+import { findApproval } from '../find-approval.js';
+import { renderRequest } from '../output/render-request.js';
+
+interface Options {
+  comment?: string;
+  yes?: boolean;
+  digest?: string;
+}
+
+/**
+ * `belay approve <id>`: shows exactly what will be granted, asks, and sends the digest of what it showed, so that a
+ * request that has changed meanwhile is refused by the server.
+ */
+export function addApprove(parent: Parent): void {
+  addCommand<Options>(parent, {
+    name: 'approve <id>',
+    description: 'approve a request, by the id of the approval or of its execution',
+    options: (command) =>
+      command
+        .option('--comment <text>', 'said to the requester, and kept')
+        .option('--digest <digest>', 'approve only if it is still the request with this digest')
+        .option('--yes', 'do not ask'),
+    run: async ({ args: [id = ''], options, output, interactive, connect, shell }) => {
+      const { client } = await connect();
+      const entry = await findApproval(client, id, shell.signal);
+      if (options.digest !== undefined && options.digest !== entry.request_digest) {
+        throw new CliError('conflict', `the request is another by now: its digest is ${entry.request_digest}`);
+      }
+      output.note(renderRequest(entry, output));
+      if (options.yes !== true) {
+        if (!interactive) throw usage('nobody is here to ask; give --yes to approve without asking');
+        if (!(await shell.prompts.confirm('Approve this?'))) throw new CliError('aborted', 'not approved');
+      }
+      const { request_digest } = entry;
+      const decided = await client.approvals.decide(
+        { id: entry.id, verdict: 'approve', request_digest, ...(options.comment && { comment: options.comment }) },
+        { signal: shell.signal },
+      );
+      output.result({ ...decided, approved: entry }, () =>
+        output.fields({ approval: decided.id, status: decided.status }),
+      );
+      return undefined;
+    },
+  });
+}

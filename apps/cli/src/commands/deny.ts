@@ -1,0 +1,25 @@
+import { addCommand, type Parent } from '../command.js';
+import { findApproval } from '../find-approval.js';
+
+interface Options {
+  comment?: string;
+}
+
+/** `belay deny <id>`: refuses a request. Nothing is asked: a refusal gives nothing away. */
+export function addDeny(parent: Parent): void {
+  addCommand<Options>(parent, {
+    name: 'deny <id>',
+    description: 'deny a request, by the id of the approval or of its execution',
+    options: (command) => command.option('--comment <text>', 'said to the requester, and kept'),
+    run: async ({ args: [id = ''], options, output, connect, shell: { signal } }) => {
+      const { client } = await connect();
+      const entry = await findApproval(client, id, signal);
+      const decided = await client.approvals.decide(
+        { id: entry.id, verdict: 'deny', ...(options.comment && { comment: options.comment }) },
+        { signal },
+      );
+      output.result(decided, () => output.fields({ approval: decided.id, status: decided.status }));
+      return undefined;
+    },
+  });
+}

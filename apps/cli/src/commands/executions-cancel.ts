@@ -1,0 +1,15 @@
+import { addCommand, type Parent } from '../command.js';
+
+/** `belay executions cancel <id>`: cancel a request, letting its workflow clean up. */
+export function addExecutionsCancel(parent: Parent): void {
+  addCommand(parent, {
+    name: 'cancel <id>',
+    description: 'cancel a request, letting its workflow clean up',
+    run: async ({ args: [id = ''], output, connect, shell: { signal } }) => {
+      const { client } = await connect();
+      const done = await client.executions.cancel(id, { signal });
+      output.result({ execution_id: id, ...done }, () => done.message);
+      return undefined;
+    },
+  });
+}

@@ -1,0 +1,29 @@
+import { addCommand, type Parent } from '../command.js';
+
+/** `belay executions list`: the caller's requests under way. */
+export function addExecutionsList(parent: Parent): void {
+  addCommand(parent, {
+    name: 'list',
+    description: 'list your requests under way',
+    isDefault: true,
+    run: async ({ output, connect, shell: { signal } }) => {
+      const { client } = await connect();
+      const list = await client.executions.list({ signal });
+      output.result(list, () =>
+        output.table(
+          ['Execution', 'Role', 'Providers', 'Status', 'Waits for', 'Started'],
+          list.executions.map((execution) => [
+            execution.workflow_id,
+            execution.role,
+            execution.providers.join(', '),
+            execution.status,
+            execution.waiting_for.join(', '),
+            execution.start_time,
+          ]),
+          'No request of yours is under way.',
+        ),
+      );
+      return undefined;
+    },
+  });
+}

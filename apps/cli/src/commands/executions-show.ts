@@ -1,0 +1,67 @@
+import type { ExecutionDetails } from '@belay/sdk';
+import { addCommand, type Parent } from '../command.js';
+import { describeAccess } from '../output/describe-access.js';
+import type { Output } from '../output/output.js';
+
+function render(execution: ExecutionDetails, output: Output): string {
+  const error = execution.error;
+  const sections = [
+    output.fields({
+      execution: execution.workflow_id,
+      status: execution.status,
+      user: execution.user,
+      role: execution.role,
+      providers: execution.providers.join(', '),
+      reason: execution.reason,
+      duration: execution.duration,
+      workflow: execution.workflow_type.name,
+      'waits for': execution.waiting_for.join(', '),
+      started: execution.start_time,
+      ended: execution.end_time,
+      error: error && [error.title ?? error.type, error.detail].filter(Boolean).join(': '),
+    }),
+  ];
+  if (execution.grants.length > 0) {
+    const rows = execution.grants.map((grant) => [
+      grant.provider,
+      grant.identity,
+      describeAccess(grant.access),
+      grant.state,
+      grant.expires_at,
+      grant.last_error ?? grant.ended_reason,
+    ]);
+    sections.push(output.table(['Provider', 'Identity', 'Access', 'State', 'Until', 'Note'], rows, ''));
+  }
+  const decisions = execution.approvals.flatMap(({ decisions: made }) => made);
+  if (decisions.length > 0) {
+    const rows = decisions.map(({ approver, verdict, comment, decided_at }) => [
+      decided_at,
+      approver,
+      verdict,
+      comment,
+    ]);
+    sections.push(output.table(['Decided', 'By', 'Verdict', 'Comment'], rows, ''));
+  }
+  const history = execution.history.map(({ timestamp, event_type, task, message }) => [
+    timestamp,
+    event_type,
+    task,
+    message,
+  ]);
+  sections.push(output.table(['Time', 'Event', 'Task', 'Message'], history, 'Nothing has happened yet.'));
+  return sections.join('\n');
+}
+
+/** `belay executions show <id>`: one request with its grants, decisions and history. */
+export function addExecutionsShow(parent: Parent): void {
+  addCommand(parent, {
+    name: 'show <id>',
+    description: 'show one request with its grants, decisions and history',
+    run: async ({ args: [id = ''], output, connect, shell: { signal } }) => {
+      const { client } = await connect();
+      const execution = await client.executions.get(id, { signal });
+      output.result(execution, () => render(execution, output));
+      return undefined;
+    },
+  });
+}

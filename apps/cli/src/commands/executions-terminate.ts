@@ -1,0 +1,15 @@
+import { addCommand, type Parent } from '../command.js';
+
+/** `belay executions terminate <id>`: end a request without cleanup; its grants still end at once. */
+export function addExecutionsTerminate(parent: Parent): void {
+  addCommand(parent, {
+    name: 'terminate <id>',
+    description: 'end a request without cleanup; its grants still end at once',
+    run: async ({ args: [id = ''], output, connect, shell: { signal } }) => {
+      const { client } = await connect();
+      const done = await client.executions.terminate(id, { signal });
+      output.result({ execution_id: id, ...done }, () => done.message);
+      return undefined;
+    },
+  });
+}

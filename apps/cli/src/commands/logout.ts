@@ -1,0 +1,22 @@
+import { isBelayError } from '@belay/sdk';
+import { addCommand, type Parent } from '../command.js';
+
+/** `belay logout`: ends the login at the server and forgets its token. A login that had ended already is no failure. */
+export function addLogout(parent: Parent): void {
+  addCommand(parent, {
+    name: 'logout',
+    description: 'sign out',
+    run: async ({ output, connect, shell }) => {
+      const { server, client, credentials, signedIn } = await connect();
+      if (signedIn) {
+        await client.auth.logout(undefined, { signal: shell.signal }).catch((error: unknown) => {
+          if (!isBelayError(error, 'unauthenticated')) throw error;
+        });
+      }
+      await credentials.remove(server);
+      const message = signedIn ? `signed out of ${server}` : `not signed in to ${server}`;
+      output.result({ server, message }, () => message);
+      return undefined;
+    },
+  });
+}

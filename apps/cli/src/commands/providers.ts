@@ -1,0 +1,26 @@
+import { addCommand, type Parent } from '../command.js';
+
+/** `belay providers`: where access can be had. */
+export function addProviders(parent: Parent): void {
+  addCommand(parent, {
+    name: 'providers',
+    description: 'list the providers you may use',
+    run: async ({ output, connect, shell: { signal } }) => {
+      const { client } = await connect();
+      const list = await client.providers.list({}, { signal });
+      output.result(list, () =>
+        output.table(
+          ['Provider', 'Type', 'Can', 'Description'],
+          list.providers.map(({ _id, _source: { provider, capabilities, description } }) => [
+            _id,
+            provider,
+            capabilities.join(', '),
+            description,
+          ]),
+          'There is no provider that you may use.',
+        ),
+      );
+      return undefined;
+    },
+  });
+}

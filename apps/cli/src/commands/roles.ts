@@ -1,0 +1,43 @@
+import { addCommand, type Parent } from '../command.js';
+import { describeAccess } from '../output/describe-access.js';
+
+interface Options {
+  provider?: string[];
+}
+
+/** `belay roles [name]`: what may be asked for. */
+export function addRoles(parent: Parent): void {
+  addCommand<Options>(parent, {
+    name: 'roles [name]',
+    description: 'list the roles you may ask for, or show one',
+    options: (command) => command.option('--provider <provider...>', 'only those at these providers'),
+    run: async ({ args: [name], options, output, connect, shell: { signal } }) => {
+      const { client } = await connect();
+      if (name !== undefined) {
+        const role = await client.roles.get(name, { signal });
+        output.result(role, () =>
+          output.fields({
+            name: role.name,
+            description: role.description,
+            providers: role.providers.join(', '),
+            workflows: role.workflows.join(', '),
+            duration: `${role.default_duration}, at most ${role.max_duration}`,
+            reason: role.reason.required ? 'required' : 'not required',
+            grants: role.grants.map(({ provider, access }) => `${provider}: ${describeAccess(access)}`).join('; '),
+          }),
+        );
+        return undefined;
+      }
+      const list = await client.roles.list(options.provider ? { provider: options.provider } : {}, { signal });
+      const roles = Object.values(list.roles).map(({ role }) => role);
+      output.result(list, () =>
+        output.table(
+          ['Role', 'Providers', 'At most', 'Description'],
+          roles.map((role) => [role.name, role.providers.join(', '), role.max_duration, role.description]),
+          'There is no role that you may ask for.',
+        ),
+      );
+      return undefined;
+    },
+  });
+}

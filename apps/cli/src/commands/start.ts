@@ -1,0 +1,13 @@
+import { addCommand, type Parent } from '../command.js';
+
+/** `belay start`: the server, in this process; everything about it is configured by its environment (design §15). */
+export function addStart(parent: Parent): void {
+  addCommand(parent, {
+    name: 'start',
+    description: 'start the server here (configured by BELAY_*, PORT, DATABASE_URL and REDIS_URL)',
+    run: async ({ shell }) => {
+      await shell.operator.start();
+      return undefined;
+    },
+  });
+}

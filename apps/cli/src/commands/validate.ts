@@ -1,0 +1,18 @@
+import { addCommand, type Parent } from '../command.js';
+import { exitCodes } from '../exit-codes.js';
+import { printable } from '../output/printable.js';
+
+/** `belay validate`: what a start or a reload would say to the configuration, without a server. */
+export function addValidate(parent: Parent): void {
+  addCommand(parent, {
+    name: 'validate [path]',
+    description: 'check a configuration file or folder',
+    run: async ({ args: [path], output, shell }) => {
+      const { ok, source, messages } = await shell.operator.validate(path);
+      output.result({ ok, source, messages }, () =>
+        ok ? output.colours.green(`${printable(source)} is valid`) : messages.map(printable).join('\n'),
+      );
+      return ok ? exitCodes.ok : exitCodes.failed;
+    },
+  });
+}

@@ -1,0 +1,103 @@
+import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { CliError } from './cli-error.js';
+
+/** What a login left behind for one server. */
+export interface Credential {
+  token: string;
+  expires_at: string;
+  email: string;
+  provider: string;
+}
+
+interface CredentialsFile {
+  version: 1;
+  /** The server signed in to last: the one that is meant when none is named. */
+  default?: string;
+  servers: Record<string, Credential>;
+}
+
+/** Tokens by server address, in one file that only its owner can read. */
+export interface Credentials {
+  defaultServer(): Promise<string | undefined>;
+  find(server: string): Promise<Credential | undefined>;
+  save(server: string, credential: Credential): Promise<void>;
+  /** Forgets a server; says whether there was anything to forget. */
+  remove(server: string): Promise<boolean>;
+}
+
+export interface CredentialsOptions {
+  file: string;
+  /** The file system has owners and modes. */
+  posix: boolean;
+  /** Names drafts, so that two writers never share one. */
+  randomName(): string;
+}
+
+function isCredentialsFile(value: unknown): value is CredentialsFile {
+  return typeof value === 'object' && value !== null && 'version' in value && value.version === 1 && 'servers' in value;
+}
+
+async function load({ file, posix }: CredentialsOptions): Promise<CredentialsFile> {
+  const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code === 'ENOENT') return undefined;
+    throw new CliError('failed', `${file} cannot be read; look at its owner and mode`, { cause });
+  });
+  if (text === undefined) return { version: 1, servers: {} };
+  const { mode } = await stat(file);
+  // Somebody else could have read it, or written it to have our tokens sent elsewhere.
+  if (posix && (mode & 0o077) !== 0) {
+    throw new CliError('failed', `${file} is open to other users; run: chmod 600 ${file}`);
+  }
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (isCredentialsFile(parsed)) return parsed;
+  } catch {
+    // Said below: a file that does not parse and one that is not ours have the same cure.
+  }
+  throw new CliError('failed', `${file} is not a credentials file of belay; move it away and sign in again`);
+}
+
+/** Writes beside the file and renames over it: a reader sees the old or the new, and a crash leaves one of the two. */
+async function store(file: string, content: CredentialsFile, suffix: string): Promise<void> {
+  const draft = `${file}.${suffix}`;
+  try {
+    await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+    const handle = await open(draft, 'wx', 0o600);
+    try {
+      await handle.writeFile(`${JSON.stringify(content, undefined, 2)}\n`);
+      await handle.sync();
+      await rename(draft, file);
+    } catch (error) {
+      await rm(draft, { force: true });
+      throw error;
+    } finally {
+      await handle.close();
+    }
+  } catch (cause) {
+    throw new CliError('failed', `${file} cannot be written; look at its folder`, { cause });
+  }
+}
+
+/** The credentials in a file, which need not be there yet. Throws `failed` when it is unreadable, exposed or not ours. */
+export function openCredentials(options: CredentialsOptions): Credentials {
+  const { file, randomName } = options;
+  return {
+    defaultServer: async () => (await load(options)).default,
+    find: async (server) => {
+      const { servers } = await load(options);
+      return Object.hasOwn(servers, server) ? servers[server] : undefined;
+    },
+    save: async (server, credential) => {
+      const { servers } = await load(options);
+      await store(file, { version: 1, default: server, servers: { ...servers, [server]: credential } }, randomName());
+    },
+    remove: async (server) => {
+      const content = await load(options);
+      if (!Object.hasOwn(content.servers, server)) return false;
+      const { [server]: _gone, ...servers } = content.servers;
+      await store(file, { ...content, servers }, randomName());
+      return true;
+    },
+  };
+}

@@ -1,0 +1,46 @@
+import { CliError, usage } from './cli-error.js';
+import type { Operator } from './shell.js';
+
+/** The process as far as the server's own program uses it. */
+export type ServerProcess = Parameters<typeof import('@belay/server').runServer>[0];
+
+/**
+ * The operator's commands, out of the server's own program. It is loaded when one of them runs and not before: the other
+ * commands start faster without it, and work where it is not installed.
+ */
+export function loadOperator(host: ServerProcess, account: string): Operator {
+  return {
+    start: async () => (await import('@belay/server')).runServer(host),
+    validate: async (path) => {
+      const { createReferenceResolver, findConfiguration, validateConfiguration } = await import('@belay/server');
+      const source = findConfiguration(path ?? host.env.BELAY_CONFIG, host.cwd());
+      if (source === undefined) throw usage('there is neither belay.yaml nor config/ here; name the configuration');
+      const result = await validateConfiguration(source, createReferenceResolver(host.env));
+      return { ok: result.ok, source, messages: result.ok ? [] : result.messages };
+    },
+    createToken: async (request) => {
+      const [server, core] = await Promise.all([import('@belay/server'), import('@belay/core')]);
+      // Standard output holds the token and nothing else.
+      const write = (line: string) => void host.stderr.write(line);
+      try {
+        const environment = server.parseEnvironment(host.env);
+        const log = server.createLogger({ level: 'warn', readable: true, write });
+        const { context, close } = await server.openOperatorContext({ environment, name: account, log });
+        try {
+          return await core.createToken(context, request);
+        } finally {
+          await close();
+        }
+      } catch (error) {
+        if (error instanceof core.AccessError) {
+          throw new CliError(error.code, error.message, {
+            ...(error.issues && { issues: error.issues }),
+            cause: error,
+          });
+        }
+        if (error instanceof server.StartError) throw new CliError('failed', error.message, { cause: error });
+        throw error;
+      }
+    },
+  };
+}

@@ -1,0 +1,65 @@
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { CliError } from '../cli-error.js';
+
+export interface CodeListener extends AsyncDisposable {
+  /** Where the login has to return to. */
+  callback: string;
+  /** The code of the first return; rejects when the login came back without one, or when `signal` aborts. */
+  code: Promise<string>;
+}
+
+function answer(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, {
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': "default-src 'none'",
+    'cache-control': 'no-store',
+    'referrer-policy': 'no-referrer',
+    connection: 'close',
+  });
+  response.end(`<!doctype html><html lang="en"><title>Belay</title><p>${text}</p></html>\n`);
+}
+
+/**
+ * Waits on a loopback port of the system's choice for a browser to come back from a login (RFC 8252 §7.3). The path is
+ * secret, so that another page or program cannot end the wait; the code alone is worthless without the verifier.
+ */
+export async function listenForCode(secret: string, signal: AbortSignal): Promise<CodeListener> {
+  const path = `/callback/${secret}`;
+  let resolve: (code: string) => void = () => {};
+  let reject: (error: CliError) => void = () => {};
+  const code = new Promise<string>((...settle) => {
+    [resolve, reject] = settle;
+  });
+  // The wait may end before anybody waits for it.
+  code.catch(() => {});
+  const server = createServer((request, response) => {
+    const url = new URL(request.url ?? '/', 'http://127.0.0.1');
+    if (request.method !== 'GET' || url.pathname !== path) return answer(response, 404, 'There is nothing here.');
+    const received = url.searchParams.get('code');
+    if (received === null) {
+      reject(new CliError('forbidden', 'the login was refused, or given up'));
+      return answer(response, 400, 'The login was refused. You can close this page.');
+    }
+    resolve(received);
+    answer(response, 200, 'You can close this page and go back to the terminal.');
+  });
+  await new Promise<void>((listening, failed) => {
+    server.once('error', failed);
+    server.listen(0, '127.0.0.1', listening);
+  });
+  const onAbort = () => reject(new CliError('aborted', 'not signed in: nobody came back from the login'));
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort, { once: true });
+  return {
+    callback: `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`,
+    code,
+    async [Symbol.asyncDispose]() {
+      signal.removeEventListener('abort', onAbort);
+      // The page that was answered last still reaches the browser; connections that carry nothing are not waited for.
+      const closed = new Promise((resolveClosed) => server.close(resolveClosed));
+      server.closeIdleConnections();
+      await closed;
+    },
+  };
+}

@@ -1,0 +1,43 @@
+#!/usr/bin/env node
+import { randomBytes } from 'node:crypto';
+import { homedir, userInfo } from 'node:os';
+import path from 'node:path';
+import { loadOperator } from './load-operator.js';
+import { openBrowser } from './open-browser.js';
+import { runCli } from './program.js';
+import { createTerminalPrompts } from './terminal-prompts.js';
+
+const { argv, env, platform, stdin, stdout, stderr } = process;
+
+/** What is set to nothing counts as not set. */
+function variable(name: string): string | undefined {
+  return env[name] || undefined;
+}
+
+// `belay … | head` closes our standard output when it has enough: that is no failure.
+stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+
+const args = argv.slice(2);
+const interrupt = new AbortController();
+// A server stops by itself, gracefully; every other command ends at the first Ctrl-C.
+if (args[0] !== 'start') process.once('SIGINT', () => interrupt.abort());
+
+process.exitCode = await runCli(args, {
+  stdout,
+  stderr,
+  interactive: stdin.isTTY === true && stdout.isTTY === true,
+  colour: variable('NO_COLOR') === undefined && env.TERM !== 'dumb',
+  server: variable('BELAY_URL'),
+  token: variable('BELAY_TOKEN'),
+  credentialsFile: path.join(
+    variable('XDG_CONFIG_HOME') ?? path.join(homedir(), '.config'),
+    'belay',
+    'credentials.json',
+  ),
+  posix: platform !== 'win32',
+  prompts: createTerminalPrompts(stdin, stderr),
+  openBrowser: (url) => openBrowser(url, platform),
+  randomBytes,
+  signal: interrupt.signal,
+  operator: loadOperator(process, userInfo().username),
+});

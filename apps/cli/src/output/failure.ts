@@ -1,0 +1,43 @@
+import { isBelayError } from '@belay/sdk';
+import { CliError, type CliErrorCode, toExitCode } from '../cli-error.js';
+import type { ExitCode } from '../exit-codes.js';
+import type { Sink } from './output.js';
+import { printable } from './printable.js';
+
+interface Failure {
+  code: CliErrorCode;
+  message: string;
+  issues?: { path: string; message: string }[];
+  request_id?: string;
+}
+
+const hints: Partial<Record<CliErrorCode, string>> = {
+  unauthenticated: 'sign in with: belay login',
+  network: 'is the server running, and --server right?',
+};
+
+function readFailure(error: unknown): Failure {
+  if (isBelayError(error)) {
+    const { code, message, issues, requestId } = error;
+    return { code, message, ...(issues && { issues }), ...(requestId !== undefined && { request_id: requestId }) };
+  }
+  if (error instanceof CliError) {
+    return { code: error.code, message: error.message, ...(error.options.issues && { issues: error.options.issues }) };
+  }
+  // What nobody foresaw: its own words, which may be a stack's first line, and nothing more.
+  return { code: 'failed', message: error instanceof Error ? error.message : String(error) };
+}
+
+/** Says on one line of standard error why a command failed, or the same as JSON, and gives its exit code. */
+export function reportFailure(error: unknown, stderr: Sink, json: boolean): ExitCode {
+  const failure = readFailure(error);
+  if (json) {
+    stderr.write(`${JSON.stringify({ error: failure })}\n`);
+    return toExitCode(failure.code);
+  }
+  const issues = (failure.issues ?? []).map(({ path, message }) => (path ? `${path}: ${message}` : message)).join('; ');
+  const hint = hints[failure.code];
+  const text = [failure.message, issues && `: ${issues}`, hint && ` (${hint})`].filter(Boolean).join('');
+  stderr.write(`belay: ${printable(text.replace(/\s*\n\s*/g, ' '))}\n`);
+  return toExitCode(failure.code);
+}

@@ -1,0 +1,75 @@
+import picocolors from 'picocolors';
+import { printable } from './printable.js';
+import { type Cell, renderLines, renderTable } from './table.js';
+
+export type Colours = ReturnType<typeof picocolors.createColors>;
+
+/** Where text goes; the part of a stream that the commands use. */
+export interface Sink {
+  write(text: string): unknown;
+  isTTY?: boolean;
+  columns?: number;
+}
+
+/** JSON on one line; what a terminal would obey is escaped, which JSON allows everywhere inside a string. */
+function toJson(document: unknown): string {
+  return JSON.stringify(document).replace(
+    /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/** What a command shows: a JSON document with `--json`, tables on a terminal, plain lines in a pipe. */
+export interface Output {
+  readonly json: boolean;
+  readonly colours: Colours;
+  /** The command's result, once. */
+  result(document: unknown, human: () => string): void;
+  /** One of many results: one JSON document a line. */
+  event(document: unknown, human: () => string): void;
+  /** For people only: to standard error, and not at all with `--json`. */
+  note(text: string): void;
+  /** What people must read whatever the format: always to standard error. */
+  notice(text: string): void;
+  table(head: string[], rows: Cell[][], whenEmpty: string): string;
+  /** Names and values, one a line. */
+  fields(fields: Record<string, Cell>): string;
+}
+
+export interface OutputOptions {
+  stdout: Sink;
+  stderr: Sink;
+  json: boolean;
+  /** False when NO_COLOR is set; colours also need a terminal. */
+  colour: boolean;
+}
+
+export function createOutput({ stdout, stderr, json, colour }: OutputOptions): Output {
+  const terminal = stdout.isTTY === true;
+  const colours = picocolors.createColors(colour && terminal);
+  const line = (sink: Sink, text: string) => void (text === '' || sink.write(`${text}\n`));
+  return {
+    json,
+    colours,
+    result: (document, human) => line(stdout, json ? toJson(document) : human()),
+    event: (document, human) => line(stdout, json ? toJson(document) : human()),
+    note: (text) => void (json || line(stderr, text)),
+    notice: (text) => line(stderr, text),
+    table: (head, rows, whenEmpty) => {
+      if (!terminal) return renderLines(rows);
+      return rows.length === 0 ? colours.dim(whenEmpty) : renderTable(head, rows, stdout.columns ?? 100, colours);
+    },
+    fields: (fields) => {
+      const entries = Object.entries(fields).filter(
+        ([, value]) => value !== null && value !== undefined && value !== '',
+      );
+      const width = Math.max(...entries.map(([name]) => name.length)) + 2;
+      return entries
+        .map(([name, value]) => {
+          const text = printable(String(value));
+          return terminal ? `${colours.bold(name.padEnd(width))}${text}` : `${name}\t${text}`;
+        })
+        .join('\n');
+    },
+  };
+}

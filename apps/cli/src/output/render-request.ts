@@ -1,0 +1,30 @@
+import type { InboxEntry } from '@belay/sdk';
+import { describeAccess } from './describe-access.js';
+import type { Output } from './output.js';
+
+/** All that an approval of this request gives, to whom, for how long, and the digest that stands for it. */
+export function renderRequest(entry: InboxEntry, output: Output): string {
+  return [
+    output.fields({
+      approval: entry.id,
+      execution: entry.execution_id,
+      from: `${entry.requester.name} <${entry.requester.email}>`,
+      role: entry.role,
+      reason: entry.reason,
+      duration: entry.duration,
+      'decide by': entry.expires_at,
+      approvals: `${entry.decisions} of ${entry.count}`,
+      digest: entry.request_digest,
+    }),
+    output.table(
+      ['Provider', 'Identity', 'Access', 'Can outlive it by'],
+      entry.grants.map((grant) => [
+        grant.provider,
+        grant.identity,
+        describeAccess(grant.access),
+        grant.residual === 'PT0S' ? null : grant.residual,
+      ]),
+      'It grants nothing.',
+    ),
+  ].join('\n');
+}

@@ -1,0 +1,90 @@
+import { Command, CommanderError } from 'commander';
+import { CliError } from './cli-error.js';
+import { addGroup, type Parent } from './command.js';
+import { addAccessList } from './commands/access-list.js';
+import { addAccessReturn } from './commands/access-return.js';
+import { addApprove } from './commands/approve.js';
+import { addDeny } from './commands/deny.js';
+import { addExecutionsCancel } from './commands/executions-cancel.js';
+import { addExecutionsList } from './commands/executions-list.js';
+import { addExecutionsShow } from './commands/executions-show.js';
+import { addExecutionsTerminate } from './commands/executions-terminate.js';
+import { addExecutionsWatch } from './commands/executions-watch.js';
+import { addInbox } from './commands/inbox.js';
+import { addLogin } from './commands/login.js';
+import { addLogout } from './commands/logout.js';
+import { addProviders } from './commands/providers.js';
+import { addRequest } from './commands/request.js';
+import { addRoles } from './commands/roles.js';
+import { addSessions } from './commands/sessions.js';
+import { addStart } from './commands/start.js';
+import { addTokenCreate } from './commands/token-create.js';
+import { addValidate } from './commands/validate.js';
+import { addWhoami } from './commands/whoami.js';
+import { type ExitCode, exitCodes } from './exit-codes.js';
+import { reportFailure } from './output/failure.js';
+import type { Shell } from './shell.js';
+
+function addCommands(root: Parent): void {
+  for (const add of [
+    addLogin,
+    addLogout,
+    addWhoami,
+    addRoles,
+    addProviders,
+    addRequest,
+    addInbox,
+    addApprove,
+    addDeny,
+  ]) {
+    add(root);
+  }
+  const executions = addGroup(root, 'executions', 'your requests and what became of them');
+  addExecutionsList(executions);
+  addExecutionsShow(executions);
+  addExecutionsWatch(executions);
+  addExecutionsCancel(executions);
+  addExecutionsTerminate(executions);
+  const access = addGroup(root, 'access', 'the access you hold');
+  addAccessList(access);
+  addAccessReturn(access);
+  addSessions(root);
+  addTokenCreate(addGroup(root, 'token', 'bearer tokens, for operators'));
+  addValidate(root);
+  addStart(root);
+}
+
+/** Runs one command line, without the program's name; resolves to the exit code and never throws. */
+export async function runCli(args: readonly string[], shell: Shell): Promise<ExitCode> {
+  let code: ExitCode = exitCodes.ok;
+  let complaint = '';
+  const program = new Command('belay')
+    .description('Just-in-time elevated access: requested, approved, granted for a stated time, and taken away again.')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void shell.stdout.write(text),
+      writeErr: (text) => {
+        complaint += text;
+      },
+    });
+  addCommands({
+    command: program,
+    shell,
+    exit: (ended) => {
+      code = ended;
+    },
+  });
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return code;
+  } catch (error) {
+    const json = args.includes('--json');
+    if (!(error instanceof CommanderError)) return reportFailure(error, shell.stderr, json);
+    if (error.exitCode === 0) return exitCodes.ok;
+    // A group or the program without a command: its help is the answer.
+    if (error.code === 'commander.help' && !json) shell.stderr.write(complaint);
+    const message = error.code === 'commander.help' ? 'a command is missing' : error.message.replace(/^error: /, '');
+    if (error.code === 'commander.help' && !json) return exitCodes.usage;
+    return reportFailure(new CliError('usage', message), shell.stderr, json);
+  }
+}

@@ -1,0 +1,64 @@
+import type { Sink } from './output/output.js';
+
+export interface Choice {
+  value: string;
+  label: string;
+  hint?: string;
+}
+
+/** Questions to whoever sits at the terminal. Each throws `aborted` when they leave instead of answering. */
+export interface Prompts {
+  confirm(message: string): Promise<boolean>;
+  select(message: string, choices: Choice[]): Promise<string>;
+  selectMany(message: string, choices: Choice[]): Promise<string[]>;
+  /** Asks again until `check` has nothing to say. */
+  text(
+    message: string,
+    options?: { placeholder?: string; check?: (value: string) => string | undefined },
+  ): Promise<string>;
+}
+
+export interface TokenRequest {
+  user: string;
+  ttl: string;
+  groups?: string[];
+  label?: string;
+}
+
+export interface Validation {
+  ok: boolean;
+  /** The file or folder that was read. */
+  source: string;
+  /** One for each fault: file, key or line, and reason. */
+  messages: readonly string[];
+}
+
+/** What only the server's own program can do; it is not loaded until a command needs it. */
+export interface Operator {
+  /** Resolves when the server has stopped. */
+  start(): Promise<void>;
+  validate(path: string | undefined): Promise<Validation>;
+  createToken(request: TokenRequest): Promise<{ token: string; expires_at: string; user: { email: string } }>;
+}
+
+/** Everything around the commands. main.ts makes the real one; nothing else touches the process. */
+export interface Shell {
+  stdout: Sink;
+  stderr: Sink;
+  /** Somebody is there to answer questions. */
+  interactive: boolean;
+  colour: boolean;
+  /** `BELAY_URL` and `BELAY_TOKEN`. */
+  server: string | undefined;
+  token: string | undefined;
+  credentialsFile: string;
+  /** Files have owners and modes here. */
+  posix: boolean;
+  prompts: Prompts;
+  /** Shows a page to the user if it can; it is no failure when it cannot. */
+  openBrowser(url: string): void;
+  randomBytes(size: number): Uint8Array;
+  /** Aborts on Ctrl-C. */
+  signal: AbortSignal;
+  operator: Operator;
+}

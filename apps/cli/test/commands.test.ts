@@ -1,0 +1,293 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openTerminal, screen, type Terminal } from './support/run.js';
+import { entry, type Service, startService } from './support/service.js';
+
+let service: Service;
+let terminal: Terminal;
+
+beforeEach(async () => {
+  service = await startService();
+  terminal = await openTerminal({ server: service.url, token: service.token });
+});
+afterEach(async () => {
+  await terminal[Symbol.asyncDispose]();
+  await service[Symbol.asyncDispose]();
+});
+
+const request = ['request', '--role', entry.role, '--provider', 'demo-postgres', '--reason', 'because'];
+
+describe('the command line', () => {
+  it.each([
+    [['--no-such-option']],
+    [['no-such-command']],
+    [['approve']],
+    [['roles', 'one', 'two']],
+    [['request', '--role', 'r']],
+    [['token', 'create', '--user', 'a@example.com']],
+    [['executions', 'watch', 'e-1', '--after', 'soon']],
+    [['whoami', '--server', 'belay.example.com']],
+    [['approve', 'a-1']],
+  ])('%j ends with 2, one line on stderr, and nothing done', async (args) => {
+    const { code, stdout, stderr } = await terminal.run(args);
+    expect(code).toBe(2);
+    expect(stdout).toBe('');
+    expect(stderr.trim().split('\n').at(-1)).toMatch(/^belay: .+/);
+    expect(service.changes).toEqual([]);
+  });
+
+  it('says what is wrong with it as JSON when JSON was asked for', async () => {
+    const { code, stderr } = await terminal.run(['whoami', '--json', '--colour']);
+    expect(code).toBe(2);
+    expect(JSON.parse(stderr)).toEqual({ error: { code: 'usage', message: expect.stringContaining('--colour') } });
+  });
+
+  it('prints its help on stdout and ends with 0, without a command on stderr and with 2', async () => {
+    expect(await terminal.run(['--help'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('approve'),
+      stderr: '',
+    });
+    expect(await terminal.run([])).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('approve') });
+    expect(await terminal.run(['token'])).toMatchObject({ code: 2, stderr: expect.stringContaining('create') });
+  });
+});
+
+describe('a failure', () => {
+  it.each([
+    ['BAD_REQUEST', 2, 'invalid'],
+    ['UNAUTHORIZED', 3, 'unauthenticated'],
+    ['FORBIDDEN', 4, 'forbidden'],
+    ['NOT_FOUND', 5, 'not_found'],
+    ['CONFLICT', 6, 'conflict'],
+    ['SERVICE_UNAVAILABLE', 7, 'unavailable'],
+    ['INTERNAL_SERVER_ERROR', 1, 'internal'],
+    ['NOT_IMPLEMENTED', 1, 'not_configured'],
+  ] as const)('of the kind %s ends with %i', async (failWith, expected, name) => {
+    service.state.failWith = failWith;
+    const plain = await terminal.run(['access', 'return', 'e-1']);
+    expect(plain).toMatchObject({ code: expected, stdout: '' });
+    expect(plain.stderr).toMatch(/^belay: as the test wants it.*\n$/);
+    const { code, stderr } = await terminal.run(['access', 'return', 'e-1', '--json']);
+    expect(code).toBe(expected);
+    expect(JSON.parse(stderr)).toEqual({ error: { code: name, message: 'as the test wants it' } });
+  });
+
+  it('to reach the server ends with 7', async () => {
+    const gone = await startService();
+    await gone[Symbol.asyncDispose]();
+    expect(await terminal.run(['executions', 'cancel', 'e-1'], { server: gone.url })).toMatchObject({ code: 7 });
+  });
+
+  it('to be signed in ends with 3 and says how to be', async () => {
+    const { code, stderr } = await terminal.run(['whoami'], { token: undefined });
+    expect(code).toBe(3);
+    expect(stderr).toContain('belay login');
+  });
+
+  it('never shows the token', async () => {
+    for (const args of [['whoami'], ['whoami', '--json'], ['roles'], request]) {
+      const { stdout, stderr } = await terminal.run(args, { token: 'a-wrong-secret-token' });
+      expect(stdout + stderr).not.toContain('secret-token');
+    }
+  });
+
+  it('by Ctrl-C ends with 130', async () => {
+    expect(await terminal.run(['whoami'], { signal: AbortSignal.abort() })).toMatchObject({ code: 130 });
+  });
+});
+
+describe('output', () => {
+  it('is one JSON document with --json', async () => {
+    for (const args of [
+      ['whoami'],
+      ['roles'],
+      ['roles', entry.role],
+      ['inbox'],
+      ['executions'],
+      ['executions', 'show', 'e-1'],
+      ['access'],
+      ['sessions'],
+    ]) {
+      const { code, stdout, stderr } = await terminal.run([...args, '--json']);
+      expect([code, stderr, stdout.split('\n').length], args.join(' ')).toEqual([0, '', 2]);
+      expect(() => JSON.parse(stdout), args.join(' ')).not.toThrow();
+    }
+  });
+
+  it('is plain lines with tabs in a pipe', async () => {
+    const { stdout } = await terminal.run(['inbox']);
+    expect(stdout).toBe(
+      'a-1\tada@example.com\treporting-readonly\tdemo-postgres\tPT20S\tfigures \\u{1b}[31mwrong\t2030-01-02T00:00:00.000Z\n',
+    );
+  });
+
+  it('is a table in colour on a terminal, without colour when NO_COLOR is set', async () => {
+    const coloured = screen();
+    await terminal.run(['inbox'], { stdout: coloured });
+    expect(coloured.text).toContain('┌');
+    expect(coloured.text).toContain('\u001b[1m');
+    const plain = screen();
+    await terminal.run(['inbox'], { stdout: plain, colour: false });
+    expect(plain.text).toContain('┌');
+    expect(plain.text).not.toContain('\u001b');
+  });
+
+  it('fits the terminal', async () => {
+    for (const columns of [60, 80, 120, 200]) {
+      const narrow = screen(columns);
+      await terminal.run(['inbox'], { stdout: narrow, colour: false });
+      expect(Math.max(...narrow.text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(columns);
+    }
+  });
+
+  it('never lets text from elsewhere control the terminal', async () => {
+    for (const args of [['inbox'], ['executions', 'show', 'e-1'], ['executions', 'watch', 'e-1']]) {
+      const shown = screen();
+      const { stderr } = await terminal.run(args, { stdout: shown, colour: false });
+      expect(shown.text + stderr).not.toContain('\u001b');
+    }
+  });
+});
+
+describe('approve', () => {
+  it('shows exactly what will be granted and sends the digest of it', async () => {
+    const asked: string[] = [];
+    const confirm = async (question: string) => {
+      asked.push(question);
+      return true;
+    };
+    const shown = screen();
+    const prompts = { confirm, select: confirm, selectMany: confirm, text: confirm } as never;
+    const { code, stderr } = await terminal.run(['approve', 'e-1', '--comment', 'fine'], {
+      stdout: shown,
+      interactive: true,
+      prompts,
+    });
+    expect(code).toBe(0);
+    expect(asked).toEqual(['Approve this?']);
+    for (const part of ['ada@example.com', 'PT20S', 'sha256:one', 'role reporting_readonly', 'storage.read', 'PT1H']) {
+      expect(stderr).toContain(part);
+    }
+    expect(service.changes).toEqual([
+      expect.objectContaining({
+        input: { id: 'a-1', verdict: 'approve', comment: 'fine', request_digest: 'sha256:one' },
+      }),
+    ]);
+  });
+
+  it('changes nothing when the answer is no', async () => {
+    const prompts = { confirm: async () => false } as never;
+    expect(await terminal.run(['approve', 'a-1'], { interactive: true, prompts })).toMatchObject({ code: 130 });
+    expect(service.changes).toEqual([]);
+  });
+
+  it('of something else than what was seen is a conflict', async () => {
+    expect(await terminal.run(['approve', 'a-1', '--yes', '--digest', 'sha256:other'])).toMatchObject({ code: 6 });
+    expect(service.changes).toEqual([]);
+    expect(await terminal.run(['approve', 'a-1', '--yes', '--digest', 'sha256:one', '--json'])).toMatchObject({
+      code: 0,
+    });
+  });
+
+  it('of what does not wait for the caller is not found', async () => {
+    service.state.approvals = [];
+    expect(await terminal.run(['approve', 'a-1', '--yes'])).toMatchObject({ code: 5 });
+    expect(await terminal.run(['deny', 'a-1'])).toMatchObject({ code: 5 });
+  });
+});
+
+describe('request', () => {
+  it('sends what the flags say, under an idempotency key of its own', async () => {
+    const args = [...request, '--duration', 'PT5M', '--identity', 'bob', '--workflow', 'approve-and-grant'];
+    const { code, stdout } = await terminal.run([...args, '--json']);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ status: 'pending', output: { execution_id: 'e-1' } });
+    expect(service.changes).toEqual([
+      {
+        path: 'elevation.request',
+        input: {
+          role: entry.role,
+          providers: ['demo-postgres'],
+          reason: 'because',
+          duration: 'PT5M',
+          identities: ['bob'],
+          workflow: 'approve-and-grant',
+        },
+        idempotencyKey: expect.stringMatching(/^[0-9a-f]{32}$/),
+      },
+    ]);
+  });
+
+  it('asks step by step on a terminal when it has no flags', async () => {
+    const prompts = {
+      select: async () => entry.role,
+      selectMany: async () => [],
+      text: async (question: string) => (question === 'Why?' ? 'a reason' : 'PT2M'),
+      confirm: async () => true,
+    };
+    expect(await terminal.run(['request'], { interactive: true, prompts })).toMatchObject({ code: 0 });
+    expect(service.changes[0]?.input).toEqual({
+      role: entry.role,
+      providers: ['demo-postgres'],
+      duration: 'PT2M',
+      reason: 'a reason',
+    });
+    const declined = { ...prompts, confirm: async () => false };
+    expect(await terminal.run(['request'], { interactive: true, prompts: declined })).toMatchObject({ code: 130 });
+    expect(service.changes).toHaveLength(1);
+  });
+
+  it('with --watch prints one JSON document a line and ends with 0 when the access was given', async () => {
+    const { code, stdout } = await terminal.run([...request, '--watch', '--json']);
+    expect(code).toBe(0);
+    expect(
+      stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    ).toMatchObject([
+      { status: 'pending' },
+      { seq: 1, event_type: 'execution.started' },
+      { seq: 2, event_type: 'execution.ended' },
+    ]);
+  });
+
+  it('with --watch ends with 8, and says why, when no access was given', async () => {
+    service.state.granted = false;
+    expect(await terminal.run([...request, '--watch'])).toMatchObject({
+      code: 8,
+      stderr: expect.stringContaining('nobody approved'),
+    });
+    expect(await terminal.run(['executions', 'watch', 'e-1'])).toMatchObject({ code: 8 });
+  });
+});
+
+describe('operator commands', () => {
+  it('print the token once, alone on stdout', async () => {
+    const asked: unknown[] = [];
+    const operator = {
+      start: async () => {},
+      validate: async () => ({ ok: true, source: 'x', messages: [] }),
+      createToken: async (wanted: unknown) => {
+        asked.push(wanted);
+        return { token: 'made-once', expires_at: '2030-01-01T00:00:00.000Z', user: { email: 'bot@example.com' } };
+      },
+    };
+    const args = [
+      'token',
+      'create',
+      '--user',
+      'bot@example.com',
+      '--ttl',
+      'PT8H',
+      '--group',
+      'robots',
+      '--label',
+      'nightly',
+    ];
+    const { code, stdout, stderr } = await terminal.run(args, { operator });
+    expect([code, stdout]).toEqual([0, 'made-once\n']);
+    expect(stderr).not.toContain('made-once');
+    expect(asked).toEqual([{ user: 'bot@example.com', ttl: 'PT8H', groups: ['robots'], label: 'nightly' }]);
+  });
+});

@@ -1,0 +1,97 @@
+import { readFile, stat } from 'node:fs/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openTerminal, type Terminal } from './support/run.js';
+import { type Service, startService } from './support/service.js';
+
+let service: Service;
+let terminal: Terminal;
+
+beforeEach(async () => {
+  service = await startService();
+  terminal = await openTerminal();
+});
+afterEach(async () => {
+  await terminal[Symbol.asyncDispose]();
+  await service[Symbol.asyncDispose]();
+});
+
+/** A browser: follows redirects to the end, which is the command's own callback. */
+function browse(visited: URL[] = []) {
+  return (address: string) => {
+    visited.push(new URL(address));
+    void fetch(address).then((response) => response.text());
+  };
+}
+
+describe('login', () => {
+  it('signs in through the browser with a PKCE challenge, and keeps the token for that server alone', async () => {
+    const visited: URL[] = [];
+    const { code, stdout, stderr } = await terminal.run(['login', '--server', `${service.url}/`], {
+      openBrowser: browse(visited),
+    });
+    expect(stderr).toContain(`Sign in at: ${service.url}/api/v1/auth/request/demo?callback=http%3A%2F%2F127.0.0.1%3A`);
+    expect(code).toBe(0);
+    expect(stdout).toContain('ada@example.com');
+    expect(stdout + stderr).not.toContain(service.token);
+    const query = visited[0]?.searchParams;
+    expect(query?.get('code_challenge')).toMatch(/^[A-Za-z0-9_-]{43}$/);
+    expect(query?.get('code_challenge_method')).toBe('S256');
+    expect((await stat(terminal.credentialsFile)).mode & 0o777).toBe(0o600);
+    expect(JSON.parse(await readFile(terminal.credentialsFile, 'utf8'))).toMatchObject({
+      default: service.url,
+      servers: { [service.url]: { token: service.token, email: 'ada@example.com' } },
+    });
+    expect(await terminal.run(['whoami'])).toMatchObject({ code: 0, stdout: expect.stringContaining(service.url) });
+    await using other = await startService();
+    expect(await terminal.run(['whoami', '--server', other.url])).toMatchObject({ code: 3 });
+  });
+
+  it('asks which provider when there are several, and wants it named when nobody can be asked', async () => {
+    service.state.authenticators = ['demo', 'partner'];
+    expect(await terminal.run(['login'], { server: service.url })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('demo, partner'),
+    });
+    const visited: URL[] = [];
+    const prompts = { select: async () => 'partner' } as never;
+    const shell = { server: service.url, interactive: true, prompts, openBrowser: browse(visited) };
+    expect(await terminal.run(['login'], shell)).toMatchObject({ code: 0 });
+    expect(visited[0]?.pathname).toBe('/api/v1/auth/request/partner');
+    expect(await terminal.run(['login', '--provider', 'nobody'], shell)).toMatchObject({ code: 5 });
+  });
+
+  it('is not ended by a visit to another path, nor by a login that was refused', async () => {
+    const openBrowser = (address: string) => {
+      const callback = new URL(new URL(address).searchParams.get('callback') ?? '');
+      void fetch(new URL('/callback/guess?code=evil', callback))
+        .then((elsewhere) => expect(elsewhere.status).toBe(404))
+        .then(() => fetch(`${callback}?error=access_denied`));
+    };
+    expect(await terminal.run(['login'], { server: service.url, openBrowser })).toMatchObject({ code: 4 });
+  });
+
+  it('with somebody else’s code gets nothing', async () => {
+    service.codes.set('stolen', 'another-challenge');
+    const openBrowser = (address: string) => void fetch(`${new URL(address).searchParams.get('callback')}?code=stolen`);
+    expect(await terminal.run(['login'], { server: service.url, openBrowser })).toMatchObject({ code: 2 });
+    await expect(stat(terminal.credentialsFile)).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  it('ends with 130 when nobody comes back before Ctrl-C', async () => {
+    const abort = new AbortController();
+    const openBrowser = () => abort.abort();
+    expect(await terminal.run(['login'], { server: service.url, openBrowser, signal: abort.signal })).toMatchObject({
+      code: 130,
+    });
+  });
+});
+
+describe('logout', () => {
+  it('ends the login at the server and forgets the token, also when it had ended already', async () => {
+    await terminal.run(['login'], { server: service.url, openBrowser: browse() });
+    expect(await terminal.run(['logout'])).toMatchObject({ code: 0, stdout: `signed out of ${service.url}\n` });
+    expect(service.changes).toMatchObject([{ path: 'auth.logout' }]);
+    expect(await terminal.run(['whoami'], { server: service.url })).toMatchObject({ code: 3 });
+    expect(await terminal.run(['logout'], { server: service.url, token: 'long-expired' })).toMatchObject({ code: 0 });
+  });
+});

@@ -1,0 +1,68 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type ExitCode, type Prompts, runCli, type Shell } from '../../src/index.js';
+
+export interface Ran {
+  code: ExitCode;
+  stdout: string;
+  stderr: string;
+}
+
+export interface Terminal extends AsyncDisposable {
+  credentialsFile: string;
+  run(args: string[], shell?: Partial<Shell>): Promise<Ran>;
+}
+
+function unasked(question: string): never {
+  throw new Error(`nobody was to be asked, but was: ${question}`);
+}
+
+/** Answers no question: a test that expects one hands in its own. */
+const silent: Prompts = { confirm: unasked, select: unasked, selectMany: unasked, text: unasked };
+
+/** A place to run commands from: a folder of its own for credentials, and what was written kept. */
+export async function openTerminal(settings: Partial<Shell> = {}): Promise<Terminal> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'belay-cli-'));
+  const credentialsFile = path.join(folder, 'config', 'belay', 'credentials.json');
+  return {
+    credentialsFile,
+    async run(args, shell = {}) {
+      let stdout = '';
+      let stderr = '';
+      const unavailable = () => Promise.reject(new Error('not in this test'));
+      const code = await runCli(args, {
+        stdout: { write: (text) => void (stdout += text) },
+        stderr: { write: (text) => void (stderr += text) },
+        interactive: false,
+        colour: true,
+        server: undefined,
+        token: undefined,
+        credentialsFile,
+        posix: true,
+        prompts: silent,
+        openBrowser: () => {},
+        randomBytes,
+        signal: new AbortController().signal,
+        operator: { start: unavailable, validate: unavailable, createToken: unavailable },
+        ...settings,
+        ...shell,
+      });
+      return { code, stdout, stderr };
+    },
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+/** A sink that says it is a terminal, and what it got. */
+export function screen(columns = 120): { write(text: string): void; isTTY: true; columns: number; text: string } {
+  return {
+    isTTY: true,
+    columns,
+    text: '',
+    write(text) {
+      this.text += text;
+    },
+  };
+}

@@ -1,0 +1,193 @@
+import { createHash } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { ExecutionDetails, InboxEntry } from '@belay/sdk';
+import { initTRPC, TRPCError, tracked } from '@trpc/server';
+import { createHTTPHandler } from '@trpc/server/adapters/standalone';
+
+export const entry: InboxEntry = {
+  id: 'a-1',
+  execution_id: 'e-1',
+  requester: { email: 'ada@example.com', name: 'Ada' },
+  role: 'reporting-readonly',
+  reason: 'figures \u001b[31mwrong',
+  duration: 'PT20S',
+  providers: ['demo-postgres'],
+  grants: [
+    { provider: 'demo-postgres', identity: 'ada', access: { role: 'reporting_readonly' }, residual: 'PT0S' },
+    { provider: 'cloud', identity: 'ada@example.com', access: 'storage.read', residual: 'PT1H' },
+  ],
+  request_digest: 'sha256:one',
+  expires_at: '2030-01-02T00:00:00.000Z',
+  created_at: '2030-01-01T00:00:00.000Z',
+  count: 1,
+  decisions: 0,
+};
+
+const me = {
+  id: 'u-1',
+  email: 'ada@example.com',
+  name: 'Ada',
+  groups: ['engineers'],
+  provider: 'demo',
+  expires_at: '2030-01-01T00:00:00.000Z',
+};
+
+function details(granted: boolean): ExecutionDetails {
+  return {
+    workflow_id: 'e-1',
+    run_id: 'e-1',
+    status: granted ? 'completed' : 'faulted',
+    start_time: '2030-01-01T00:00:00.000Z',
+    execution_time: 'PT20S',
+    task_queue: 'default',
+    user: me.email,
+    workflow_type: { name: 'approve-and-grant' },
+    role: entry.role,
+    providers: entry.providers,
+    reason: entry.reason,
+    duration: entry.duration,
+    waiting_for: [],
+    history: [{ event_type: 'execution.started', timestamp: '2030-01-01T00:00:00.000Z', message: 'started' }],
+    error: granted ? null : { type: 'denied', status: 403, title: 'Denied', detail: 'nobody approved' },
+    end_time: '2030-01-01T00:00:20.000Z',
+    approvals: [],
+    grants: [
+      {
+        provider: 'demo-postgres',
+        identity: 'ada',
+        access: { role: 'reporting_readonly' },
+        state: 'gone',
+        granted_at: granted ? '2030-01-01T00:00:00.000Z' : null,
+        expires_at: null,
+        ended_reason: 'expired',
+        residual: null,
+        last_error: null,
+      },
+    ],
+  };
+}
+
+export interface Service extends AsyncDisposable {
+  url: string;
+  /** Every call that changed something, as `path` and input. */
+  changes: { path: string; input: unknown; idempotencyKey: string | undefined }[];
+  /** What the next answers are made from. */
+  state: {
+    granted: boolean;
+    approvals: InboxEntry[];
+    failWith: TRPCError['code'] | undefined;
+    authenticators: string[];
+  };
+  /** Codes that a login may be ended with, and the challenge each was begun with. */
+  codes: Map<string, string>;
+  token: string;
+}
+
+/** The wire of the service with answers of the test's choosing, where a test needs an answer that is hard to bring about. */
+export async function startService(): Promise<Service> {
+  const { router, procedure, middleware } = initTRPC.context<{ request: IncomingMessage }>().create();
+  const token = 'token-of-ada';
+  const changes: Service['changes'] = [];
+  const state: Service['state'] = { granted: true, approvals: [entry], failWith: undefined, authenticators: ['demo'] };
+  const codes = new Map<string, string>();
+  const open = procedure.input((value) => value as Record<string, string>);
+  const signedIn = open.use(
+    middleware(({ ctx, next }) => {
+      if (ctx.request.headers.authorization !== `Bearer ${token}`)
+        throw new TRPCError({ code: 'UNAUTHORIZED', message: 'Sign in first' });
+      if (state.failWith) throw new TRPCError({ code: state.failWith, message: 'as the test wants it' });
+      return next();
+    }),
+  );
+  const change = <Answer>(answer: Answer) =>
+    signedIn.mutation(({ ctx, path, input }) => {
+      changes.push({ path, input, idempotencyKey: ctx.request.headers['idempotency-key'] as string | undefined });
+      return answer;
+    });
+  const role = {
+    name: entry.role,
+    description: 'Read the reports',
+    providers: entry.providers,
+    workflows: ['approve-and-grant'],
+    enabled: true,
+    max_duration: 'PT1H',
+    default_duration: 'PT20M',
+    reason: { required: true },
+    inherits: [],
+    grants: [{ provider: 'demo-postgres', access: { role: 'reporting_readonly' } }],
+  };
+  const routes = router({
+    auth: router({
+      page: open.query(() => ({
+        providers: state.authenticators.map((id) => ({
+          id,
+          name: id,
+          description: '',
+          url: `/api/v1/auth/request/${id}`,
+        })),
+      })),
+      whoami: signedIn.query(() => me),
+      token: open.mutation(({ input }) => {
+        const challenge = createHash('sha256')
+          .update(input.code_verifier ?? '')
+          .digest('base64url');
+        if (codes.get(input.code ?? '') !== challenge)
+          throw new TRPCError({ code: 'BAD_REQUEST', message: 'The code is not good' });
+        return { token, expires_at: me.expires_at, user: me };
+      }),
+      logout: change({ message: 'Signed out' }),
+    }),
+    roles: router({
+      list: signedIn.query(() => ({ version: '1.0.1', roles: { [role.name]: { role } } })),
+      get: signedIn.query(() => role),
+    }),
+    elevation: router({
+      request: change({ status: 'pending', output: { workflow_id: 'e-1', execution_id: 'e-1' } }),
+    }),
+    executions: router({
+      list: signedIn.query(() => ({ executions: [details(state.granted)] })),
+      get: signedIn.query(() => details(state.granted)),
+      cancel: change({ status: 'ok', message: 'Cancelled' }),
+      watch: signedIn.subscription(async function* () {
+        const at = { timestamp: '2030-01-01T00:00:00.000Z', status: 'running' };
+        yield tracked('1', { seq: 1, event_type: 'execution.started', message: 'started\u001b[2J', ...at });
+        yield tracked('2', { seq: 2, event_type: 'execution.ended', message: 'ended', task: 'grant', ...at });
+      }),
+    }),
+    approvals: router({
+      inbox: signedIn.query(() => ({ approvals: state.approvals })),
+      decide: change({ id: 'a-1', status: 'approved', execution_id: 'e-1' }),
+    }),
+    access: router({
+      list: signedIn.query(() => ({ access: [] })),
+      return: change({ status: 'ok', message: 'Given back' }),
+    }),
+  });
+  const handle = createHTTPHandler({
+    router: routes,
+    basePath: '/trpc/',
+    createContext: ({ req }) => ({ request: req }),
+  });
+  const server: Server = createServer((request, response) => {
+    const url = new URL(request.url ?? '', 'http://localhost');
+    if (!url.pathname.startsWith('/api/v1/auth/request/')) return handle(request, response);
+    const code = `code-${codes.size + 1}`;
+    codes.set(code, url.searchParams.get('code_challenge') ?? '');
+    const back = new URL(url.searchParams.get('callback') ?? '');
+    back.searchParams.set('code', code);
+    response.writeHead(302, { location: back.href }).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    changes,
+    state,
+    codes,
+    token,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
