@@ -1,6 +1,6 @@
 import type { Context } from '@belay/core';
 import type { AnyTRPCRouter } from '@trpc/server';
-import { createServer, request as httpRequest } from 'node:http';
+import { createServer, request as httpRequest, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type App, type AppOptions, createApp } from '../../../src/http/app.js';
 import { defaultLimits, type Limits } from '../../../src/http/limits.js';
@@ -24,8 +24,6 @@ export interface Served extends AsyncDisposable {
   url: string;
   lines: LogLine[];
   drain: App['drain'];
-  /** fetch that follows no redirect. */
-  call(path: string, init?: RequestInit): Promise<Response>;
 }
 
 export interface Answer {
@@ -68,24 +66,26 @@ export function send(
   });
 }
 
-/** The real app on a port of its own. `baseUrl` is the address it is reached at, unless the test says another. */
-export async function serve(options: {
+export interface AttachOptions {
   context: Context;
   router: AnyTRPCRouter;
-  limits?: Partial<Limits>;
-  baseUrl?: (url: string) => string;
-}): Promise<Served> {
-  const { lines, log } = keepLines();
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  url: string;
+  baseUrl: string;
+  log: AppOptions['log'];
+  lines: LogLine[];
+  limits?: Partial<Limits> | undefined;
+}
+
+/** Puts the real app behind a server that listens already. */
+export function attach(server: Server, options: AttachOptions): Served {
+  const { context, router, url, baseUrl, log, lines, limits } = options;
   const { app, drain } = createApp({
-    context: { ...options.context, log },
-    router: options.router,
+    context: { ...context, log },
+    router,
     basePath: '/api/v1',
-    baseUrl: options.baseUrl?.(url) ?? url,
+    baseUrl,
     log,
-    limits: { ...defaultLimits, ...options.limits },
+    limits: { ...defaultLimits, ...limits },
     counters: { uptimeMilliseconds: () => 1234, scheduler: async () => 'healthy' },
   });
   server.on('request', app);
@@ -93,10 +93,22 @@ export async function serve(options: {
     url,
     lines,
     drain,
-    call: (path, init) => fetch(`${url}${path}`, { redirect: 'manual', ...init }),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+/** The real app around any router, on a port of its own. */
+export async function serve(options: {
+  context: Context;
+  router: AnyTRPCRouter;
+  limits?: Partial<Limits>;
+}): Promise<Served> {
+  const { lines, log } = keepLines();
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return attach(server, { ...options, url, baseUrl: url, log, lines });
 }

@@ -1,0 +1,387 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Answer, send } from './support/serve.js';
+import { createWorld, people, type World } from './support/world.js';
+
+/** What a field must be: the interface's own words for types. */
+type Shape = string | { [name: string]: Shape } | [Shape] | { each: Shape };
+
+/**
+ * The interface document, as far as this server goes: method, path, who may, and the documented fields of the answer.
+ * `each` is an object keyed by names. Modes other than server are not composed yet.
+ */
+interface Row {
+  method: 'GET' | 'POST';
+  path: string;
+  auth: boolean;
+  body?: object;
+  output: Shape;
+}
+
+const execution: Shape = {
+  workflow_id: 'string',
+  run_id: 'string',
+  status: 'string',
+  start_time: 'instant',
+  execution_time: 'duration',
+  task_queue: 'string',
+  user: 'string',
+  workflow_type: { name: 'string' },
+};
+const role: Shape = {
+  name: 'string',
+  description: 'string',
+  providers: ['string'],
+  workflows: ['string'],
+  enabled: 'boolean',
+};
+const workflow: Shape = { name: 'string', description: 'string', enabled: 'boolean' };
+const elevation: Shape = { status: 'string', output: { workflow_id: 'string', execution_id: 'string' } };
+const elevateQuery = 'role=reader&provider=store&reason=An%20incident&duration=PT5M';
+
+const rows: Row[] = [
+  {
+    method: 'GET',
+    path: '/providers?capability=authorizer,identities',
+    auth: true,
+    output: {
+      version: 'version',
+      providers: [
+        { _id: 'string', _source: { id: 'string', name: 'string', description: 'string', provider: 'string', enabled: 'boolean' } },
+      ],
+    },
+  },
+  {
+    method: 'GET',
+    path: '/provider/store',
+    auth: true,
+    output: { name: 'string', description: 'string', provider: 'string', enabled: 'boolean' },
+  },
+  {
+    method: 'GET',
+    path: '/provider/store/roles?q=read',
+    auth: true,
+    output: { version: 'version', provider: 'string', roles: [{ name: 'string', arn: 'string', description: 'string' }] },
+  },
+  {
+    method: 'GET',
+    path: '/provider/store/permissions',
+    auth: true,
+    output: { version: 'version', provider: 'string', permissions: [{ name: 'string', description: 'string' }] },
+  },
+  {
+    method: 'GET',
+    path: '/provider/store/identities',
+    auth: true,
+    output: { version: 'version', provider: 'string', identities: [{ id: 'string', name: 'string', email: 'string' }] },
+  },
+  { method: 'GET', path: `/elevate?${elevateQuery}`, auth: true, output: elevation },
+  {
+    method: 'POST',
+    path: '/elevate',
+    auth: true,
+    body: {
+      role: { name: 'reader', description: 'Read the store', providers: ['store'], workflows: ['approve-and-grant'], enabled: true },
+      providers: ['store'],
+      workflow: 'approve-and-grant',
+      reason: 'An incident',
+      duration: 'PT5M',
+      identities: [],
+      session: { version: 1, expiry: '2030-01-01T00:00:00.000Z', session: 'opaque' },
+    },
+    output: elevation,
+  },
+  { method: 'GET', path: '/executions', auth: true, output: { executions: [execution] } },
+  {
+    method: 'POST',
+    path: '/execution',
+    auth: true,
+    body: { workflow: 'approve-and-grant', input: { role: 'reader', provider: 'store', reason: 'An incident' } },
+    output: { workflow_id: 'string', run_id: 'string', status: 'string' },
+  },
+  {
+    method: 'GET',
+    path: '/execution/{id}',
+    auth: true,
+    output: { ...execution, history: [{ event_type: 'string', timestamp: 'instant' }] },
+  },
+  { method: 'GET', path: '/execution/{id}/cancel', auth: true, output: { status: 'string', message: 'string' } },
+  { method: 'GET', path: '/execution/{id}/terminate', auth: true, output: { status: 'string', message: 'string' } },
+  {
+    method: 'GET',
+    path: '/.well-known/api-configuration',
+    auth: false,
+    output: {
+      serviceName: 'string',
+      serviceType: 'string',
+      version: 'version',
+      baseUrl: 'string',
+      apiBasePath: 'string',
+      authEndpoint: 'string',
+      authMethods: ['string'],
+      docsUrl: 'string',
+      openApiSpec: 'string',
+      capabilities: { workflow_engine: 'boolean', vault: 'boolean' },
+    },
+  },
+  { method: 'GET', path: '/sync', auth: true, output: { version: 'marked version', timestamp: 'instant' } },
+  { method: 'GET', path: '/roles?provider=store', auth: true, output: { version: 'version', roles: { each: { role } } } },
+  { method: 'GET', path: '/role/reader', auth: true, output: role },
+  { method: 'GET', path: '/workflows', auth: true, output: { version: 'version', workflows: { each: workflow } } },
+  {
+    method: 'GET',
+    path: '/workflow/approve-and-grant',
+    auth: true,
+    output: {
+      ...workflow,
+      document: { dsl: 'string', namespace: 'string', name: 'string', version: 'string', do: ['object'] },
+    },
+  },
+  {
+    method: 'GET',
+    path: '/health',
+    auth: false,
+    output: {
+      status: 'string',
+      path: 'string',
+      timestamp: 'instant',
+      version: 'marked version',
+      services: {
+        workflow_engine: 'string',
+        llm: 'string',
+        encryption: 'string',
+        vault: 'string',
+        scheduler: 'string',
+        storage: 'string',
+      },
+    },
+  },
+  { method: 'GET', path: '/ready', auth: false, output: { status: 'string', timestamp: 'instant', version: 'marked version' } },
+  {
+    method: 'GET',
+    path: '/metrics',
+    auth: false,
+    output: {
+      uptime: 'string',
+      total_requests: 'integer',
+      roles_count: 'integer',
+      workflows_count: 'integer',
+      providers_count: 'integer',
+      elevate_requests: 'integer',
+    },
+  },
+  {
+    method: 'GET',
+    path: '/logs',
+    auth: true,
+    output: {
+      logs: [
+        { timestamp: 'instant', level: 'string', message: 'string', provider: 'string', user: 'string', workflow_id: 'string' },
+      ],
+    },
+  },
+];
+
+const checks: Record<string, (value: unknown) => boolean> = {
+  string: (value) => typeof value === 'string',
+  boolean: (value) => typeof value === 'boolean',
+  integer: (value) => Number.isInteger(value),
+  object: (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  version: (value) => typeof value === 'string' && /^\d+\.\d+\.\d+$/.test(value),
+  'marked version': (value) => typeof value === 'string' && /^\d+\.\d+\.\d+( \(git: \w+\))?$/.test(value),
+  instant: (value) => typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value),
+  duration: (value) => typeof value === 'string' && /^P(?=[\dT])(\d+D)?(T(\d+H)?(\d+M)?([\d.]+S)?)?$/.test(value),
+};
+
+/** Where a value is not of its shape. Lists must not be empty: an empty one shows nothing. */
+function mismatches(value: unknown, shape: Shape, path = ''): string[] {
+  if (typeof shape === 'string') return checks[shape]?.(value) === true ? [] : [`${path}: not ${shape}: ${JSON.stringify(value)}`];
+  if (Array.isArray(shape)) {
+    if (!Array.isArray(value)) return [`${path}: not an array`];
+    return value.flatMap((item, index) => mismatches(item, shape[0], `${path}[${index}]`));
+  }
+  if (typeof value !== 'object' || value === null) return [`${path}: not an object`];
+  if ('each' in shape) {
+    const { each } = shape;
+    return Object.entries(value).flatMap(([key, item]) => mismatches(item, each as Shape, `${path}.${key}`));
+  }
+  const fields = value as Record<string, unknown>;
+  return Object.entries(shape).flatMap(([key, inner]) => mismatches(fields[key], inner, `${path}.${key}`));
+}
+
+let world: World;
+let requester: string;
+let approver: string;
+let bystander: string;
+beforeAll(async () => {
+  world = await createWorld();
+  requester = await world.token('requester');
+  approver = await world.token('approver');
+  bystander = await world.token('bystander');
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+interface Called extends Answer {
+  json: Record<string, unknown>;
+}
+
+async function call(
+  method: string,
+  path: string,
+  options: { token?: string; body?: object | string; headers?: Record<string, string> } = {},
+): Promise<Called> {
+  const body = typeof options.body === 'object' ? JSON.stringify(options.body) : options.body;
+  const answer = await send(`${world.url}/api/v1${path}`, {
+    method,
+    headers: {
+      ...(options.token === undefined ? {} : { authorization: `Bearer ${options.token}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) }),
+      ...options.headers,
+    },
+    ...(body === undefined ? {} : { body }),
+  });
+  let json: Record<string, unknown> = {};
+  if (String(answer.headers['content-type']).startsWith('application/json')) json = JSON.parse(answer.body) as typeof json;
+  return { ...answer, json };
+}
+
+const ask = async (token = requester, headers: Record<string, string> = {}, reason = 'An incident') => {
+  const answer = await call('POST', '/elevate', { token, headers, body: { role: 'reader', reason } });
+  const { output } = answer.json as { output?: { execution_id: string } };
+  return { ...answer, id: output?.execution_id ?? '' };
+};
+
+describe('the interface', () => {
+  it.each(rows)('$method $path answers what is documented', async ({ method, path, auth, body, output }) => {
+    const { id } = await ask();
+    const filled = path.replace('{id}', id);
+    const given = { ...(body === undefined ? {} : { body }), ...(auth ? { token: requester } : {}) };
+    const answer = await call(method, filled, given);
+    expect([answer.status, answer.body.slice(0, 300)]).toEqual([200, expect.anything()]);
+    expect(mismatches(answer.json, output)).toEqual([]);
+    if (auth) expect((await call(method, filled, body === undefined ? {} : { body })).status).toBe(401);
+  });
+
+  it('serves health, readiness, metrics and the API configuration at the root as well', async () => {
+    for (const path of ['/health', '/ready', '/metrics', '/.well-known/api-configuration']) {
+      const answer = await send(`${world.url}${path}`);
+      expect([path, answer.status]).toEqual([path, 200]);
+      if (path === '/health') expect(JSON.parse(answer.body)).toMatchObject({ status: 'healthy', path: '/health' });
+    }
+  });
+
+  it('does not have what belongs to other modes', async () => {
+    for (const path of ['/session/demo', '/nothing']) {
+      expect([path, (await call('GET', path, { token: requester })).status]).toEqual([path, 404]);
+    }
+  });
+});
+
+describe('elevation', () => {
+  it('answers the same to the static GET, the JSON body with a role’s name, and one with a Role object', async () => {
+    const roleObject = (await call('GET', '/role/reader', { token: requester })).json;
+    for (const answer of [
+      await call('GET', `/elevate?${elevateQuery}&identities=rita%40example.test`, { token: requester }),
+      await call('POST', '/elevate', { token: requester, body: { role: 'reader', reason: 'An incident' } }),
+      await call('POST', '/elevate', { token: requester, body: { role: roleObject, reason: 'An incident' } }),
+    ]) {
+      expect([answer.status, answer.json]).toMatchObject([200, { status: 'pending' }]);
+    }
+  });
+
+  it('refuses a Role object that asks for more than the server’s own, naming each field', async () => {
+    const body = {
+      role: { name: 'reader', providers: ['store', 'hidden'], workflows: ['other'], max_duration: 'PT99H', grants: [{ provider: 'store', access: { role: 'write' } }] },
+      reason: 'An incident',
+    };
+    const answer = await call('POST', '/elevate', { token: requester, body });
+    expect(answer.status).toBe(400);
+    const issues = answer.json.issues as { path: string }[];
+    expect(issues.map(({ path }) => path)).toEqual(['role.providers.1', 'role.workflows.0', 'role.grants.0', 'role.max_duration']);
+    const unknownField = { role: { name: 'reader', owner: true }, reason: 'An incident' };
+    expect((await call('POST', '/elevate', { token: requester, body: unknownField })).status).toBe(400);
+  });
+
+  it('tells 400 with issues for a wrong request, 404 for a role one may not see', async () => {
+    const wrong = await call('GET', '/elevate?role=reader&reason=x', { token: requester });
+    expect([wrong.status, wrong.json]).toMatchObject([400, { code: 'BAD_REQUEST', issues: [{ path: 'provider' }] }]);
+    const long = await call('POST', '/elevate', { token: requester, body: { role: 'reader', reason: 'x', duration: 'P9D' } });
+    expect([long.status, long.json]).toMatchObject([400, { issues: [{ path: 'duration' }] }]);
+    for (const role of ['secret', 'no-such-role']) {
+      const answer = await call('POST', '/elevate', { token: requester, body: { role, reason: 'x' } });
+      expect([role, answer.status]).toEqual([role, 404]);
+    }
+  });
+
+  it('gives the same execution for the same Idempotency-Key and body, and 409 for another body', async () => {
+    const headers = { 'idempotency-key': 'key-1' };
+    const first = await ask(requester, headers);
+    expect((await ask(requester, headers)).id).toBe(first.id);
+    expect((await ask(requester, headers, 'Something else')).status).toBe(409);
+  });
+});
+
+describe('executions', () => {
+  it('are for the owner: others see nothing, approvers may look and not touch', async () => {
+    const { id } = await ask();
+    await world.drive();
+    expect((await call('GET', `/execution/${id}`, { token: bystander })).status).toBe(404);
+    expect((await call('GET', `/execution/${id}`, { token: approver })).status).toBe(200);
+    for (const verb of ['cancel', 'terminate']) {
+      expect((await call('GET', `/execution/${id}/${verb}`, { token: bystander })).status).toBe(404);
+      expect((await call('GET', `/execution/${id}/${verb}`, { token: approver })).status).toBe(403);
+    }
+    expect((await call('GET', `/execution/${id}/cancel`, { token: requester })).json).toMatchObject({ status: 'ok' });
+    await world.drive();
+    expect((await call('GET', `/execution/${id}/cancel`, { token: requester })).status).toBe(409);
+  });
+
+  it('refuse a signal that this service did not seal', async () => {
+    const { id } = await ask();
+    const answer = await call('GET', `/execution/${id}/signal?input=forged`, { token: requester });
+    expect(answer.status).toBe(400);
+    expect((await call('GET', `/execution/${id}/signal`, { token: requester })).json).toMatchObject({ issues: [{ path: 'input' }] });
+  });
+});
+
+describe('the story', () => {
+  it('goes from the request over the approval to access, and back', async () => {
+    const { id } = await ask();
+    await world.drive();
+    const inbox = (await call('GET', '/approvals', { token: approver })).json.approvals as { id: string; execution_id: string; request_digest: string }[];
+    const item = inbox.find((each) => each.execution_id === id);
+    expect(item).toMatchObject({
+      requester: { email: people.requester.email },
+      role: 'reader',
+      grants: [{ provider: 'store', identity: people.requester.email, access: { role: 'read' } }],
+    });
+    const decision = { verdict: 'approve', request_digest: item?.request_digest };
+    const decide = (token: string, body: object) => call('POST', `/approvals/${item?.id}/decision`, { token, body });
+    expect((await decide(requester, decision)).status).toBe(403);
+    expect((await decide(bystander, decision)).status).toBe(404);
+    expect((await decide(approver, { ...decision, request_digest: 'another' })).status).toBe(409);
+    expect((await decide(approver, { verdict: 'perhaps' })).status).toBe(400);
+    const decided = await decide(approver, decision);
+    expect([decided.status, decided.json]).toEqual([200, { id: item?.id, status: 'approved', execution_id: id }]);
+    expect((await decide(approver, decision)).status).toBe(409);
+    await world.drive();
+    expect(world.store.holds(people.requester.email, { role: 'read' })).toBe(true);
+    const held = (await call('GET', '/access', { token: requester })).json.access as { execution_id: string; state: string }[];
+    expect(held.filter((each) => each.execution_id === id)).toMatchObject([{ state: 'active', role: 'reader' }]);
+    expect((await call('POST', `/access/${id}/return`, { token: approver })).status).toBe(403);
+    expect((await call('POST', `/access/${id}/return`, { token: requester })).json).toMatchObject({ status: 'ok' });
+    await world.drive();
+    expect(world.store.holds(people.requester.email, { role: 'read' })).toBe(false);
+    expect((await call('POST', `/access/${id}/return`, { token: requester })).status).toBe(409);
+  });
+});
+
+describe('logs', () => {
+  it('are at most 500, of the caller only, and filtered', async () => {
+    await ask();
+    expect((await call('GET', '/logs?limit=501', { token: requester })).status).toBe(400);
+    const one = (await call('GET', '/logs?limit=1', { token: requester })).json.logs as unknown[];
+    expect(one).toHaveLength(1);
+    const others = (await call('GET', '/logs', { token: bystander })).json.logs as { user: string }[];
+    expect(others.every(({ user }) => user === people.bystander.email)).toBe(true);
+  });
+});

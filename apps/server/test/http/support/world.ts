@@ -1,0 +1,152 @@
+import { randomBytes } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { serverRouter } from '@belay/api';
+import { applyCatalog, type Context, createKeyring, createToken, openCatalog, sweep, timing, withActor } from '@belay/core';
+import { createRegistry, oidcConnector } from '@belay/providers';
+import { createMemoryConnector, createMemoryProvider, type MemoryProvider } from '@belay/providers/testkit';
+import { createExpressionPool } from '@belay/workflow';
+import { createTestDatabase } from '../../../../../test/support/database.js';
+import { startDemoIdentityProvider } from '../../../src/demo/identity-provider/index.js';
+import { clock, delay, newId, randomBytes as machineBytes } from '../../../src/machine.js';
+import type { Limits } from '../../../src/http/limits.js';
+import { attach, keepLines, type LogLine, type Served } from './serve.js';
+
+export const people = {
+  requester: { subject: 'u-rita', email: 'rita@example.test', name: 'Rita', groups: ['engineers'] },
+  approver: { subject: 'u-adam', email: 'adam@example.test', name: 'Adam', groups: ['approvers'] },
+  bystander: { subject: 'u-bo', email: 'bo@example.test', name: 'Bo', groups: [] },
+} as const;
+export type Person = keyof typeof people;
+
+const approveAndGrant = {
+  document: { dsl: '1.0.3', namespace: 'test', name: 'approve-and-grant', version: '1.0.0' },
+  do: [
+    { validate: { call: 'access.validate' } },
+    {
+      approve: {
+        call: 'access.approve',
+        with: { stages: [{ approvers: { groups: ['approvers'] }, count: 1, timeout: 'PT1H' }] },
+      },
+    },
+    { decide: { switch: [{ approved: { when: '${ .approved == true }', then: 'grant' } }, { refused: { then: 'end' } }] } },
+    { grant: { call: 'access.grant' } },
+    { hold: { call: 'access.hold' } },
+  ],
+};
+
+/** A configuration with everything that the interface shows: a provider of each kind, a role for some and one for nobody here. */
+function configuration(idp: { issuer: string; client_id: string; client_secret: string }) {
+  return {
+    providers: {
+      demo: {
+        name: 'Demo <identity> provider',
+        description: 'Where people sign in',
+        provider: 'oidc',
+        config: { ...idp, scopes: ['openid', 'profile', 'email', 'groups'], groups_claim: 'groups', allow_insecure_issuer: true },
+      },
+      store: { name: 'Store', description: 'Where access is granted', provider: 'memory' },
+      hidden: { provider: 'memory', permissions: { groups: ['nobody-here'] } },
+    },
+    roles: {
+      reader: {
+        description: 'Read the store',
+        providers: ['store'],
+        inherits: ['store:read'],
+        workflows: ['approve-and-grant'],
+        permissions: { groups: ['engineers'] },
+        max_duration: 'PT1H',
+        default_duration: 'PT15M',
+      },
+      secret: {
+        providers: ['store'],
+        inherits: ['store:write'],
+        workflows: ['approve-and-grant'],
+        permissions: { groups: ['nobody-here'] },
+      },
+    },
+    workflows: { 'approve-and-grant': { description: 'One approval', workflow: approveAndGrant } },
+  };
+}
+
+export interface World extends Served {
+  context: Context;
+  store: MemoryProvider;
+  lines: LogLine[];
+  /** A bearer token of this person. */
+  token(person: Person): Promise<string>;
+  /** Does what workers would, until nothing is due. */
+  drive(): Promise<void>;
+}
+
+/** The whole server but its queue: real core, real PostgreSQL, a real OpenID provider, on ports of its own. */
+export async function createWorld(options: { limits?: Partial<Limits>; https?: boolean } = {}): Promise<World> {
+  const { lines, log } = keepLines();
+  const database = await createTestDatabase();
+  const server = createServer();
+  const url = await listen(server);
+  const baseUrl = options.https === true ? 'https://belay.example.test' : url;
+  const client = { client_id: 'belay', client_secret: randomBytes(24).toString('hex') };
+  const idp = await startDemoIdentityProvider({
+    port: 0,
+    host: '127.0.0.1',
+    people: Object.values(people).map((person) => ({ ...person, groups: [...person.groups] })),
+    clients: [{ ...client, redirect_uris: [`${baseUrl}/api/v1/auth/callback/demo`] }],
+    cookieKeys: [randomBytes(24).toString('hex')],
+    log: () => {},
+  });
+  const store = createMemoryProvider({ now: clock, roles: [{ name: 'read', arn: 'store:read', description: 'Read' }] });
+  const connectors = createRegistry([oidcConnector, createMemoryConnector(store)]);
+  const resolve = () => undefined;
+  const document = configuration({ issuer: idp.issuer, ...client });
+  await applyCatalog(database.db, { document, source: 'test' }, { connectors, resolve });
+  const catalog = await openCatalog({ db: database.db, connectors, resolve, log, timing, delay });
+  const expressions = createExpressionPool();
+  const context: Context = {
+    db: database.db,
+    catalog,
+    waker: { wake: () => {} },
+    keyring: createKeyring([randomBytes(32).toString('hex')]),
+    evaluate: expressions.evaluate,
+    timing,
+    log,
+    newId,
+    randomBytes: machineBytes,
+    clock,
+    delay,
+    fetch: () => Promise.reject(new Error('Nothing leaves this machine')),
+    crashpoint: () => {},
+    program: { version: '0.1.0', revision: 'test', baseUrl },
+  };
+  const served = attach(server, { context, router: serverRouter, url, baseUrl, log, lines, limits: options.limits });
+  return {
+    ...served,
+    context,
+    store,
+    async token(person) {
+      const { email, groups } = people[person];
+      const made = await createToken(withActor(context, { kind: 'operator', name: 'test' }), {
+        user: email,
+        ttl: 'PT1H',
+        groups: [...groups],
+      });
+      return made.token;
+    },
+    async drive() {
+      for (;;) {
+        const { steps, entitlements } = await sweep(context);
+        if (steps + entitlements === 0) return;
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await served[Symbol.asyncDispose]();
+      await Promise.all([idp.close(), catalog.close(), expressions.close()]);
+      await database[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function listen(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
