@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createClient } from '@belay/sdk';
 import { chapter, claim, claimRefused, say, until } from './narrate.mjs';
 import { signIn } from './sign-in.mjs';
-import { connect, isMember, once } from './target.mjs';
+import { closeAll, connect, isMember, once } from './target.mjs';
 
 const role = 'reporting-readonly';
 const target = 'demo-postgres';
@@ -44,6 +44,7 @@ try {
 } finally {
   // Whatever happened, nobody is left without workers.
   await setWorkers(true).catch(() => {});
+  await closeAll();
 }
 
 async function refusedAtFirst() {
@@ -101,12 +102,12 @@ async function decide({ requester: mine, approver: theirs, bystander: other }, i
     entry.grants,
   );
   await claimRefused(
-    () => theirs.approvals.decide({ id: entry.id, verdict: 'approve', requestDigest: 'of something else' }),
-    ['conflict', 'invalid'],
+    () => theirs.approvals.decide({ id: entry.id, verdict: 'approve', request_digest: 'somethingelse' }),
+    ['conflict'],
     'Approving something else than what was shown',
   );
   claim(!(await isMember(database, databaseRole)), 'Nothing is granted before the approval');
-  await theirs.approvals.decide({ id: entry.id, verdict: 'approve', comment: 'Go ahead', requestDigest: entry.request_digest });
+  await theirs.approvals.decide({ id: entry.id, verdict: 'approve', comment: 'Go ahead', request_digest: entry.request_digest });
   claim(true, `${approver.name} approves`);
 }
 
@@ -151,7 +152,8 @@ async function expire(client, id, connection) {
 
 async function ledgerTells(client, id) {
   const { logs } = await client.logs.list({ workflow_id: id, limit: 500 });
-  const story = [...logs].sort((a, b) => a.timestamp.localeCompare(b.timestamp));
+  // Newest first, as logs are; a story is told the other way round.
+  const story = logs.toReversed();
   for (const entry of story) say(`  ledger: ${entry.type.padEnd(38)} ${entry.message}`);
   const types = story.map(({ type }) => type);
   const chapters = [
@@ -233,7 +235,7 @@ async function request(client, duration, reason) {
 
 async function approve(client, id) {
   const entry = await inboxEntry(client, id);
-  await client.approvals.decide({ id: entry.id, verdict: 'approve', requestDigest: entry.request_digest });
+  await client.approvals.decide({ id: entry.id, verdict: 'approve', request_digest: entry.request_digest });
   say(`${approver.name} approves`);
 }
 
