@@ -1,0 +1,94 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { signInThroughDemo } from './browser.js';
+
+const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+
+export interface Ended {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** Somebody with a home of their own at the same server. */
+export interface Person {
+  belay(...args: string[]): Promise<Ended>;
+  login(email: string): Promise<Ended>;
+}
+
+export interface Installation extends AsyncDisposable {
+  url: string;
+  folder: string;
+  person(name: string, env?: Record<string, string>): Person;
+}
+
+interface Running {
+  child: ChildProcess;
+  ended: Promise<Ended>;
+  /** Resolves with the first match in what the program writes; rejects when it ends without one. */
+  says(pattern: RegExp): Promise<string>;
+}
+
+function run(args: string[], cwd: string, env: Record<string, string>): Running {
+  const child = spawn(process.execPath, [main, ...args], {
+    cwd,
+    env: { PATH: process.env.PATH ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const written = { stdout: '', stderr: '' };
+  const waiting: (() => void)[] = [];
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      written[name] += text;
+      for (const look of waiting) look();
+    });
+  }
+  const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, ...written }));
+  const says = (pattern: RegExp) =>
+    new Promise<string>((resolve, reject) => {
+      const look = () => {
+        const found = pattern.exec(written.stdout + written.stderr)?.[1];
+        if (found !== undefined) resolve(found);
+      };
+      waiting.push(look);
+      look();
+      void ended.then(() => reject(new Error(`ended without ${pattern}: ${written.stdout}${written.stderr}`)));
+    });
+  return { child, ended, says };
+}
+
+/** The demo, started by `belay start` in a folder of its own on a free port, as the built program. */
+export async function startInstallation(): Promise<Installation> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'belay-story-'));
+  const operator = { BELAY_DATA: path.join(folder, 'data'), LOG_LEVEL: 'warn', HOME: folder };
+  const server = run(['start'], folder, { ...operator, PORT: '0' });
+  const stop = async () => {
+    server.child.kill('SIGTERM');
+    await server.ended;
+    await rm(folder, { recursive: true, force: true });
+  };
+  const url = await server.says(/ready at (http:\/\/\S+)/).catch(async (error: unknown) => {
+    await stop();
+    throw error;
+  });
+  return {
+    url,
+    folder,
+    person: (name, extra = {}) => {
+      const env = { ...operator, XDG_CONFIG_HOME: path.join(folder, name), BELAY_URL: url, ...extra };
+      return {
+        belay: (...args) => run(args, folder, env).ended,
+        login: async (email) => {
+          const login = run(['login', '--provider', 'demo', '--no-browser'], folder, env);
+          await signInThroughDemo(await login.says(/Sign in at: (\S+)\n/), email);
+          return login.ended;
+        },
+      };
+    },
+    [Symbol.asyncDispose]: stop,
+  };
+}
