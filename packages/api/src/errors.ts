@@ -64,7 +64,10 @@ export function publishError(thrown: unknown): PublishedError {
   const entry = transportTable[thrown.code];
   if (entry === undefined) return internal();
   if (thrown.code === 'BAD_REQUEST' && thrown.cause instanceof ZodError) {
-    const issues = thrown.cause.issues.map((issue) => ({ path: issue.path.map(String).join('.'), message: issue.message }));
+    const issues = thrown.cause.issues.map((issue) => ({
+      path: issue.path.map(String).join('.'),
+      message: issue.message,
+    }));
     return {
       status: 400,
       reason: 'invalid',

@@ -7,7 +7,7 @@ export { listOperations } from './operations.js';
 export { authenticated, publicProcedure } from './procedures.js';
 export type { Host, Reply, ReplyCookie, RequestContext, RequestInfo } from './request-context.js';
 export type { AppRouter } from './roots.js';
-export type { ExecutionEvent } from './routers/executions.js';
 export { serverRouter } from './roots.js';
+export type { ExecutionEvent } from './routers/executions.js';
 export type { Meta, RestMeta } from './trpc.js';
 export { createCallerFactory, router } from './trpc.js';

@@ -68,7 +68,10 @@ export function describeApi(
     const found = document.paths?.[operation.path]?.[operation.method.toLowerCase() as 'get' | 'post'];
     if (found !== undefined) correct(found, operation);
   }
-  document.components = { ...document.components, schemas: { ...keepOwn(document.components?.schemas), Error: errorSchema } };
+  document.components = {
+    ...document.components,
+    schemas: { ...keepOwn(document.components?.schemas), Error: errorSchema },
+  };
   return document;
 }
 
@@ -125,7 +128,8 @@ function correct(operation: Operation, { method, path, rest }: DeclaredOperation
 
 function redirects(operation: Operation, rest: RestMeta): void {
   if (rest.redirect === undefined) return;
-  const responses = (operation.responses ??= {});
+  operation.responses ??= {};
+  const { responses } = operation;
   responses[String(rest.redirect.status)] = {
     description: 'Go on there',
     headers: { Location: { description: 'The next step', required: true, schema: { type: 'string' } } },
@@ -136,7 +140,8 @@ function redirects(operation: Operation, rest: RestMeta): void {
 function representations(operation: Operation, path: string, rest: RestMeta): void {
   const success = operation.responses?.['200'];
   if (success === undefined || !('content' in success) || success.content === undefined) return;
-  if (rest.html !== undefined || rest.confirm !== undefined) success.content['text/html'] = { schema: { type: 'string' } };
+  if (rest.html !== undefined || rest.confirm !== undefined)
+    success.content['text/html'] = { schema: { type: 'string' } };
   if (path === '/health' || path === '/ready') {
     // The same shape when it is not well: probes read the status, people the body.
     operation.responses = { ...operation.responses, '503': { ...success, description: 'Not able to serve' } };

@@ -1,4 +1,4 @@
-import { type ActorContext, AccessError, type ErrorIssue, getRole } from '@belay/core';
+import { AccessError, type ActorContext, type ErrorIssue, getRole } from '@belay/core';
 import { z } from 'zod';
 import { name, names } from './text.js';
 
@@ -37,7 +37,11 @@ function wider(asked: RoleBody, defined: DefinedRole): ErrorIssue[] {
   const refuse = (path: string): void => {
     issues.push({ path: `role.${path}`, message: 'is more than the role is defined as' });
   };
-  const within = (path: string, items: readonly unknown[] | undefined, bounds: readonly unknown[] | undefined): void => {
+  const within = (
+    path: string,
+    items: readonly unknown[] | undefined,
+    bounds: readonly unknown[] | undefined,
+  ): void => {
     if (items === undefined) return;
     const known = new Set((bounds ?? []).map(canonical));
     items.forEach((item, index) => {

@@ -12,16 +12,18 @@ export async function chooseProvider(ctx: RequestContext, input: { callback?: st
   if (input.provider !== undefined) {
     return redirect(ctx, { providers: [] }, 302, requestPath(ctx, input.provider, input.callback));
   }
-  // Nobody is signed in yet: what is listed is what the configuration offers to everyone.
-  const everyone = withActor(ctx.core, { kind: 'system', name: 'sign-in page' });
-  const { providers } = await listProviders(everyone, { capability: ['authenticator'] });
+  // Nobody is signed in yet, so no audience can be asked about: every way in is shown, by its name and description.
+  const page = withActor(ctx.core, { kind: 'operator', name: 'sign-in page' });
+  const { providers } = listProviders(page, { capability: ['authenticator'] });
   return {
-    providers: providers.map(({ _source: { id, name, description } }) => ({
-      id,
-      name,
-      description,
-      url: requestPath(ctx, id, input.callback),
-    })),
+    providers: providers
+      .filter(({ _source }) => _source.enabled)
+      .map(({ _source: { id, name, description } }) => ({
+        id,
+        name,
+        description,
+        url: requestPath(ctx, id, input.callback),
+      })),
   };
 }
 

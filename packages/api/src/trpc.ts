@@ -36,7 +36,12 @@ const t = initTRPC
       return {
         code: shape.code,
         message: body.message,
-        data: { code: body.code, httpStatus: status, reason, ...(body.issues === undefined ? {} : { issues: body.issues }) },
+        data: {
+          code: body.code,
+          httpStatus: status,
+          reason,
+          ...(body.issues === undefined ? {} : { issues: body.issues }),
+        },
       };
     },
   });

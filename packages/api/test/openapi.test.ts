@@ -11,6 +11,10 @@ describe('the OpenAPI document', () => {
     const problems = await lintFromString({ source: JSON.stringify(document), absoluteRef: 'openapi.json', config });
     const errors = problems.filter(({ severity }) => severity === 'error');
     expect(errors).toEqual([]);
-    expect(problems.map(({ ruleId }) => ruleId).filter((rule) => rule !== 'operation-2xx-response' && rule !== 'no-server-example.com')).toEqual([]);
+    expect(
+      problems
+        .map(({ ruleId }) => ruleId)
+        .filter((rule) => rule !== 'operation-2xx-response' && rule !== 'no-server-example.com'),
+    ).toEqual([]);
   });
 });

@@ -1,8 +1,8 @@
-import type { ReplyCookie } from '@belay/api';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ReplyCookie } from '@belay/api';
 import { negotiate } from './negotiate.js';
-import { renderPage } from './pages/page.js';
 import { errorPage } from './pages/error.js';
+import { renderPage } from './pages/page.js';
 import { published } from './refusal.js';
 import { type CookieNames, writeCookie } from './security.js';
 import { stateOf } from './state.js';

@@ -3,7 +3,7 @@ import type { Context, Logger } from '@belay/core';
 import type { AnyTRPCRouter } from '@trpc/server';
 import express, { type ErrorRequestHandler, type Express } from 'express';
 import helmet from 'helmet';
-import { sendError, send } from './answer.js';
+import { send, sendError } from './answer.js';
 import type { Site } from './identify.js';
 import { type Limits, limitRequests } from './limits.js';
 import { stylesheetPath } from './pages/page.js';
@@ -71,7 +71,8 @@ export function createApp(options: AppOptions): App {
   app.use(securityHeaders(baseUrl.protocol === 'https:'));
   app.use((request, response, next) => {
     // An absolute-form target names a host of the client's choosing; nothing of ours needs it.
-    if (!request.url.startsWith('/')) return sendError(request, response, refuse(400, 'The address must be a path'), basePath);
+    if (!request.url.startsWith('/'))
+      return sendError(request, response, refuse(400, 'The address must be a path'), basePath);
     response.setHeader('Cache-Control', 'no-store');
     if (draining) response.setHeader('Connection', 'close');
     next();

@@ -1,6 +1,6 @@
+import type { IncomingMessage } from 'node:http';
 import type { Host, RequestContext, RequestInfo } from '@belay/api';
 import { type Context, verifyLogin } from '@belay/core';
-import type { IncomingMessage } from 'node:http';
 import { names, negotiate } from './negotiate.js';
 import { type CookieNames, readCookie, readCredential } from './security.js';
 import { stateOf } from './state.js';

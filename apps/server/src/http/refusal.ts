@@ -37,7 +37,9 @@ export function refuseField(path: string, message: string): Refusal {
 }
 
 /** What may leave the house of anything thrown while a request was answered. */
-export function published(thrown: unknown): Omit<PublishedError, 'reason'> & { headers: Readonly<Record<string, string>> } {
+export function published(
+  thrown: unknown,
+): Omit<PublishedError, 'reason'> & { headers: Readonly<Record<string, string>> } {
   if (thrown instanceof Refusal) return thrown;
   const { status, body } = publishError(thrown);
   return { status, body, headers: {} };

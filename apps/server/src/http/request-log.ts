@@ -1,6 +1,6 @@
+import { performance } from 'node:perf_hooks';
 import type { Context, Logger } from '@belay/core';
 import type { RequestHandler } from 'express';
-import { performance } from 'node:perf_hooks';
 import { beginRequest } from './state.js';
 
 /**

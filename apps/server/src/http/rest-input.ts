@@ -1,5 +1,5 @@
-import type { RequestContext } from '@belay/api';
 import type { IncomingMessage } from 'node:http';
+import type { RequestContext } from '@belay/api';
 import { bodyType, parseJsonObject, readBody } from './body.js';
 import { parseFields } from './fields.js';
 import { refuse, refuseField } from './refusal.js';
@@ -46,7 +46,8 @@ function confirmation(source: Source, operation: Operation, text: string): Reque
   const { context, address } = source;
   const given = new URLSearchParams(text).getAll('csrf_token');
   const valid = given.length === 1 && context.token !== null && isConfirmationToken(given[0], context.token, address);
-  if (!valid || !context.request.viaCookie) throw refuse(403, 'This confirmation is not for this login, or has expired');
+  if (!valid || !context.request.viaCookie)
+    throw refuse(403, 'This confirmation is not for this login, or has expired');
   return { ...fromQuery(source, operation), confirmed: true };
 }
 

@@ -1,14 +1,14 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createCallerFactory, isForeseen, type RequestContext } from '@belay/api';
 import { type AnyTRPCRouter, TRPCError } from '@trpc/server';
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { applyCookies, sendError, sendHtml, sendJson, sendRedirect } from './answer.js';
 import { identify, type Site } from './identify.js';
 import { negotiate } from './negotiate.js';
 import { confirmPage } from './pages/confirm.js';
 import { renderPage } from './pages/page.js';
 import { renderOutput } from './pages/table.js';
-import { readInput, type RequestInput } from './rest-input.js';
 import { Refusal, refuse } from './refusal.js';
+import { type RequestInput, readInput } from './rest-input.js';
 import { createRouteTable, type Operation, type Route } from './route-table.js';
 import { confirmationToken, isSameOrigin } from './security.js';
 import { stateOf } from './state.js';
@@ -171,7 +171,8 @@ function reply(
     sendRedirect(response, input.confirmed ? 303 : status, location);
     return;
   }
-  const rendered = type === 'text/html' ? renderOutput(operation.procedure, output, { basePath, input: input.fields }) : undefined;
+  const rendered =
+    type === 'text/html' ? renderOutput(operation.procedure, output, { basePath, input: input.fields }) : undefined;
   if (rendered === undefined) sendJson(response, status, output);
   else if ('redirect' in rendered) sendRedirect(response, 303, rendered.redirect);
   else sendHtml(response, status, renderPage(rendered.page, basePath));

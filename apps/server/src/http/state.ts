@@ -1,5 +1,5 @@
-import type { Context } from '@belay/core';
 import type { IncomingMessage } from 'node:http';
+import type { Context } from '@belay/core';
 
 /** What we keep beside a request while it is answered, for its answer and its line in the log. */
 export interface RequestState {

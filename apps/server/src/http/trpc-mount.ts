@@ -1,10 +1,10 @@
-import { errorTable, isForeseen, publishError } from '@belay/api';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestContext } from '@belay/api';
+import { errorTable, isForeseen, publishError } from '@belay/api';
 import { AccessError } from '@belay/core';
 import { type AnyTRPCRouter, TRPCError } from '@trpc/server';
 import { createExpressMiddleware } from '@trpc/server/adapters/express';
 import type { RequestHandler } from 'express';
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { identify, type Site } from './identify.js';
 import type { Limits } from './limits.js';
 import { isSameOrigin } from './security.js';
@@ -25,7 +25,10 @@ export function createTrpcMount(
     onError: ({ error, ctx, type, path, req }) => {
       // A procedure has logged its own failure; a stream that breaks and a context that was never made have not.
       if (isForeseen(error) || (ctx !== undefined && type !== 'subscription')) return;
-      site.context.log.error({ requestId: stateOf(req).id, procedure: path, error: error.cause ?? error }, 'request failed');
+      site.context.log.error(
+        { requestId: stateOf(req).id, procedure: path, error: error.cause ?? error },
+        'request failed',
+      );
     },
   });
   return {

@@ -46,7 +46,10 @@ const rows: Row[] = [
     output: {
       version: 'version',
       providers: [
-        { _id: 'string', _source: { id: 'string', name: 'string', description: 'string', provider: 'string', enabled: 'boolean' } },
+        {
+          _id: 'string',
+          _source: { id: 'string', name: 'string', description: 'string', provider: 'string', enabled: 'boolean' },
+        },
       ],
     },
   },
@@ -60,7 +63,11 @@ const rows: Row[] = [
     method: 'GET',
     path: '/provider/store/roles?q=read',
     auth: true,
-    output: { version: 'version', provider: 'string', roles: [{ name: 'string', arn: 'string', description: 'string' }] },
+    output: {
+      version: 'version',
+      provider: 'string',
+      roles: [{ name: 'string', arn: 'string', description: 'string' }],
+    },
   },
   {
     method: 'GET',
@@ -80,7 +87,13 @@ const rows: Row[] = [
     path: '/elevate',
     auth: true,
     body: {
-      role: { name: 'reader', description: 'Read the store', providers: ['store'], workflows: ['approve-and-grant'], enabled: true },
+      role: {
+        name: 'reader',
+        description: 'Read the store',
+        providers: ['store'],
+        workflows: ['approve-and-grant'],
+        enabled: true,
+      },
       providers: ['store'],
       workflow: 'approve-and-grant',
       reason: 'An incident',
@@ -124,7 +137,12 @@ const rows: Row[] = [
     },
   },
   { method: 'GET', path: '/sync', auth: true, output: { version: 'marked version', timestamp: 'instant' } },
-  { method: 'GET', path: '/roles?provider=store', auth: true, output: { version: 'version', roles: { each: { role } } } },
+  {
+    method: 'GET',
+    path: '/roles?provider=store',
+    auth: true,
+    output: { version: 'version', roles: { each: { role } } },
+  },
   { method: 'GET', path: '/role/reader', auth: true, output: role },
   { method: 'GET', path: '/workflows', auth: true, output: { version: 'version', workflows: { each: workflow } } },
   {
@@ -155,7 +173,12 @@ const rows: Row[] = [
       },
     },
   },
-  { method: 'GET', path: '/ready', auth: false, output: { status: 'string', timestamp: 'instant', version: 'marked version' } },
+  {
+    method: 'GET',
+    path: '/ready',
+    auth: false,
+    output: { status: 'string', timestamp: 'instant', version: 'marked version' },
+  },
   {
     method: 'GET',
     path: '/metrics',
@@ -175,7 +198,14 @@ const rows: Row[] = [
     auth: true,
     output: {
       logs: [
-        { timestamp: 'instant', level: 'string', message: 'string', provider: 'string', user: 'string', workflow_id: 'string' },
+        {
+          timestamp: 'instant',
+          level: 'string',
+          message: 'string',
+          provider: 'string',
+          user: 'string',
+          workflow_id: 'string',
+        },
       ],
     },
   },
@@ -192,9 +222,10 @@ const checks: Record<string, (value: unknown) => boolean> = {
   duration: (value) => typeof value === 'string' && /^P(?=[\dT])(\d+D)?(T(\d+H)?(\d+M)?([\d.]+S)?)?$/.test(value),
 };
 
-/** Where a value is not of its shape. Lists must not be empty: an empty one shows nothing. */
+/** Where a value is not of its shape. */
 function mismatches(value: unknown, shape: Shape, path = ''): string[] {
-  if (typeof shape === 'string') return checks[shape]?.(value) === true ? [] : [`${path}: not ${shape}: ${JSON.stringify(value)}`];
+  if (typeof shape === 'string')
+    return checks[shape]?.(value) === true ? [] : [`${path}: not ${shape}: ${JSON.stringify(value)}`];
   if (Array.isArray(shape)) {
     if (!Array.isArray(value)) return [`${path}: not an array`];
     return value.flatMap((item, index) => mismatches(item, shape[0], `${path}[${index}]`));
@@ -234,13 +265,16 @@ async function call(
     method,
     headers: {
       ...(options.token === undefined ? {} : { authorization: `Bearer ${options.token}` }),
-      ...(body === undefined ? {} : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) }),
+      ...(body === undefined
+        ? {}
+        : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) }),
       ...options.headers,
     },
     ...(body === undefined ? {} : { body }),
   });
   let json: Record<string, unknown> = {};
-  if (String(answer.headers['content-type']).startsWith('application/json')) json = JSON.parse(answer.body) as typeof json;
+  if (String(answer.headers['content-type']).startsWith('application/json'))
+    json = JSON.parse(answer.body) as typeof json;
   return { ...answer, json };
 }
 
@@ -290,13 +324,24 @@ describe('elevation', () => {
 
   it('refuses a Role object that asks for more than the server’s own, naming each field', async () => {
     const body = {
-      role: { name: 'reader', providers: ['store', 'hidden'], workflows: ['other'], max_duration: 'PT99H', grants: [{ provider: 'store', access: { role: 'write' } }] },
+      role: {
+        name: 'reader',
+        providers: ['store', 'hidden'],
+        workflows: ['other'],
+        max_duration: 'PT99H',
+        grants: [{ provider: 'store', access: { role: 'write' } }],
+      },
       reason: 'An incident',
     };
     const answer = await call('POST', '/elevate', { token: requester, body });
     expect(answer.status).toBe(400);
     const issues = answer.json.issues as { path: string }[];
-    expect(issues.map(({ path }) => path)).toEqual(['role.providers.1', 'role.workflows.0', 'role.grants.0', 'role.max_duration']);
+    expect(issues.map(({ path }) => path)).toEqual([
+      'role.providers.1',
+      'role.workflows.0',
+      'role.grants.0',
+      'role.max_duration',
+    ]);
     const unknownField = { role: { name: 'reader', owner: true }, reason: 'An incident' };
     expect((await call('POST', '/elevate', { token: requester, body: unknownField })).status).toBe(400);
   });
@@ -304,7 +349,10 @@ describe('elevation', () => {
   it('tells 400 with issues for a wrong request, 404 for a role one may not see', async () => {
     const wrong = await call('GET', '/elevate?role=reader&reason=x', { token: requester });
     expect([wrong.status, wrong.json]).toMatchObject([400, { code: 'BAD_REQUEST', issues: [{ path: 'provider' }] }]);
-    const long = await call('POST', '/elevate', { token: requester, body: { role: 'reader', reason: 'x', duration: 'P9D' } });
+    const long = await call('POST', '/elevate', {
+      token: requester,
+      body: { role: 'reader', reason: 'x', duration: 'P9D' },
+    });
     expect([long.status, long.json]).toMatchObject([400, { issues: [{ path: 'duration' }] }]);
     for (const role of ['secret', 'no-such-role']) {
       const answer = await call('POST', '/elevate', { token: requester, body: { role, reason: 'x' } });
@@ -339,7 +387,9 @@ describe('executions', () => {
     const { id } = await ask();
     const answer = await call('GET', `/execution/${id}/signal?input=forged`, { token: requester });
     expect(answer.status).toBe(400);
-    expect((await call('GET', `/execution/${id}/signal`, { token: requester })).json).toMatchObject({ issues: [{ path: 'input' }] });
+    expect((await call('GET', `/execution/${id}/signal`, { token: requester })).json).toMatchObject({
+      issues: [{ path: 'input' }],
+    });
   });
 });
 
@@ -347,7 +397,11 @@ describe('the story', () => {
   it('goes from the request over the approval to access, and back', async () => {
     const { id } = await ask();
     await world.drive();
-    const inbox = (await call('GET', '/approvals', { token: approver })).json.approvals as { id: string; execution_id: string; request_digest: string }[];
+    const inbox = (await call('GET', '/approvals', { token: approver })).json.approvals as {
+      id: string;
+      execution_id: string;
+      request_digest: string;
+    }[];
     const item = inbox.find((each) => each.execution_id === id);
     expect(item).toMatchObject({
       requester: { email: people.requester.email },
@@ -365,7 +419,10 @@ describe('the story', () => {
     expect((await decide(approver, decision)).status).toBe(409);
     await world.drive();
     expect(world.store.holds(people.requester.email, { role: 'read' })).toBe(true);
-    const held = (await call('GET', '/access', { token: requester })).json.access as { execution_id: string; state: string }[];
+    const held = (await call('GET', '/access', { token: requester })).json.access as {
+      execution_id: string;
+      state: string;
+    }[];
     expect(held.filter((each) => each.execution_id === id)).toMatchObject([{ state: 'active', role: 'reader' }]);
     expect((await call('POST', `/access/${id}/return`, { token: approver })).status).toBe(403);
     expect((await call('POST', `/access/${id}/return`, { token: requester })).json).toMatchObject({ status: 'ok' });

@@ -10,7 +10,10 @@ interface Documented {
   path: string;
   operation: {
     security?: unknown[];
-    responses: Record<string, { headers?: Record<string, unknown>; content?: Record<string, { schema: { $ref?: string } }> }>;
+    responses: Record<
+      string,
+      { headers?: Record<string, unknown>; content?: Record<string, { schema: { $ref?: string } }> }
+    >;
     parameters?: { in: string; name: string; required?: boolean }[];
     requestBody?: { content: Record<string, unknown> };
   };
@@ -63,7 +66,12 @@ describe('the published document', () => {
     for (const { method, path, operation } of documented) {
       if (operation.security?.length === 0) continue;
       const answer = await send(`${served.url}/api/v1${fill(path)}`, { method });
-      expect([method, path, answer.status, answer.headers['www-authenticate']]).toEqual([method, path, 401, 'Bearer realm="belay"']);
+      expect([method, path, answer.status, answer.headers['www-authenticate']]).toEqual([
+        method,
+        path,
+        401,
+        'Bearer realm="belay"',
+      ]);
       expect(Object.keys(operation.responses)).toContain('401');
       expect(JSON.parse(answer.body)).toEqual({ message: 'Sign in first', code: 'UNAUTHORIZED' });
     }
@@ -102,7 +110,10 @@ describe('the published document', () => {
         if (status.startsWith('3')) expect([where, response.headers]).toMatchObject([where, { Location: {} }]);
         const probe = status === '503' && (path === '/health' || path === '/ready');
         if (Number(status) >= 400 && !probe) {
-          expect([where, response.content?.['application/json']?.schema.$ref]).toEqual([where, '#/components/schemas/Error']);
+          expect([where, response.content?.['application/json']?.schema.$ref]).toEqual([
+            where,
+            '#/components/schemas/Error',
+          ]);
         }
       }
     }

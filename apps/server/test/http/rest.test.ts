@@ -46,7 +46,10 @@ const echoRouter = router({
     .output(echoed)
     .mutation(({ input }) => ({ got: input.state })),
   redirecting: publicProcedure
-    .meta({ openapi: { method: 'GET', path: '/redirecting' }, rest: { public: true, redirect: { status: 307, always: true } } })
+    .meta({
+      openapi: { method: 'GET', path: '/redirecting' },
+      rest: { public: true, redirect: { status: 307, always: true } },
+    })
     .output(echoed)
     .query(({ ctx }) => {
       ctx.reply.status = 307;
@@ -65,7 +68,19 @@ const echoRouter = router({
     .query(() => ({ got: 7 as unknown as string })),
   failing: publicProcedure
     .meta({ openapi: { method: 'GET', path: '/failing/{code}' }, rest })
-    .input(z.strictObject({ code: z.enum(['invalid', 'not_found', 'conflict', 'held_outside', 'unavailable', 'not_configured', 'forbidden']) }))
+    .input(
+      z.strictObject({
+        code: z.enum([
+          'invalid',
+          'not_found',
+          'conflict',
+          'held_outside',
+          'unavailable',
+          'not_configured',
+          'forbidden',
+        ]),
+      }),
+    )
     .output(echoed)
     .query(({ input }): { got: unknown } => {
       throw new AccessError(input.code, 'as told', { cause: new Error('the password is hunter2') });
@@ -74,7 +89,7 @@ const echoRouter = router({
 
 let ids = 0;
 const context = {
-  newId: () => `made-by-us-${(ids += 1)}`,
+  newId: () => `made-by-us-${++ids}`,
   program: { version: '0.1.0', revision: 'test', baseUrl: '' },
 } as unknown as Context;
 
@@ -88,11 +103,20 @@ const get = async (path: string, headers: Record<string, string> = {}) => {
   const answer = await send(`${served.url}/api/v1${path}`, { headers });
   return { ...answer, json: () => JSON.parse(answer.body) as Record<string, unknown> };
 };
-const post = async (path: string, body: string | Buffer, type: string | undefined, headers: Record<string, string> = {}) => {
+const post = async (
+  path: string,
+  body: string | Buffer,
+  type: string | undefined,
+  headers: Record<string, string> = {},
+) => {
   const answer = await send(`${served.url}/api/v1${path}`, {
     method: 'POST',
     body,
-    headers: { 'content-length': String(Buffer.byteLength(body)), ...(type === undefined ? {} : { 'content-type': type }), ...headers },
+    headers: {
+      'content-length': String(Buffer.byteLength(body)),
+      ...(type === undefined ? {} : { 'content-type': type }),
+      ...headers,
+    },
   });
   return { ...answer, json: () => JSON.parse(answer.body) as Record<string, unknown> };
 };
@@ -161,7 +185,9 @@ describe('queries', () => {
     expect((await get('/thing/a?other=1')).status).toBe(400);
     expect((await get('/thing/a?__proto__=1')).status).toBe(400);
     expect((await get('/thing/a?name=b')).json()).toMatchObject({ issues: [{ path: 'name' }] });
-    expect((await post('/thing?text=1', '{}', 'application/json')).json()).toMatchObject({ issues: [{ path: 'text' }] });
+    expect((await post('/thing?text=1', '{}', 'application/json')).json()).toMatchObject({
+      issues: [{ path: 'text' }],
+    });
   });
 });
 
@@ -170,7 +196,14 @@ describe('bodies', () => {
     expect((await post('/thing', '{"flag":true,"count":1}', 'application/json; charset=utf-8')).json()).toEqual({
       got: { flag: true, count: 1 },
     });
-    for (const body of ['{"flag":"false"}', '{"flag":"no"}', '{"count":"1"}', '{"count":""}', '{"__proto__":{}}', '{"x":1}']) {
+    for (const body of [
+      '{"flag":"false"}',
+      '{"flag":"no"}',
+      '{"count":"1"}',
+      '{"count":""}',
+      '{"__proto__":{}}',
+      '{"x":1}',
+    ]) {
       expect([body, (await post('/thing', body, 'application/json')).status]).toEqual([body, 400]);
     }
   });
@@ -242,7 +275,9 @@ describe('answers', () => {
   });
 
   it('carry the id of the request: the client’s when it is sane, else ours', async () => {
-    expect((await get('/thing/literal', { 'x-request-id': 'client-id-1' })).headers['x-request-id']).toBe('client-id-1');
+    expect((await get('/thing/literal', { 'x-request-id': 'client-id-1' })).headers['x-request-id']).toBe(
+      'client-id-1',
+    );
     for (const odd of ['short', 'has space in it', 'x'.repeat(200)]) {
       expect((await get('/thing/literal', { 'x-request-id': odd })).headers['x-request-id']).toMatch(/^made-by-us-/);
     }
@@ -252,7 +287,15 @@ describe('answers', () => {
 describe('errors', () => {
   it('have the status and the code of the one table', async () => {
     const found: Record<string, [number, unknown]> = {};
-    for (const code of ['invalid', 'not_found', 'conflict', 'held_outside', 'unavailable', 'not_configured', 'forbidden']) {
+    for (const code of [
+      'invalid',
+      'not_found',
+      'conflict',
+      'held_outside',
+      'unavailable',
+      'not_configured',
+      'forbidden',
+    ]) {
       const answer = await get(`/failing/${code}`);
       expect(Object.keys(answer.json()).sort()).toEqual(['code', 'message']);
       found[code] = [answer.status, answer.json().code];

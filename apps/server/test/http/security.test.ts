@@ -21,8 +21,14 @@ function request(headers: Record<string, string>): IncomingMessage {
 
 describe('the credential', () => {
   it('is a bearer token or the login cookie', () => {
-    expect(readCredential(request({ authorization: 'Bearer abc.def' }), plain)).toEqual({ token: 'abc.def', viaCookie: false });
-    expect(readCredential(request({ cookie: 'x=1; belay=abc; y=2' }), plain)).toEqual({ token: 'abc', viaCookie: true });
+    expect(readCredential(request({ authorization: 'Bearer abc.def' }), plain)).toEqual({
+      token: 'abc.def',
+      viaCookie: false,
+    });
+    expect(readCredential(request({ cookie: 'x=1; belay=abc; y=2' }), plain)).toEqual({
+      token: 'abc',
+      viaCookie: true,
+    });
     expect(readCredential(request({}), plain)).toEqual({ token: null, viaCookie: false });
   });
 

@@ -27,7 +27,10 @@ const small = router({
       }
     }),
 });
-const context = { newId: () => 'an-id-of-ours', program: { version: '0.1.0', revision: 'test', baseUrl: '' } } as unknown as Context;
+const context = {
+  newId: () => 'an-id-of-ours',
+  program: { version: '0.1.0', revision: 'test', baseUrl: '' },
+} as unknown as Context;
 
 let served: Served;
 beforeAll(async () => {
@@ -120,7 +123,9 @@ describe('event streams', () => {
   it('end on drain without saying that they are complete, and no new one begins', async () => {
     await using other = await serve({ context, router: small });
     const input = encodeURIComponent(JSON.stringify({ name: 'drained' }));
-    const response = await fetch(`${other.url}/trpc/ticks?input=${input}`, { headers: { accept: 'text/event-stream' } });
+    const response = await fetch(`${other.url}/trpc/ticks?input=${input}`, {
+      headers: { accept: 'text/event-stream' },
+    });
     const reader = (response.body ?? new ReadableStream<Uint8Array>()).getReader();
     await reader.read();
     other.drain();

@@ -13,9 +13,7 @@ const pendingApproval = z.object({
   duration: z.string(),
   providers: z.array(z.string()),
   grants: z
-    .array(
-      z.object({ provider: z.string(), identity: z.string(), access: z.unknown(), residual: z.string() }),
-    )
+    .array(z.object({ provider: z.string(), identity: z.string(), access: z.unknown(), residual: z.string() }))
     .describe('Exactly what will be granted'),
   request_digest: z.string(),
   expires_at: instant,

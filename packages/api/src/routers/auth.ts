@@ -18,9 +18,7 @@ export const authRouter = router({
     .input(z.strictObject({ callback, provider: name.optional() }))
     .output(
       z.object({
-        providers: z.array(
-          z.object({ id: z.string(), name: z.string(), description: z.string(), url: z.string() }),
-        ),
+        providers: z.array(z.object({ id: z.string(), name: z.string(), description: z.string(), url: z.string() })),
       }),
     )
     .query(({ ctx, input }) => chooseProvider(ctx, input)),
@@ -56,7 +54,12 @@ export const authRouter = router({
     })
     // Providers add parameters of their own (`iss`, `session_state`); core reads them from the address.
     .input(
-      z.object({ provider: name, code: opaque.optional(), state: opaque.optional(), error: z.string().max(200).optional() }),
+      z.object({
+        provider: name,
+        code: opaque.optional(),
+        state: opaque.optional(),
+        error: z.string().max(200).optional(),
+      }),
     )
     .output(z.object({ user: z.object(person), expires_at: instant }))
     .query(({ ctx, input }) => completeSignIn(ctx, input)),
@@ -94,9 +97,7 @@ export const authRouter = router({
       rest: { public: true },
     })
     .input(z.strictObject({ code: opaque, code_verifier: z.string().min(43).max(128) }))
-    .output(
-      z.object({ token: z.string(), expires_at: instant, user: z.object({ ...person, provider: z.string() }) }),
-    )
+    .output(z.object({ token: z.string(), expires_at: instant, user: z.object({ ...person, provider: z.string() }) }))
     .mutation(({ ctx, input }) => exchangeLoginCode(ctx.core, input)),
   whoami: authenticated
     .meta({ openapi: { method: 'GET', path: '/auth/whoami', tags, summary: 'Say who you are' } })

@@ -111,9 +111,7 @@ export const executionsRouter = router({
       }),
     )
     .output(z.object({ workflow_id: z.string(), run_id: z.string(), status: z.string() }))
-    .mutation(({ ctx, input }) =>
-      startExecution(ctx.caller, { ...input, idempotencyKey: ctx.request.idempotencyKey }),
-    ),
+    .mutation(({ ctx, input }) => startExecution(ctx.caller, { ...input, idempotencyKey: ctx.request.idempotencyKey })),
   get: authenticated
     .meta({
       openapi: { method: 'GET', path: '/execution/{id}', tags, summary: 'Read one execution and its history' },
@@ -153,10 +151,22 @@ export const executionsRouter = router({
     .mutation(({ ctx, input }) => signalExecution(ctx.caller, input)),
   /** Every event after `lastEventId` (or from the start), then each as it happens; ends when nothing more can. */
   watch: authenticated
-    .input(z.strictObject({ id: name, lastEventId: z.string().regex(/^\d{1,15}$/).optional() }))
+    .input(
+      z.strictObject({
+        id: name,
+        lastEventId: z
+          .string()
+          .regex(/^\d{1,15}$/)
+          .optional(),
+      }),
+    )
     .subscription(async function* ({ ctx, input, signal }) {
       const after = input.lastEventId === undefined ? undefined : Number(input.lastEventId);
-      const events: AsyncIterable<ExecutionEvent> = watchExecution(ctx.caller, { id: input.id, after, signal: signal ?? new AbortController().signal });
+      const events: AsyncIterable<ExecutionEvent> = watchExecution(ctx.caller, {
+        id: input.id,
+        after,
+        signal: signal ?? new AbortController().signal,
+      });
       for await (const event of events) yield tracked(String(event.seq), event);
     }),
 });

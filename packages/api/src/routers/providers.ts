@@ -81,9 +81,7 @@ export const providersRouter = router({
       },
     })
     .input(search)
-    .output(
-      z.object({ ...page, permissions: z.array(z.object({ name: z.string(), description: z.string() })) }),
-    )
+    .output(z.object({ ...page, permissions: z.array(z.object({ name: z.string(), description: z.string() })) }))
     .query(({ ctx, input }) => listProviderPermissions(ctx.caller, input)),
   identities: authenticated
     .meta({

@@ -1,7 +1,7 @@
+import { createServer, request as httpRequest, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { Context } from '@belay/core';
 import type { AnyTRPCRouter } from '@trpc/server';
-import { createServer, request as httpRequest, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type App, type AppOptions, createApp } from '../../../src/http/app.js';
 import { defaultLimits, type Limits } from '../../../src/http/limits.js';
 
@@ -28,7 +28,7 @@ export interface Served extends AsyncDisposable {
 
 export interface Answer {
   status: number;
-  headers: Record<string, string | string[] | undefined>;
+  headers: IncomingHttpHeaders;
   body: string;
 }
 

@@ -2,14 +2,24 @@ import { randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { serverRouter } from '@belay/api';
-import { applyCatalog, type Context, createKeyring, createToken, openCatalog, sweep, timing, withActor } from '@belay/core';
+import {
+  applyCatalog,
+  type Context,
+  createKeyring,
+  createLogin,
+  openCatalog,
+  sweep,
+  timing,
+  upsertUser,
+} from '@belay/core';
 import { createRegistry, oidcConnector } from '@belay/providers';
 import { createMemoryConnector, createMemoryProvider, type MemoryProvider } from '@belay/providers/testkit';
 import { createExpressionPool } from '@belay/workflow';
+import { parse } from 'yaml';
 import { createTestDatabase } from '../../../../../test/support/database.js';
 import { startDemoIdentityProvider } from '../../../src/demo/identity-provider/index.js';
-import { clock, delay, newId, randomBytes as machineBytes } from '../../../src/machine.js';
 import type { Limits } from '../../../src/http/limits.js';
+import { clock, delay, randomBytes as machineBytes, newId } from '../../../src/machine.js';
 import { attach, keepLines, type LogLine, type Served } from './serve.js';
 
 export const people = {
@@ -19,21 +29,20 @@ export const people = {
 } as const;
 export type Person = keyof typeof people;
 
-const approveAndGrant = {
-  document: { dsl: '1.0.3', namespace: 'test', name: 'approve-and-grant', version: '1.0.0' },
-  do: [
-    { validate: { call: 'access.validate' } },
-    {
-      approve: {
-        call: 'access.approve',
-        with: { stages: [{ approvers: { groups: ['approvers'] }, count: 1, timeout: 'PT1H' }] },
-      },
-    },
-    { decide: { switch: [{ approved: { when: '${ .approved == true }', then: 'grant' } }, { refused: { then: 'end' } }] } },
-    { grant: { call: 'access.grant' } },
-    { hold: { call: 'access.hold' } },
-  ],
-};
+const approveAndGrant: unknown = parse(`
+document: { dsl: 1.0.3, namespace: test, name: approve-and-grant, version: 1.0.0 }
+do:
+  - validate: { call: access.validate }
+  - approve:
+      call: access.approve
+      with: { stages: [{ approvers: { groups: [approvers] }, count: 1, timeout: PT1H }] }
+  - decide:
+      switch:
+        - approved: { when: .approved == true, then: grant }
+        - refused: { then: end }
+  - grant: { call: access.grant }
+  - hold: { call: access.hold }
+`);
 
 /** A configuration with everything that the interface shows: a provider of each kind, a role for some and one for nobody here. */
 function configuration(idp: { issuer: string; client_id: string; client_secret: string }) {
@@ -43,7 +52,12 @@ function configuration(idp: { issuer: string; client_id: string; client_secret: 
         name: 'Demo <identity> provider',
         description: 'Where people sign in',
         provider: 'oidc',
-        config: { ...idp, scopes: ['openid', 'profile', 'email', 'groups'], groups_claim: 'groups', allow_insecure_issuer: true },
+        config: {
+          ...idp,
+          scopes: ['openid', 'profile', 'email', 'groups'],
+          groups_claim: 'groups',
+          allow_insecure_issuer: true,
+        },
       },
       store: { name: 'Store', description: 'Where access is granted', provider: 'memory' },
       hidden: { provider: 'memory', permissions: { groups: ['nobody-here'] } },
@@ -124,12 +138,9 @@ export async function createWorld(options: { limits?: Partial<Limits>; https?: b
     context,
     store,
     async token(person) {
-      const { email, groups } = people[person];
-      const made = await createToken(withActor(context, { kind: 'operator', name: 'test' }), {
-        user: email,
-        ttl: 'PT1H',
-        groups: [...groups],
-      });
+      const { subject, email, name, groups } = people[person];
+      const known = { id: newId(), provider: 'demo', subject, email, name, groups: [...groups] };
+      const made = await createLogin(context, { user: await upsertUser(database.db, known), kind: 'device' });
       return made.token;
     },
     async drive() {
