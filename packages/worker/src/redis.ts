@@ -50,8 +50,12 @@ export async function openRedisBackend(options: { url: string; prefix: string; l
       }
     },
     async close() {
-      producer.disconnect();
-      consumer.disconnect();
+      for (const client of [producer, consumer]) {
+        // That commands under way fail now is no outage; without any listener an error would end the process.
+        client.off('error', outage.down);
+        client.on('error', () => {});
+        client.disconnect();
+      }
     },
     openQueue: (name) => openQueue(name, producer, prefix, outage),
     openWorker: (name, process, concurrency) =>

@@ -26,7 +26,7 @@ export function startSweeper(
 ): { stop(): Promise<void> } {
   const { interval, verbs = coreSweepVerbs } = options;
   const stopping = new AbortController();
-  const outage = watchOutage(context.log, 'sweeper');
+  const outage = watchOutage(context.log, 'the database of the sweeper');
   let sinceExpiry = expiryInterval;
 
   async function pass(): Promise<boolean> {
@@ -45,8 +45,9 @@ export function startSweeper(
   }
 
   async function loop(): Promise<void> {
-    while (!stopping.signal.aborted) {
+    for (;;) {
       const more = await pass();
+      if (stopping.signal.aborted) return;
       const wait = more ? shortWait : jitter(interval, context.randomBytes(1)[0] ?? 0);
       sinceExpiry += wait;
       try {

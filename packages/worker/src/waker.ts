@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Hint, Logger, Waker } from '@belay/core';
 import type { HintJob, HintQueue, QueueBackend } from './backend.js';
 import { payloadOf, type QueueName, queueNames } from './queues.js';
@@ -9,6 +10,8 @@ const slack = 5;
 /** How many hints of a queue may wait for one sending; more than that are dropped, they are only hints. */
 const mostPending = 10_000;
 const mostAtOnce = 500;
+/** How long closing waits for hints that are still on their way. */
+const longestClose = 1_000;
 
 interface Lane {
   name: QueueName;
@@ -54,6 +57,11 @@ export function createWaker(
       });
   }
 
+  async function drain(lane: Lane): Promise<void> {
+    flush(lane);
+    while (lane.sending !== null) await lane.sending;
+  }
+
   return {
     wake(hints) {
       if (closed || hints.length === 0) return;
@@ -71,16 +79,18 @@ export function createWaker(
     },
     async close() {
       closed = true;
-      for (const lane of lanes.values()) {
-        flush(lane);
-        await lane.sending;
-        await lane.queue.close();
-      }
+      await Promise.all(
+        [...lanes.values()].map(async (lane) => {
+          await Promise.race([drain(lane), wait(longestClose, undefined, { ref: false })]);
+          lane.pending.length = 0;
+          await lane.queue.close();
+        }),
+      );
     },
   };
 }
 
 function delayUntil(dueAt: Date, now: number): number {
-  const wait = Math.ceil(dueAt.getTime() - now);
-  return wait <= 0 ? 0 : Math.min(wait + slack, longestDelay);
+  const delay = Math.ceil(dueAt.getTime() - now);
+  return delay <= 0 ? 0 : Math.min(delay + slack, longestDelay);
 }
