@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { signInThroughDemo } from './browser.js';
+import { openTerminal, type Ran, type Terminal } from './run.js';
 
 const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
@@ -14,16 +15,18 @@ export interface Ended {
   stderr: string;
 }
 
-/** Somebody with a home of their own at the same server. */
+/** Somebody with a home of their own at the same server, whose commands run in this process. */
 export interface Person {
-  belay(...args: string[]): Promise<Ended>;
-  login(email: string): Promise<Ended>;
+  belay(...args: string[]): Promise<Ran>;
+  login(email: string): Promise<Ran>;
 }
 
 export interface Installation extends AsyncDisposable {
   url: string;
   folder: string;
-  person(name: string, env?: Record<string, string>): Person;
+  person(): Promise<Person>;
+  /** Runs the built program as an operator would, in the installation's folder and environment. */
+  program(args: string[], env?: Record<string, string>): Promise<Ended>;
 }
 
 interface Running {
@@ -75,20 +78,30 @@ export async function startInstallation(): Promise<Installation> {
     await stop();
     throw error;
   });
+  const terminals: Terminal[] = [];
   return {
     url,
     folder,
-    person: (name, extra = {}) => {
-      const env = { ...operator, XDG_CONFIG_HOME: path.join(folder, name), BELAY_URL: url, ...extra };
+    person: async () => {
+      const terminal = await openTerminal({ server: url });
+      terminals.push(terminal);
       return {
-        belay: (...args) => run(args, folder, env).ended,
+        belay: (...args) => terminal.run(args),
         login: async (email) => {
-          const login = run(['login', '--provider', 'demo', '--no-browser'], folder, env);
-          await signInThroughDemo(await login.says(/Sign in at: (\S+)\n/), email);
-          return login.ended;
+          let browsing = Promise.resolve();
+          const openBrowser = (address: string) => {
+            browsing = signInThroughDemo(address, email);
+          };
+          const ran = await terminal.run(['login', '--provider', 'demo'], { openBrowser });
+          await browsing;
+          return ran;
         },
       };
     },
-    [Symbol.asyncDispose]: stop,
+    program: (args, env = {}) => run(args, folder, { ...operator, BELAY_URL: url, ...env }).ended,
+    [Symbol.asyncDispose]: async () => {
+      for (const terminal of terminals) await terminal[Symbol.asyncDispose]();
+      await stop();
+    },
   };
 }
