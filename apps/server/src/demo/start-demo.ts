@@ -55,7 +55,8 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
     })),
   };
   const listeners = baseUrl === undefined ? undefined : await holdListeners({ ...options, baseUrl }, settings);
-  await writeDemoSettings(dataDirectory, settings, token);
+  // Only who serves HTTP has something to tell: a worker would put an older address back.
+  if (baseUrl !== undefined) await writeDemoSettings(dataDirectory, settings, token);
   return {
     variables: {
       DEMO_OIDC_ISSUER: settings.issuer,

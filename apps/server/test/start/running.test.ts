@@ -62,6 +62,11 @@ describe('a server that runs', () => {
   });
 
   it('never gives the demo to a database that has a configuration; a worker alone goes by what is stored', async () => {
+    await using configured = await makeFolder({ 'belay.yaml': 'version: 3\n' });
+    const before = startProcess(configured.path, external());
+    await before.says('Configuration  belay.yaml');
+    before.process.kill('SIGTERM');
+    expect(await before.exited).toBe(0);
     await using folder = await makeFolder();
     const refused = startProcess(folder.path, external());
     expect(await refused.exited).toBe(1);
