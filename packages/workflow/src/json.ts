@@ -19,20 +19,29 @@ export function isEqual(one: Json | undefined, other: Json | undefined): boolean
   );
 }
 
-/** Whether a value nests deeper than `limit`; written without recursion, so that depth cannot exhaust the stack. */
-export function isDeeperThan(value: unknown, limit: number): boolean {
-  let level: unknown[] = [value];
-  for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > limit) return true;
-    const next: unknown[] = [];
-    for (const item of level) {
-      if (typeof item === 'object' && item !== null) {
-        for (const child of Object.values(item)) if (typeof child === 'object' && child !== null) next.push(child);
+/**
+ * Whether a value nests deeper, or is longer as text, than the limits allow. Values share their parts in memory, so that
+ * a small program can make one that is huge when written out; this stops counting at the limit and never recurses.
+ */
+export function exceeds(value: Json, limit: { depth: number; length: number }): 'depth' | 'length' | null {
+  const stack: { value: Json; depth: number }[] = [{ value, depth: 0 }];
+  let length = 0;
+  for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
+    length += typeof next.value === 'string' ? next.value.length + 2 : 4;
+    if (length > limit.length) return 'length';
+    if (typeof next.value !== 'object' || next.value === null) continue;
+    if (next.depth >= limit.depth) return 'depth';
+    const depth = next.depth + 1;
+    if (Array.isArray(next.value)) {
+      for (const item of next.value) stack.push({ value: item, depth });
+    } else {
+      for (const [key, item] of Object.entries(next.value)) {
+        length += key.length + 3;
+        stack.push({ value: item, depth });
       }
     }
-    level = next;
   }
-  return false;
+  return null;
 }
 
 /** One segment of a JSON pointer, escaped (RFC 6901). */

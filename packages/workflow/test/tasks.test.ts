@@ -194,6 +194,15 @@ describe('a step that is not open', () => {
 });
 
 describe('call', () => {
+  it('keeps of a fault only what the DSL names', async () => {
+    const run = await execute(workflowOf({ do: [{ t: { try: [{ a: { call: 'ask' } }], catch: { retry: { delay: 'PT1S' } } } }] }));
+    const fault = { ...standardFault('runtime'), cause: 'hunter2', stack: 'hunter2' };
+    await run.fail('/do/0/t/try/0/a#0.0.0', fault);
+    expect(run.text).not.toContain('hunter2');
+    await run.fire('/do/0/t#0:retry.0');
+    expect(run.keys()).toEqual(['/do/0/t/try/0/a#0.1.0']);
+  });
+
   it('http evaluates everything into the request', async () => {
     const workflow = workflowOf({
       use: { authentications: { mine: { bearer: { token: '${ .token }' } } } },

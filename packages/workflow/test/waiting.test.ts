@@ -217,6 +217,15 @@ describe('cancel', () => {
     expect(run.keys()).toEqual(['/do/0/o/catch/do/0/undo#0.0.0']);
   });
 
+  it('closes the timers around a cleanup, so that they cannot cut it short', async () => {
+    const inner = { try: [ASK], catch: cleaning([{ undo: { call: 'tell' } }]) };
+    const retry = { limit: { attempt: { duration: 'PT5S' } } };
+    const run = await execute(workflowOf({ do: [{ o: { timeout: { after: 'PT9S' }, try: [{ inner }], catch: { retry } } }] }));
+    expect(run.keys()).toHaveLength(3);
+    await run.cancel();
+    expect(run.keys()).toEqual(['/do/0/o/try/0/inner/catch/do/0/undo#0.0.0.0.0']);
+  });
+
   it('does nothing to an execution that is over', async () => {
     const run = await execute(workflowOf({ do: [{ a: { set: { a: 1 } } }] }));
     await run.cancel();
@@ -237,6 +246,17 @@ describe('fuel', () => {
     expect(run.keys()).not.toEqual([first]);
     await run.cancel();
     expect(run).toMatchObject({ status: 'cancelled', open: [] });
+  });
+
+  it('ends an execution whose data has become too much to store, in depth or in length', async () => {
+    const event = { emit: { event: { with: { type: 'a', source: 'b', data: '${ . }' } } } };
+    for (const grown of [{ a: '${ . }' }, { a: '${ . }', b: '${ . }' }]) {
+      const set = { set: grown, export: { as: '$output' } };
+      const run = await execute(workflowOf({ do: [{ a: set }, { b: event }, { c: { ...set, then: 'a' } }] }));
+      expect(run.text.length).toBeLessThan(1000);
+      expect(run.emitted).toEqual([]);
+      expect(run).toMatchObject({ status: 'faulted', fault: { type: standardFault('runtime').type }, open: [] });
+    }
   });
 
   it('lets a long loop end', async () => {

@@ -6,7 +6,7 @@ import { type Checking, checkError, checkOutput, checkRetry, checkSchemaDefiniti
 import { checkTask, checkTaskList } from './check-tasks.js';
 import { type TaskList, type Workflow, workflowSchema } from './definition.js';
 import { collectIssues, type Issues } from './issues.js';
-import { checkSchema, listSchemaErrors } from './json-schema.js';
+import { listSchemaErrors } from './json-schema.js';
 import { readSource } from './source.js';
 
 export type ParseResult = { ok: true; workflow: Workflow } | { ok: false; issues: Issue[] };
@@ -25,7 +25,10 @@ export function parseWorkflow(source: unknown, options: { functions: { [name: st
   const workflow = issues.read(workflowSchema, read.value, '');
   if (workflow) checkWorkflow({ issues, use: workflow.use ?? {}, functions: options.functions }, workflow);
   // The document itself, rather than what zod made of it: `$workflow.definition` is what the author wrote.
-  return issues.list.length === 0 ? { ok: true, workflow: read.value as Workflow } : { ok: false, issues: issues.list };
+  if (issues.list.length === 0) return { ok: true, workflow: read.value as Workflow };
+  // A reusable part that is used is looked at twice, and wrong only once.
+  const seen = new Map(issues.list.map((issue) => [`${issue.code} ${issue.path} ${issue.message}`, issue]));
+  return { ok: false, issues: [...seen.values()] };
 }
 
 /** Takes back a definition that `parseWorkflow` accepted before, without the deep checks. Throws on anything else. */
@@ -40,8 +43,6 @@ export function validateInput(workflow: Workflow, input: Json): Issue[] {
   if (document === undefined) return [];
   return listSchemaErrors(document, input).map(([path, message]) => ({ code: 'ERR_INPUT', path, message }));
 }
-
-export { checkSchema };
 
 function checkWorkflow(checking: Checking, workflow: Workflow): void {
   const { issues } = checking;

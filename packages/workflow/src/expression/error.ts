@@ -5,7 +5,8 @@ export type ExpressionErrorCode =
   | 'ERR_EXPRESSION_FAILED'
   | 'ERR_EXPRESSION_TIMEOUT'
   | 'ERR_EXPRESSION_RESULT'
-  | 'ERR_EXPRESSION_TOO_DEEP';
+  | 'ERR_EXPRESSION_TOO_DEEP'
+  | 'ERR_EXPRESSION_TOO_LONG';
 
 /** A runtime expression that could not be evaluated; the machine makes the DSL's expression fault (400) of it. */
 export class ExpressionError extends Error {

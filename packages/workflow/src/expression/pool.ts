@@ -1,4 +1,4 @@
-import { isDeeperThan } from '../json.js';
+import { exceeds } from '../json.js';
 import type { Evaluate, Json } from '../types.js';
 import { readProgram } from './allowed.js';
 import { ExpressionError } from './error.js';
@@ -6,6 +6,7 @@ import { evaluatePlain } from './plain.js';
 import { type Answer, startThread, type Thread } from './thread.js';
 
 const DEEPEST = 250;
+const LONGEST_INPUT = 16_000_000;
 const LONGEST_OUTPUT = 4_000_000;
 const COMPILE_ERROR = 3;
 
@@ -107,9 +108,11 @@ function prepare(expression: string, input: Json, args: { [name: string]: Json }
     bindings += `.a["${name}"] as $${name} | `;
   }
   const whole = { i: input, a: used };
-  if (isDeeperThan(whole, DEEPEST)) {
+  const excess = exceeds(whole, { depth: DEEPEST, length: LONGEST_INPUT });
+  if (excess === 'depth') {
     throw new ExpressionError('ERR_EXPRESSION_TOO_DEEP', `the input nests deeper than ${DEEPEST - 2} levels`);
   }
+  if (excess === 'length') throw new ExpressionError('ERR_EXPRESSION_TOO_LONG', 'the input is too long');
   return { program: `${bindings}.i | ${expression}`, json: JSON.stringify(whole) };
 }
 

@@ -1,6 +1,7 @@
 import type { Workflow } from '../document/definition.js';
 import { ExpressionError } from '../expression/error.js';
 import { CANCELLED, Raised, standardFault } from '../fault.js';
+import { exceeds } from '../json.js';
 import { kinds } from '../tasks/index.js';
 import type { CloudEvent, Env, Fault, Json, LifecycleEvent, Status, Step, StepKey } from '../types.js';
 import { transform, workflowSight } from './data.js';
@@ -10,6 +11,8 @@ import type { State } from './state.js';
 
 /** How many tasks one transition may run before it pauses; an expression that needs jq counts for ten. */
 export const FUEL = 10_000;
+
+const BOUNDS = { depth: 1000, length: 16_000_000 };
 
 export const WORKFLOW_TIMEOUT = '/timeout#0';
 
@@ -59,7 +62,8 @@ export async function advanceRoot(run: Run, signal: Signal): Promise<Progress> {
 }
 
 /** Makes a transition of what has happened in a run: the end of the execution, or what it waits for now. */
-export async function conclude(run: Run, given: Progress): Promise<Transition> {
+export async function conclude(run: Run, progress: Progress): Promise<Transition> {
+  const given = withinBounds(run, progress);
   if (given.is === 'pending') {
     const calls = Object.values(run.state.open).includes('call');
     run.state.status = calls ? 'running' : 'waiting';
@@ -82,6 +86,18 @@ export async function conclude(run: Run, given: Progress): Promise<Transition> {
   run.state.status = 'completed';
   recordWorkflow(run, 'completed');
   return { ...transitionOf(run), output: end.value };
+}
+
+/** A loop can double its data at every turn; an execution that does is ended before nobody can store it any more. */
+function withinBounds(run: Run, progress: Progress): Progress {
+  const output = 'value' in progress ? progress.value : null;
+  const requests = [...run.opened.values()].map((step) => step.request);
+  const excess = exceeds([run.state as unknown as Json, output, requests, run.emitted as unknown as Json], BOUNDS);
+  if (!excess) return progress;
+  run.state.context = null;
+  run.emitted = [];
+  const detail = `the ${excess} of the execution's data exceeds the limit`;
+  return { is: 'fault', fault: standardFault('runtime', { detail, instance: '/do' }) };
 }
 
 type End = { is: 'fault'; fault: Fault } | { is: 'done'; value: Json };

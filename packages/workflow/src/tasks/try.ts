@@ -48,6 +48,8 @@ export const tryTask: TaskKind<TryTask> = {
       body.list = null;
       return await caught(run, frame, task, variables, standardFault('timeout', { instance: frame.task }));
     }
+    // What cleans up inside must not be cut short by the time an attempt has.
+    if (signal.is === 'cancel') closeStep(run, attemptKey(frame));
     if (!body.list) throw new TypeError(`nothing is under way at ${frame.key}`);
     const inner = body.phase === 'try' ? variables : handlerVariables(frame, task, variables);
     return await after(run, frame, task, variables, await advanceList(run, body.list, inner, signal));
