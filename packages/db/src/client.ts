@@ -1,5 +1,6 @@
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
+import { preparing } from './prepare.js';
 import * as schema from './schema/index.js';
 
 export type Schema = typeof schema;
@@ -12,12 +13,23 @@ export interface DatabaseClient {
   close(timeoutMilliseconds?: number): Promise<void>;
 }
 
+export interface DatabaseOptions {
+  /** How many connections at most. */
+  max?: number;
+  applicationName?: string;
+  /** Hears every statement as it is sent, with its connection's number; for the benchmark. */
+  onStatement?: (connection: number, statement: string) => void;
+}
+
 /** Opens a pool on a database of Belay. Connects lazily; a wrong URL shows at the first query. */
-export function openDatabase(url: string, options: { max?: number; applicationName?: string } = {}): DatabaseClient {
+export function openDatabase(url: string, options: DatabaseOptions = {}): DatabaseClient {
   const client = postgres(url, {
     max: options.max ?? 10,
     connect_timeout: 10,
+    // We use no array types; asking for them costs every new connection a query.
+    fetch_types: false,
     onnotice: () => {},
+    ...(options.onStatement ? { debug: options.onStatement } : {}),
     connection: {
       application_name: options.applicationName ?? 'belay',
       // A transaction never spans a network call (design §7), so one that idles is a fault; a lock that waits this long is one too.
@@ -29,7 +41,7 @@ export function openDatabase(url: string, options: { max?: number; applicationNa
     },
   });
   return {
-    db: drizzle(client, { schema }),
+    db: drizzle(preparing(client), { schema }),
     close: (timeoutMilliseconds = 5_000) => client.end({ timeout: timeoutMilliseconds / 1000 }),
   };
 }

@@ -16,12 +16,8 @@ import { type CallFunction, type ClaimedCall, type Performed, parked } from './f
 /** `access.grant`: intends the grants (R1, R2), and resolves when the provider was seen to hold them all (R6). */
 export const grant: CallFunction = {
   async perform(ctx, call, signal) {
-    const [existing] = await ctx.db
-      .select({ id: grants.id })
-      .from(grants)
-      .where(and(eq(grants.executionId, call.executionId), eq(grants.stepKey, call.key)))
-      .limit(1);
-    if (existing) return lookAgain(ctx, call);
+    // The intent and the parking are one transaction: only a call that is made again can have one.
+    if (call.attempt > 1 && (await hasIntent(ctx, call))) return lookAgain(ctx, call);
     const plan = await planElevation(ctx, shortened(call), signal);
     const refusal = await refusalOf(ctx, call, plan);
     if (refusal) return { kind: 'outcome', outcome: refusal };
@@ -47,6 +43,15 @@ export const grant: CallFunction = {
     return parked;
   },
 };
+
+async function hasIntent(ctx: Context, call: ClaimedCall): Promise<boolean> {
+  const [existing] = await ctx.db
+    .select({ id: grants.id })
+    .from(grants)
+    .where(and(eq(grants.executionId, call.executionId), eq(grants.stepKey, call.key)))
+    .limit(1);
+  return existing !== undefined;
+}
 
 /** A repeat: the intent stands, so look whether it is done, and otherwise wait on. */
 async function lookAgain(ctx: Context, call: ClaimedCall): Promise<Performed> {

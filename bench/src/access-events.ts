@@ -1,0 +1,31 @@
+import { entitlements } from '@belay/db';
+import { eq } from 'drizzle-orm';
+import type { Bench } from './setup.js';
+
+/** Resolves when the reconciler has recorded something about a person's entitlement: it is granted, or gone. */
+export type NextRecord = (email: string) => Promise<void>;
+
+/**
+ * Listens to the hints that the reconciler sends after each record, so that nothing is asked of the database in the
+ * meantime. Everybody has exactly one entitlement, whose id is learnt when it is first seen.
+ */
+export function listenToRecords(bench: Bench): NextRecord {
+  const waiting = new Map<string, () => void>();
+  const emails = new Map<string, string>();
+  bench.onHint((hint) => {
+    // An early end asks for the reconciler at once; a record names the time at which it wants to look again.
+    if (hint.queue !== 'entitlements' || hint.dueAt === undefined) return;
+    void announce(hint.entitlementId);
+  });
+  return (email) => new Promise((resolve) => waiting.set(email, resolve));
+
+  async function announce(id: string): Promise<void> {
+    let email = emails.get(id);
+    if (email === undefined) {
+      const [row] = await bench.ctx.db.select({ identity: entitlements.identity }).from(entitlements).where(eq(entitlements.id, id));
+      email = row?.identity ?? '';
+      emails.set(id, email);
+    }
+    waiting.get(email)?.();
+  }
+}

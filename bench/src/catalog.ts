@@ -1,0 +1,35 @@
+const document = (name: string) => ({ dsl: '1.0.3', namespace: 'bench', name, version: '1.0.0' });
+const approvers = { groups: ['approvers'] };
+
+/** One role through two workflows: with an approval and without; twenty more roles, so that the list has some length. */
+export const catalogDocument = {
+  providers: { memory: { provider: 'memory' } },
+  roles: {
+    reader: {
+      description: 'May read',
+      providers: ['memory'],
+      workflows: ['automatic', 'approved'],
+      inherits: ['memory:read'],
+      permissions: { groups: ['engineers'] },
+    },
+    ...Object.fromEntries(
+      Array.from({ length: 20 }, (_, index) => [
+        `role-${index}`,
+        { description: `Role number ${index}`, providers: ['memory'], workflows: ['approved'], inherits: [`memory:role-${index}`] },
+      ]),
+    ),
+  },
+  workflows: {
+    automatic: { workflow: { document: document('automatic'), do: [{ grant: { call: 'access.grant' } }] } },
+    approved: {
+      workflow: {
+        document: document('approved'),
+        do: [
+          { approve: { call: 'access.approve', with: { stages: [{ approvers }] } } },
+          { decide: { switch: [{ refused: { when: '.approved == false', then: 'end' } }] } },
+          { grant: { call: 'access.grant' } },
+        ],
+      },
+    },
+  },
+};

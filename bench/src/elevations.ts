@@ -1,0 +1,48 @@
+import { requestElevation, returnAccess } from '@belay/core';
+import { listenToRecords } from './access-events.js';
+import { openBench } from './setup.js';
+
+export interface Throughput {
+  perSecond: number;
+  statements: number;
+  commits: number;
+}
+
+/**
+ * Complete elevations per second: asked, granted without approval, recorded as active, given back, recorded as gone.
+ * Each of `together` people does one after the other for `milliseconds`.
+ */
+export async function measureElevations(options: { together: number; milliseconds: number; redisUrl?: string }): Promise<Throughput> {
+  const bench = await openBench({ people: options.together, ...(options.redisUrl ? { redisUrl: options.redisUrl } : {}) });
+  try {
+    const next = listenToRecords(bench);
+    const once = async (person: (typeof bench.people)[number]) => {
+      const active = next(person.actor.email);
+      const { output } = await requestElevation(person, { role: 'reader', workflow: 'automatic', reason: 'a benchmark' });
+      await active;
+      const gone = next(person.actor.email);
+      await returnAccess(person, { execution_id: output.execution_id });
+      await gone;
+    };
+    // The first round warms everything up and teaches who has which entitlement.
+    await Promise.all(bench.people.map(once));
+    await Promise.all(bench.people.map(once));
+    bench.statements.take();
+    const until = performance.now() + options.milliseconds;
+    const started = performance.now();
+    let done = 0;
+    await Promise.all(
+      bench.people.map(async (person) => {
+        while (performance.now() < until) {
+          await once(person);
+          done += 1;
+        }
+      }),
+    );
+    const seconds = (performance.now() - started) / 1000;
+    const { statements, commits } = bench.statements.take();
+    return { perSecond: done / seconds, statements: statements / done, commits: commits / done };
+  } finally {
+    await bench.close();
+  }
+}
