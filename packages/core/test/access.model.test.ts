@@ -1,0 +1,239 @@
+import { describe, expect, it } from 'vitest';
+import { decideClaim, decideGranted, decideIntent, decideRevoked, type EntitlementFacts } from '../src/access/decide.js';
+
+// The model of design appendix A: one entitlement, two grants that may end early, a discrete clock, calls that are late
+// by up to Q, lost, or land after their worker died. What the service decides is decided by its own functions.
+
+const Q = 2;
+const LIFE = 2;
+const END = 12;
+const LAST_ASK = 4;
+const MOST_GRANT_CALLS = 3;
+
+type Grant = null | 'refused' | { expires: number; ended: boolean };
+type Call = { what: 'grant' | 'revoke'; startedAt: number };
+
+interface World {
+  time: number;
+  standing: boolean;
+  held: boolean;
+  entitlement: EntitlementFacts;
+  grants: [Grant, Grant];
+  observed: [boolean | null, boolean | null];
+  calls: Call[];
+  grantCalls: number;
+  bad: string | null;
+}
+
+/** What a protocol may do otherwise than ours; each of these is known to leak, so that the model is seen to find leaks. */
+interface Protocol {
+  quarantine: number;
+  callFirst?: boolean;
+  closeOnFailure?: boolean;
+  quarantinePerGrant?: boolean;
+  ignoreStanding?: boolean;
+}
+
+type Emit = (label: string, world: World) => void;
+
+const copy = (world: World): World => ({
+  ...world,
+  entitlement: { ...world.entitlement },
+  grants: world.grants.map((grant) => (grant && grant !== 'refused' ? { ...grant } : grant)) as World['grants'],
+  observed: [...world.observed],
+  calls: [...world.calls],
+});
+
+const isLive = (grant: Grant, time: number) => grant !== null && grant !== 'refused' && !grant.ended && time < grant.expires;
+const isWanted = (world: World) => world.grants.some((grant) => isLive(grant, world.time));
+
+/** Two worlds that differ only in which grant is which, or in the order of their calls, are the same: the rules cannot tell. */
+function keyOf(world: World): string {
+  const [one, other] = [grantKey(world, 0), grantKey(world, 1)];
+  const grants = one < other ? one + other : other + one;
+  let calls = '';
+  if (world.calls.length === 1) calls = callKey(world.calls[0]);
+  else if (world.calls.length > 1) calls = world.calls.map(callKey).sort().join('');
+  const { state, lastGrantCallAt } = world.entitlement;
+  return `${world.time}${world.held ? 'h' : 'n'}${state}${lastGrantCallAt}${grants}${calls}${world.grantCalls}${world.bad ?? ''}`;
+}
+
+function grantKey(world: World, index: 0 | 1): string {
+  const grant = world.grants[index];
+  const observed = world.observed[index];
+  const seen = observed === null ? '?' : observed ? '+' : '-';
+  if (grant === null || grant === 'refused') return `${seen}${grant === null ? '.' : 'x'}`;
+  return `${seen}${grant.expires}${grant.ended ? 'e' : 'l'}`;
+}
+
+const callKey = (call: Call | undefined) => (call ? `${call.what === 'grant' ? 'g' : 'r'}${call.startedAt};` : '');
+
+function each(world: World, protocol: Protocol, emit: Emit): void {
+  const change = (label: string, edit: (next: World) => void, from = world) => {
+    const next = copy(from);
+    edit(next);
+    emit(label, next);
+  };
+  // R5 assumes that a call lands within Q of its claim: time does not pass a call that is still under way.
+  if (world.time < END && world.calls.every((call) => world.time < call.startedAt + Q)) {
+    change('tick', (next) => {
+      next.time += 1;
+    });
+  }
+  for (const index of [0, 1] as const) asking(world, index, protocol, change);
+  const decision = decideClaim(world.entitlement, isWanted(world));
+  if (decision.do === 'grant' && world.grantCalls < MOST_GRANT_CALLS) {
+    change('grant call', (next) => {
+      next.entitlement = { state: 'granting', lastGrantCallAt: next.time };
+      next.grantCalls += 1;
+      next.calls.push({ what: 'grant', startedAt: next.time });
+    });
+  }
+  if (decision.do === 'revoke' && !world.calls.some((call) => call.what === 'revoke')) {
+    change('revoke call', (next) => {
+      next.entitlement.state = 'revoking';
+      next.calls.push({ what: 'revoke', startedAt: next.time });
+      if (next.standing) next.bad = 'took away what was held before';
+    });
+  }
+  world.calls.forEach((call, index) => landing(world, call, index, protocol, change));
+}
+
+type Change = (label: string, edit: (next: World) => void, from?: World) => void;
+
+/** A grant step: observes, later intends or refuses; a grant may end early. */
+function asking(world: World, index: 0 | 1, protocol: Protocol, change: Change): void {
+  const grant = world.grants[index];
+  const observed = world.observed[index];
+  if (grant === null && observed === null && world.time <= LAST_ASK) {
+    change(`${index} observes ${world.held}`, (next) => {
+      next.observed[index] = next.held;
+    });
+  }
+  if (grant === null && observed !== null && protocol.callFirst) {
+    if (!observed && world.grantCalls < MOST_GRANT_CALLS) {
+      change(`${index} calls without intent`, (next) => {
+        next.grants[index] = 'refused';
+        next.grantCalls += 1;
+        next.calls.push({ what: 'grant', startedAt: next.time });
+      });
+    }
+  } else if (grant === null && observed !== null) {
+    const intent = decideIntent(world.entitlement, protocol.ignoreStanding ? 'unknown' : observed);
+    change(`${index} ${intent}`, (next) => {
+      if (intent === 'refuse') {
+        next.grants[index] = 'refused';
+        return;
+      }
+      next.grants[index] = { expires: next.time + LIFE, ended: false };
+      next.entitlement.state = intent;
+      if (protocol.quarantinePerGrant) next.entitlement.lastGrantCallAt = null;
+    });
+  }
+  if (isLive(grant, world.time)) {
+    change(`${index} ends early`, (next) => {
+      const live = next.grants[index];
+      if (live && live !== 'refused') live.ended = true;
+    });
+  }
+}
+
+/** How a call on the wire may come out: never, or with its worker dead, or with its record. */
+function landing(world: World, call: Call, index: number, protocol: Protocol, change: Change): void {
+  const without = copy(world);
+  without.calls.splice(index, 1);
+  change(`${call.what} lost`, () => {}, without);
+  const landed = copy(without);
+  landed.held = call.what === 'grant';
+  change(`${call.what} lands, worker dead`, () => {}, landed);
+  if (call.what === 'grant') {
+    if (protocol.closeOnFailure && world.entitlement.state === 'granting') {
+      change('grant times out, row closed', (next) => {
+        next.entitlement = { state: 'absent', lastGrantCallAt: null };
+        next.grants = next.grants.map((grant) => (grant && grant !== 'refused' ? { ...grant, ended: true } : grant)) as World['grants'];
+      });
+    }
+    const recorded = protocol.callFirst ? 'granted' : decideGranted(landed.entitlement, landed.held);
+    if (recorded) {
+      change('grant recorded', (next) => {
+        next.entitlement.state = recorded;
+        if (protocol.callFirst) next.grants = [{ expires: next.time + LIFE, ended: false }, next.grants[1]];
+      }, landed);
+    }
+    return;
+  }
+  const decision = decideRevoked(landed.entitlement, {
+    startedAt: call.startedAt,
+    wanted: isWanted(landed),
+    quarantine: protocol.quarantine,
+  });
+  if (!decision) return;
+  change(`revoke recorded, ${decision.state}`, (next) => {
+    next.entitlement = decision.state === 'absent' ? { state: 'absent', lastGrantCallAt: null } : { ...next.entitlement, state: decision.state };
+  }, landed);
+}
+
+/** Every state that can be reached, breadth first; stops at the first that is wrong and tells how it came about. */
+function explore(standing: boolean, protocol: Protocol) {
+  const start: World = {
+    time: 0,
+    standing,
+    held: standing,
+    entitlement: { state: 'absent', lastGrantCallAt: null },
+    grants: [null, null],
+    observed: [null, null],
+    calls: [],
+    grantCalls: 0,
+    bad: null,
+  };
+  const seen = new Set([keyOf(start)]);
+  const queue: (World | null)[] = [start];
+  const from: number[] = [-1];
+  const labels: string[] = ['start'];
+  let settled = 0;
+  for (let head = 0; head < queue.length; head += 1) {
+    const world = queue[head];
+    if (!world) continue;
+    queue[head] = null;
+    const quiet = world.entitlement.state === 'absent' && world.calls.length === 0;
+    if (quiet) settled += 1;
+    const wrong = world.bad ?? (quiet && world.held !== standing ? (world.held ? 'LEAK' : 'LOST') : null);
+    if (wrong) {
+      const trace: string[] = [];
+      for (let at = head; at >= 0; at = from[at] ?? -1) trace.unshift(labels[at] ?? '');
+      return { states: seen.size, settled, wrong, trace };
+    }
+    each(world, protocol, (label, next) => {
+      const key = keyOf(next);
+      if (seen.has(key)) return;
+      seen.add(key);
+      queue.push(next);
+      from.push(head);
+      labels.push(label);
+    });
+  }
+  return { states: seen.size, settled, wrong: null, trace: [] };
+}
+
+describe('grants never leak: every reachable state of the model', () => {
+  it.each([false, true])('no leak under R1–R5 (held before: %s)', { timeout: 120_000 }, (standing) => {
+    const { states, settled, wrong, trace } = explore(standing, { quarantine: Q });
+    console.info(`model, held before=${standing}: ${states} states, ${settled} settled`);
+    expect({ wrong, trace }).toEqual({ wrong: null, trace: [] });
+    // A model that reached nothing would prove nothing.
+    expect(states).toBeGreaterThan(standing ? 50 : 500_000);
+    expect(settled).toBeGreaterThan(standing ? 50 : 5_000);
+  });
+
+  it.each<[string, Protocol, boolean]>([
+    ['R5 with >= leaks at the boundary', { quarantine: Q - 1 }, false],
+    ['one revoke, with no quarantine, leaks', { quarantine: Number.NEGATIVE_INFINITY }, false],
+    ['a call before its intent leaks', { quarantine: Q, callFirst: true }, false],
+    ['a failed grant that closes its row leaks', { quarantine: Q, closeOnFailure: true }, false],
+    ['a quarantine per grant leaks', { quarantine: Q, quarantinePerGrant: true }, false],
+    ['managing what was held before takes it away', { quarantine: Q, ignoreStanding: true }, true],
+  ])('the model can fail: %s', (_name, protocol, standing) => {
+    const { wrong, trace } = explore(standing, protocol);
+    expect(wrong, trace.join(' > ')).toBe(standing ? 'took away what was held before' : 'LEAK');
+  });
+});
