@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Context, Logger } from '@belay/core';
-import type { HintVerbs } from '../src/processors.js';
-import type { SweepVerbs } from '../src/sweeper.js';
+import type { HintVerbs } from '../../src/processors.js';
+import type { SweepVerbs } from '../../src/sweeper.js';
 
 export interface RecordedLog extends Logger {
   lines: { level: string; message: string; detail: object }[];
