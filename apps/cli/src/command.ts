@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { type Connection, connect } from './connect.js';
 import { type ExitCode, exitCodes } from './exit-codes.js';
 import { createOutput, type Output } from './output/output.js';

@@ -22,7 +22,7 @@ describe('the command line', () => {
     [['no-such-command']],
     [['approve']],
     [['roles', 'one', 'two']],
-    [['request', '--role', 'r']],
+    [['request', '--reason', 'because']],
     [['token', 'create', '--user', 'a@example.com']],
     [['executions', 'watch', 'e-1', '--after', 'soon']],
     [['whoami', '--server', 'belay.example.com']],

@@ -18,32 +18,32 @@ export interface Procedures {
   'providers.identities': Query<{ provider: string; q?: string }, t.ProviderIdentities>;
   'roles.list': Query<{ provider?: string[] }, t.RoleList>;
   'roles.get': Query<{ role: string }, t.Role>;
-  'workflows.list': Query<void, t.WorkflowList>;
+  'workflows.list': Query<undefined, t.WorkflowList>;
   'workflows.get': Query<{ name: string }, t.Workflow>;
   'elevation.request': Mutation<t.ElevationRequest, t.Elevation>;
   'elevation.resume': Mutation<{ state: string }, t.Resumption>;
-  'executions.list': Query<void, t.ExecutionList>;
+  'executions.list': Query<undefined, t.ExecutionList>;
   'executions.get': Query<{ id: string }, t.ExecutionDetails>;
   'executions.start': Mutation<t.ExecutionStart, t.StartedExecution>;
   'executions.cancel': Mutation<{ id: string }, t.Done>;
   'executions.terminate': Mutation<{ id: string }, t.Done>;
   'executions.signal': Mutation<{ id: string; input: string }, t.Signalled>;
   'executions.watch': Subscription<{ id: string; lastEventId?: string }, t.ExecutionEvent>;
-  'approvals.inbox': Query<void, t.Inbox>;
+  'approvals.inbox': Query<undefined, t.Inbox>;
   'approvals.decide': Mutation<t.Decision, t.Decided>;
-  'access.list': Query<void, t.AccessList>;
+  'access.list': Query<undefined, t.AccessList>;
   'access.return': Mutation<{ execution_id: string }, t.Done>;
-  'auth.whoami': Query<void, t.Whoami>;
+  'auth.whoami': Query<undefined, t.Whoami>;
   'auth.token': Mutation<t.CodeExchange, t.ExchangedToken>;
-  'auth.logout': Mutation<void, t.LoggedOut>;
+  'auth.logout': Mutation<undefined, t.LoggedOut>;
   'auth.logoutProvider': Mutation<{ provider: string }, t.LoggedOut>;
   'auth.page': Query<{ callback?: string; provider?: string }, t.SignInProviders>;
-  'system.health': Query<void, t.Health>;
-  'system.ready': Query<void, t.Readiness>;
-  'system.metrics': Query<void, t.Metrics>;
+  'system.health': Query<undefined, t.Health>;
+  'system.ready': Query<undefined, t.Readiness>;
+  'system.metrics': Query<undefined, t.Metrics>;
   'logs.list': Query<t.LogFilter, t.LogList>;
-  'configuration.describe': Query<void, t.ApiConfiguration>;
-  'configuration.sync': Query<void, t.Sync>;
+  'configuration.describe': Query<undefined, t.ApiConfiguration>;
+  'configuration.sync': Query<undefined, t.Sync>;
 }
 
 type PathOf<Kind> = {

@@ -4,8 +4,8 @@
  */
 import type { AppRouter } from '@belay/api';
 import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server';
-import type { Procedures } from '../src/procedures.js';
 import type { BelayError, ElevationRequest, isBelayError } from '../src/index.js';
+import type { Procedures } from '../src/procedures.js';
 
 /** True only for the same type, `any` and optionality included. */
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
@@ -26,8 +26,8 @@ type At<Routers, P extends Path> = P extends `${infer Resource}.${infer Name}`
 /** What a subscription yields, inside tRPC's envelope for tracked events. */
 type Yielded<T> = T extends AsyncIterable<{ data: infer Data }> ? Data : T;
 
-/** No input at all is `void`, whichever way it is said. */
-type Given<T> = [T] extends [undefined | void] ? void : T;
+/** No input at all is `undefined`, whichever way the router says it. */
+type Given<T> = [undefined] extends [T] ? undefined : T;
 
 type WrongOutputs = {
   [P in Path]: Same<Flat<Procedures[P]['output']>, Flat<Yielded<At<RouterOutputs, P>>>> extends true ? never : P;

@@ -72,7 +72,12 @@ describe('a watch', () => {
       // The connection breaks right after event 2 and event 4 are on the wire.
       response.write = ((chunk: Uint8Array, ...rest: []) => {
         const sent = write(chunk, ...rest);
-        if (/id: [24]\n/.test(Buffer.from(chunk).toString())) setImmediate(() => (request.socket.destroy(), cut()));
+        if (/id: [24]\n/.test(Buffer.from(chunk).toString())) {
+          setImmediate(() => {
+            request.socket.destroy();
+            cut();
+          });
+        }
         return sent;
       }) as typeof response.write;
     });
@@ -97,7 +102,12 @@ describe('a watch', () => {
       const write = response.write.bind(response);
       response.write = ((chunk: Uint8Array, ...rest: []) => {
         const sent = write(chunk, ...rest);
-        if (/id: 2\n/.test(Buffer.from(chunk).toString())) setImmediate(() => (request.socket.destroy(), cut()));
+        if (/id: 2\n/.test(Buffer.from(chunk).toString())) {
+          setImmediate(() => {
+            request.socket.destroy();
+            cut();
+          });
+        }
         return sent;
       }) as typeof response.write;
     });

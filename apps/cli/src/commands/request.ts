@@ -16,10 +16,10 @@ interface Options {
 
 function fromOptions(options: Options): ElevationRequest {
   const { role, provider, duration, reason, identity, workflow } = options;
-  if (role === undefined || reason === undefined) throw usage('a request needs --role and --reason');
+  if (role === undefined) throw usage('a request needs --role');
   return {
     role,
-    reason,
+    ...(reason && { reason }),
     ...(provider && { providers: provider }),
     ...(duration && { duration }),
     ...(identity && { identities: identity }),
@@ -37,7 +37,7 @@ export function addRequest(parent: Parent): void {
         .option('--role <role>', 'the role to ask for')
         .option('--provider <provider...>', 'where; all of the role’s providers when left out')
         .option('--duration <duration>', 'for how long, as in PT1H or 1h30m; the role’s default when left out')
-        .option('--reason <text>', 'why')
+        .option('--reason <text>', 'why; most roles want to know')
         .option('--identity <identity...>', 'for whom; your own identity when left out')
         .option('--workflow <workflow>', 'one of the role’s workflows; its first when left out')
         .option('--watch', 'follow it until it is over'),

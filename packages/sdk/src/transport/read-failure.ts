@@ -51,7 +51,7 @@ function readIssues(value: unknown): BelayIssue[] | undefined {
 }
 
 /** `Retry-After` in milliseconds: seconds, or a date measured against the answer's own `Date`, so no clock is needed. */
-export function readRetryAfter(headers: Headers): number | undefined {
+function readRetryAfter(headers: Headers): number | undefined {
   const value = headers.get('retry-after')?.trim();
   if (!value) return undefined;
   if (/^\d+$/.test(value)) return Number(value) * 1000;

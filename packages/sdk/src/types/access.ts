@@ -1,15 +1,15 @@
 export interface AccessGrant {
   id: string;
   execution_id: string;
-  role?: string | null;
+  role: string;
   provider: string;
   identity: string;
   access?: unknown;
   granted_at: string | null;
   expires_at: string | null;
-  /** What the provider cannot take away with it, in words. */
-  residual?: string | null;
-  state: string;
+  /** How much longer it can work at worst after it was taken away: an ISO 8601 duration. */
+  residual: string;
+  state: 'granting' | 'active';
 }
 
 export interface AccessList {

@@ -8,15 +8,14 @@ export interface InboxEntry {
   reason: string;
   duration: string;
   providers: string[];
-  /** Exactly what an approval gives to whom, and what a provider cannot take away again. */
-  grants: { provider: string; identity: string; access?: unknown; residual?: string | null }[];
+  /** Exactly what an approval gives to whom, and how long it can outlive its end at worst (ISO 8601). */
+  grants: { provider: string; identity: string; access?: unknown; residual: string }[];
   /** Stands for all of the above; send it with the decision, so that nothing else can be approved by it. */
   request_digest: string;
   expires_at: string;
   created_at: string;
   count: number;
   decisions: number;
-  approve_url?: string;
 }
 
 export interface Inbox {

@@ -3,7 +3,8 @@ export interface ElevationRequest {
   role: string;
   /** Where; all of the role's providers when left out. */
   providers?: string[];
-  reason: string;
+  /** Most roles want one. */
+  reason?: string;
   /** How long; the role's default when left out. */
   duration?: string;
   /** For whom; the caller's own identity when left out. Others need the role's permission. */

@@ -8,10 +8,10 @@ export interface Execution {
   task_queue: string;
   user: string;
   workflow_type: { name: string };
-  role?: string | null;
+  role: string;
   providers: string[];
-  reason?: string | null;
-  duration?: string | null;
+  reason: string;
+  duration: string;
   waiting_for: string[];
 }
 
@@ -32,10 +32,12 @@ export interface ExecutionApproval {
   expires_at: string;
   approvers: { users: string[]; groups: string[] };
   count: number;
+  request_digest: string;
   decisions: { approver: string; verdict: string; comment: string | null; decided_at: string }[];
 }
 
-export type GrantState = 'granting' | 'active' | 'ended' | 'revoking' | 'gone';
+/** `ended` is over but not taken away yet; `gone` is taken away; `failed` never was. */
+export type GrantState = 'granting' | 'active' | 'ended' | 'gone' | 'failed';
 
 export interface ExecutionGrant {
   provider: string;
@@ -46,7 +48,10 @@ export interface ExecutionGrant {
   granted_at: string | null;
   expires_at: string | null;
   ended_reason: string | null;
-  residual: string | null;
+  /** When the provider had it no longer. */
+  gone_at: string | null;
+  /** How much longer than that it can work at worst, in what the provider has issued: an ISO 8601 duration. */
+  residual: string;
   last_error: string | null;
 }
 
@@ -62,8 +67,14 @@ export interface ExecutionDetails extends Execution {
 
 export interface ExecutionStart {
   workflow: string;
-  /** Checked against the workflow's own schema, which may want more than these. */
-  input: { role: string; provider: string; reason: string; duration?: string; [field: string]: unknown };
+  input: {
+    role: string;
+    provider?: string;
+    providers?: string[];
+    reason?: string;
+    duration?: string;
+    identities?: string[];
+  };
 }
 
 export interface StartedExecution {

@@ -37,5 +37,5 @@ export interface WorkflowList {
 
 export interface Workflow extends WorkflowSummary {
   /** The definition in the Serverless Workflow DSL. */
-  document: { dsl: string; namespace: string; name: string; version: string; do: Record<string, unknown>[] };
+  document: { dsl: string; namespace: string; name: string; version: string; do: unknown[] };
 }
