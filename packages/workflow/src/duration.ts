@@ -64,7 +64,8 @@ function within(milliseconds: number): number {
 
 /** Milliseconds as an ISO 8601 duration in days, hours, minutes and seconds; zero is `PT0S`. Throws a `RangeError`. */
 export function formatDuration(milliseconds: number): string {
-  if (!Number.isInteger(milliseconds) || milliseconds < 0) throw new RangeError('not a whole, positive number of milliseconds');
+  if (!Number.isInteger(milliseconds) || milliseconds < 0)
+    throw new RangeError('not a whole, positive number of milliseconds');
   const days = Math.floor(milliseconds / UNITS.days);
   const hours = Math.floor((milliseconds % UNITS.days) / UNITS.hours);
   const minutes = Math.floor((milliseconds % UNITS.hours) / UNITS.minutes);

@@ -9,7 +9,9 @@ export function isObject(value: unknown): value is JsonObject {
 export function isEqual(one: Json | undefined, other: Json | undefined): boolean {
   if (one === other) return true;
   if (Array.isArray(one)) {
-    return Array.isArray(other) && one.length === other.length && one.every((item, index) => isEqual(item, other[index]));
+    return (
+      Array.isArray(other) && one.length === other.length && one.every((item, index) => isEqual(item, other[index]))
+    );
   }
   if (!isObject(one) || !isObject(other)) return false;
   const keys = Object.keys(one);

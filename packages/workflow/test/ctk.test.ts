@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 import { parseWorkflow } from '../src/index.js';
 import { atPointer } from '../src/json.js';
 import type { Json } from '../src/types.js';
-import { execute, type Execution, parsed, sharedPool } from './support/drive.js';
+import { type Execution, execute, parsed, sharedPool } from './support/drive.js';
 import { readFeature, type Scenario } from './support/gherkin.js';
 import { performHttp, startHosts } from './support/http.js';
 
@@ -27,7 +27,8 @@ afterAll(() => hosts.close());
 
 describe('the readers of these tests', () => {
   it('read scenarios, steps and blocks', () => {
-    const text = 'Feature: f\n  Scenario: one\n    Given a thing:\n    """yaml\n    a:\n      b: 1\n    """\n    Then done';
+    const text =
+      'Feature: f\n  Scenario: one\n    Given a thing:\n    """yaml\n    a:\n      b: 1\n    """\n    Then done';
     expect(readFeature(text)).toEqual([
       { name: 'one', steps: [{ text: 'a thing:', block: 'a:\n  b: 1' }, { text: 'done' }] },
     ]);
@@ -76,7 +77,8 @@ function verify(execution: Execution, text: string, block = ''): boolean {
   const [, last] = /^(\w+) should run last$/.exec(text) ?? [];
   const [, after, before] = /^(\w+) should run after (\w+)$/.exec(text) ?? [];
   const [, property] = /^the workflow output should have a '([^']+)' property with value:$/.exec(text) ?? [];
-  const [, many, count] = /^the workflow output should have a '([^']+)' property containing (\d+) items$/.exec(text) ?? [];
+  const [, many, count] =
+    /^the workflow output should have a '([^']+)' property containing (\d+) items$/.exec(text) ?? [];
   if (/^(a workflow with definition:|given the workflow input is:|the workflow is executed)$/.test(text)) return false;
   if (text === 'the workflow should complete') expect(execution).toMatchObject({ status: 'completed' });
   else if (text === 'the workflow should complete with output:') {

@@ -20,8 +20,34 @@ describe('durations', () => {
   });
 
   it.each([
-    '', ' ', 'P', 'PT', 'P1', '1', '10', 'PT1H ', ' PT1H', 'pt1h', 'PT1H30', 'PT-1S', '-PT1S', '-P1D', '-1h', '1h-30m',
-    'P1Y', 'P1M', 'P1Y2M', 'P3651D', 'PT99999999999999999999S', '30m1h', '1.5h', '1H', 'soon', 'PT1H/PT2H', 'P1S', '１h',
+    '',
+    ' ',
+    'P',
+    'PT',
+    'P1',
+    '1',
+    '10',
+    'PT1H ',
+    ' PT1H',
+    'pt1h',
+    'PT1H30',
+    'PT-1S',
+    '-PT1S',
+    '-P1D',
+    '-1h',
+    '1h-30m',
+    'P1Y',
+    'P1M',
+    'P1Y2M',
+    'P3651D',
+    'PT99999999999999999999S',
+    '30m1h',
+    '1.5h',
+    '1H',
+    'soon',
+    'PT1H/PT2H',
+    'P1S',
+    '１h',
   ])('%j is refused', (text) => {
     expect(() => parseDuration(text)).toThrow(RangeError);
   });
@@ -40,6 +66,7 @@ describe('durations', () => {
     expect(formatDuration(0)).toBe('PT0S');
     expect(formatDuration(5_400_000)).toBe('PT1H30M');
     expect(formatDuration(86_400_500)).toBe('P1DT0.5S');
-    for (const wrong of [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY]) expect(() => formatDuration(wrong)).toThrow(RangeError);
+    for (const wrong of [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY])
+      expect(() => formatDuration(wrong)).toThrow(RangeError);
   });
 });

@@ -34,7 +34,8 @@ describe('the examples of the specification', () => {
   }
 
   it('are told from what is wrong', () => {
-    const text = (task: string) => `{document: {dsl: '1.0.3', namespace: a, name: b, version: 1.0.0}, do: [{t: ${task}}]}`;
+    const text = (task: string) =>
+      `{document: {dsl: '1.0.3', namespace: a, name: b, version: 1.0.0}, do: [{t: ${task}}]}`;
     expect(codesOf(text('{wait: PT1S}'))).toEqual([]);
     expect(codesOf(text('{run: {shell: {command: ls}}}'))).toEqual(['ERR_UNSUPPORTED_RUN']);
     expect(codesOf(text('{wiat: PT1S}'))).toEqual(['ERR_TASK']);

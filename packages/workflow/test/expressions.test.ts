@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { ExpressionError, type Json } from '../src/index.js';
 import { readProgram } from '../src/expression/allowed.js';
 import { evaluatePlain } from '../src/expression/plain.js';
 import { programOf, readTemplate } from '../src/expression/template.js';
+import { ExpressionError, type Json } from '../src/index.js';
 import { sharedPool } from './support/drive.js';
 
 const codeOf = (check: () => unknown): string => {
@@ -16,29 +16,96 @@ const codeOf = (check: () => unknown): string => {
 
 describe('which programs may run', () => {
   it.each([
-    '.input', '.env', '.env.PATH', '$input', '{env: 1}', '{a: 1, env}', '{"env": .input}', '"env"', '"input \\(.env)"',
-    '.["inputs"]', 'getpath(["env"])', '. as {env: $e} | $e', '# env\n.a', '.a | test("now")', '{now: .debug}', '.halt',
-    '@base64 "x\\(.env)"', '{$input}', '.inputs[0].stderr', '"now", "env" | length', '.a."env"',
+    '.input',
+    '.env',
+    '.env.PATH',
+    '$input',
+    '{env: 1}',
+    '{a: 1, env}',
+    '{"env": .input}',
+    '"env"',
+    '"input \\(.env)"',
+    '.["inputs"]',
+    'getpath(["env"])',
+    '. as {env: $e} | $e',
+    '# env\n.a',
+    '.a | test("now")',
+    '{now: .debug}',
+    '.halt',
+    '@base64 "x\\(.env)"',
+    '{$input}',
+    '.inputs[0].stderr',
+    '"now", "env" | length',
+    '.a."env"',
   ])('%s', (program) => {
     expect(codeOf(() => readProgram(program))).toBe('accepted');
   });
 
   it.each([
-    'env', 'env.PATH', '$ENV', '$ENV.PATH', 'input', '[inputs]', 'input_line_number', '.a | debug', 'debug("x")', 'stderr',
-    'include "a"; .', 'import "a" as a; .', 'a::b', '$a::b', '"\\(env)"', '"a \\("b \\($ENV)")"', '@json "\\(input)"',
-    '{a: env}', '{(env): 1}', '{a: 1 | env, b: 2}', '[1, env]', '..env', '.a,env', '..|env', '. env', 'def f: env; f',
-    '{a: (1, env)}', 'now', 'localtime', 'halt', 'halt_error', '# c \\\nenv', '# c \renv', '{"a": env}', 'reduce env as $x (0; 1)',
-    '$__prog_args', 'get_search_list', 'input_filename', 'modulemeta', 'if env then 1 else 2 end', '{a:1,b:env}', '$__loc__|env',
+    'env',
+    'env.PATH',
+    '$ENV',
+    '$ENV.PATH',
+    'input',
+    '[inputs]',
+    'input_line_number',
+    '.a | debug',
+    'debug("x")',
+    'stderr',
+    'include "a"; .',
+    'import "a" as a; .',
+    'a::b',
+    '$a::b',
+    '"\\(env)"',
+    '"a \\("b \\($ENV)")"',
+    '@json "\\(input)"',
+    '{a: env}',
+    '{(env): 1}',
+    '{a: 1 | env, b: 2}',
+    '[1, env]',
+    '..env',
+    '.a,env',
+    '..|env',
+    '. env',
+    'def f: env; f',
+    '{a: (1, env)}',
+    'now',
+    'localtime',
+    'halt',
+    'halt_error',
+    '# c \\\nenv',
+    '# c \renv',
+    '{"a": env}',
+    'reduce env as $x (0; 1)',
+    '$__prog_args',
+    'get_search_list',
+    'input_filename',
+    'modulemeta',
+    'if env then 1 else 2 end',
+    '{a:1,b:env}',
+    '$__loc__|env',
   ])('not %s', (program) => {
     expect(codeOf(() => readProgram(program))).toBe('ERR_EXPRESSION_REFUSED');
   });
 
-  it.each(['', ' ', '# only a comment', '(', ')', '[}', '"open', '"a \\(1"', '"\\x"', '$ ENV', '$', '@', '{', '"\\(]"'])(
-    'not %j, which is no program',
-    (program) => {
-      expect(codeOf(() => readProgram(program))).toBe('ERR_EXPRESSION_SYNTAX');
-    },
-  );
+  it.each([
+    '',
+    ' ',
+    '# only a comment',
+    '(',
+    ')',
+    '[}',
+    '"open',
+    '"a \\(1"',
+    '"\\x"',
+    '$ ENV',
+    '$',
+    '@',
+    '{',
+    '"\\(]"',
+  ])('not %j, which is no program', (program) => {
+    expect(codeOf(() => readProgram(program))).toBe('ERR_EXPRESSION_SYNTAX');
+  });
 
   it('knows the variables that come from outside', () => {
     const of = (program: string) => readProgram(program).variables;
@@ -70,13 +137,50 @@ describe('templates', () => {
 });
 
 describe('plain programs', () => {
-  const input: Json = { a: { b: [1, 2, { 'c d': null }], 'x-y': true }, list: [[1], [2]], constructor: 'own', t: 'text' };
+  const input: Json = {
+    a: { b: [1, 2, { 'c d': null }], 'x-y': true },
+    list: [[1], [2]],
+    constructor: 'own',
+    t: 'text',
+  };
   const args: { [name: string]: Json } = { context: { x: [5] }, n: 3 };
   const programs = [
-    '.', '.a', '.a.b', '.a.b[0]', '.a.b[-1]', '.a.b[7]', '.a.b[2]."c d"', '.a["x-y"]', '.["a"].b[1]', '."a"', '.missing.deep',
-    '.list[1][0]', '.constructor', '.toString', '.a.hasOwnProperty', '.["__proto__"]', '$context', '$context.x[0]', '$n', '$n.x',
-    '$context["x"]', '1', '-4', '0', '"te\\u0078t"', 'true', 'false', 'null', '[]', '{}', '.t.x', '.a[0]', '.list.x', '.n[0].x',
-    '.a.b[-9]', '.t[0]',
+    '.',
+    '.a',
+    '.a.b',
+    '.a.b[0]',
+    '.a.b[-1]',
+    '.a.b[7]',
+    '.a.b[2]."c d"',
+    '.a["x-y"]',
+    '.["a"].b[1]',
+    '."a"',
+    '.missing.deep',
+    '.list[1][0]',
+    '.constructor',
+    '.toString',
+    '.a.hasOwnProperty',
+    '.["__proto__"]',
+    '$context',
+    '$context.x[0]',
+    '$n',
+    '$n.x',
+    '$context["x"]',
+    '1',
+    '-4',
+    '0',
+    '"te\\u0078t"',
+    'true',
+    'false',
+    'null',
+    '[]',
+    '{}',
+    '.t.x',
+    '.a[0]',
+    '.list.x',
+    '.n[0].x',
+    '.a.b[-9]',
+    '.t[0]',
   ];
 
   it.each(programs)('%s is what jq makes of it', async (program) => {
@@ -90,12 +194,24 @@ describe('plain programs', () => {
     expect(direct).not.toBe('needs jq');
   });
 
-  it.each(['.a?', '.[]', '.a,.b', '.a|.b', '..', '.a[1:2]', '.a[.n]', '1.5', '9007199254740993', '"\\(.a)"', '[1]', '{a:1}', '.a // 1', '$__loc__'])(
-    '%s is left to jq',
-    (program) => {
-      expect(evaluatePlain(program, input, args)).toBeUndefined();
-    },
-  );
+  it.each([
+    '.a?',
+    '.[]',
+    '.a,.b',
+    '.a|.b',
+    '..',
+    '.a[1:2]',
+    '.a[.n]',
+    '1.5',
+    '9007199254740993',
+    '"\\(.a)"',
+    '[1]',
+    '{a:1}',
+    '.a // 1',
+    '$__loc__',
+  ])('%s is left to jq', (program) => {
+    expect(evaluatePlain(program, input, args)).toBeUndefined();
+  });
 
   async function outcome(work: () => Promise<Json>): Promise<Json> {
     try {

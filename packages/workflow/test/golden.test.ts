@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import sdk from '@serverlessworkflow/sdk';
 import { describe, expect, it } from 'vitest';
 import { deliver, loadWorkflow, parseState, resolve, type Transition } from '../src/index.js';
 import type { CloudEvent, Json, Outcome } from '../src/types.js';
@@ -19,8 +20,19 @@ describe('a state stored before', () => {
   const files = readdirSync(folder).filter((name) => name.endsWith('.json'));
 
   it('exists for every kind of waiting', () => {
-    const kinds = files.flatMap((name) => [...readFileSync(new URL(name, folder), 'utf8').matchAll(/"is": "(\w+)"/g)].map(([, is]) => is));
-    expect([...new Set(kinds)].sort()).toEqual(['done', 'failed', 'for', 'fork', 'function', 'listen', 'open', 'paused', 'step', 'try', 'do'].sort());
+    const kinds = files.flatMap((name) =>
+      [...readFileSync(new URL(name, folder), 'utf8').matchAll(/"is": "(\w+)"/g)].map(([, is]) => is),
+    );
+    expect([...new Set(kinds)].sort()).toEqual(
+      ['done', 'failed', 'for', 'fork', 'function', 'listen', 'open', 'paused', 'step', 'try', 'do'].sort(),
+    );
+  });
+
+  it.each(files)('%s has a definition that the specification’s own SDK accepts', (name) => {
+    const { workflow } = JSON.parse(readFileSync(new URL(name, folder), 'utf8'));
+    // The SDK knows only the first version of the DSL, in which all of this is the same.
+    const definition = { ...workflow, document: { ...workflow.document, dsl: '1.0.0' } };
+    expect(() => sdk.validate('Workflow', definition)).not.toThrow();
   });
 
   it.each(files)('%s still loads and ends', async (name) => {
@@ -31,7 +43,10 @@ describe('a state stored before', () => {
     let state = parseState(golden.state);
     let last: Transition | null = null;
     for (const move of golden.moves) {
-      last = 'send' in move ? await deliver(workflow, state, move.send, env) : await resolve(workflow, state, move.resolve, move.outcome, env);
+      last =
+        'send' in move
+          ? await deliver(workflow, state, move.send, env)
+          : await resolve(workflow, state, move.resolve, move.outcome, env);
       if (!last) throw new Error('the event was not wanted');
       state = parseState(JSON.parse(JSON.stringify(last.state)));
     }

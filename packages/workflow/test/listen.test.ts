@@ -8,7 +8,9 @@ const listen = (to: unknown, more: object = {}, read?: string) =>
 
 describe('listen', () => {
   it('one: waits for its event, and shows what it waits for', async () => {
-    const run = await execute(listen({ one: { with: { type: 'a.b', source: 'https://s.example', data: '${ .ok }' } } }));
+    const run = await execute(
+      listen({ one: { with: { type: 'a.b', source: 'https://s.example', data: '${ .ok }' } } }),
+    );
     expect(run).toMatchObject({ status: 'waiting' });
     expect(run.open).toEqual([
       { key: KEY, kind: 'event', request: { listen: 'one', events: [{ type: 'a.b', source: 'https://s.example' }] } },
@@ -39,7 +41,9 @@ describe('listen', () => {
 
   it('an expression may give what an attribute must equal, and an object speaks of the properties it names', async () => {
     const data = { person: { name: '${ $input.name }' }, kind: 'x' };
-    const workflow = workflowOf({ do: [{ l: { listen: { to: { one: { with: { subject: '${ $workflow.id }', data } } } } } }] });
+    const workflow = workflowOf({
+      do: [{ l: { listen: { to: { one: { with: { subject: '${ $workflow.id }', data } } } } } }],
+    });
     const run = await execute(workflow, { name: 'ada' });
     const sent = (subject: string, name: string) =>
       run.send({ type: 't', subject, data: { person: { name, age: 3 }, kind: 'x', more: true } });
@@ -112,14 +116,18 @@ describe('listen', () => {
       output: { as: '{ answer: ., event: $event }' },
       export: { as: '($context // {}) + { seen: $i }' },
     };
-    const run = await execute(listen({ any: [{ with: { type: 'a' } }], until: { one: { with: { type: 'stop' } } } }, { foreach }));
+    const run = await execute(
+      listen({ any: [{ with: { type: 'a' } }], until: { one: { with: { type: 'stop' } } } }, { foreach }),
+    );
     await run.send({ type: 'a', data: 'first' });
     await run.send({ type: 'a', data: 'second' });
     expect(run.keys()).toEqual([KEY, '/do/0/l/foreach/do/0/ask#0.0.0']);
     await run.send({ type: 'stop' });
     expect(run.keys()).toEqual(['/do/0/l/foreach/do/0/ask#0.0.0']);
     await run.succeed('/do/0/l/foreach/do/0/ask#0.0.0', 1);
-    expect(run.open).toMatchObject([{ key: '/do/0/l/foreach/do/0/ask#0.1.0', request: { with: { event: 'second', i: 1 } } }]);
+    expect(run.open).toMatchObject([
+      { key: '/do/0/l/foreach/do/0/ask#0.1.0', request: { with: { event: 'second', i: 1 } } },
+    ]);
     await run.succeed('/do/0/l/foreach/do/0/ask#0.1.0', 2);
     expect(run.output).toEqual([
       { answer: 1, event: 'first' },
@@ -140,7 +148,9 @@ describe('listen', () => {
   it('an event goes to everyone who listened when it came, and not to who listens because of it', async () => {
     const one = { listen: { to: { one: { with: { type: 'a' } } } } };
     const run = await execute(
-      workflowOf({ do: [{ f: { fork: { branches: [{ x: { do: [{ first: one }, { second: one }] } }, { y: one }] } } }] }),
+      workflowOf({
+        do: [{ f: { fork: { branches: [{ x: { do: [{ first: one }, { second: one }] } }, { y: one }] } } }],
+      }),
     );
     expect(run.keys()).toHaveLength(2);
     await run.send({ type: 'a', data: 1 });

@@ -48,8 +48,14 @@ describe('a definition', () => {
   });
 
   it('does not grow by its aliases beyond measure', () => {
-    const levels = Array.from({ length: 12 }, (_, n) => `k${n}: &a${n} [${n ? `*a${n - 1},*a${n - 1},*a${n - 1},*a${n - 1}` : 'x'}]`);
-    expect(parseWorkflow(levels.join('\n'), { functions: {} })).toMatchObject({ ok: false, issues: [{ code: 'ERR_SOURCE' }] });
+    const levels = Array.from(
+      { length: 12 },
+      (_, n) => `k${n}: &a${n} [${n ? `*a${n - 1},*a${n - 1},*a${n - 1},*a${n - 1}` : 'x'}]`,
+    );
+    expect(parseWorkflow(levels.join('\n'), { functions: {} })).toMatchObject({
+      ok: false,
+      issues: [{ code: 'ERR_SOURCE' }],
+    });
   });
 
   it('must have the parts of the DSL and no others', () => {
@@ -79,10 +85,22 @@ describe('a task', () => {
     [{ if: '$input.x', set: { a: 1 } }, [`ERR_EXPRESSION_VARIABLE ${P}/if`]],
     [{ set: { a: 1 }, output: { as: '$output' } }, [`ERR_EXPRESSION_VARIABLE ${P}/output/as`]],
     [{ set: { a: 1 }, export: { as: '$output' } }, []],
-    [{ set: { a: 1 }, input: { schema: { document: { type: 'nothing' } } } }, [`ERR_SCHEMA ${P}/input/schema/document`]],
-    [{ set: { a: 1 }, input: { schema: { resource: { endpoint: 'https://a.example' } } } }, [`ERR_UNSUPPORTED_EXTERNAL_RESOURCE ${P}/input/schema/resource`]],
-    [{ set: { a: 1 }, input: { schema: { format: 'avro', document: {} } } }, [`ERR_UNSUPPORTED_SCHEMA_FORMAT ${P}/input/schema/format`]],
-    [{ set: { a: 1 }, input: { schema: { document: { $ref: 'https://a.example/s' } } } }, [`ERR_SCHEMA ${P}/input/schema/document`]],
+    [
+      { set: { a: 1 }, input: { schema: { document: { type: 'nothing' } } } },
+      [`ERR_SCHEMA ${P}/input/schema/document`],
+    ],
+    [
+      { set: { a: 1 }, input: { schema: { resource: { endpoint: 'https://a.example' } } } },
+      [`ERR_UNSUPPORTED_EXTERNAL_RESOURCE ${P}/input/schema/resource`],
+    ],
+    [
+      { set: { a: 1 }, input: { schema: { format: 'avro', document: {} } } },
+      [`ERR_UNSUPPORTED_SCHEMA_FORMAT ${P}/input/schema/format`],
+    ],
+    [
+      { set: { a: 1 }, input: { schema: { document: { $ref: 'https://a.example/s' } } } },
+      [`ERR_SCHEMA ${P}/input/schema/document`],
+    ],
     [{ set: { a: 1 }, timeout: 'none' }, [`ERR_REFERENCE ${P}/timeout`]],
     [{ set: { a: 1 }, timeout: { after: 'soon' } }, [`ERR_DURATION ${P}/timeout/after`]],
     [{ wait: 'P1M' }, [`ERR_UNSUPPORTED_DURATION ${P}/wait`]],
@@ -95,9 +113,27 @@ describe('a task', () => {
     [{ call: 'http', with: { method: 'get', endpoint: 'https://a', uri: 'https://b' } }, [`ERR_INVALID ${P}/with/uri`]],
     [{ call: 'http', with: { method: 'get', endpoint: '/relative' } }, [`ERR_INVALID ${P}/with/endpoint`]],
     [{ call: 'http', with: { method: 'get', endpoint: 'https://a', proxy: 1 } }, [`ERR_UNKNOWN_KEY ${P}/with/proxy`]],
-    [{ call: 'http', with: { method: 'get', endpoint: { uri: 'https://a', authentication: { digest: { username: 'a', password: 'b' } } } } }, [`ERR_UNSUPPORTED_AUTHENTICATION ${P}/with/endpoint/authentication/digest`]],
-    [{ call: 'http', with: { method: 'get', endpoint: { uri: 'https://a', authentication: { basic: { use: 's' } } } } }, [`ERR_UNSUPPORTED_SECRETS ${P}/with/endpoint/authentication/basic/use`]],
-    [{ call: 'http', with: { method: 'get', endpoint: { uri: 'https://a', authentication: { use: 's' } } } }, [`ERR_REFERENCE ${P}/with/endpoint/authentication/use`]],
+    [
+      {
+        call: 'http',
+        with: {
+          method: 'get',
+          endpoint: { uri: 'https://a', authentication: { digest: { username: 'a', password: 'b' } } },
+        },
+      },
+      [`ERR_UNSUPPORTED_AUTHENTICATION ${P}/with/endpoint/authentication/digest`],
+    ],
+    [
+      {
+        call: 'http',
+        with: { method: 'get', endpoint: { uri: 'https://a', authentication: { basic: { use: 's' } } } },
+      },
+      [`ERR_UNSUPPORTED_SECRETS ${P}/with/endpoint/authentication/basic/use`],
+    ],
+    [
+      { call: 'http', with: { method: 'get', endpoint: { uri: 'https://a', authentication: { use: 's' } } } },
+      [`ERR_REFERENCE ${P}/with/endpoint/authentication/use`],
+    ],
     [{ call: 'grpc', with: {} }, [`ERR_UNSUPPORTED_CALL_GRPC ${P}/call`]],
     [{ call: 'a2a', with: {} }, [`ERR_UNSUPPORTED_CALL_A2A ${P}/call`]],
     [{ call: 'log:1.0.0@default' }, [`ERR_UNSUPPORTED_CATALOG ${P}/call`]],
@@ -106,7 +142,10 @@ describe('a task', () => {
     [{ for: { in: '.', each: 'a b' }, do: [] }, [`ERR_INVALID ${P}/for/each`]],
     [{ for: { in: '.', each: 'x', at: 'x' }, do: [] }, [`ERR_INVALID ${P}/for/at`]],
     [{ for: { in: '.' }, do: [{ a: { set: { x: '${ $item }', y: '${ $index }' } } }] }, []],
-    [{ fork: { branches: [{ a: { set: { x: 1 }, then: 'b' } }, { b: { set: { x: 1 } } }] } }, [`ERR_THEN ${P}/fork/branches/0/a/then`]],
+    [
+      { fork: { branches: [{ a: { set: { x: 1 }, then: 'b' } }, { b: { set: { x: 1 } } }] } },
+      [`ERR_THEN ${P}/fork/branches/0/a/then`],
+    ],
     [{ fork: { branches: [], compete: true } }, [`ERR_INVALID ${P}/fork/branches`]],
     [{ do: [{ a: { set: { x: 1 } } }, { a: { set: { x: 2 } } }] }, [`ERR_DUPLICATE_NAME ${P}/do/1/a`]],
     [{ do: [{ exit: { set: { x: 1 } } }] }, [`ERR_RESERVED ${P}/do/0/exit`]],
@@ -116,22 +155,40 @@ describe('a task', () => {
     [{ switch: [] }, [`ERR_INVALID ${P}/switch`]],
     [{ switch: [{ a: { when: '.x' } }] }, [`ERR_MISSING ${P}/switch/0/a/then`]],
     [{ raise: { error: 'none' } }, [`ERR_REFERENCE ${P}/raise/error`]],
-    [{ raise: { error: { type: 'https://belay.dev/errors/cancelled', status: 400 } } }, [`ERR_RESERVED ${P}/raise/error/type`]],
+    [
+      { raise: { error: { type: 'https://belay.dev/errors/cancelled', status: 400 } } },
+      [`ERR_RESERVED ${P}/raise/error/type`],
+    ],
     [{ raise: { error: { type: 'https://a.example' } } }, [`ERR_MISSING ${P}/raise/error/status`]],
     [{ try: [], catch: { retry: 'none' } }, [`ERR_REFERENCE ${P}/catch/retry`]],
     [{ try: [], catch: { retry: { delay: 'x' } } }, [`ERR_DURATION ${P}/catch/retry/delay`]],
-    [{ try: [], catch: { retry: { backoff: { exponential: { factor: 3 } } } } }, [`ERR_UNSUPPORTED_BACKOFF ${P}/catch/retry/backoff/exponential`]],
-    [{ try: [], catch: { as: 'e', when: '$e.status == 1', retry: { when: '$e' }, do: [{ a: { set: { e: '${ $e }' } } }] } }, []],
+    [
+      { try: [], catch: { retry: { backoff: { exponential: { factor: 3 } } } } },
+      [`ERR_UNSUPPORTED_BACKOFF ${P}/catch/retry/backoff/exponential`],
+    ],
+    [
+      {
+        try: [],
+        catch: { as: 'e', when: '$e.status == 1', retry: { when: '$e' }, do: [{ a: { set: { e: '${ $e }' } } }] },
+      },
+      [],
+    ],
     [{ try: [], catch: { when: '$e' } }, [`ERR_EXPRESSION_VARIABLE ${P}/catch/when`]],
     [{ try: [] }, [`ERR_MISSING ${P}/catch`]],
     [{ emit: { event: { with: { type: 'a' } } } }, [`ERR_MISSING ${P}/emit/event/with/source`]],
-    [{ emit: { event: { with: { type: 'a', source: 'b', 'Bad-Name': 1 } } } }, [`ERR_INVALID ${P}/emit/event/with/Bad-Name`]],
+    [
+      { emit: { event: { with: { type: 'a', source: 'b', 'Bad-Name': 1 } } } },
+      [`ERR_INVALID ${P}/emit/event/with/Bad-Name`],
+    ],
     [{ listen: { to: {} } }, [`ERR_INVALID ${P}/listen/to`]],
     [{ listen: { to: { one: { with: { type: 'a' } }, any: [] } } }, [`ERR_INVALID ${P}/listen/to`]],
     [{ listen: { to: { one: { with: {} } } } }, [`ERR_INVALID ${P}/listen/to/one/with`]],
     [{ listen: { to: { all: [], until: '.x' } } }, [`ERR_INVALID ${P}/listen/to/until`]],
     [{ listen: { to: { any: [], until: { any: [], until: '.x' } } } }, [`ERR_INVALID ${P}/listen/to/until/until`]],
-    [{ listen: { to: { one: { with: { type: 'com\\.x\\..*' } } } } }, [`ERR_UNSUPPORTED_EVENT_PATTERN ${P}/listen/to/one/with/type`]],
+    [
+      { listen: { to: { one: { with: { type: 'com\\.x\\..*' } } } } },
+      [`ERR_UNSUPPORTED_EVENT_PATTERN ${P}/listen/to/one/with/type`],
+    ],
     [{ listen: { to: { any: [] } }, foreach: { item: 'task' } }, [`ERR_RESERVED ${P}/foreach/item`]],
   ])('%j', (task, expected) => {
     expect(taskIssues(task)).toEqual(expected);
@@ -164,7 +221,9 @@ describe('the reusable parts', () => {
   });
 
   it('that are not built are refused', () => {
-    expect(issuesOf({ do: [], use: { catalogs: {}, extensions: [], secrets: [] }, schedule: { cron: '* * * * *' } })).toEqual([
+    expect(
+      issuesOf({ do: [], use: { catalogs: {}, extensions: [], secrets: [] }, schedule: { cron: '* * * * *' } }),
+    ).toEqual([
       'ERR_UNSUPPORTED_SCHEDULE /schedule',
       'ERR_UNSUPPORTED_CATALOGS /use/catalogs',
       'ERR_UNSUPPORTED_EXTENSIONS /use/extensions',
@@ -174,13 +233,16 @@ describe('the reusable parts', () => {
       'ERR_UNSUPPORTED_LANGUAGE /evaluate/language',
       'ERR_UNSUPPORTED_MODE /evaluate/mode',
     ]);
-    expect(issuesOf({ do: [], document: { ...document, dsl: '2.0.0' } })).toEqual(['ERR_UNSUPPORTED_DSL /document/dsl']);
+    expect(issuesOf({ do: [], document: { ...document, dsl: '2.0.0' } })).toEqual([
+      'ERR_UNSUPPORTED_DSL /document/dsl',
+    ]);
     expect(issuesOf({ do: [], evaluate: { language: 'jq', mode: 'strict' } })).toEqual([]);
   });
 
   it('the check of a function sees what the call gives it', () => {
     const functions = {
-      only: (given: Json) => (JSON.stringify(given) === '{"a":"${ .x }"}' ? [] : [{ code: 'ERR_A', path: '/a', message: 'no' }]),
+      only: (given: Json) =>
+        JSON.stringify(given) === '{"a":"${ .x }"}' ? [] : [{ code: 'ERR_A', path: '/a', message: 'no' }],
     };
     expect(issuesOf({ do: [{ t: { call: 'only', with: { a: '${ .x }' } } }] }, functions)).toEqual([]);
     expect(issuesOf({ do: [{ t: { call: 'only' } }] }, functions)).toEqual(['ERR_A /do/0/t/with/a']);
@@ -189,7 +251,11 @@ describe('the reusable parts', () => {
 
 describe('an input', () => {
   it('is held against the schema of the workflow, without being quoted', () => {
-    const schema = { type: 'object', required: ['role'], properties: { role: { enum: ['a'] }, until: { format: 'date-time' } } };
+    const schema = {
+      type: 'object',
+      required: ['role'],
+      properties: { role: { enum: ['a'] }, until: { format: 'date-time' } },
+    };
     const workflow = workflowOf({ input: { schema: { document: schema } }, do: [] });
     expect(validateInput(workflow, { role: 'a', until: '2026-01-01T00:00:00Z' })).toEqual([]);
     const issues = validateInput(workflow, { role: 'hunter2', until: 'soon' });

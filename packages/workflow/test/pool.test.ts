@@ -15,7 +15,10 @@ const codeOf = async (program: string, input: Json = null, args: { [name: string
 
 describe('the expression pool', () => {
   it('evaluates with arguments, and hands jq only those the program uses', async () => {
-    expect(await pool.evaluate('{a, b: ($x.y + $n)}', { a: 'é"\n' }, { x: { y: 1 }, n: 2, deep: nest(400) })).toEqual({ a: 'é"\n', b: 3 });
+    expect(await pool.evaluate('{a, b: ($x.y + $n)}', { a: 'é"\n' }, { x: { y: 1 }, n: 2, deep: nest(400) })).toEqual({
+      a: 'é"\n',
+      b: 3,
+    });
     expect(await pool.evaluate('def f: . + 1; f', 1, {})).toBe(2);
     expect(await pool.evaluate('.a | "x: \\(.)"', { a: [1] }, {})).toBe('x: [1]');
   });
@@ -73,7 +76,10 @@ describe('the expression pool', () => {
     const script = `
       const { createExpressionPool } = await import(${JSON.stringify(module)});
       console.log(await createExpressionPool().evaluate('. + 1', 1, {}));`;
-    const child = spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8', timeout: 15_000 });
+    const child = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+      encoding: 'utf8',
+      timeout: 15_000,
+    });
     expect({ status: child.status, stdout: child.stdout }).toEqual({ status: 0, stdout: '2\n' });
   });
 });

@@ -36,22 +36,46 @@ const { task } = fc.letrec<{ task: TaskJson; list: Json }>((tie) => ({
     tie('list').map((list): TaskJson => ({ for: { in: '$workflow.input.items' }, do: list })),
     fc.tuple(tie('list'), fc.boolean()).map(([branches, compete]): TaskJson => ({ fork: { branches, compete } })),
     fc.tuple(tie('list'), tie('list')).map(([list, handler]): TaskJson => ({ try: list, catch: { do: handler } })),
-    tie('list').map((list): TaskJson => ({ try: list, catch: { retry: { delay: 'PT1S', limit: { attempt: { count: 1 } } } } })),
+    tie('list').map(
+      (list): TaskJson => ({ try: list, catch: { retry: { delay: 'PT1S', limit: { attempt: { count: 1 } } } } }),
+    ),
     fc
       .tuple(tie('list'), tie('list'))
-      .map(([list, handler]): TaskJson => ({ try: list, catch: { errors: { with: { type: CANCELLED } }, do: handler } })),
+      .map(
+        ([list, handler]): TaskJson => ({ try: list, catch: { errors: { with: { type: CANCELLED } }, do: handler } }),
+      ),
     tie('list').map(
-      (list): TaskJson => ({ listen: { to: { all: [{ with: { type: 'a' } }, { with: { type: 'b' } }] } }, foreach: { do: list } }),
+      (list): TaskJson => ({
+        listen: { to: { all: [{ with: { type: 'a' } }, { with: { type: 'b' } }] } },
+        foreach: { do: list },
+      }),
     ),
   ),
   list: fc
-    .array(fc.tuple(tie('task'), fc.constantFrom(...Array<string>(14).fill('continue'), 'exit', 'end')), { minLength: 1, maxLength: 3 })
+    .array(fc.tuple(tie('task'), fc.constantFrom(...Array<string>(14).fill('continue'), 'exit', 'end')), {
+      minLength: 1,
+      maxLength: 3,
+    })
     .map((tasks) => tasks.map(([each, then], index): Json => ({ [`t${index}`]: { ...each, then } }))),
 }));
 
 type Move = { pick: number; how: 'succeed' | 'fail' | 'cancel' | 'a' | 'b' };
 const moves = fc.array(
-  fc.record({ pick: fc.nat(20), how: fc.constantFrom<Move['how']>(...Array<'succeed'>(16).fill('succeed'), 'fail', 'fail', 'fail', 'a', 'a', 'a', 'b', 'b', 'cancel') }),
+  fc.record({
+    pick: fc.nat(20),
+    how: fc.constantFrom<Move['how']>(
+      ...Array<'succeed'>(16).fill('succeed'),
+      'fail',
+      'fail',
+      'fail',
+      'a',
+      'a',
+      'a',
+      'b',
+      'b',
+      'cancel',
+    ),
+  }),
   { maxLength: 40 },
 );
 
@@ -102,7 +126,10 @@ async function play(workflow: Workflow, given: Move[], between: (state: Transiti
     } else {
       end(step.key);
       const failed: Outcome = { ok: false, fault: standardFault('communication') };
-      const outcome = move.how === 'fail' && step.kind === 'call' ? failed : { ok: true as const, value: step.kind === 'call' ? turn : null };
+      const outcome =
+        move.how === 'fail' && step.kind === 'call'
+          ? failed
+          : { ok: true as const, value: step.kind === 'call' ? turn : null };
       take(await resolve(workflow, state, step.key, outcome, env(turn)));
       const again = await resolve(workflow, transition.state, step.key, { ok: true, value: 'late' }, env(turn));
       expect(again).toMatchObject({ open: [], close: [], events: [], emitted: [] });

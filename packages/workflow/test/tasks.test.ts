@@ -4,7 +4,9 @@ import { execute, parsed, workflowOf } from './support/drive.js';
 
 describe('do, set, switch and then', () => {
   it('pass the data from task to task', async () => {
-    const run = await execute(workflowOf({ do: [{ a: { set: { n: 1 } } }, { b: { set: { m: '${ .n }', t: 'is ${ .n }!' } } }] }));
+    const run = await execute(
+      workflowOf({ do: [{ a: { set: { n: 1 } } }, { b: { set: { m: '${ .n }', t: 'is ${ .n }!' } } }] }),
+    );
     expect(run).toMatchObject({ status: 'completed', output: { m: 1, t: 'is 1!' } });
   });
 
@@ -89,7 +91,11 @@ describe('input, output and export', () => {
   });
 
   it('show when an execution and its tasks began', async () => {
-    const set = { at: '${ $task.startedAt.epoch.seconds }', since: '${ $workflow.startedAt.iso8601 }', by: '${ $runtime.name }' };
+    const set = {
+      at: '${ $task.startedAt.epoch.seconds }',
+      since: '${ $workflow.startedAt.iso8601 }',
+      by: '${ $runtime.name }',
+    };
     const run = await execute(workflowOf({ do: [{ a: { set } }] }));
     expect(run.output).toEqual({ at: 1767225600, since: '2026-01-01T00:00:00.000Z', by: 'belay' });
   });
@@ -134,7 +140,14 @@ describe('for', () => {
 describe('fork', () => {
   const branches = [
     { a: { call: 'ask' } },
-    { b: { do: [{ pause: { wait: 'PT1M' } }, { inner: { fork: { branches: [{ c: { call: 'ask' } }, { d: { call: 'ask' } }] } } }] } },
+    {
+      b: {
+        do: [
+          { pause: { wait: 'PT1M' } },
+          { inner: { fork: { branches: [{ c: { call: 'ask' } }, { d: { call: 'ask' } }] } } },
+        ],
+      },
+    },
   ];
   const A = '/do/0/all/fork/branches/0/a#0.0';
   const PAUSE = '/do/0/all/fork/branches/1/b/do/0/pause#0.0.0';
@@ -156,14 +169,24 @@ describe('fork', () => {
     const run = await execute(workflowOf({ do: [{ all: { fork: { branches } } }] }));
     await run.fire(PAUSE);
     await run.fail(C, standardFault('communication'));
-    expect(run).toMatchObject({ status: 'faulted', fault: { status: 500, instance: '/do/0/all/fork/branches/1/b/do/1/inner/fork/branches/0/c' } });
+    expect(run).toMatchObject({
+      status: 'faulted',
+      fault: { status: 500, instance: '/do/0/all/fork/branches/1/b/do/1/inner/fork/branches/0/c' },
+    });
     expect(run.open).toEqual([]);
-    const cancelled = run.events.filter((event) => event.type.endsWith('task.cancelled.v1')).map((event) => event.data.task);
-    expect(cancelled).toEqual(['/do/0/all/fork/branches/1/b/do/1/inner/fork/branches/1/d', '/do/0/all/fork/branches/0/a']);
+    const cancelled = run.events
+      .filter((event) => event.type.endsWith('task.cancelled.v1'))
+      .map((event) => event.data.task);
+    expect(cancelled).toEqual([
+      '/do/0/all/fork/branches/1/b/do/1/inner/fork/branches/1/d',
+      '/do/0/all/fork/branches/0/a',
+    ]);
   });
 
   it('competing: the first to end decides, and later outcomes change nothing', async () => {
-    const run = await execute(workflowOf({ do: [{ all: { fork: { compete: true, branches } } }, { x: { wait: 'PT1S' } }] }));
+    const run = await execute(
+      workflowOf({ do: [{ all: { fork: { compete: true, branches } } }, { x: { wait: 'PT1S' } }] }),
+    );
     await run.succeed(A, 'won');
     expect(run.keys()).toEqual(['/do/1/x#0']);
     const before = run.text;
@@ -195,7 +218,9 @@ describe('a step that is not open', () => {
 
 describe('call', () => {
   it('keeps of a fault only what the DSL names', async () => {
-    const run = await execute(workflowOf({ do: [{ t: { try: [{ a: { call: 'ask' } }], catch: { retry: { delay: 'PT1S' } } } }] }));
+    const run = await execute(
+      workflowOf({ do: [{ t: { try: [{ a: { call: 'ask' } }], catch: { retry: { delay: 'PT1S' } } } }] }),
+    );
     const fault = { ...standardFault('runtime'), cause: 'hunter2', stack: 'hunter2' };
     await run.fail('/do/0/t/try/0/a#0.0.0', fault);
     expect(run.text).not.toContain('hunter2');
@@ -240,8 +265,12 @@ describe('call', () => {
   });
 
   it('http takes uri for endpoint, and faults on a template value that is no scalar', async () => {
-    const workflow = workflowOf({ do: [{ get: { call: 'http', with: { method: 'get', uri: 'https://api.example/{id}' } } }] });
-    expect((await execute(workflow, { id: 1 })).open).toMatchObject([{ request: { with: { uri: 'https://api.example/1' } } }]);
+    const workflow = workflowOf({
+      do: [{ get: { call: 'http', with: { method: 'get', uri: 'https://api.example/{id}' } } }],
+    });
+    expect((await execute(workflow, { id: 1 })).open).toMatchObject([
+      { request: { with: { uri: 'https://api.example/1' } } },
+    ]);
     expect(await execute(workflow, { id: {} })).toMatchObject({ status: 'faulted', fault: { status: 400 } });
   });
 
@@ -253,7 +282,11 @@ describe('call', () => {
         },
       },
       do: [
-        { all: { fork: { branches: [{ a: { call: 'twice', with: { n: 1 } } }, { b: { call: 'twice', with: { n: 2 } } }] } } },
+        {
+          all: {
+            fork: { branches: [{ a: { call: 'twice', with: { n: 1 } } }, { b: { call: 'twice', with: { n: 2 } } }] },
+          },
+        },
       ],
     });
     const run = await execute(workflow);
@@ -273,7 +306,9 @@ describe('call', () => {
 describe('emit', () => {
   it('makes a whole CloudEvent, the same however often it is computed', async () => {
     const workflow = workflowOf({
-      do: [{ tell: { emit: { event: { with: { source: 'https://a.example', type: 'a.b', data: { n: '${ .n }' } } } } } }],
+      do: [
+        { tell: { emit: { event: { with: { source: 'https://a.example', type: 'a.b', data: { n: '${ .n }' } } } } } },
+      ],
     });
     const event = {
       specversion: '1.0',
@@ -291,8 +326,12 @@ describe('emit', () => {
 
 describe('raise', () => {
   it('raises an error of the workflow, with its expressions', async () => {
-    const errors = { broken: { type: 'https://a.example/broken', status: 418, title: '${ .what }', detail: 'is ${ .what }' } };
-    const run = await execute(workflowOf({ use: { errors }, do: [{ r: { raise: { error: 'broken' } } }] }), { what: 'tea' });
+    const errors = {
+      broken: { type: 'https://a.example/broken', status: 418, title: '${ .what }', detail: 'is ${ .what }' },
+    };
+    const run = await execute(workflowOf({ use: { errors }, do: [{ r: { raise: { error: 'broken' } } }] }), {
+      what: 'tea',
+    });
     expect(run.fault).toEqual({
       type: 'https://a.example/broken',
       status: 418,
@@ -305,15 +344,24 @@ describe('raise', () => {
 
 describe('lifecycle events', () => {
   it('have the names and data of the DSL and nothing of the workflow’s data', async () => {
-    const run = await execute(parsed({
-      document: { dsl: '1.0.3', namespace: 'ns', name: 'wf', version: '1.2.3' },
-      do: [{ a: { set: { secret: 'hunter2' } } }, { b: { raise: { error: { type: 'https://e.example', status: 500, detail: '${ .secret }' } } } }],
-    }));
+    const run = await execute(
+      parsed({
+        document: { dsl: '1.0.3', namespace: 'ns', name: 'wf', version: '1.2.3' },
+        do: [
+          { a: { set: { secret: 'hunter2' } } },
+          { b: { raise: { error: { type: 'https://e.example', status: 500, detail: '${ .secret }' } } } },
+        ],
+      }),
+    );
     const at = '2026-01-01T00:00:00.000Z';
     const workflow = 'wf-e1.ns';
     const error = { type: 'https://e.example', status: 500, instance: '/do/1/b' };
     expect(run.events).toEqual([
-      { type: 'io.serverlessworkflow.workflow.started.v1', at, data: { name: workflow, definition: { name: 'wf', namespace: 'ns', version: '1.2.3' }, startedAt: at } },
+      {
+        type: 'io.serverlessworkflow.workflow.started.v1',
+        at,
+        data: { name: workflow, definition: { name: 'wf', namespace: 'ns', version: '1.2.3' }, startedAt: at },
+      },
       { type: 'io.serverlessworkflow.task.started.v1', at, data: { workflow, task: '/do/0/a', startedAt: at } },
       { type: 'io.serverlessworkflow.task.completed.v1', at, data: { workflow, task: '/do/0/a', completedAt: at } },
       { type: 'io.serverlessworkflow.task.started.v1', at, data: { workflow, task: '/do/1/b', startedAt: at } },

@@ -33,12 +33,19 @@ describe('wait and timeout', () => {
     expect(won).toMatchObject({ status: 'completed', open: [] });
     const lost = await execute(workflow);
     await lost.fire('/do/0/outer#0:timeout');
-    expect(lost).toMatchObject({ status: 'faulted', fault: { ...standardFault('timeout'), instance: '/do/0/outer' }, open: [] });
+    expect(lost).toMatchObject({
+      status: 'faulted',
+      fault: { ...standardFault('timeout'), instance: '/do/0/outer' },
+      open: [],
+    });
   });
 
   it('the workflow has a timeout too, and it can be caught only by nobody', async () => {
     const run = await execute(
-      workflowOf({ timeout: { after: 'PT1H' }, do: [{ t: { try: [ASK], catch: { do: [{ s: { set: { caught: true } } }] } } }] }),
+      workflowOf({
+        timeout: { after: 'PT1H' },
+        do: [{ t: { try: [ASK], catch: { do: [{ s: { set: { caught: true } } }] } } }],
+      }),
     );
     await run.fire('/timeout#0');
     expect(run).toMatchObject({ status: 'faulted', fault: { status: 408, instance: '/timeout' }, open: [] });
@@ -46,7 +53,8 @@ describe('wait and timeout', () => {
 });
 
 describe('try, catch and retry', () => {
-  const tryOf = (catching: object, more: object = {}) => workflowOf({ do: [{ t: { try: [ASK], catch: catching } }], ...more });
+  const tryOf = (catching: object, more: object = {}) =>
+    workflowOf({ do: [{ t: { try: [ASK], catch: catching } }], ...more });
   const KEY = '/do/0/t/try/0/ask#0.0.0';
 
   it('catches by either spelling of a standard type, and gives the handler the error by its name', async () => {
@@ -65,7 +73,11 @@ describe('try, catch and retry', () => {
 
   it('when and exceptWhen decide on the error', async () => {
     const catching = { when: '$error.status > 400', exceptWhen: '$error.status == 404' };
-    for (const [status, expected] of [[400, 'faulted'], [404, 'faulted'], [500, 'completed']] as const) {
+    for (const [status, expected] of [
+      [400, 'faulted'],
+      [404, 'faulted'],
+      [500, 'completed'],
+    ] as const) {
       const run = await execute(tryOf(catching), { kept: true });
       await run.fail(KEY, standardFault('communication', { status }));
       expect(run.status).toBe(expected);
@@ -93,7 +105,9 @@ describe('try, catch and retry', () => {
   });
 
   it('handles the error when the retries are used up', async () => {
-    const run = await execute(tryOf({ retry: { limit: { attempt: { count: 1 } } }, do: [{ s: { set: { gave: 'up' } } }] }));
+    const run = await execute(
+      tryOf({ retry: { limit: { attempt: { count: 1 } } }, do: [{ s: { set: { gave: 'up' } } }] }),
+    );
     await run.fail(KEY, standardFault('communication'));
     await run.fire('/do/0/t#0:retry.0');
     await run.fail('/do/0/t/try/0/ask#0.1.0', standardFault('communication'));
@@ -138,10 +152,17 @@ describe('cancel', () => {
 
   it('ends the execution at once when nobody names the type, whatever else they catch', async () => {
     const run = await execute(
-      workflowOf({ timeout: { after: 'PT1H' }, do: [{ t: { try: [ASK], catch: { do: [{ s: { set: { caught: true } } }] } } }] }),
+      workflowOf({
+        timeout: { after: 'PT1H' },
+        do: [{ t: { try: [ASK], catch: { do: [{ s: { set: { caught: true } } }] } } }],
+      }),
     );
     await run.cancel();
-    expect(run).toMatchObject({ status: 'cancelled', fault: { type: CANCELLED, instance: '/do/0/t/try/0/ask' }, open: [] });
+    expect(run).toMatchObject({
+      status: 'cancelled',
+      fault: { type: CANCELLED, instance: '/do/0/t/try/0/ask' },
+      open: [],
+    });
     expect(run.output).toBeUndefined();
     expect(run.events.at(-1)?.type).toBe('io.serverlessworkflow.workflow.cancelled.v1');
   });
@@ -152,7 +173,12 @@ describe('cancel', () => {
   ])('runs the cleanup undisturbed, and is cancelled when it %s', async (_how, ok) => {
     const workflow = workflowOf({
       do: [
-        { outer: { timeout: { after: 'PT1M' }, do: [{ t: { try: [ASK], catch: cleaning([{ undo: { call: 'tell' } }]) } }] } },
+        {
+          outer: {
+            timeout: { after: 'PT1M' },
+            do: [{ t: { try: [ASK], catch: cleaning([{ undo: { call: 'tell' } }]) } }],
+          },
+        },
         { after: { set: { never: true } } },
       ],
     });
@@ -194,7 +220,11 @@ describe('cancel', () => {
 
   it('does not make a fork or a try inside the cleanup behave otherwise', async () => {
     const race = { fork: { compete: true, branches: [{ x: { call: 'tell' } }, { y: { call: 'tell' } }] } };
-    const handler = [{ race }, { ignore: { try: [{ z: { call: 'tell' } }], catch: {} } }, { finally: { call: 'tell' } }];
+    const handler = [
+      { race },
+      { ignore: { try: [{ z: { call: 'tell' } }], catch: {} } },
+      { finally: { call: 'tell' } },
+    ];
     const run = await execute(workflowOf({ do: [{ t: { try: [ASK], catch: cleaning(handler) } }] }));
     await run.cancel();
     await run.succeed(run.keys()[0] ?? '', 1);
@@ -220,7 +250,9 @@ describe('cancel', () => {
   it('closes the timers around a cleanup, so that they cannot cut it short', async () => {
     const inner = { try: [ASK], catch: cleaning([{ undo: { call: 'tell' } }]) };
     const retry = { limit: { attempt: { duration: 'PT5S' } } };
-    const run = await execute(workflowOf({ do: [{ o: { timeout: { after: 'PT9S' }, try: [{ inner }], catch: { retry } } }] }));
+    const run = await execute(
+      workflowOf({ do: [{ o: { timeout: { after: 'PT9S' }, try: [{ inner }], catch: { retry } } }] }),
+    );
     expect(run.keys()).toHaveLength(3);
     await run.cancel();
     expect(run.keys()).toEqual(['/do/0/o/try/0/inner/catch/do/0/undo#0.0.0.0.0']);

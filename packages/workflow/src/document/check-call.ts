@@ -26,7 +26,8 @@ export function checkCall(checking: Checking, path: string, task: TaskOf<'call'>
   } else if (!use.functions || !Object.hasOwn(use.functions, name)) {
     const check = Object.hasOwn(functions, name) ? functions[name] : undefined;
     if (!check) issues.add('ERR_FUNCTION', `${path}/call`, `no function is named ${name}`);
-    for (const issue of check?.(task.with ?? {}) ?? []) issues.add(issue.code, `${path}/with${issue.path}`, issue.message);
+    for (const issue of check?.(task.with ?? {}) ?? [])
+      issues.add(issue.code, `${path}/with${issue.path}`, issue.message);
   }
 }
 

@@ -34,7 +34,8 @@ export function checkValue(issues: Issues, path: string, value: Json, names: rea
       const template = readTemplate(value);
       if (template.is === 'expression') checkProgram(issues, path, template.program, names);
       if (template.is === 'mixed') {
-        for (const part of template.parts) if (typeof part !== 'string') checkProgram(issues, path, part.program, names);
+        for (const part of template.parts)
+          if (typeof part !== 'string') checkProgram(issues, path, part.program, names);
       }
     });
   } else if (Array.isArray(value)) {

@@ -1,4 +1,5 @@
 import { durationOf } from '../duration.js';
+import { CANCELLED } from '../fault.js';
 import { isObject } from '../json.js';
 import type { CallCheck, Json } from '../types.js';
 import { ARGUMENTS, checkAlways, checkTransform, checkValue, isExpression, RESERVED } from './check-expressions.js';
@@ -12,7 +13,6 @@ import {
   timeoutSchema,
   type Workflow,
 } from './definition.js';
-import { CANCELLED } from '../fault.js';
 import type { Issues } from './issues.js';
 import { compileSchema } from './json-schema.js';
 
@@ -26,10 +26,20 @@ export interface Checking {
 /** The variables in sight besides the DSL's own: those of the loops and catches around. */
 export type Names = readonly string[];
 
-const REUSABLE = { timeouts: 'timeout', retries: 'retry policy', errors: 'error', authentications: 'authentication' } as const;
+const REUSABLE = {
+  timeouts: 'timeout',
+  retries: 'retry policy',
+  errors: 'error',
+  authentications: 'authentication',
+} as const;
 
 /** A reusable component by its name, or undefined after noting that there is none. */
-export function checkReference(checking: Checking, kind: keyof typeof REUSABLE, name: string, path: string): Json | undefined {
+export function checkReference(
+  checking: Checking,
+  kind: keyof typeof REUSABLE,
+  name: string,
+  path: string,
+): Json | undefined {
   const all = checking.use[kind];
   const found = all && Object.hasOwn(all, name) ? all[name] : undefined;
   if (found === undefined) checking.issues.add('ERR_REFERENCE', path, `no ${REUSABLE[kind]} is named ${name}`);
@@ -81,7 +91,12 @@ export function checkSchemaDefinition({ issues }: Checking, path: string, schema
   }
 }
 
-export function checkOutput(checking: Checking, path: string, output: OutputDefinition | undefined, names: Names): void {
+export function checkOutput(
+  checking: Checking,
+  path: string,
+  output: OutputDefinition | undefined,
+  names: Names,
+): void {
   if (!output) return;
   if (output.schema) checkSchemaDefinition(checking, `${path}/schema`, output.schema);
   if (output.as !== undefined) checkTransform(checking.issues, `${path}/as`, output.as, names);
@@ -91,7 +106,8 @@ export function checkOutput(checking: Checking, path: string, output: OutputDefi
 export function checkError({ issues }: Checking, path: string, value: Json, names: Names): ErrorDefinition | undefined {
   const error = issues.read(errorSchema, value, path);
   if (!error) return undefined;
-  if (error.type === CANCELLED) issues.add('ERR_RESERVED', `${path}/type`, 'this error type is reserved for cancellation');
+  if (error.type === CANCELLED)
+    issues.add('ERR_RESERVED', `${path}/type`, 'this error type is reserved for cancellation');
   checkValue(issues, path, error as { [key: string]: Json }, [...ARGUMENTS.task, ...names]);
   return error;
 }

@@ -15,12 +15,25 @@ import {
   checkVariable,
   type Names,
 } from './check-parts.js';
-import { switchCaseSchema, type Task, type TaskKindName, type TaskList, type TaskOf, taskSchemas } from './definition.js';
+import {
+  switchCaseSchema,
+  type Task,
+  type TaskKindName,
+  type TaskList,
+  type TaskOf,
+  taskSchemas,
+} from './definition.js';
 
 const DIRECTIVES = new Set(['continue', 'exit', 'end']);
 const UNSUPPORTED_TASKS = ['run'];
 
-type Check<K extends TaskKindName> = (checking: Checking, path: string, task: TaskOf<K>, names: Names, targets: Targets) => void;
+type Check<K extends TaskKindName> = (
+  checking: Checking,
+  path: string,
+  task: TaskOf<K>,
+  names: Names,
+  targets: Targets,
+) => void;
 
 /** The names a `then` may lead to: the tasks of the same list. */
 type Targets = ReadonlySet<string>;
@@ -31,7 +44,8 @@ const checks: { [K in TaskKindName]: Check<K> } = {
   emit: ({ issues }, path, task, names) => {
     const event = task.emit.event.with;
     for (const name of ['source', 'type']) {
-      if (event[name] === undefined) issues.add('ERR_MISSING', `${path}/emit/event/with/${name}`, `${name} is required`);
+      if (event[name] === undefined)
+        issues.add('ERR_MISSING', `${path}/emit/event/with/${name}`, `${name} is required`);
     }
     for (const name of Object.keys(event)) {
       if (!/^[a-z0-9]+$/.test(name)) {
@@ -48,7 +62,8 @@ const checks: { [K in TaskKindName]: Check<K> } = {
     if (each === at) checking.issues.add('ERR_INVALID', `${path}/for/at`, 'the item and its index need two names');
     checkAlways(checking.issues, `${path}/for/in`, task.for.in, [...ARGUMENTS.task, ...names]);
     const inner = [...names, each, at];
-    if (task.while !== undefined) checkAlways(checking.issues, `${path}/while`, task.while, [...ARGUMENTS.task, ...inner]);
+    if (task.while !== undefined)
+      checkAlways(checking.issues, `${path}/while`, task.while, [...ARGUMENTS.task, ...inner]);
     checkTaskList(checking, `${path}/do`, task.do, inner);
   },
   fork: (checking, path, task, names) => {
@@ -138,12 +153,20 @@ export function checkTask(checking: Checking, path: string, value: Json, names: 
   }
   const unsupported = UNSUPPORTED_TASKS.find((name) => Object.hasOwn(value, name));
   if (unsupported) {
-    issues.add(`ERR_UNSUPPORTED_${unsupported.toUpperCase()}`, `${path}/${unsupported}`, `${unsupported} tasks are not supported`);
+    issues.add(
+      `ERR_UNSUPPORTED_${unsupported.toUpperCase()}`,
+      `${path}/${unsupported}`,
+      `${unsupported} tasks are not supported`,
+    );
     return;
   }
   const kind = (Object.keys(taskSchemas) as TaskKindName[]).find((name) => Object.hasOwn(value, name));
   if (!kind) {
-    issues.add('ERR_TASK', path, 'not a task: none of call, do, emit, for, fork, listen, raise, set, switch, try, wait');
+    issues.add(
+      'ERR_TASK',
+      path,
+      'not a task: none of call, do, emit, for, fork, listen, raise, set, switch, try, wait',
+    );
     return;
   }
   checkKind(checking, path, kind, value, names, targets);
@@ -178,7 +201,8 @@ function checkBase(checking: Checking, path: string, task: Task, names: Names, t
 }
 
 function checkThen({ issues }: Checking, path: string, then: string, targets: Targets): void {
-  if (!DIRECTIVES.has(then) && !targets.has(then)) issues.add('ERR_THEN', path, `no task of this list is named ${then}`);
+  if (!DIRECTIVES.has(then) && !targets.has(then))
+    issues.add('ERR_THEN', path, `no task of this list is named ${then}`);
 }
 
 function onlyEntry({ issues }: Checking, path: string, item: { [key: string]: Json }): [string, Json] | undefined {

@@ -35,7 +35,10 @@ const errorFilter = z.strictObject({
 /** One strict schema for each kind of task; the key is also the one by which a task's kind is known. */
 export const taskSchemas = {
   call: z.strictObject({ ...base, call: filled, with: z.record(z.string(), json).optional() }),
-  emit: z.strictObject({ ...base, emit: z.strictObject({ event: z.strictObject({ with: z.record(z.string(), json) }) }) }),
+  emit: z.strictObject({
+    ...base,
+    emit: z.strictObject({ event: z.strictObject({ with: z.record(z.string(), json) }) }),
+  }),
   for: z.strictObject({
     ...base,
     for: z.strictObject({ each: text.optional(), in: text, at: text.optional() }),
@@ -149,7 +152,9 @@ export const authenticationSchema = z.union([
   z.strictObject({ bearer: z.strictObject({ token: text }) }),
 ]);
 
-const label = z.string().regex(/^[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$/, 'letters, digits and hyphens, at most 63');
+const label = z
+  .string()
+  .regex(/^[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$/, 'letters, digits and hyphens, at most 63');
 const version = z.string().regex(/^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$/, 'a semantic version');
 
 export const workflowSchema = z.strictObject({

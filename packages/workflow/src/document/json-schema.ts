@@ -25,7 +25,9 @@ export function checkSchema(schema: Json, value: Json): string | null {
 export function listSchemaErrors(schema: Json, value: Json): [string, string][] {
   const validate = compileSchema(schema);
   if (validate(value)) return [];
-  return (validate.errors ?? []).slice(0, 20).map((error) => [error.instancePath, error.message ?? 'does not match the schema']);
+  return (validate.errors ?? [])
+    .slice(0, 20)
+    .map((error) => [error.instancePath, error.message ?? 'does not match the schema']);
 }
 
 /** Compiles a schema once for all definitions that contain the same text. Throws when the schema is wrong. */

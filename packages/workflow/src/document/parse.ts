@@ -2,7 +2,14 @@ import { isObject, pointerSegment } from '../json.js';
 import type { CallCheck, Issue, Json } from '../types.js';
 import { checkAuthentication } from './check-call.js';
 import { ARGUMENTS, checkTransform, checkValue } from './check-expressions.js';
-import { type Checking, checkError, checkOutput, checkRetry, checkSchemaDefinition, checkTimeout } from './check-parts.js';
+import {
+  type Checking,
+  checkError,
+  checkOutput,
+  checkRetry,
+  checkSchemaDefinition,
+  checkTimeout,
+} from './check-parts.js';
 import { checkTask, checkTaskList } from './check-tasks.js';
 import { type TaskList, type Workflow, workflowSchema } from './definition.js';
 import { collectIssues, type Issues } from './issues.js';
@@ -49,7 +56,8 @@ function checkWorkflow(checking: Checking, workflow: Workflow): void {
   if (!/^1\.0\./.test(workflow.document.dsl)) {
     issues.add('ERR_UNSUPPORTED_DSL', '/document/dsl', `version ${workflow.document.dsl} of the DSL is not supported`);
   }
-  if (workflow.schedule !== undefined) issues.add('ERR_UNSUPPORTED_SCHEDULE', '/schedule', 'schedules are not supported');
+  if (workflow.schedule !== undefined)
+    issues.add('ERR_UNSUPPORTED_SCHEDULE', '/schedule', 'schedules are not supported');
   const { language = 'jq', mode = 'strict' } = workflow.evaluate ?? {};
   if (language !== 'jq') issues.add('ERR_UNSUPPORTED_LANGUAGE', '/evaluate/language', `${language} is not supported`);
   if (mode !== 'strict') issues.add('ERR_UNSUPPORTED_MODE', '/evaluate/mode', `the mode ${mode} is not supported`);
@@ -66,7 +74,8 @@ function checkWorkflow(checking: Checking, workflow: Workflow): void {
 function checkUse(checking: Checking): void {
   const { issues, use } = checking;
   for (const name of ['catalogs', 'extensions', 'secrets'] as const) {
-    if (use[name] !== undefined) issues.add(`ERR_UNSUPPORTED_${name.toUpperCase()}`, `/use/${name}`, `${name} are not supported`);
+    if (use[name] !== undefined)
+      issues.add(`ERR_UNSUPPORTED_${name.toUpperCase()}`, `/use/${name}`, `${name} are not supported`);
   }
   for (const [at, timeout] of named('/use/timeouts', use.timeouts)) {
     if (typeof timeout === 'string') issues.add('ERR_INVALID', at, 'a timeout is an object');
@@ -77,7 +86,8 @@ function checkUse(checking: Checking): void {
   for (const [at, policy] of named('/use/retries', use.retries)) checkUnusedRetry(checking, at, policy);
   for (const [at, value] of named('/use/authentications', use.authentications)) {
     checkAuthentication(checking, at, value);
-    if (isObject(value) && value.use !== undefined) issues.add('ERR_INVALID', at, 'a reusable authentication is inline');
+    if (isObject(value) && value.use !== undefined)
+      issues.add('ERR_INVALID', at, 'a reusable authentication is inline');
     checkValue(issues, at, value, ARGUMENTS.task);
   }
   for (const [at, task] of named('/use/functions', use.functions)) checkTask(checking, at, task, [], new Set());
@@ -120,5 +130,8 @@ function calledFunctions(value: Json): string[] {
   if (Array.isArray(value)) return value.flatMap(calledFunctions);
   if (!isObject(value)) return [];
   const own = typeof value.call === 'string' ? [value.call] : [];
-  return [...own, ...Object.values(value as { [key: string]: Json } satisfies TaskList[number]).flatMap(calledFunctions)];
+  return [
+    ...own,
+    ...Object.values(value as { [key: string]: Json } satisfies TaskList[number]).flatMap(calledFunctions),
+  ];
 }

@@ -10,7 +10,12 @@ export function readSource(source: unknown): { ok: true; value: Json } | { ok: f
   let value = source;
   if (typeof source === 'string') {
     if (source.length > LONGEST) return refuse('ERR_SOURCE', '', `longer than ${LONGEST} characters`);
-    const document = parseDocument(source, { schema: 'core', uniqueKeys: true, prettyErrors: true, logLevel: 'silent' });
+    const document = parseDocument(source, {
+      schema: 'core',
+      uniqueKeys: true,
+      prettyErrors: true,
+      logLevel: 'silent',
+    });
     const [problem] = [...document.errors, ...document.warnings];
     if (problem) return refuse('ERR_SOURCE', '', problem.message.split('\n')[0] ?? 'not YAML');
     try {

@@ -3,8 +3,24 @@ import { lex, type Token } from './lex.js';
 
 /** What jq can do that a workflow may not: reach its surroundings, read other input, load modules, or tell the time. */
 const REFUSED = new Set([
-  'env', 'input', 'inputs', 'input_line_number', 'input_filename', 'debug', 'stderr', 'include', 'import', 'modulemeta',
-  'get_search_list', 'get_jq_origin', 'get_prog_origin', 'halt', 'halt_error', 'now', 'localtime', 'strflocaltime',
+  'env',
+  'input',
+  'inputs',
+  'input_line_number',
+  'input_filename',
+  'debug',
+  'stderr',
+  'include',
+  'import',
+  'modulemeta',
+  'get_search_list',
+  'get_jq_origin',
+  'get_prog_origin',
+  'halt',
+  'halt_error',
+  'now',
+  'localtime',
+  'strflocaltime',
 ]);
 const REFUSED_VARIABLES = new Set(['ENV', '__prog_args']);
 const LIMIT = 5000;

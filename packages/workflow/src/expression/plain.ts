@@ -83,7 +83,13 @@ function withPath(from: Plain['from'], tokens: Token[], afterDot: boolean): Plai
     } else if (one?.type === 'string' && one.value !== undefined && dot) {
       path.push(one.value);
       at += 1;
-    } else if (one?.text === '.' && one.type === 'symbol' && two?.type === 'string' && two.value !== undefined && !dot) {
+    } else if (
+      one?.text === '.' &&
+      one.type === 'symbol' &&
+      two?.type === 'string' &&
+      two.value !== undefined &&
+      !dot
+    ) {
       path.push(two.value);
       at += 2;
     } else if (one?.text === '[' && two?.type === 'string' && two.value !== undefined && three?.text === ']') {

@@ -140,7 +140,8 @@ function read(answer: Checked): Json {
   }
   const [value] = answer.values;
   if (value === undefined) throw new ExpressionError('ERR_EXPRESSION_RESULT', 'the expression gave no result');
-  if (answer.values.length > 1) throw new ExpressionError('ERR_EXPRESSION_RESULT', 'the expression gave more than one result');
+  if (answer.values.length > 1)
+    throw new ExpressionError('ERR_EXPRESSION_RESULT', 'the expression gave more than one result');
   return value;
 }
 
@@ -150,5 +151,10 @@ function readableMessage(message: string): string {
   if (!/^(Cannot|syntax error|[a-z]+ \(.*\) (and|cannot)|\$?[\w/]+ is not defined|.*cannot be)/.test(found)) {
     return 'the expression failed';
   }
-  return found.replace(/ \(.*\)( and [a-z]+)/, '$1').replace(/ \(.*\)/g, '').replace(/ "[^"]*"/g, '').replace(/ at <top-level>.*/, '').slice(0, 200);
+  return found
+    .replace(/ \(.*\)( and [a-z]+)/, '$1')
+    .replace(/ \(.*\)/g, '')
+    .replace(/ "[^"]*"/g, '')
+    .replace(/ at <top-level>.*/, '')
+    .slice(0, 200);
 }

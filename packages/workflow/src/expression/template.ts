@@ -45,7 +45,9 @@ function split(text: string): Template | ExpressionError {
   const programs = parts.filter((part) => typeof part !== 'string');
   const around = parts.some((part) => typeof part === 'string' && part.trim() !== '');
   const only = programs[0];
-  return programs.length === 1 && !around && only ? { is: 'expression', program: only.program } : { is: 'mixed', parts };
+  return programs.length === 1 && !around && only
+    ? { is: 'expression', program: only.program }
+    : { is: 'mixed', parts };
 }
 
 /** The program of a place that is always an expression (`when`, `as` …), where `${ }` may be left out. */

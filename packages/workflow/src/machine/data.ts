@@ -4,8 +4,8 @@ import { durationOf } from '../duration.js';
 import { evaluateTransform, evaluateValue, type Sight } from '../expression/evaluate.js';
 import { Raised, standardFault } from '../fault.js';
 import type { Json, JsonObject } from '../types.js';
-import type { Frame } from './state.js';
 import { type Run, taskAt, type Variables } from './run.js';
+import type { Frame } from './state.js';
 
 const JQ_FUEL = 10;
 
@@ -85,7 +85,10 @@ export async function evaluateTimeout(run: Run, timeout: Json, sight: Sight): Pr
 
 function describeTask(run: Run, frame: Frame, output: Json | undefined): JsonObject {
   const definition = taskAt(run, frame.task) as Task & JsonObject;
-  const name = frame.task.slice(frame.task.lastIndexOf('/') + 1).replaceAll('~1', '/').replaceAll('~0', '~');
+  const name = frame.task
+    .slice(frame.task.lastIndexOf('/') + 1)
+    .replaceAll('~1', '/')
+    .replaceAll('~0', '~');
   const described: JsonObject = {
     name,
     reference: frame.task,

@@ -1,6 +1,6 @@
+import type { TaskList } from '../document/definition.js';
 import { atPointer } from '../json.js';
 import type { Json } from '../types.js';
-import type { TaskList } from '../document/definition.js';
 import { taskPointer } from './keys.js';
 import type { Progress, Run, Signal, Variables } from './run.js';
 import type { ListFrame } from './state.js';

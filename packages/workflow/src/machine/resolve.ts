@@ -22,5 +22,8 @@ export async function resolve(
   const run = newRun(workflow, copyState(state), env);
   delete run.state.open[key];
   const timedOut = key === WORKFLOW_TIMEOUT;
-  return await conclude(run, timedOut ? timeoutFault('/timeout') : await advanceRoot(run, { is: 'outcome', key, outcome }));
+  return await conclude(
+    run,
+    timedOut ? timeoutFault('/timeout') : await advanceRoot(run, { is: 'outcome', key, outcome }),
+  );
 }

@@ -97,7 +97,13 @@ export function timeoutFault(instance: string): Progress {
   return { is: 'fault', fault: standardFault('timeout', { instance }) };
 }
 
-const PARTICIPLES = { started: 'startedAt', completed: 'completedAt', faulted: 'faultedAt', cancelled: 'cancelledAt', retried: 'retriedAt' };
+const PARTICIPLES = {
+  started: 'startedAt',
+  completed: 'completedAt',
+  faulted: 'faultedAt',
+  cancelled: 'cancelledAt',
+  retried: 'retriedAt',
+};
 
 /** Notes one of the DSL's task events. Data of the workflow stays out of it, and so does a fault's detail. */
 export function recordTask(run: Run, frame: Frame, what: keyof typeof PARTICIPLES, fault?: Fault): void {

@@ -37,14 +37,19 @@ export function inputOf(frame: Frame): Json {
 export async function enterTask(run: Run, frame: Frame, variables: Variables): Promise<Progress> {
   if (run.fuel <= 0) {
     frame.body = { is: 'paused' };
-    openStep(run, { key: `${frame.key}:continue`, kind: 'timer', request: { purpose: 'continue' }, dueAt: run.env.now });
+    openStep(run, {
+      key: `${frame.key}:continue`,
+      kind: 'timer',
+      request: { purpose: 'continue' },
+      dueAt: run.env.now,
+    });
     return PENDING;
   }
   run.fuel -= 1;
   frame.body = null;
   const task = taskAt(run, frame.task);
   let skipped = false;
-  const progress = await guard(run, frame, async () => {
+  const progress = await guard(frame, async () => {
     const before = taskSight(run, frame, variables, { input: frame.input, before: true });
     if (task.if !== undefined && !(await evaluateCondition(task.if, before))) {
       skipped = true;
@@ -69,7 +74,7 @@ export async function advanceTask(run: Run, frame: Frame, variables: Variables, 
   if (signal.is === 'outcome' && signal.key === `${frame.key}:timeout`) {
     return await leaveTask(run, frame, task, variables, timeoutFault(frame.task));
   }
-  const progress = await guard(run, frame, async () => {
+  const progress = await guard(frame, async () => {
     const kind = kindOf(run, task);
     return kind.advance ? await kind.advance(run, frame, task, variables, signal) : settleStep(run, frame, signal);
   });
@@ -105,9 +110,13 @@ async function leaveTask(run: Run, frame: Frame, task: Task, variables: Variable
   closeInside(run, frame);
   let progress: Progress = given;
   if (given.is === 'done') {
-    progress = await guard(run, frame, async () => {
+    progress = await guard(frame, async () => {
       const raw = given.value;
-      const value = await transform(task.output, taskSight(run, frame, variables, { input: raw, rawOutput: raw }), 'output');
+      const value = await transform(
+        task.output,
+        taskSight(run, frame, variables, { input: raw, rawOutput: raw }),
+        'output',
+      );
       const then = given.then ?? task.then;
       const sight = () => taskSight(run, frame, variables, { input: value, rawOutput: raw, output: value });
       if (task.export) await exportContext(run, task.export, sight());
@@ -138,7 +147,7 @@ function kindOf(run: Run, task: Task): TaskKind {
 }
 
 /** Turns what went wrong in a task into its fault; what went wrong in the host stays an exception. */
-async function guard(run: Run, frame: Frame, work: () => Promise<Progress>): Promise<Progress> {
+async function guard(frame: Frame, work: () => Promise<Progress>): Promise<Progress> {
   try {
     return await work();
   } catch (error) {

@@ -19,12 +19,19 @@ export const callTask: TaskKind<TaskOf<'call'>> = {
     if (Object.hasOwn(functions, task.call)) {
       const input = task.with === undefined ? inputOf(frame) : await evaluateValue(task.with, sight);
       const name = pointerSegment(task.call);
-      const child = newFrame(run, `/use/functions/${name}`, `${pointerOf(frame.key)}/${name}#${pathOf(frame.key)}`, input);
+      const child = newFrame(
+        run,
+        `/use/functions/${name}`,
+        `${pointerOf(frame.key)}/${name}#${pathOf(frame.key)}`,
+        input,
+      );
       frame.body = { is: 'function', frame: child };
       return finish(frame, await enterTask(run, child, {}));
     }
     const given =
-      task.call === 'http' ? await httpRequest(run, task.with ?? {}, sight) : await evaluateValue(task.with ?? {}, sight);
+      task.call === 'http'
+        ? await httpRequest(run, task.with ?? {}, sight)
+        : await evaluateValue(task.with ?? {}, sight);
     frame.body = { is: 'step' };
     openStep(run, { key: frame.key, kind: 'call', request: { call: task.call, with: given } });
     return PENDING;

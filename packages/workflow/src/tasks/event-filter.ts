@@ -1,5 +1,5 @@
-import type { EventFilter } from '../document/definition.js';
 import { isExpression } from '../document/check-expressions.js';
+import type { EventFilter } from '../document/definition.js';
 import { ExpressionError } from '../expression/error.js';
 import { evaluateAlways, evaluateValue, type Sight } from '../expression/evaluate.js';
 import { isEqual, isObject } from '../json.js';

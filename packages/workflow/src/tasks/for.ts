@@ -24,7 +24,9 @@ export const forTask: TaskKind<ForTask> = {
   async advance(run, frame, task, variables, signal) {
     const body = bodyOf(frame, 'for');
     const progress = await advanceList(run, body.list, itemVariables(frame, task, variables), signal);
-    return progress.is === 'done' ? await iterate(run, frame, task, variables, body.index + 1, progress.value) : progress;
+    return progress.is === 'done'
+      ? await iterate(run, frame, task, variables, body.index + 1, progress.value)
+      : progress;
   },
 };
 

@@ -54,7 +54,8 @@ async function cancelBranches(run: Run, frame: Frame, variables: Variables, sign
   for (const [index, branch] of body.branches.entries()) {
     if (branch.is !== 'open') continue;
     const progress = await advanceTask(run, branch.frame, variables, signal);
-    if (progress.is !== 'pending') body.branches[index] = { is: 'failed', fault: (progress.is === 'fault' ? progress : cancelledAt(frame)).fault };
+    if (progress.is !== 'pending')
+      body.branches[index] = { is: 'failed', fault: (progress.is === 'fault' ? progress : cancelledAt(frame)).fault };
   }
   return whole(frame);
 }

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { authenticationSchema, endpointSchema, httpSchema } from '../document/definition.js';
 import { isExpression } from '../document/check-expressions.js';
+import type { authenticationSchema, endpointSchema, httpSchema } from '../document/definition.js';
 import { evaluateValue, type Sight } from '../expression/evaluate.js';
 import { Raised, standardFault } from '../fault.js';
 import { isObject } from '../json.js';

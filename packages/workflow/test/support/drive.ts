@@ -35,7 +35,8 @@ export const anyFunction: { [name: string]: CallCheck } = { ask: () => [], 'acce
 /** The definition, or an error that lists what is wrong with it. */
 export function parsed(source: unknown, functions = anyFunction): Workflow {
   const result = parseWorkflow(source, { functions });
-  if (!result.ok) throw new Error(result.issues.map((issue) => `${issue.code} ${issue.path} ${issue.message}`).join('\n'));
+  if (!result.ok)
+    throw new Error(result.issues.map((issue) => `${issue.code} ${issue.path} ${issue.message}`).join('\n'));
   return result.workflow;
 }
 

@@ -34,12 +34,20 @@ export async function startHosts(): Promise<{ url: string; close(): Promise<void
 /** Performs the request of a `call: http` step against those hosts, as the DSL says an HTTP call behaves. */
 export async function performHttp(base: string, request: Json): Promise<Outcome> {
   const { with: call } = request as unknown as {
-    with: { method: string; uri: string; output?: string; authentication?: { basic?: { username: string; password: string } } };
+    with: {
+      method: string;
+      uri: string;
+      output?: string;
+      authentication?: { basic?: { username: string; password: string } };
+    };
   };
   const headers: { [name: string]: string } = {};
   const { basic } = call.authentication ?? {};
   if (basic) headers.authorization = `Basic ${Buffer.from(`${basic.username}:${basic.password}`).toString('base64')}`;
-  const response = await fetch(call.uri.replace('https://', `${base}/`), { method: call.method.toUpperCase(), headers });
+  const response = await fetch(call.uri.replace('https://', `${base}/`), {
+    method: call.method.toUpperCase(),
+    headers,
+  });
   const content = (await response.json()) as Json;
   if (!response.ok) {
     return { ok: false, fault: standardFault('communication', { status: response.status, title: 'Not found' }) };
