@@ -1,0 +1,204 @@
+import { describe, expect, it } from 'vitest';
+import { checkAuthorizerCalls, checkLength, checkPurity, checkTransactions } from './architecture/behaviour.js';
+import {
+  checkDeclarations,
+  checkExports,
+  checkImports,
+  checkLintRules,
+  checkWorkspaceDependencies,
+} from './architecture/imports.js';
+import { checkDocumentedPaths, checkMachineTraces, checkPins, checkTableComments } from './architecture/repository.js';
+import { importsOf, readTree, type Tree } from './architecture/tree.js';
+
+const tree = readTree();
+
+/** A small repository that breaks exactly one rule. */
+function broken(files: Record<string, string | object>): Tree {
+  return new Map(
+    Object.entries(files).map(([path, text]) => [path, typeof text === 'string' ? text : JSON.stringify(text)]),
+  );
+}
+
+const conditions = { '@belay/source': './src/index.ts', types: './dist/index.d.ts', default: './dist/index.js' };
+
+describe('the house as it stands', () => {
+  it('is read: every package is there', () => {
+    expect([...tree.keys()]).toEqual(expect.arrayContaining(['packages/core/src/index.ts', 'apps/server/src/main.ts']));
+    expect(tree.size).toBeGreaterThan(300);
+  });
+
+  it.each([
+    ['imports only along the table', checkImports],
+    ['depends on its own packages only along the table', checkWorkspaceDependencies],
+    ['declares what it imports, and imports what it declares', checkDeclarations],
+    ['enters packages by their front door', checkExports],
+    ['calls an authorizer only in core/access', checkAuthorizerCalls],
+    ['appends to the ledger in every transaction of core', checkTransactions],
+    ['reads time, randomness and environment only at the composition roots', checkPurity],
+    ['keeps its files small', checkLength],
+    ['pins every version once', checkPins],
+    ['comments on every table', checkTableComments],
+    ['names only files that are there in its documents', checkDocumentedPaths],
+    ['tells nothing of the machine it was made on', checkMachineTraces],
+  ])('%s', (_, check) => {
+    expect(check(tree)).toEqual([]);
+  });
+
+  it('has the lint rules that the table says', () => {
+    expect(checkLintRules(tree.get('biome.json') ?? '')).toEqual([]);
+  });
+});
+
+describe('each rule can fail', () => {
+  it('sees imports of every form, and none in comments', () => {
+    const forms = `import a from 'a';\nimport type { B } from 'b';\nexport * from "c";\nimport 'd';\nconst e = await import('e');
+      let f: typeof import('f');\nimport {\n  g,\n} from '@g/g/sub.js';\n// import 'no';\n/* from 'no' */\nTime.from('no');\n`;
+    expect(importsOf(forms).sort()).toEqual(['@g/g/sub.js', 'a', 'b', 'c', 'd', 'e', 'f']);
+  });
+
+  it.each([
+    ['packages/workflow/src/a.ts', `import { readFile } from 'node:fs/promises';`],
+    ['packages/workflow/src/a.ts', `import { Worker } from 'node:worker_threads';`],
+    ['packages/core/src/a.ts', `import express from 'express';`],
+    ['packages/core/src/a.ts', `import { TRPCError } from '@trpc/server';`],
+    ['packages/core/src/a.ts', `import type { Job } from 'bullmq';`],
+    ['packages/api/src/a.ts', `import { eq } from 'drizzle-orm';`],
+    ['packages/api/src/a.ts', `import { openDatabase } from '@belay/db';`],
+    ['packages/db/src/a.ts', `import { can } from '@belay/core';`],
+    ['packages/worker/src/a.ts', `import { eq } from 'drizzle-orm/pg-core';`],
+    ['packages/sdk/src/a.ts', `export type { AppRouter } from '@belay/api';`],
+    ['packages/core/src/a.ts', `import { tables } from '@belay/db/src/schema/index.js';`],
+    ['packages/core/src/a.ts', `import { tables } from '../../db/src/schema/index.js';`],
+    ['apps/cli/src/a.ts', `const core = await import('@belay/core');`],
+  ])('imports: %s, %s', (path, text) => {
+    expect(checkImports(broken({ [path]: text }))).toHaveLength(1);
+  });
+
+  it.each([
+    ['packages/workflow/src/expression/thread.ts', `import { Worker } from 'node:worker_threads';`],
+    ['packages/core/src/a.ts', `import { integer } from 'drizzle-orm/pg-core';\nimport { b } from './b.js';`],
+    ['apps/server/src/a.ts', `import { readFile } from 'node:fs/promises';`],
+    ['apps/cli/src/load-operator.ts', `const core = await import('@belay/core');`],
+  ])('imports: %s, %s is fine', (path, text) => {
+    expect(checkImports(broken({ [path]: text }))).toEqual([]);
+  });
+
+  it('dependencies of ours: a layer turned upside down, a package without a row', () => {
+    const fault = broken({
+      'packages/db/package.json': { dependencies: { '@belay/core': '*' } },
+      'packages/stray/package.json': {},
+    });
+    expect(checkWorkspaceDependencies(fault)).toEqual([
+      'packages/db may not depend on @belay/core',
+      'packages/stray has no row in test/architecture/boundaries.mjs',
+    ]);
+  });
+
+  it('declarations: imported and not declared, declared and not imported, in tests too', () => {
+    const fault = broken({
+      'package.json': { devDependencies: { vitest: '1.0.0' } },
+      'packages/db/package.json': { dependencies: { postgres: '*', zod: '*' } },
+      'packages/db/src/a.ts': `import postgres from 'postgres';\nimport { sql } from 'drizzle-orm';`,
+      'packages/db/test/a.test.ts': `import { it } from 'vitest';\nimport left from 'left-pad';`,
+    });
+    expect(checkDeclarations(fault)).toEqual([
+      'packages/db/package.json does not declare drizzle-orm, which packages/db/src/a.ts imports',
+      'nobody declares left-pad, which packages/db/test/a.test.ts imports',
+      'packages/db declares zod and does not import it',
+    ]);
+  });
+
+  it('exports: none, another condition first, everything, and an import past them', () => {
+    const fault = broken({
+      'packages/a/package.json': {},
+      'packages/b/package.json': { exports: { '.': { default: './dist/index.js' } } },
+      'packages/c/package.json': { exports: { './*': conditions } },
+      'packages/d/package.json': { exports: { '.': conditions } },
+      'packages/d/test/a.test.ts': `import { secret } from '@belay/d/src/secret.js';\nimport { open } from '@belay/d';`,
+    });
+    expect(checkExports(fault)).toHaveLength(4);
+  });
+
+  it('lint rules: an import allowed by hand', () => {
+    const configuration = (tree.get('biome.json') ?? '').replace('"!drizzle-orm"', '"!drizzle-orm", "!express"');
+    expect(checkLintRules(configuration)).toHaveLength(1);
+  });
+
+  it('authorizers: a workflow function that grants by itself', () => {
+    const call = 'await client.authorizer.ensurePresent(reference, until, signal);';
+    expect(checkAuthorizerCalls(broken({ 'packages/core/src/functions/grant.ts': call }))).toHaveLength(1);
+    expect(checkAuthorizerCalls(broken({ 'packages/core/src/access/reconcile.ts': call }))).toEqual([]);
+    expect(checkAuthorizerCalls(broken({ 'packages/worker/src/sweeper.ts': `// ${call}` }))).toEqual([]);
+  });
+
+  it('ledger: a transaction that tells nobody, and a listed file that opens none', () => {
+    const silent = 'await ctx.db.transaction(async (tx) => { await tx.delete(grants); });';
+    expect(checkTransactions(broken({ 'packages/core/src/access/end.ts': silent }))).toHaveLength(1);
+    expect(checkTransactions(broken({ 'packages/core/src/functions/hold.ts': 'export {}' }))).toHaveLength(1);
+  });
+
+  it.each([
+    'const now = Date.now();',
+    'const now = new Date();',
+    'const started = performance.now();',
+    'const pick = Math.random();',
+    `import { createHash, randomUUID } from 'node:crypto';`,
+    `import { randomBytes } from 'node:crypto';`,
+    'const id = crypto.randomUUID();',
+    'const url = process.env.DATABASE_URL;',
+    `import { env } from 'node:process';`,
+  ])('purity: %s', (text) => {
+    expect(checkPurity(broken({ 'packages/core/src/a.ts': text }))).toHaveLength(1);
+  });
+
+  it('purity: a time that was passed in is fine, and so is randomness that was', () => {
+    const text = `const end = new Date(now.getTime() + lifetime);\nconst secret = ctx.randomBytes(32);\n// not Date.now()`;
+    expect(checkPurity(broken({ 'packages/core/src/a.ts': text }))).toEqual([]);
+    expect(checkPurity(broken({ 'apps/server/src/machine.ts': 'export {}' }))).toHaveLength(1);
+  });
+
+  it('length: a source of more than 400 lines, a test of more than 500', () => {
+    const lines = (count: number) => 'x();\n'.repeat(count);
+    const fault = broken({ 'packages/a/src/a.ts': lines(401), 'packages/a/test/a.test.ts': lines(501) });
+    expect(checkLength(fault)).toHaveLength(2);
+    expect(checkLength(broken({ 'packages/a/src/a.ts': lines(400), 'bench/test/b.ts': lines(500) }))).toEqual([]);
+  });
+
+  it('pins: a range at the root, a version below it, one that nobody pins, one that nobody wants, a stale range of the SDK', () => {
+    const fault = broken({
+      'package.json': { devDependencies: { zod: '^4.0.0', pg: '8.0.0', unwanted: '1.0.0', eventsource: '4.1.1' } },
+      'packages/worker/package.json': { dependencies: { zod: '*', pg: '8.0.0', lost: '*' } },
+      'packages/sdk/package.json': { dependencies: { eventsource: '^4.2.0' } },
+      'apps/server/package.json': { optionalDependencies: { '@p/x64': '1.0.0', '@p/arm64': '1.0.1' } },
+    });
+    expect(checkPins(fault)).toHaveLength(6);
+  });
+
+  it('tables: one without a comment', () => {
+    const fault = broken({
+      'packages/db/drizzle/0001.sql': `CREATE TABLE "grants" (id uuid);\nCREATE TABLE "users" (id uuid);`,
+      'packages/db/drizzle/0002.sql': `COMMENT ON TABLE users IS 'A person, as a provider knows them.';`,
+    });
+    expect(checkTableComments(fault)).toEqual(['the table grants has no comment']);
+  });
+
+  it('documents: a link and a path to nowhere', () => {
+    const fault = broken({
+      'README.md':
+        'See [the plan](docs/plan.md), [here](docs/here.md#part), [there](https://example.com), `packages/core/src/gone.ts`, `packages/core/{src,lib}/`.',
+      'docs/here.md': '[up](../README.md) [down](decisions/0001.md)',
+      'packages/core/src/index.ts': '',
+    });
+    expect(checkDocumentedPaths(fault)).toHaveLength(4);
+  });
+
+  it('traces: a registry, a lock file that tells where from, a home folder', () => {
+    const slash = '/';
+    const fault = broken({
+      '.npmrc': `registry=https://${['registry', 'npmjs', 'org'].join('.')}/`,
+      'package-lock.json': `"${'resolved'}": "https://example.com/a.tgz"`,
+      'docs/b.md': `look in ${slash}home/somebody/belay`,
+    });
+    expect(checkMachineTraces(fault)).toHaveLength(3);
+  });
+});

@@ -1,0 +1,78 @@
+import { codeOf, isSource, type Tree } from './tree.js';
+
+/** One revoker (design R1–R6): nothing outside core/access calls an authorizer; connectors implement one. */
+export function checkAuthorizerCalls(tree: Tree): string[] {
+  return [...tree]
+    .filter(([path]) => isSource(path) && !/^packages\/(core\/src\/access|providers\/src)\//.test(path))
+    .filter(([, text]) => /\bensure(Present|Absent)\b/.test(codeOf(text)))
+    .map(([path]) => `${path} calls an authorizer; only packages/core/src/access may`);
+}
+
+/** Transactions of core that change nothing an auditor would ask for, each with its reason. */
+const silentTransactions: Record<string, string> = {
+  'packages/core/src/functions/hold.ts': 'writes only what a step waits for; the ledger tells of its start and its end',
+};
+
+/** What appends to the ledger in the caller's transaction. */
+const appends = /\b(appendLedger|writeMove|endGrants)\(/;
+
+/** What happens in core and what the ledger says of it are one transaction. */
+export function checkTransactions(tree: Tree): string[] {
+  const faults: string[] = [];
+  for (const [path, text] of tree) {
+    if (!path.startsWith('packages/core/src/')) continue;
+    const opens = /\.transaction\(/.test(codeOf(text));
+    if (opens && !appends.test(codeOf(text)) && !(path in silentTransactions)) {
+      faults.push(`${path} opens a transaction and appends nothing to the ledger`);
+    }
+    if (!opens && path in silentTransactions) faults.push(`${path} is listed without need: it opens no transaction`);
+  }
+  return faults;
+}
+
+const impure: [name: string, pattern: RegExp][] = [
+  ['the time', /\bDate\.now\b|\bnew Date\(\s*\)|\bperformance\.(now|timeOrigin)\b|\bprocess\.(hrtime|uptime)\b/],
+  [
+    'randomness',
+    /\bMath\.random\b|\brandomUUID\b|\bgetRandomValues\b|\bcrypto\.random\w+|\brandom(Bytes|Int)\b[^;]*\bfrom 'node:crypto'/,
+  ],
+  ['the environment', /\bprocess\.env\b|\benv\b[^;]*\bfrom 'node:process'/],
+];
+
+/** Where the impure things come in: the composition roots, and what has to have a default. Each with its reason. */
+const impureFiles: Record<string, string> = {
+  'apps/server/src/machine.ts': 'the one place of the server where they are made',
+  'apps/server/src/main.ts': 'hands the process over',
+  'apps/cli/src/main.ts': 'hands the process over',
+  'apps/server/src/modes/server.ts': 'the uptime of this process, for the metrics',
+  'apps/server/src/http/request-log.ts': 'how long a request took, for its line in the log',
+  'apps/server/src/demo/identity-provider/start.ts': 'the demo’s identity provider is a program of its own',
+  'packages/sdk/src/create-client.ts': 'a published client has to bring its own jitter',
+  'packages/worker/src/waker.ts': 'the clock that delays of hints are measured against; another can be passed',
+};
+
+/** Time, randomness and the environment come in as arguments, below the composition root. */
+export function checkPurity(tree: Tree): string[] {
+  const faults: string[] = [];
+  for (const [path, text] of tree) {
+    if (!/^(packages|apps)\/[^/]+\/src\//.test(path) || !isSource(path)) continue;
+    const found = impure.filter(([, pattern]) => pattern.test(codeOf(text))).map(([name]) => name);
+    if (found.length > 0 && !(path in impureFiles)) faults.push(`${path} reads ${found.join(' and ')} by itself`);
+    if (found.length === 0 && path in impureFiles && !path.endsWith('/main.ts')) {
+      faults.push(`${path} is listed without need: it reads nothing by itself`);
+    }
+  }
+  return faults;
+}
+
+const longestSource = 400;
+const longestTest = 500;
+
+/** Small files. */
+export function checkLength(tree: Tree): string[] {
+  return [...tree]
+    .filter(([path]) => /^(packages|apps|bench|test|examples)\/.*\.(ts|tsx|js|mjs)$/.test(path))
+    .map(([path, text]): [string, number] => [path, text.trimEnd().split('\n').length])
+    .filter(([path, lines]) => lines > (isSource(path) ? longestSource : longestTest))
+    .map(([path, lines]) => `${path} has ${lines} lines; split it`);
+}

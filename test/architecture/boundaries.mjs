@@ -1,0 +1,134 @@
+/**
+ * Who may import whom: the one table (docs/architecture.md). The lint rules in biome.json are generated from it
+ * (`node test/architecture/write-lint-rules.mjs`), and test/architecture.test.ts holds imports, package.json files and
+ * biome.json against it. An import that is not listed here is refused.
+ *
+ * - `workspace`: our own packages, by their last name;
+ * - `outside`: packages of others and built-in modules; their subpaths come with them;
+ * - `files`: what single files, named relative to `src`, may import beyond that, and why.
+ *
+ * @type {Record<string, {
+ *   workspace: string[], outside: string[], why: string,
+ *   files?: { names: string[], imports: string[], why: string }[],
+ * }>}
+ */
+export const boundaries = {
+  'packages/workflow': {
+    workspace: [],
+    outside: ['zod', 'yaml', 'ajv', 'ajv-formats', 'jq-web', 'temporal-polyfill'],
+    why: 'the machine is pure: no I/O, no clock, no randomness',
+    files: [
+      {
+        names: ['expression/thread.ts', 'expression/jq-worker.js'],
+        imports: ['node:worker_threads'],
+        why: 'jq runs in threads that can be ended',
+      },
+    ],
+  },
+  'packages/providers': {
+    workspace: [],
+    outside: ['zod', 'postgres', 'openid-client', 'jose'],
+    why: 'a connector knows its vendor and the port, nothing of ours',
+    files: [
+      { names: ['testkit/conformance.ts'], imports: ['vitest'], why: 'the types of the runner that a suite is given' },
+    ],
+  },
+  'packages/db': {
+    workspace: [],
+    outside: ['drizzle-orm', 'postgres', 'node:url'],
+    why: 'tables, constraints and migrations; no domain logic',
+  },
+  'packages/core': {
+    workspace: ['workflow', 'providers', 'db'],
+    outside: ['zod', 'drizzle-orm', 'jose', 'lucia', 'node:crypto'],
+    why: 'the verbs know no transport: no tRPC, no express, no BullMQ, no environment',
+  },
+  'packages/api': {
+    workspace: ['core'],
+    outside: ['zod', '@trpc/server', 'trpc-to-openapi'],
+    why: 'a router validates, calls a verb and returns: no SQL, no queue, no vendor',
+  },
+  'packages/worker': {
+    workspace: ['core'],
+    outside: ['zod', 'bullmq', 'ioredis', 'pg', 'node:timers/promises'],
+    why: 'a processor parses ids and calls a verb: no SQL of its own, no HTTP',
+  },
+  'packages/sdk': {
+    workspace: [],
+    outside: ['@trpc/client', '@trpc/server', 'eventsource'],
+    why: 'published: it runs with its own dependencies only',
+  },
+  'apps/server': {
+    workspace: ['api', 'core', 'db', 'providers', 'worker', 'workflow'],
+    outside: [
+      'zod',
+      'yaml',
+      'chokidar',
+      'express',
+      'express-rate-limit',
+      'helmet',
+      'oidc-provider',
+      'pino',
+      'postgres',
+      'preact',
+      'preact-render-to-string',
+      'undici',
+      '@trpc/server',
+      'node:*',
+    ],
+    why: 'the composition root takes everything and decides nothing',
+  },
+  'apps/cli': {
+    workspace: ['sdk'],
+    outside: ['commander', '@clack/prompts', 'cli-table3', 'picocolors', 'node:*'],
+    why: 'a command does nothing that the REST client could not',
+    files: [
+      {
+        names: ['load-operator.ts'],
+        imports: ['@belay/server', '@belay/core'],
+        why: 'the operator commands start, validate and token create work without a server',
+      },
+    ],
+  },
+};
+
+/** Every specifier that a file may import besides relative ones, as patterns of the lint rule. */
+export function allowedPatterns(folder, file) {
+  const { workspace, outside, files = [] } = boundaries[folder];
+  const extra = files.filter(({ names }) => names.includes(file)).flatMap(({ imports }) => imports);
+  // Our own packages export what their `exports` map says and no more; of others, subpaths are theirs to offer.
+  const own = [...workspace.map((name) => `@belay/${name}`), ...extra.filter((name) => name.startsWith('@belay/'))];
+  const others = [...outside, ...extra.filter((name) => !name.startsWith('@belay/'))];
+  return [
+    ...own,
+    ...others.flatMap((name) => (name.startsWith('node:') && name !== 'node:*' ? [name] : [name, `${name}/**`])),
+  ];
+}
+
+/** What biome.json has to say about imports: an override for each package, then one for each exception. */
+export function lintOverrides() {
+  return Object.entries(boundaries).flatMap(([folder, { why, files = [] }]) => [
+    override(
+      [`${folder}/src/**`],
+      allowedPatterns(folder),
+      `${folder} may not import this: ${why} (test/architecture/boundaries.mjs)`,
+    ),
+    ...files.map(({ names, why: exception }) =>
+      override(
+        names.map((name) => `${folder}/src/${name}`),
+        allowedPatterns(folder, names[0]),
+        `This file may not import this: ${exception} (test/architecture/boundaries.mjs)`,
+      ),
+    ),
+  ]);
+}
+
+function override(includes, allowed, message) {
+  const group = ['**', '!./**', '!../**', ...allowed.map((pattern) => `!${pattern}`)];
+  return {
+    includes,
+    linter: {
+      rules: { style: { noRestrictedImports: { level: 'error', options: { patterns: [{ group, message }] } } } },
+    },
+  };
+}

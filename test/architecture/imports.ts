@@ -1,0 +1,114 @@
+import { posix } from 'node:path';
+import { allowedPatterns, boundaries, lintOverrides } from './boundaries.mjs';
+import { importsOf, isSource, manifestOf, packageOf, type Tree, workspacesOf } from './tree.js';
+
+/** Every import of a package's sources is in the table, and relative ones stay inside the package. */
+export function checkImports(tree: Tree): string[] {
+  const faults: string[] = [];
+  for (const [path, text] of tree) {
+    const folder = Object.keys(boundaries).find((each) => path.startsWith(`${each}/src/`));
+    if (folder === undefined || !isSource(path)) continue;
+    const allowed = allowedPatterns(folder, path.slice(`${folder}/src/`.length));
+    for (const specifier of importsOf(text)) {
+      if (specifier.startsWith('.')) {
+        const target = posix.join(posix.dirname(path), specifier);
+        if (!target.startsWith(`${folder}/`)) faults.push(`${path} reaches out of its package: ${specifier}`);
+      } else if (!allowed.some((pattern) => matches(pattern, specifier))) {
+        faults.push(`${path} may not import ${specifier}`);
+      }
+    }
+  }
+  return faults;
+}
+
+function matches(pattern: string, specifier: string): boolean {
+  if (pattern.endsWith('/**')) return specifier.startsWith(pattern.slice(0, -2).replace('*', ''));
+  return pattern === 'node:*' ? specifier.startsWith('node:') : pattern === specifier;
+}
+
+/** Every package has a row in the table, and its package.json asks for nothing of ours beyond it. */
+export function checkWorkspaceDependencies(tree: Tree): string[] {
+  const faults: string[] = [];
+  for (const folder of workspacesOf(tree)) {
+    if (folder === 'bench') continue;
+    if (!(folder in boundaries)) {
+      faults.push(`${folder} has no row in test/architecture/boundaries.mjs`);
+      continue;
+    }
+    const { workspace, files = [] } = boundaries[folder] ?? { workspace: [] };
+    const allowed = [...workspace.map((name) => `@belay/${name}`), ...files.flatMap(({ imports }) => imports)];
+    for (const name of Object.keys(manifestOf(tree, folder).dependencies ?? {})) {
+      if (name.startsWith('@belay/') && !allowed.includes(name)) faults.push(`${folder} may not depend on ${name}`);
+    }
+  }
+  return faults;
+}
+
+/** What a package's sources import is declared by it, and what it declares is imported somewhere in it. */
+export function checkDeclarations(tree: Tree): string[] {
+  const faults: string[] = [];
+  const pins = manifestOf(tree, '').devDependencies ?? {};
+  for (const folder of workspacesOf(tree)) {
+    const {
+      dependencies = {},
+      devDependencies = {},
+      optionalDependencies = {},
+      scripts = {},
+    } = manifestOf(tree, folder);
+    const declared = { ...dependencies, ...optionalDependencies };
+    const used = new Set<string>();
+    for (const [path, text] of tree) {
+      if (!path.startsWith(`${folder}/`)) continue;
+      for (const specifier of importsOf(text)) {
+        if (specifier.startsWith('.') || specifier.startsWith('node:')) continue;
+        const name = packageOf(specifier);
+        used.add(name);
+        // The runner hands itself to a suite, so that a source names it for its types.
+        const known = name in declared || name === `@belay/${folder.split('/')[1]}` || name === 'vitest';
+        if (isSource(path) && !known)
+          faults.push(`${folder}/package.json does not declare ${name}, which ${path} imports`);
+        if (!isSource(path) && !known && !(name in devDependencies) && !(name in pins) && !name.startsWith('@belay/')) {
+          faults.push(`nobody declares ${name}, which ${path} imports`);
+        }
+      }
+    }
+    const commands = Object.values(scripts).join(' ');
+    for (const name of [...Object.keys(dependencies), ...Object.keys(devDependencies)]) {
+      if (!used.has(name) && !commands.includes(name)) faults.push(`${folder} declares ${name} and does not import it`);
+    }
+  }
+  return faults;
+}
+
+/** A package is entered by its front door: an `exports` map, and no import goes past it. */
+export function checkExports(tree: Tree): string[] {
+  const faults: string[] = [];
+  const doors = new Set<string>();
+  for (const folder of workspacesOf(tree)) {
+    const { exports } = manifestOf(tree, folder);
+    if (exports === undefined && folder !== 'bench') faults.push(`${folder}/package.json has no exports`);
+    for (const [subpath, conditions] of Object.entries(exports ?? {})) {
+      doors.add(`@belay/${folder.split('/')[1]}${subpath.slice(1)}`);
+      if (Object.keys(conditions).join() !== '@belay/source,types,default') {
+        faults.push(`${folder}/package.json: the conditions of exports "${subpath}" are @belay/source, types, default`);
+      }
+      if (subpath.includes('*')) faults.push(`${folder}/package.json opens everything: "${subpath}"`);
+    }
+  }
+  for (const [path, text] of tree) {
+    if (!/\.(ts|tsx|js|mjs)$/.test(path) || path.startsWith('test/architecture')) continue;
+    for (const specifier of importsOf(text)) {
+      if (specifier.startsWith('@belay/') && !doors.has(specifier))
+        faults.push(`${path} imports past the front door: ${specifier}`);
+    }
+  }
+  return faults;
+}
+
+/** The lint rules are the ones that the table says. */
+export function checkLintRules(configuration: string): string[] {
+  const { overrides } = JSON.parse(configuration) as { overrides: { linter?: { rules?: { style?: object } } }[] };
+  const rules = overrides.filter(({ linter }) => 'noRestrictedImports' in (linter?.rules?.style ?? {}));
+  if (JSON.stringify(rules) === JSON.stringify(lintOverrides())) return [];
+  return ['biome.json differs from the table; run: node test/architecture/write-lint-rules.mjs'];
+}

@@ -1,0 +1,112 @@
+import { posix } from 'node:path';
+import { importsOf, manifestOf, packageOf, type Tree, workspacesOf } from './tree.js';
+
+const exact = /^\d+\.\d+\.\d+(-[\w.]+)?$/;
+/** Used from the command line or by the build, and imported by nobody. */
+const tools = ['@biomejs/biome', 'knip', 'turbo', 'typescript', 'vitest', 'drizzle-kit', '@types/node'];
+
+/** Every version is pinned exactly once, at the root; workspaces say `*`. What is published, and what is a platform's, says more. */
+export function checkPins(tree: Tree): string[] {
+  const faults: string[] = [];
+  const pins = manifestOf(tree, '').devDependencies ?? {};
+  for (const [name, version] of Object.entries(pins)) {
+    if (!exact.test(version)) faults.push(`package.json: ${name} is not pinned: ${version}`);
+  }
+  const asked = new Set<string>();
+  for (const folder of workspacesOf(tree)) {
+    const { dependencies = {}, devDependencies = {}, optionalDependencies = {} } = manifestOf(tree, folder);
+    for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies })) {
+      asked.add(name);
+      const own = name.startsWith('@belay/');
+      if (folder === 'packages/sdk' && name in dependencies) {
+        if (!caretHolds(version, pins[name]))
+          faults.push(`${folder}: ${name} ${version} does not hold the root's ${pins[name]}`);
+      } else if (version !== '*') faults.push(`${folder}: ${name} says ${version}; the root pins it, so say *`);
+      else if (!own && !(name in pins)) faults.push(`${folder}: ${name} is not pinned at the root`);
+    }
+    const platforms = Object.entries(optionalDependencies);
+    for (const [name, version] of platforms) {
+      if (!exact.test(version) || version !== platforms[0]?.[1])
+        faults.push(`${folder}: ${name} ${version} differs from its kind`);
+    }
+  }
+  for (const [path, text] of tree)
+    if (/\.(ts|tsx|mjs)$/.test(path)) for (const each of importsOf(text)) asked.add(packageOf(each));
+  for (const name of Object.keys(pins)) {
+    const typed = name.startsWith('@types/') && asked.has(name.slice('@types/'.length));
+    if (!asked.has(name) && !typed && !tools.includes(name))
+      faults.push(`package.json pins ${name}, which nobody asks for`);
+  }
+  return faults;
+}
+
+/** Whether `^a.b.c` takes in a version: the same major, and not older. */
+function caretHolds(range: string, version: string | undefined): boolean {
+  if (!range.startsWith('^') || version === undefined) return false;
+  const [wanted, pinned] = [range.slice(1), version].map((each) => each.split(/[.-]/).slice(0, 3).map(Number));
+  if (!wanted || !pinned || wanted[0] !== pinned[0]) return false;
+  const [, minor = 0, patch = 0] = wanted;
+  const [, pinnedMinor = 0, pinnedPatch = 0] = pinned;
+  return pinnedMinor > minor || (pinnedMinor === minor && pinnedPatch >= patch);
+}
+
+/** Every table says what it is for, where whoever looks at the database finds it. */
+export function checkTableComments(tree: Tree): string[] {
+  const sql = [...tree]
+    .filter(([path]) => /^packages\/db\/drizzle\/.*\.sql$/.test(path))
+    .map(([, text]) => text)
+    .join('\n');
+  const tables = [...sql.matchAll(/create table (?:if not exists )?"?(\w+)"?/gi)].map((match) => match[1] ?? '');
+  const told = new Set([...sql.matchAll(/comment on table "?(\w+)"?\s+is\s+'[^']{10,}/gi)].map((match) => match[1]));
+  return tables.filter((table) => !told.has(table)).map((table) => `the table ${table} has no comment`);
+}
+
+const ours = /^(\.\/)?(packages|apps|bench|docs|examples|test|\.ci)\/[\w./*{},<>-]*$/;
+
+/** Every file that the documents name is there. */
+export function checkDocumentedPaths(tree: Tree): string[] {
+  const faults: string[] = [];
+  const exists = (path: string) =>
+    tree.has(path) || [...tree.keys()].some((each) => each.startsWith(`${path.replace(/\/$/, '')}/`));
+  for (const [path, text] of tree) {
+    if (!/^([A-Z]+\.md|docs\/.+\.md|(packages|apps)\/[^/]+\/README\.md)$/.test(path)) continue;
+    const prose = text.replace(/^```[\s\S]*?^```/gm, '');
+    const linked = [...prose.matchAll(/\]\(([^)\s]+)\)/g)]
+      .map((match) => (match[1] ?? '').split('#')[0] ?? '')
+      .filter((target) => target !== '' && !/^[a-z]+:/.test(target))
+      .map((target) => posix.join(posix.dirname(path), target));
+    const named = [...prose.matchAll(/`([^`\s]+)`/g)].map((match) => match[1] ?? '').filter((code) => ours.test(code));
+    for (const target of [...linked, ...named.flatMap(expand)]) {
+      const literal = target.replace(/^\.\//, '').replace(/\/?[^/]*[*<].*$/, '');
+      if (literal !== '' && !exists(literal)) faults.push(`${path} names ${target}, which is not there`);
+    }
+  }
+  return faults;
+}
+
+/** `a/{b,c}.ts` as two paths. */
+function expand(path: string): string[] {
+  const match = /^(.*?)\{([^{}]*)\}(.*)$/.exec(path);
+  if (!match) return [path];
+  const [, before = '', inside = '', after = ''] = match;
+  return inside.split(',').flatMap((each) => expand(`${before}${each}${after}`));
+}
+
+/** Written in pieces, so that this file does not name them. */
+const machineTraces: [name: string, pattern: RegExp][] = [
+  ['a package registry', new RegExp(['registry', '(npmjs|yarnpkg|npmmirror)'].join('\\.'))],
+  ['where a package was fetched from', new RegExp(['"reso', 'lved": "https?:'].join(''))],
+  [
+    'a folder of somebody’s machine',
+    new RegExp(`(^|[\\s"'\`(=:])/(${['work', 'home', 'Users', 'root'].join('|')})/[\\w.-]+/`),
+  ],
+];
+
+/** Nothing in the repository tells where it was made. */
+export function checkMachineTraces(tree: Tree): string[] {
+  return [...tree].flatMap(([path, text]) =>
+    machineTraces
+      .filter(([, pattern]) => text.split('\n').some((line) => pattern.test(line)))
+      .map(([name]) => `${path} names ${name}`),
+  );
+}

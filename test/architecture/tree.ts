@@ -1,0 +1,69 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+/** Files by their path from the root, with `/` between folders. The checks below see nothing else, so fixtures are easy. */
+export type Tree = ReadonlyMap<string, string>;
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const generated = new Set(['node_modules', 'dist', 'coverage', '.git', '.turbo', '.belay']);
+const text = /(^|\/)(LICENSE|run|\.npmrc|[^/]+\.(ts|tsx|js|mjs|json|sql|md|ya?ml|sh|feature))$/;
+
+/** Every text file that belongs to the repository. */
+export function readTree(): Tree {
+  const tree = new Map<string, string>();
+  const visit = (folder: string) => {
+    for (const entry of readdirSync(`${root}${folder}`, { withFileTypes: true })) {
+      const path = `${folder}${entry.name}`;
+      if (entry.isDirectory() && !generated.has(entry.name)) visit(`${path}/`);
+      if (entry.isFile() && text.test(path)) tree.set(path, readFileSync(`${root}${path}`, 'utf8'));
+    }
+  };
+  visit('');
+  return tree;
+}
+
+export interface Manifest {
+  dependencies?: Record<string, string>;
+  devDependencies?: Record<string, string>;
+  optionalDependencies?: Record<string, string>;
+  exports?: Record<string, Record<string, string>>;
+  scripts?: Record<string, string>;
+}
+
+export function manifestOf(tree: Tree, folder: string): Manifest {
+  return JSON.parse(tree.get(folder === '' ? 'package.json' : `${folder}/package.json`) ?? '{}') as Manifest;
+}
+
+/** The folders of the workspaces. */
+export function workspacesOf(tree: Tree): string[] {
+  return [...tree.keys()].flatMap((path) => /^((?:packages|apps)\/[^/]+|bench)\/package\.json$/.exec(path)?.[1] ?? []);
+}
+
+/** Code without its comments. Good enough for looking at it: a `//` in a URL stays. */
+export function codeOf(source: string): string {
+  return source.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '$1');
+}
+
+/** Every module that a source names, however it is imported. */
+export function importsOf(source: string): string[] {
+  const code = codeOf(source);
+  const forms = [
+    /^\s*(?:import|export)\b[^'";]*\bfrom\s*(['"])([^'"$\s]+)\1/gm,
+    /^\s*import\s*(['"])([^'"$\s]+)\1/gm,
+    /\b(?:import|require)\s*\(\s*(['"])([^'"$\s]+)\1/g,
+  ];
+  return forms.flatMap((form) => [...code.matchAll(form)].map((match) => match[2] ?? ''));
+}
+
+/** The package that a specifier belongs to: `@scope/name` or `name`. */
+export function packageOf(specifier: string): string {
+  return specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/');
+}
+
+/** Our sources: what is built and what is run, without the tests. */
+export function isSource(path: string): boolean {
+  return /^((packages|apps)\/[^/]+\/src|bench\/src|examples)\/.+\.(ts|tsx|js|mjs)$/.test(path);
+}
