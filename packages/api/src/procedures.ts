@@ -1,11 +1,27 @@
 import { AccessError, type UserActor, withActor } from '@belay/core';
 import { TRPCError } from '@trpc/server';
 import { errorTable, internalMessage, isForeseen } from './errors.js';
-import { middleware, procedure } from './trpc.js';
+import type { RequestContext } from './request-context.js';
+import { procedure } from './trpc.js';
+
+/** Needs no credential: sign-in and the system's own endpoints. */
+export const publicProcedure = procedure.use(async ({ next, ctx, path }) => settle(await next(), ctx, path));
+
+/** Needs a person: an operator or the system has no business on the wire. Throws `unauthenticated` (401). */
+export const authenticated = procedure.use(async ({ next, ctx, path }) => {
+  const { actor } = ctx;
+  if (actor === null || actor.kind !== 'user') throw unauthenticated(ctx.token !== null);
+  const user: UserActor = actor;
+  // One middleware for both duties: each costs a copy of the context with every request.
+  return settle(await next({ ctx: { actor: user, caller: withActor(ctx.core, user) } }), ctx, path);
+});
 
 /** What a verb throws, in tRPC's words; what nobody foresaw goes to the log with the request's id, and no further. */
-const mapErrors = middleware(async ({ next, ctx, path }) => {
-  const result = await next();
+function settle<Result extends { ok: true } | { ok: false; error: TRPCError }>(
+  result: Result,
+  ctx: RequestContext,
+  path: string,
+): Result {
   if (result.ok) return result;
   const { error } = result;
   if (!isForeseen(error)) {
@@ -17,18 +33,7 @@ const mapErrors = middleware(async ({ next, ctx, path }) => {
     throw new TRPCError({ code: errorTable[cause.code].rpc, message: cause.message, cause });
   }
   return result;
-});
-
-/** Needs no credential: sign-in and the system's own endpoints. */
-export const publicProcedure = procedure.use(mapErrors);
-
-/** Needs a person: an operator or the system has no business on the wire. Throws `unauthenticated` (401). */
-export const authenticated = publicProcedure.use(({ next, ctx }) => {
-  const { actor } = ctx;
-  if (actor === null || actor.kind !== 'user') throw unauthenticated(ctx.token !== null);
-  const user: UserActor = actor;
-  return next({ ctx: { actor: user, caller: withActor(ctx.core, user) } });
-});
+}
 
 function unauthenticated(hadToken: boolean): TRPCError {
   const cause = new AccessError('unauthenticated', hadToken ? 'The login is unknown or has expired' : 'Sign in first');

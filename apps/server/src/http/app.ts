@@ -2,18 +2,18 @@ import { describeApi, type Host, isForeseen } from '@belay/api';
 import type { Context, Logger } from '@belay/core';
 import type { AnyTRPCRouter } from '@trpc/server';
 import express, { type ErrorRequestHandler, type Express } from 'express';
-import helmet from 'helmet';
 import { send, sendError } from './answer.js';
 import type { Site } from './identify.js';
-import { type Limits, limitRequests } from './limits.js';
+import { isAuthPath, type Limits, limitRequests } from './limits.js';
 import { stylesheetPath } from './pages/page.js';
 import { stylesheet } from './pages/stylesheet.js';
 import { Refusal, refuse } from './refusal.js';
-import { logRequests } from './request-log.js';
+import { logRequest } from './request-log.js';
 import { createRestHandler } from './rest.js';
 import { cookieNames } from './security.js';
-import { stateOf } from './state.js';
-import { createTrpcMount } from './trpc-mount.js';
+import { securityHeaders } from './security-headers.js';
+import { beginRequest, requestIds, stateOf } from './state.js';
+import { createTrpcMount, isStream } from './trpc-mount.js';
 
 export interface AppOptions {
   context: Context;
@@ -58,43 +58,49 @@ export function createApp(options: AppOptions): App {
   const version = context.program.version;
   const document = JSON.stringify(describeApi(router, { baseUrl: baseUrl.origin, basePath, version }));
 
+  const nextRequestId = requestIds(context.newId);
+  const headers = securityHeaders(baseUrl.protocol === 'https:');
+  const documents = new Map([
+    [stylesheetPath(basePath), { type: 'text/css; charset=utf-8', body: stylesheet }],
+    [`${basePath}/openapi.json`, { type: 'application/json; charset=utf-8', body: document }],
+  ]);
+
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
   app.set('query parser', false);
   app.set('trust proxy', options.trustProxy ?? false);
-  app.use(
-    logRequests(log, context.newId, () => {
-      requests += 1;
-    }),
-  );
-  app.use(securityHeaders(baseUrl.protocol === 'https:'));
   app.use((request, response, next) => {
-    // An absolute-form target names a host of the client's choosing; nothing of ours needs it.
-    if (!request.url.startsWith('/'))
-      return sendError(request, response, refuse(400, 'The address must be a path'), basePath);
+    requests += 1;
+    const state = beginRequest(request, nextRequestId);
+    logRequest(log, request, response, pathOf(request.url), state);
+    response.setHeader('X-Request-Id', state.id);
+    for (const [name, value] of headers) response.setHeader(name, value);
     response.setHeader('Cache-Control', 'no-store');
     if (draining) response.setHeader('Connection', 'close');
-    next();
+    if (request.url.startsWith('/')) next();
+    // An absolute-form target names a host of the client's choosing; nothing of ours needs it.
+    else sendError(request, response, refuse(400, 'The address must be a path'), basePath);
   });
   app.use(
-    ...limitRequests(limits, isAuthPath(basePath), (request, response, seconds) => {
+    limitRequests(limits, isAuthPath(basePath), (request, response, seconds) => {
       const refusal = refuse(429, 'Too many requests', { 'Retry-After': String(seconds) });
       sendError(request, response, refusal, basePath);
     }),
   );
-  app.get(stylesheetPath(basePath), (_request, response) => {
-    response.setHeader('Cache-Control', 'public, max-age=3600');
-    send(response, 200, 'text/css; charset=utf-8', stylesheet);
+  app.use((request, response, next) => {
+    if (request.url.startsWith('/trpc/')) return next();
+    const found = documents.get(pathOf(request.url));
+    if (found === undefined || (request.method !== 'GET' && request.method !== 'HEAD')) return rest(request, response);
+    response.setHeader('Cache-Control', 'public, max-age=300');
+    return send(response, 200, found.type, found.body);
   });
-  app.get(`${basePath}/openapi.json`, (_request, response) => send(response, 200, 'application/json', document));
   app.use('/trpc', (request, response, next) => {
-    if (draining && request.headers.accept?.includes('text/event-stream') === true) {
+    if (draining && isStream(request)) {
       return sendError(request, response, refuse(503, 'This process is stopping'), basePath);
     }
     return trpc.handler(request, response, next);
   });
-  app.use((request, response) => rest(request, response));
   app.use(lastResort(log, basePath));
 
   return {
@@ -106,31 +112,9 @@ export function createApp(options: AppOptions): App {
   };
 }
 
-/** No script at all, styles from our own sheet only, nothing in a frame (design §8). */
-function securityHeaders(https: boolean): express.RequestHandler {
-  return helmet({
-    contentSecurityPolicy: {
-      useDefaults: false,
-      directives: {
-        defaultSrc: ["'none'"],
-        styleSrc: ["'self'"],
-        imgSrc: ["'self'"],
-        formAction: ["'self'"],
-        baseUri: ["'none'"],
-        frameAncestors: ["'none'"],
-      },
-    },
-    // Not `no-referrer`: with it a browser sends `Origin: null` with our own forms.
-    referrerPolicy: { policy: 'same-origin' },
-    xFrameOptions: { action: 'deny' },
-    strictTransportSecurity: https ? { maxAge: 31_536_000, includeSubDomains: false } : false,
-  });
-}
-
-/** Where a credential is checked or handed out, and guessing would pay. */
-function isAuthPath(basePath: string): (path: string) => boolean {
-  const prefixes = [`${basePath}/auth/request`, `${basePath}/auth/callback`, `${basePath}/auth/token`, '/trpc/auth.'];
-  return (path) => prefixes.some((prefix) => path.startsWith(prefix));
+function pathOf(address: string): string {
+  const query = address.indexOf('?');
+  return query < 0 ? address : address.slice(0, query);
 }
 
 /** Whatever slipped through: the caller learns nothing, the log everything. */

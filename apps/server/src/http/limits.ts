@@ -28,18 +28,34 @@ export function limitRequests(
   limits: Limits,
   isAuth: (path: string) => boolean,
   refused: (request: Request, response: Response, retryAfterSeconds: number) => void,
-): RequestHandler[] {
-  const limiter = (limit: number, skip?: (request: Request) => boolean): RequestHandler =>
+): RequestHandler {
+  const limiter = (limit: number): RequestHandler =>
     rateLimit({
       windowMs: limits.windowMilliseconds,
       limit,
       standardHeaders: false,
       legacyHeaders: false,
-      ...(skip === undefined ? {} : { skip }),
       handler: (request, response) =>
         refused(request, response, Math.max(1, Math.ceil(limits.windowMilliseconds / 1000))),
-      // Said once at start by the host, not with every request that a proxy forwarded.
+      // Whether a proxy may be believed is the operator's to say, not to be guessed from a header.
       validate: false,
     });
-  return [limiter(limits.requests), limiter(limits.authRequests, (request) => !isAuth(request.path))];
+  const all = limiter(limits.requests);
+  const auth = limiter(limits.authRequests);
+  return (request, response, next) =>
+    all(request, response, (error?: unknown) => {
+      if (error !== undefined) next(error);
+      else if (isAuth(request.url)) auth(request, response, next);
+      else next();
+    });
+}
+
+/** Where a credential is checked or handed out, and guessing would pay. Takes a path, with or without its query. */
+export function isAuthPath(basePath: string): (path: string) => boolean {
+  const prefixes = ['request', 'callback', 'token'].map((name) => `${basePath}/auth/${name}`);
+  // A batch names several procedures, in any order and in any escaping; what cannot be told apart counts as sign-in.
+  return (path) =>
+    path.startsWith('/trpc/')
+      ? /auth\.|%/i.test(path.split('?', 1)[0] ?? '')
+      : prefixes.some((each) => path.startsWith(each));
 }

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import type { Context } from '@belay/core';
 
 /** What we keep beside a request while it is answered, for its answer and its line in the log. */
 export interface RequestState {
@@ -11,14 +10,24 @@ export interface RequestState {
 const states = new WeakMap<IncomingMessage, RequestState>();
 
 /** Gives the request its id: the client's own when it looks like one, else a new one. */
-export function beginRequest(request: IncomingMessage, newId: Context['newId']): RequestState {
+export function beginRequest(request: IncomingMessage, newId: () => string): RequestState {
   const given = request.headers['x-request-id'];
   const id = typeof given === 'string' && /^[A-Za-z0-9._-]{8,128}$/.test(given) ? given : newId();
-  const state = { id };
+  const state: RequestState = { id };
   states.set(request, state);
   return state;
 }
 
 export function stateOf(request: IncomingMessage): RequestState {
   return states.get(request) ?? { id: '' };
+}
+
+/** Ids of requests: one id of this process, then a number. Nobody has to guess them, so none needs new randomness. */
+export function requestIds(newId: () => string): () => string {
+  const prefix = newId();
+  let count = 0;
+  return () => {
+    count += 1;
+    return `${prefix}-${count.toString(36)}`;
+  };
 }

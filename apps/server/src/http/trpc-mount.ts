@@ -33,7 +33,7 @@ export function createTrpcMount(
   });
   return {
     handler(request, response, next) {
-      if (request.headers.accept?.includes('text/event-stream') === true) {
+      if (isStream(request)) {
         streams.add(response);
         response.once('close', () => streams.delete(response));
       }
@@ -43,6 +43,11 @@ export function createTrpcMount(
       for (const response of streams) response.destroy();
     },
   };
+}
+
+/** Whether a request asks for server-sent events. */
+export function isStream(request: IncomingMessage): boolean {
+  return request.headers.accept?.includes('text/event-stream') === true;
 }
 
 async function createContext(site: Site, request: IncomingMessage): Promise<RequestContext> {

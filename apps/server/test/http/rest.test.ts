@@ -279,7 +279,9 @@ describe('answers', () => {
       'client-id-1',
     );
     for (const odd of ['short', 'has space in it', 'x'.repeat(200)]) {
-      expect((await get('/thing/literal', { 'x-request-id': odd })).headers['x-request-id']).toMatch(/^made-by-us-/);
+      expect((await get('/thing/literal', { 'x-request-id': odd })).headers['x-request-id']).toMatch(
+        /^made-by-us-\d+-\w+$/,
+      );
     }
   });
 });
