@@ -7,8 +7,8 @@ export interface EndGrants {
   executionId: string;
   reason: EndedReason;
   actor: Actor;
-  /** Only the grants of this step. */
-  stepKey?: string;
+  /** Only the grants of these steps. */
+  stepKeys?: readonly string[];
 }
 
 /**
@@ -25,7 +25,7 @@ export async function endGrants(tx: Transaction, input: EndGrants): Promise<Hint
         eq(grants.executionId, input.executionId),
         isNull(grants.endedAt),
         gt(grants.expiresAt, sql`app_now()`),
-        input.stepKey === undefined ? undefined : eq(grants.stepKey, input.stepKey),
+        input.stepKeys === undefined ? undefined : inArray(grants.stepKey, [...input.stepKeys]),
       ),
     )
     .returning({ entitlementId: grants.entitlementId, userId: grants.userId });

@@ -22,6 +22,8 @@ export type Intended =
   | { outcome: 'intended'; entitlementIds: string[] }
   /** R2: these are held already, outside this service. */
   | { outcome: 'held_outside'; provider: string; identity: string }
+  /** The execution is being cancelled: what cleans up after it gets no access. */
+  | { outcome: 'cancelled' }
   /** The execution has ended, or the step is somebody else's by now: nothing was written. */
   | { outcome: 'moved_on' };
 
@@ -45,6 +47,7 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
   const result = await ctx.db.transaction(async (tx): Promise<Intended & { hints?: Hint[] }> => {
     const locked = await lockExecution(ctx, tx, intention.executionId, intention.stepKey);
     if (!locked?.step || locked.step.attempt !== intention.attempt) return { outcome: 'moved_on' };
+    if (locked.state.cancelling) return { outcome: 'cancelled' };
     const [, rows] = await Promise.all([
       tx
         .insert(entitlements)

@@ -37,7 +37,8 @@ export async function recordFailure(ctx: Context, claim: Claimed, message: strin
           failures,
           lastError: message,
           leaseUntil: null,
-          dueAt: refused ? sql`app_now()` : sql`app_now() + ${`${wait} milliseconds`}::interval`,
+          // What ended here is taken away at once. When nothing did, an active grant keeps the access: no hurry to be refused again.
+          dueAt: refused && affected.length > 0 ? sql`app_now()` : sql`app_now() + ${`${wait} milliseconds`}::interval`,
         })
         .where(and(eq(entitlements.id, claim.id), eq(entitlements.fence, claim.fence)))
         .returning({ dueAt: entitlements.dueAt });

@@ -44,16 +44,19 @@ export async function recordGranted(ctx: Context, claim: Claimed, held: boolean 
     }
     // A grant that came while the call was under way may want a later end than the provider was told: ensure it again.
     const tooLate = started.some((grant) => grant.expiresAt.getTime() > claim.until.getTime());
+    // Nor does this record activate one whose intent was committed just now, while it waited for the entitlement's lock.
+    const again = tooLate
+      ? sql`true`
+      : sql`exists (select 1 from ${grants} where ${grants.entitlementId} = ${claim.id} and ${grants.activatedAt} is null and ${isLive})`;
     const [recorded] = await tx
       .update(entitlements)
       .set({
-        state: tooLate ? 'granting' : 'granted',
+        state: sql`case when ${again} then 'granting' else 'granted' end`,
         leaseUntil: null,
         failures: 0,
         lastError: null,
-        dueAt: tooLate
-          ? sql`app_now()`
-          : sql`coalesce((select min(${grants.expiresAt}) from ${grants} where ${grants.entitlementId} = ${claim.id} and ${isLive}), app_now())`,
+        dueAt: sql`case when ${again} then app_now()
+          else coalesce((select min(${grants.expiresAt}) from ${grants} where ${grants.entitlementId} = ${claim.id} and ${isLive}), app_now()) end`,
       })
       .where(eq(entitlements.id, claim.id))
       .returning({ dueAt: entitlements.dueAt });

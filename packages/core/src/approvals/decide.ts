@@ -1,6 +1,6 @@
-import { approvals, decisions, executions } from '@belay/db';
+import { approvals, decisions, executions, type Transaction, users } from '@belay/db';
 import { resolve } from '@belay/workflow';
-import { desc, eq, or, sql } from 'drizzle-orm';
+import { and, desc, eq, or, sql } from 'drizzle-orm';
 import { requireUser } from '../actor.js';
 import { isNamed } from '../can.js';
 import type { ActorContext, UserActor } from '../context.js';
@@ -50,6 +50,7 @@ export async function decideApproval(ctx: ActorContext, input: Decide): Promise<
         .for('update');
       // A decision that comes late is none: an approval past its time can only be refused (design §5.5).
       if (row?.status !== 'open' || row.expired || !execution.step) throw new AccessError('conflict', 'The request has been decided already, or its time is over');
+      await refuseSecond(tx, user, found.id);
       const [made] = await tx
         .insert(decisions)
         .values({
@@ -84,6 +85,17 @@ export async function decideApproval(ctx: ActorContext, input: Decide): Promise<
   );
   if (!committed) throw new AccessError('conflict', 'The request has ended');
   return { id: found.id, status, execution_id: found.executionId };
+}
+
+/** One person may have signed in through several providers; they still have one voice. The execution's lock is held. */
+async function refuseSecond(tx: Transaction, user: UserActor, approvalId: string): Promise<void> {
+  const [earlier] = await tx
+    .select({ id: decisions.approverId })
+    .from(decisions)
+    .innerJoin(users, eq(users.id, decisions.approverId))
+    .where(and(eq(decisions.approvalId, approvalId), eq(sql`lower(${users.email})`, user.email.toLowerCase())))
+    .limit(1);
+  if (earlier) throw new AccessError('conflict', 'You have decided already');
 }
 
 function isApproved(value: unknown): boolean {

@@ -2,6 +2,7 @@ import { executions, type Transaction } from '@belay/db';
 import { interrupt } from '@belay/workflow';
 import { eq, sql } from 'drizzle-orm';
 import type { ActorContext } from '../context.js';
+import { endGrants } from '../access/end.js';
 import { AccessError } from '../errors.js';
 import { appendLedger } from '../ledger/append.js';
 import { findExecution } from './find.js';
@@ -16,9 +17,12 @@ export async function cancelExecution(ctx: ActorContext, input: { id: string }):
   await requireOwned(ctx, input.id);
   const done = await commit(ctx, input.id, async (execution, tx) => {
     await noteCancellation(ctx, tx, execution.id, execution.ownerId);
+    // Now, not when what cleans up has ended: that may take as long as it likes.
+    const hints = await endGrants(tx, { executionId: execution.id, reason: 'cancelled', actor: ctx.actor });
     return {
       transition: await interrupt(execution.definition, execution.state, execution.env),
       actor: ctx.actor,
+      hints,
     };
   });
   if (!done) throw new AccessError('conflict', 'The execution has ended already');

@@ -4,7 +4,8 @@ import { and, eq } from 'drizzle-orm';
 import { z } from 'zod';
 import { requireUser } from '../actor.js';
 import { decideApproval } from '../approvals/decide.js';
-import type { ActorContext } from '../context.js';
+import { isNamed } from '../can.js';
+import type { ActorContext, UserActor } from '../context.js';
 import { AccessError, invalid } from '../errors.js';
 import { readNow } from '../now.js';
 import { open, seal } from '../tokens/seal.js';
@@ -71,19 +72,20 @@ export async function signalExecution(ctx: ActorContext, input: { id: string; in
     await decideApproval(ctx, { id: execution.id, verdict: approved ? 'approve' : 'deny', comment, request_digest, via: 'signal' });
     return { message: 'The decision was recorded', workflow_id: execution.id };
   }
-  if (sight === 'approver' && !(await hasOpenApproval(ctx, execution.id))) {
+  if (sight === 'approver' && !(await isAsked(ctx, user, execution.id))) {
     throw new AccessError('forbidden', 'The execution does not wait for you');
   }
   await deliverEvent(ctx, execution.id, event as CloudEvent);
   return { message: 'The signal was delivered', workflow_id: execution.id };
 }
 
-async function hasOpenApproval(ctx: ActorContext, executionId: string): Promise<boolean> {
-  const rows = await ctx.db
-    .select({ id: approvals.id })
+/** Whether an approval that is open now asks this person; one that asked them earlier gives them no say any more (design §14.2). */
+async function isAsked(ctx: ActorContext, user: UserActor, executionId: string): Promise<boolean> {
+  const open = await ctx.db
+    .select({ rule: approvals.rule, excluded: approvals.excluded })
     .from(approvals)
     .where(and(eq(approvals.executionId, executionId), eq(approvals.status, 'open')));
-  return rows.length > 0;
+  return open.some(({ rule, excluded }) => isNamed(user, rule) && !excluded.includes(user.email.toLowerCase()));
 }
 
 /** Puts an event into the inbox, once for its source and id, and hands it to a step that wants it (design §5.5). */

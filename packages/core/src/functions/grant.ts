@@ -36,6 +36,7 @@ export const grant: CallFunction = {
     if (intended.outcome === 'held_outside') {
       throw new AccessError('held_outside', `${intended.identity} holds this at ${intended.provider} already, outside this service`);
     }
+    if (intended.outcome === 'cancelled') throw new AccessError('forbidden', 'The request was cancelled');
     // This worker goes on at once instead of sending itself a hint; should it die here, the rows are due.
     if (intended.outcome === 'intended') {
       await Promise.all(intended.entitlementIds.map((entitlementId) => reconcileEntitlement(ctx, { entitlementId })));

@@ -1,4 +1,4 @@
-import { executions, steps } from '@belay/db';
+import { executions, steps, users } from '@belay/db';
 import { and, eq, isNull, lte, or, sql } from 'drizzle-orm';
 import type { Context } from '../../context.js';
 import type { ElevationInput } from '../../elevation/input.js';
@@ -17,6 +17,7 @@ export async function claimCall(ctx: Context, executionId: string, key: string):
       leaseUntil: sql`app_now() + ${`${ctx.timing.lease} milliseconds`}::interval`,
     })
     .from(executions)
+    .innerJoin(users, eq(users.id, executions.ownerId))
     .where(
       and(
         eq(steps.executionId, executionId),
@@ -34,16 +35,20 @@ export async function claimCall(ctx: Context, executionId: string, key: string):
       openedAt: steps.openedAt,
       input: executions.input,
       ownerId: executions.ownerId,
+      email: users.email,
+      groups: users.groups,
     });
   if (!row) return null;
   ctx.crashpoint('step claimed');
+  const input = row.input as ElevationInput;
   return {
     executionId,
     key,
     attempt: row.attempt,
     name: callName(row.request),
     with: callWith(row.request),
-    input: row.input as ElevationInput,
+    // Who they are now: somebody who has left a group since they asked has left its rights (design §16, access.validate).
+    input: { ...input, user: { ...input.user, email: row.email, groups: row.groups } },
     ownerId: row.ownerId,
     openedAt: row.openedAt,
   };

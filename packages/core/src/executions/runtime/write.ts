@@ -132,7 +132,11 @@ export async function writeMove(tx: Transaction, execution: Written, move: Move)
   );
   // Sent together: one round trip on the transaction's connection.
   await Promise.all(work);
-  const hints = move.hints ?? [];
+  const hints = [...(move.hints ?? [])];
+  // A grant step that is closed before it was resolved was given up: what it intended is nobody's any more.
+  if (closing.length > 0) {
+    hints.push(...(await endGrants(tx, { executionId: execution.id, stepKeys: closing, reason: 'failed', actor: move.actor })));
+  }
   if (!ended) return [...hints, ...hintsOf(execution.id, transition.open)];
   // One that completes leaves its grants to expire.
   if (status !== 'faulted' && status !== 'cancelled' && status !== 'terminated') return hints;

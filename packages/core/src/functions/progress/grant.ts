@@ -28,7 +28,7 @@ export async function settleGrants(_ctx: Context, tx: Transaction, execution: Lo
   const lost = rows.find((row) => row.over && row.activatedAt === null);
   if (lost) {
     // All or nothing: what was granted elsewhere for this step goes away again.
-    const hints = await endGrants(tx, { executionId: execution.id, stepKey: key, reason: 'failed', actor: { kind: 'system', name: 'access.grant' } });
+    const hints = await endGrants(tx, { executionId: execution.id, stepKeys: [key], reason: 'failed', actor: { kind: 'system', name: 'access.grant' } });
     const detail = `${lost.provider}: ${lost.lastError ?? 'it was not reached in time'}`;
     return { outcome: { ok: false, fault: communicationFault(502, 'The access could not be granted', detail) }, hints };
   }

@@ -1,0 +1,167 @@
+import { cancelExecution, getExecution, performStep, reconcileEntitlement } from '@belay/core';
+import { afterEach, describe, expect, it } from 'vitest';
+import { access, ask, catalogWith, type Cast, hour, minute, openCast, request, runOut, statusOf } from './support/stories.js';
+
+const CANCELLED = 'https://belay.dev/errors/cancelled';
+
+describe('access under bad luck', () => {
+  let cast: Cast | undefined;
+  afterEach(async () => {
+    await cast?.[Symbol.asyncDispose]();
+    cast = undefined;
+  });
+  const open = async (workflows: Record<string, unknown[]> = {}) => {
+    cast = await openCast({ catalog: catalogWith(workflows) });
+    return cast;
+  };
+
+  it('activates a grant whose intent is committed while an earlier grant call is being recorded', async () => {
+    const { house, ada } = await open();
+    const { sql } = house.database;
+    await ask(house, ada, { workflow: 'automatic', duration: 'PT30M' });
+    const [row] = await sql`select id from entitlements`;
+    const id = row?.id as string;
+    // The record of a grant call meets an intent that holds the entitlement's lock and commits before it.
+    await sql`update entitlements set state = 'granting', due_at = app_now()`;
+    const late = await request(ada, { workflow: 'automatic', duration: 'PT2H' });
+    const locker = await sql.reserve();
+    await locker`begin`;
+    let claimed: () => void = () => {};
+    const calling = new Promise<void>((resolve) => {
+      claimed = resolve;
+    });
+    const gate: { open: () => void } = { open: () => {} };
+    const opened = new Promise<void>((resolve) => {
+      gate.open = resolve;
+    });
+    const client = house.catalog.client('memory');
+    const authorizer = client?.authorizer;
+    if (!authorizer) throw new Error('no authorizer');
+    const slow = {
+      ...house.ctx,
+      catalog: {
+        current: () => house.catalog.current(),
+        client: () => ({
+          ...client,
+          authorizer: {
+            ...authorizer,
+            holds: async (...given: Parameters<typeof authorizer.holds>) => {
+              claimed();
+              await opened;
+              return authorizer.holds(...given);
+            },
+          },
+        }),
+      },
+    };
+    const recording = reconcileEntitlement(slow as typeof house.ctx, { entitlementId: id });
+    await calling;
+    await locker`select 1 from entitlements where id = ${id} for update`;
+    gate.open();
+    // It waits for our lock; only now does the intent appear.
+    await waitForLock(sql);
+    await locker`insert into grants (id, execution_id, step_key, entitlement_id, user_id, duration, expires_at)
+      select gen_random_uuid(), ${late}, key, ${id}, ${ada.actor.id}, ${2 * hour}, app_now() + interval '3 hours' from steps where execution_id = ${late}`;
+    await locker`update entitlements set state = 'granting', due_at = app_now() where id = ${id}`;
+    await locker`update steps set attempt = 1, due_at = app_now() + interval '45 seconds' where execution_id = ${late}`;
+    await locker`commit`;
+    locker.release();
+    await recording;
+    await house.work();
+    expect((await getExecution(ada, { id: late })).grants).toMatchObject([{ state: 'active' }]);
+  });
+
+  it('comes to rest when the provider refuses an extension for good, and leaves the access that is there', async () => {
+    const { house, ada } = await open();
+    const first = await ask(house, ada, { workflow: 'automatic', duration: 'PT1H' });
+    house.provider.inject('ensurePresent', { kind: 'refuse' }, 200);
+    const second = await ask(house, ada, { workflow: 'automatic', duration: 'PT2H' });
+    expect(await getExecution(ada, { id: second })).toMatchObject({ status: 'faulted', grants: [{ state: 'failed' }] });
+    expect(await getExecution(ada, { id: first })).toMatchObject({ status: 'waiting', grants: [{ state: 'active' }] });
+    expect(house.provider.count('ensurePresent')).toBeLessThan(5);
+    await runOut(house);
+    expect(house.provider.held()).toEqual([]);
+  });
+
+  it('ends the access with the cancellation, not with what cleans up after it', async () => {
+    const cleanUp = {
+      try: [{ grant: { call: 'access.grant' } }, { hold: { call: 'access.hold' } }],
+      catch: { errors: { with: { type: CANCELLED } }, do: [{ linger: { wait: { hours: 1 } } }, { again: { call: 'access.grant' } }] },
+    };
+    const { house, ada } = await open({ tidy: [{ guarded: cleanUp }] });
+    const id = await ask(house, ada, { workflow: 'tidy' });
+    expect(house.provider.holds('ada@example.com', access)).toBe(true);
+    await cancelExecution(ada, { id });
+    await house.work();
+    expect(house.provider.holds('ada@example.com', access)).toBe(false);
+    expect((await getExecution(ada, { id })).grants).toMatchObject([{ state: 'gone', ended_reason: 'cancelled' }]);
+    // Nor can what cleans up ask for it again.
+    await house.pass(hour);
+    expect(house.provider.holds('ada@example.com', access)).toBe(false);
+    expect(await statusOf(ada, id)).toBe('cancelled');
+  });
+
+  it('ends the grants of a grant step that its workflow gave up', async () => {
+    const giveUp = { try: [{ grant: { call: 'access.grant', timeout: { after: 'PT1M' } } }], catch: { do: [{ on: { wait: { hours: 2 } } }] } };
+    const { house, ada } = await open({ hasty: [{ guarded: giveUp }] });
+    house.provider.inject('ensurePresent', { kind: 'throttle' }, 3);
+    const id = await ask(house, ada, { workflow: 'hasty', duration: 'PT8H' });
+    house.provider.down = true;
+    await house.pass(2 * minute);
+    house.provider.down = false;
+    await house.pass(5 * minute);
+    expect(house.provider.held()).toEqual([]);
+    expect(await getExecution(ada, { id })).toMatchObject({ status: 'waiting', grants: [{ ended_reason: 'failed' }] });
+  });
+
+  it.each(['throttle', 'conflict', 'lost-answer'] as const)('gets over %s of every call', async (kind) => {
+    const { house, ada } = await open();
+    for (const operation of ['holds', 'ensurePresent', 'ensureAbsent', 'identities'] as const) house.provider.inject(operation, { kind }, 2);
+    await ask(house, ada, { workflow: 'automatic', duration: 'PT30M' });
+    for (let again = 0; again < 6; again += 1) await house.pass(minute);
+    expect(house.provider.holds('ada@example.com', access)).toBe(true);
+    await runOut(house);
+    expect(house.provider.held()).toEqual([]);
+  });
+
+  it('grants nothing that fails later, and says so (R6)', async () => {
+    const { house, ada } = await open();
+    house.provider.inject('ensurePresent', { kind: 'fails-later' }, 1_000);
+    const id = await ask(house, ada, { workflow: 'automatic', duration: 'PT30M' });
+    expect((await getExecution(ada, { id })).grants).toMatchObject([{ state: 'granting', granted_at: null }]);
+    await house.pass(2 * hour);
+    expect(await statusOf(ada, id)).toBe('faulted');
+    await runOut(house);
+    expect(house.provider.held()).toEqual([]);
+  });
+
+  it('revokes again when the provider says it still holds what it was told to take away', async () => {
+    const { house, ada } = await open();
+    house.provider.inject('ensureAbsent', { kind: 'fails-later' }, 3);
+    const id = await ask(house, ada, { workflow: 'automatic', duration: 'PT30M' });
+    await house.pass(30 * minute);
+    expect(house.provider.holds('ada@example.com', access)).toBe(true);
+    expect((await getExecution(ada, { id })).grants).toMatchObject([{ state: 'ended', gone_at: null }]);
+    for (let again = 0; again < 5; again += 1) await house.pass(minute);
+    expect(house.provider.holds('ada@example.com', access)).toBe(false);
+  });
+
+  it('takes a step over from a worker that died, and calls no more often than once for each attempt', async () => {
+    const { house, ada } = await open({ told: [{ tell: { call: 'access.notify', with: { provider: 'memory', to: 'ada', message: 'hello' } } }] });
+    const id = await request(ada, { workflow: 'told' });
+    const [step] = await house.database.sql`select key from steps where execution_id = ${id}`;
+    const key = step?.key as string;
+    await Promise.all(Array.from({ length: 10 }, () => performStep(house.ctx, { executionId: id, key })));
+    expect(house.provider.count('deliver')).toBe(1);
+    expect(await statusOf(ada, id)).toBe('completed');
+  });
+});
+
+/** Until some query of this database waits for a lock. */
+async function waitForLock(sql: Cast['house']['database']['sql']): Promise<void> {
+  for (let look = 0; look < 1_000; look += 1) {
+    const [row] = await sql`select count(*)::int as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    if (row?.waiting > 0) return;
+  }
+  throw new Error('Nothing waits for the lock');
+}
