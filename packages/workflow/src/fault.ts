@@ -1,3 +1,4 @@
+import { storable } from './json.js';
 import type { Fault } from './types.js';
 
 /** The reserved type of the fault that `interrupt` raises at every awaiting task (design §5.5). */
@@ -37,6 +38,20 @@ export type StandardFault = keyof typeof STATUS;
  */
 export function standardFault(name: StandardFault, more: Omit<Partial<Fault>, 'type'> = {}): Fault {
   return { type: `${SPECIFIED}${name}`, status: STATUS[name], title: TITLE[name], ...more };
+}
+
+/** A fault of exactly these parts, those that are undefined left out, and every text in it fit to be stored. */
+export function newFault(parts: {
+  type: string;
+  status: number;
+  instance: string;
+  title?: string | undefined;
+  detail?: string | undefined;
+}): Fault {
+  const fault: Fault = { type: storable(parts.type), status: parts.status, instance: storable(parts.instance) };
+  if (parts.title !== undefined) fault.title = storable(parts.title);
+  if (parts.detail !== undefined) fault.detail = storable(parts.detail);
+  return fault;
 }
 
 /** The same error type has two spellings, one in the specification and one in its conformance kit; they are equal. */

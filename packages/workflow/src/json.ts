@@ -21,16 +21,38 @@ export function isEqual(one: Json | undefined, other: Json | undefined): boolean
   );
 }
 
+/** What no JSON column of Postgres takes: the NUL character, and half of a surrogate pair. */
+const UNSTORABLE = /[\0\uD800-\uDFFF]/u;
+
+/** A text as it can be stored, with a replacement character for what cannot. */
+export function storable(text: string): string {
+  return UNSTORABLE.test(text) ? text.replace(/[\0\uD800-\uDFFF]/gu, '\uFFFD') : text;
+}
+
+export type Excess = 'depth' | 'length' | 'text';
+
+/** What an execution may hold. */
+export const BOUNDS = { depth: 1000, length: 16_000_000, storable: true } as const;
+
+/** What to say of data that is beyond that. */
+export const BEYOND: { [E in Excess]: string } = {
+  depth: `data must not nest deeper than ${BOUNDS.depth} levels`,
+  length: `data must not be longer than ${BOUNDS.length} characters`,
+  text: 'data must not contain NUL characters or broken surrogate pairs',
+};
+
 /**
- * Whether a value nests deeper, or is longer as text, than the limits allow. Values share their parts in memory, so that
+ * Whether a value nests deeper, or is longer as text, than the limits allow, or has text in it that cannot be stored
+ * (where `storable` asks for that). Values share their parts in memory, so that
  * a small program can make one that is huge when written out; this stops counting at the limit and never recurses.
  */
-export function exceeds(value: Json, limit: { depth: number; length: number }): 'depth' | 'length' | null {
+export function exceeds(value: Json, limit: { depth: number; length: number; storable?: boolean }): Excess | null {
   const stack: { value: Json; depth: number }[] = [{ value, depth: 0 }];
   let length = 0;
   for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
     length += typeof next.value === 'string' ? next.value.length + 2 : 4;
     if (length > limit.length) return 'length';
+    if (limit.storable && typeof next.value === 'string' && UNSTORABLE.test(next.value)) return 'text';
     if (typeof next.value !== 'object' || next.value === null) continue;
     if (next.depth >= limit.depth) return 'depth';
     const depth = next.depth + 1;
@@ -39,6 +61,7 @@ export function exceeds(value: Json, limit: { depth: number; length: number }): 
     } else {
       for (const [key, item] of Object.entries(next.value)) {
         length += key.length + 3;
+        if (limit.storable && UNSTORABLE.test(key)) return 'text';
         stack.push({ value: item, depth });
       }
     }

@@ -41,6 +41,8 @@ describe('a definition', () => {
     ['', 'ERR_INVALID '],
     ['text', 'ERR_INVALID '],
     [undefined, 'ERR_SOURCE '],
+    [{ a: 'x\u0000' }, 'ERR_SOURCE /a'],
+    [{ a: { '\udc00': 1 } }, 'ERR_SOURCE /a/\udc00'],
   ])('that is not JSON is refused: %j', (source, issue) => {
     const result = parseWorkflow(source, { functions: {} });
     const issues = result.ok ? [] : result.issues.map(({ code, path }) => `${code} ${path}`);
@@ -262,5 +264,6 @@ describe('an input', () => {
     expect(issues.map(({ code, path }) => `${code} ${path}`)).toEqual(['ERR_INPUT /role', 'ERR_INPUT /until']);
     expect(JSON.stringify(issues)).not.toContain('hunter2');
     expect(validateInput(workflowOf({ do: [] }), 'anything')).toEqual([]);
+    expect(validateInput(workflowOf({ do: [] }), { a: ['\u0000'] })).toMatchObject([{ code: 'ERR_INPUT', path: '' }]);
   });
 });

@@ -291,6 +291,26 @@ describe('fuel', () => {
     }
   });
 
+  it.each(['a\u0000b', '\ud800'])('ends an execution that holds text no database takes: %j', async (text) => {
+    const ask = workflowOf({ do: [ASK, { w: { wait: 'PT1S' } }] });
+    for (const value of [text, { deep: [text] }, { [text]: 1 }]) {
+      const run = await execute(ask);
+      await run.succeed('/do/0/ask#0', value);
+      expect(run).toMatchObject({ status: 'faulted', fault: { type: standardFault('runtime').type }, open: [] });
+      const begun = await execute(ask, value);
+      expect(begun).toMatchObject({ status: 'faulted', open: [] });
+      expect(JSON.parse(begun.text).input).toBeNull();
+    }
+    const raise = {
+      raise: { error: { type: 'https://a.example', status: 400, title: '${ .[0] }', detail: '${ . }' } },
+    };
+    const failing = await execute(workflowOf({ do: [ASK, { raise }] }));
+    await failing.fail('/do/0/ask#0', standardFault('runtime', { detail: text, title: text }));
+    const raised = await execute(workflowOf({ do: [{ s: { set: '${ .list }' } }, { raise }] }), { list: ['x'] });
+    expect(raised.fault).toMatchObject({ title: 'x', detail: '["x"]' });
+    expect(JSON.stringify([failing.fault, failing.events])).not.toMatch(/\\u0000|\\ud800/);
+  });
+
   it('lets a long loop end', async () => {
     const items = Array.from({ length: 12_000 }, (_, index) => index);
     const workflow = workflowOf({ do: [{ f: { for: { in: '.' }, do: [{ s: { set: '${ $item }' } }] } }] });

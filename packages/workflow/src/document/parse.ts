@@ -1,4 +1,4 @@
-import { isObject, pointerSegment } from '../json.js';
+import { BEYOND, BOUNDS, exceeds, isObject, pointerSegment } from '../json.js';
 import type { CallCheck, Issue, Json } from '../types.js';
 import { checkAuthentication } from './check-call.js';
 import { ARGUMENTS, checkTransform, checkValue } from './check-expressions.js';
@@ -44,8 +44,10 @@ export function loadWorkflow(stored: unknown): Workflow {
   throw new TypeError('not a stored workflow definition');
 }
 
-/** What is wrong with an input by the workflow's `input.schema`; nothing when there is no schema. */
+/** What is wrong with an input: that it cannot be stored, or how it differs from the workflow's `input.schema`. */
 export function validateInput(workflow: Workflow, input: Json): Issue[] {
+  const excess = exceeds(input, BOUNDS);
+  if (excess) return [{ code: 'ERR_INPUT', path: '', message: BEYOND[excess] }];
   const document = workflow.input?.schema?.document;
   if (document === undefined) return [];
   return listSchemaErrors(document, input).map(([path, message]) => ({ code: 'ERR_INPUT', path, message }));

@@ -1,5 +1,5 @@
 import { parseDocument } from 'yaml';
-import { pointerSegment } from '../json.js';
+import { BEYOND, pointerSegment, storable } from '../json.js';
 import type { Issue, Json } from '../types.js';
 
 const LONGEST = 1_000_000;
@@ -35,7 +35,11 @@ function refuse(code: string, path: string, message: string): { ok: false; issue
 }
 
 function copy(value: unknown, path: string, depth: number, refused: (path: string, message: string) => void): Json {
-  if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
+  if (typeof value === 'string') {
+    if (storable(value) !== value) refused(path, BEYOND.text);
+    return value;
+  }
+  if (value === null || typeof value === 'boolean') return value;
   if (typeof value === 'number' && Number.isFinite(value)) return value;
   if (depth > DEEPEST) {
     refused(path, `nests deeper than ${DEEPEST} levels`);
@@ -47,6 +51,7 @@ function copy(value: unknown, path: string, depth: number, refused: (path: strin
     for (const [key, item] of Object.entries(value)) {
       const at = `${path}/${pointerSegment(key)}`;
       if (key === '__proto__') refused(at, '__proto__ may not be a key');
+      else if (storable(key) !== key) refused(at, BEYOND.text);
       else if (item !== undefined) entries.push([key, copy(item, at, depth + 1, refused)]);
     }
     return Object.fromEntries(entries);

@@ -26,7 +26,7 @@ export function createExpressionPool(options: { size?: number; timeoutMillisecon
   const size = options.size ?? 2;
   const limit = options.timeoutMilliseconds ?? 250;
   const idle: Thread[] = [];
-  const waiting: { give(thread: Thread): void; refuse(error: Error): void }[] = [];
+  const waiting: { give(thread: Thread): void; refuse(error: unknown): void }[] = [];
   const busy = new Set<Thread>();
   let threads = 0;
   let closed = false;
@@ -50,6 +50,8 @@ export function createExpressionPool(options: { size?: number; timeoutMillisecon
       throw closedError();
     } catch (error) {
       threads -= 1;
+      // Whoever waits for this thread would wait for ever.
+      if (threads === 0) for (const { refuse } of waiting.splice(0)) refuse(error);
       throw error;
     }
   }

@@ -2,8 +2,8 @@ import { type Task, type TaskKindName, taskSchemas } from '../document/definitio
 import { later } from '../duration.js';
 import { ExpressionError } from '../expression/error.js';
 import { evaluateCondition, evaluateTransform } from '../expression/evaluate.js';
-import { CANCELLED, Raised, standardFault } from '../fault.js';
-import type { Fault, Json } from '../types.js';
+import { CANCELLED, newFault, Raised, standardFault } from '../fault.js';
+import type { Json } from '../types.js';
 import { evaluateTimeout, exportContext, taskSight, transform, validate } from './data.js';
 import {
   closeInside,
@@ -99,10 +99,7 @@ export function settleStep(run: Run, frame: Frame, signal: Signal): Progress {
   if (outcome.ok) return { is: 'done', value: outcome.value ?? null };
   // Only what RFC 7807 names is kept: a fault goes into the state, and from there to whoever reads the execution.
   const { type, status, title, detail, instance = frame.task } = outcome.fault;
-  const fault: Fault = { type, status, instance };
-  if (title !== undefined) fault.title = title;
-  if (detail !== undefined) fault.detail = detail;
-  return { is: 'fault', fault };
+  return { is: 'fault', fault: newFault({ type, status, title, detail, instance }) };
 }
 
 async function leaveTask(run: Run, frame: Frame, task: Task, variables: Variables, given: Progress): Promise<Progress> {

@@ -1,7 +1,7 @@
 import type { Workflow } from '../document/definition.js';
 import { ExpressionError } from '../expression/error.js';
 import { CANCELLED, Raised, standardFault } from '../fault.js';
-import { exceeds } from '../json.js';
+import { BEYOND, BOUNDS, exceeds } from '../json.js';
 import { kinds } from '../tasks/index.js';
 import type { CloudEvent, Env, Fault, Json, LifecycleEvent, Status, Step, StepKey } from '../types.js';
 import { transform, workflowSight } from './data.js';
@@ -11,8 +11,6 @@ import type { State } from './state.js';
 
 /** How many tasks one transition may run before it pauses; an expression that needs jq counts for ten. */
 export const FUEL = 10_000;
-
-const BOUNDS = { depth: 1000, length: 16_000_000 };
 
 export const WORKFLOW_TIMEOUT = '/timeout#0';
 
@@ -88,16 +86,19 @@ export async function conclude(run: Run, progress: Progress): Promise<Transition
   return { ...transitionOf(run), output: end.value };
 }
 
-/** A loop can double its data at every turn; an execution that does is ended before nobody can store it any more. */
+/**
+ * A loop can double its data at every turn, and data from outside can hold what no database takes. An execution with
+ * such data is ended here, before nobody can store it any more.
+ */
 function withinBounds(run: Run, progress: Progress): Progress {
   const output = 'value' in progress ? progress.value : null;
   const requests = [...run.opened.values()].map((step) => step.request);
   const excess = exceeds([run.state as unknown as Json, output, requests, run.emitted as unknown as Json], BOUNDS);
   if (!excess) return progress;
+  if (exceeds(run.state.input, BOUNDS)) run.state.input = null;
   run.state.context = null;
   run.emitted = [];
-  const detail = `the ${excess} of the execution's data exceeds the limit`;
-  return { is: 'fault', fault: standardFault('runtime', { detail, instance: '/do' }) };
+  return { is: 'fault', fault: standardFault('runtime', { detail: BEYOND[excess], instance: '/do' }) };
 }
 
 type End = { is: 'fault'; fault: Fault } | { is: 'done'; value: Json };

@@ -1,9 +1,9 @@
 import type { ErrorDefinition, TaskOf } from '../document/definition.js';
 import { evaluateValue } from '../expression/evaluate.js';
-import { CANCELLED, standardFault } from '../fault.js';
+import { CANCELLED, newFault, standardFault } from '../fault.js';
 import { taskSight } from '../machine/data.js';
 import type { TaskKind } from '../machine/run.js';
-import type { Fault, JsonObject } from '../types.js';
+import type { Json, JsonObject } from '../types.js';
 
 /** Raises an error, inline or one of `use.errors`. */
 export const raiseTask: TaskKind<TaskOf<'raise'>> = {
@@ -17,12 +17,14 @@ export const raiseTask: TaskKind<TaskOf<'raise'>> = {
       const detail = 'the type of an error must be a URI, and not the one reserved for cancellation';
       return { is: 'fault', fault: standardFault('expression', { detail, instance: frame.task }) };
     }
-    const fault: Fault = { type, status };
-    for (const name of ['title', 'detail'] as const) {
-      const text = evaluated[name];
-      if (text !== undefined && text !== null) fault[name] = typeof text === 'string' ? text : JSON.stringify(text);
-    }
-    fault.instance = typeof evaluated.instance === 'string' ? evaluated.instance : frame.task;
-    return { is: 'fault', fault };
+    const instance = typeof evaluated.instance === 'string' ? evaluated.instance : frame.task;
+    const title = textOf(evaluated.title);
+    const detail = textOf(evaluated.detail);
+    return { is: 'fault', fault: newFault({ type, status, title, detail, instance }) };
   },
 };
+
+function textOf(value: Json | undefined): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
