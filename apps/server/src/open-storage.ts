@@ -4,10 +4,12 @@ import { startEmbeddedPostgres } from './embedded/index.js';
 import { oneLine, StartError } from './start-error.js';
 
 const systemDatabase = 'belay';
+/** Any number that nobody else uses. */
+const presenceLock = 7_235_309_141;
 const oldestVersion = 150_000;
-/** How long our own connections may take to be gone from the server's list after they were closed. */
-const settleAttempts = 10;
-const settlePause = 100;
+/** A server that another process is just stopping is started again; this often, at most. */
+const attempts = 3;
+const pause = 500;
 
 export interface Storage {
   /** Of Belay's own database. */
@@ -34,30 +36,36 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     await checkDatabase(options.databaseUrl);
     return { url: options.databaseUrl, embedded: false, close: async () => {} };
   }
-  const server = await startEmbeddedPostgres({
-    dataDirectory: options.dataDirectory,
-    log: (line) => options.log.debug({}, line),
-    randomBytes: options.randomBytes,
-    delay: options.delay,
-  }).catch((cause: unknown) => {
-    throw new StartError(oneLine(cause), { cause });
-  });
-  try {
-    await server.ensureDatabase(systemDatabase);
-  } catch (cause) {
-    await server.stop();
-    throw new StartError(`The embedded database could not be prepared: ${oneLine(cause)}`, { cause });
+  for (let attempt = 1; ; attempt++) {
+    const server = await startEmbeddedPostgres({
+      dataDirectory: options.dataDirectory,
+      log: (line) => options.log.debug({}, line),
+      randomBytes: options.randomBytes,
+      delay: options.delay,
+    }).catch((cause: unknown) => {
+      throw new StartError(oneLine(cause), { cause });
+    });
+    try {
+      await server.ensureDatabase(systemDatabase);
+      const url = server.url(systemDatabase);
+      const presence = await markPresence(url);
+      return {
+        url,
+        embedded: true,
+        async close() {
+          if (await presence.leave()) await server.stop();
+          else options.log.info({}, 'The embedded database stays up: another process uses it');
+        },
+      };
+    } catch (cause) {
+      if (attempt < attempts) {
+        await options.delay(pause);
+        continue;
+      }
+      if (!server.adopted) await server.stop();
+      throw new StartError(`The embedded database cannot be used: ${oneLine(cause)}; stop what else uses it`, { cause });
+    }
   }
-  const url = server.url(systemDatabase);
-  return {
-    url,
-    embedded: true,
-    async close() {
-      if (await isUsedByOthers(url, options.delay)) {
-        options.log.info({}, 'The embedded database stays up: another process uses it');
-      } else await server.stop();
-    },
-  };
 }
 
 /** Whether the database answers and is one that we can use. */
@@ -92,24 +100,31 @@ export function explainDatabase(url: string, error: unknown): string {
   return `DATABASE_URL: the database at ${host} cannot be reached (${code || oneLine(error)}); start it, or correct the address`;
 }
 
-async function isUsedByOthers(url: string, delay: (milliseconds: number) => Promise<void>): Promise<boolean> {
-  const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {}, fetch_types: false });
+/**
+ * Says to other processes on the same embedded server that it is in use, for as long as this process lives: a shared
+ * lock on a connection of its own. Whoever leaves last, and so gets the lock alone, may stop the server.
+ */
+async function markPresence(url: string): Promise<{ leave(): Promise<boolean> }> {
+  const sql = postgres(url, { max: 1, connect_timeout: 5, idle_timeout: 0, max_lifetime: null, onnotice: () => {}, fetch_types: false });
   try {
-    for (let attempt = 0; attempt < settleAttempts; attempt++) {
-      // Only Belay itself signs in as this user; the people of the demo and its connector do not keep the server up.
-      const [row] = await sql<[{ others: boolean }]>`
-        select exists (
-          select from pg_stat_activity
-          where usename = current_user and backend_type = 'client backend' and pid <> pg_backend_pid()
-        ) as others`;
-      if (!row.others) return false;
-      await delay(settlePause);
-    }
-    return true;
-  } catch {
-    // It is gone or going already, so there is nothing to protect.
-    return false;
-  } finally {
-    await sql.end({ timeout: 1 });
+    await sql`select pg_advisory_lock_shared(${presenceLock})`;
+  } catch (error) {
+    await sql.end({ timeout: 0 });
+    throw error;
   }
+  return {
+    async leave() {
+      try {
+        await sql`select pg_advisory_unlock_shared(${presenceLock})`;
+        const [row] = await sql<[{ last: boolean }]>`select pg_try_advisory_lock(${presenceLock}) as last`;
+        // Not given back when it is ours: a process that starts now has to wait for the server to be gone, not join it.
+        if (!row.last) await sql.end({ timeout: 1 });
+        return row.last;
+      } catch {
+        // It is gone or going already, so there is nobody left to protect.
+        await sql.end({ timeout: 0 });
+        return true;
+      }
+    },
+  };
 }

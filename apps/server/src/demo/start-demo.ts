@@ -77,7 +77,7 @@ async function holdListeners(options: ListenOptions, settings: DemoSettings): Pr
   let held = await tryListen(options, settings);
   if (held === undefined && !(await answers(settings.issuer))) {
     throw new StartError(
-      `The demo's identity provider cannot have its port: ${settings.issuer} is taken by another program; stop that, or delete ${options.dataDirectory}/demo.json to have another port chosen`,
+      `The demo cannot have its ports: another program uses ${settings.issuer} or ${settings.control.url}; stop that, or delete ${options.dataDirectory}/demo.json to have others chosen`,
     );
   }
   const waiting = (async () => {

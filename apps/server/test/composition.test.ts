@@ -1,0 +1,118 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createClosing } from '../src/closing.js';
+import { createReferenceResolver } from '../src/config/resolve-reference.js';
+import { validateConfiguration } from '../src/config/validate-configuration.js';
+import { createLogger } from '../src/logger.js';
+import { newId } from '../src/machine.js';
+import { rootPath } from '../src/program.js';
+import { readSecret } from '../src/secret.js';
+
+let folder = '';
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'belay-composition-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+function logTo(readable: boolean): { lines: string[]; log: ReturnType<typeof createLogger> } {
+  const lines: string[] = [];
+  return { lines, log: createLogger({ level: 'info', readable, write: (line) => lines.push(line) }) };
+}
+
+describe('the log', () => {
+  it.each([false, true])('cuts out secrets, also those in a driver’s message (readable: %s)', (readable) => {
+    const { lines, log } = logTo(readable);
+    log.info({ token: 'hunter2', request: { authorization: 'Bearer hunter2' } }, 'asked');
+    log.error({ error: new Error('cannot reach postgres://belay:hunter2@db/belay') }, 'failed');
+    log.debug({}, 'not at this level');
+    expect(lines).toHaveLength(2);
+    expect(lines.join('')).not.toContain('hunter2');
+    expect(lines[1]).toContain('postgres://belay:[secret]@db/belay');
+    for (const line of lines) expect(line.trimEnd()).not.toContain('\n');
+  });
+});
+
+describe('an id', () => {
+  it('is a UUID of version 7, unlike all others, and later ones sort after earlier ones', () => {
+    const ids = Array.from({ length: 10_000 }, newId);
+    for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect([...ids].sort()).toEqual(ids);
+  });
+});
+
+describe('the secret', () => {
+  const make = (given?: string, embedded = true) => readSecret({ given, embedded, dataDirectory: folder, randomBytes });
+
+  it('is made once, for the owner of the folder only, whoever asks first', async () => {
+    const secrets = await Promise.all([make(), make(), make()]);
+    expect(new Set(secrets).size).toBe(1);
+    expect(await make()).toBe(secrets[0]);
+    expect((await readFile(join(folder, 'secret'), 'utf8')).trim()).toBe(secrets[0]);
+    expect((await stat(join(folder, 'secret'))).mode & 0o777).toBe(0o600);
+  });
+
+  it('that is given wins, has to be given for a database of one’s own, and a damaged one is refused', async () => {
+    expect(await make('given')).toBe('given');
+    await expect(make(undefined, false)).rejects.toThrow('BELAY_SECRET is not set');
+    await writeFile(join(folder, 'secret'), 'cut off');
+    await expect(make()).rejects.toThrow('holds fewer than 32 characters');
+  });
+});
+
+describe('stopping', () => {
+  it('stops everything in the opposite order, once, also when one of them fails', async () => {
+    const { lines, log } = logTo(false);
+    const closing = createClosing(log);
+    const stopped: string[] = [];
+    closing.add('the first', async () => stopped.push('first'));
+    closing.add('the second', async () => {
+      throw new Error('stuck');
+    });
+    closing.add('the third', async () => stopped.push('third'));
+    await Promise.all([closing.close(), closing.close()]);
+    expect(stopped).toEqual(['third', 'first']);
+    expect(lines.join('')).toContain('the second could not be stopped cleanly');
+  });
+});
+
+describe('belay validate', () => {
+  const resolve = createReferenceResolver({
+    DEMO_OIDC_ISSUER: 'http://127.0.0.1:1',
+    DEMO_OIDC_CLIENT_ID: 'id',
+    DEMO_OIDC_CLIENT_SECRET: 'secret',
+    DEMO_POSTGRES_URL: 'postgres://a:b@127.0.0.1/c',
+  });
+  const quickstart = rootPath('examples/quickstart/belay.yaml');
+
+  it('accepts the quickstart', async () => {
+    expect(await validateConfiguration(quickstart, resolve)).toMatchObject({ ok: true, providers: 2, roles: 1, workflows: 1 });
+  });
+
+  it('names every reference that has no value, with file and key', async () => {
+    const result = await validateConfiguration(quickstart, createReferenceResolver({}));
+    if (result.ok) throw new Error('accepted');
+    expect(result.messages).toContain(
+      `${quickstart}: providers.demo-postgres.config.url: $\{env:DEMO_POSTGRES_URL} has no value`,
+    );
+    expect(result.messages).toHaveLength(4);
+  });
+
+  it.each([
+    ['a provider of no type', 'providers: { a: { provider: nothing } }', 'providers.a.provider: "nothing" is not a type of provider'],
+    ['a role without a workflow', 'roles: { a: { providers: [b], workflows: [c] } }', 'roles.a.workflows[0]: there is no workflow "c"'],
+    ['a role at no provider', 'roles: { a: { providers: [b], workflows: [c] } }', 'roles.a.providers[0]: there is no provider "b"'],
+    ['an unknown key in a role', 'roles: { a: { providers: [b], workflows: [c], grants: all } }', 'roles.a: Unrecognized key: "grants"'],
+    ['the test double', 'providers: { a: { provider: memory } }', 'providers.a.provider: "memory" is not a type of provider'],
+  ])('names file, key and reason of %s', async (_what, text, message) => {
+    await mkdir(join(folder, 'config'));
+    const file = join(folder, 'config', 'roles.yaml');
+    await writeFile(file, text);
+    const result = await validateConfiguration(join(folder, 'config'), resolve);
+    if (result.ok) throw new Error('accepted');
+    expect(result.messages.some((line) => line.startsWith(`${file}: ${message}`))).toBe(true);
+  });
+});
