@@ -3,7 +3,8 @@ import { defineConfig } from 'vitest/config';
 /** Tests run against the sources of every workspace package; only child processes use what `npm run build` made. */
 export default defineConfig({
   resolve: { conditions: ['@belay/source'] },
-  ssr: { resolve: { conditions: ['@belay/source', 'node', 'import', 'module', 'default'] } },
+  // No 'import' here: it would reach `require` too, and CommonJS packages would be given modules.
+  ssr: { resolve: { conditions: ['@belay/source', 'node', 'module', 'default'] } },
   test: {
     include: ['{packages,apps}/*/test/**/*.test.{ts,tsx}', 'test/**/*.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],

@@ -1,4 +1,49 @@
-import { measureElevations } from './elevations.js';
+import { cpus } from 'node:os';
+import { measureElevations, type Throughput } from './elevations.js';
+import { type Latency, measureLatency } from './latency.js';
+import { startRedis } from './redis.js';
+import { measureRolesRatio } from './roles-ratio.js';
+import type { Spread } from './spread.js';
 
-const result = await measureElevations({ together: Number(process.argv[2] ?? 32), milliseconds: 6_000 });
-console.log(result);
+/** Prints every figure of docs/benchmarks.md. `quick` takes seconds and says little. */
+const quick = process.argv.includes('quick');
+const write = (line = '') => process.stdout.write(`${line}\n`);
+const round = (value: number, digits = 0) => value.toFixed(digits);
+
+write(`Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown processor'}`);
+
+write('\n(a) an authenticated GET /api/v1/roles, against a bare Express route that answers the same bytes');
+const roles = await measureRolesRatio({ turns: quick ? 3 : 9, requests: quick ? 500 : 3_000, together: 8 });
+write(`    ratio ${round(roles.ratio, 2)}  (${round(roles.belayPerSecond)}/s against ${round(roles.barePerSecond)}/s, ${roles.bytes} bytes)`);
+
+const redis = await startRedis(process.env.REDIS_URL);
+const backends = [{ name: 'PostgreSQL', redis: {} }, ...(redis ? [{ name: 'Redis', redis: { redisUrl: redis.url } }] : [])];
+if (!redis) write('\nThere is no redis-server on the path and no REDIS_URL: only the PostgreSQL backend is measured');
+
+write('\n(b) complete elevations: asked, granted, recorded as active, given back, recorded as gone');
+for (const backend of backends) {
+  printThroughput(backend.name, await measureElevations({ together: 48, milliseconds: quick ? 2_000 : 15_000, ...backend.redis }));
+}
+
+write('\n(c) approve → active, and expiry → gone, in milliseconds');
+for (const backend of backends) {
+  for (const local of [true, false]) {
+    const name = `${backend.name}, worker ${local ? 'in the same process' : 'reached through the queue'}`;
+    printLatency(name, await measureLatency({ people: 8, rounds: quick ? 2 : 25, local, ...backend.redis }));
+  }
+}
+await redis?.stop();
+
+function printThroughput(name: string, measured: Throughput): void {
+  write(`    ${name.padEnd(12)} ${round(measured.perSecond)}/s, ${round(measured.commits, 1)} commits and ${round(measured.statements)} statements each`);
+}
+
+function printLatency(name: string, measured: Latency): void {
+  write(`    ${name}`);
+  write(`        approve → active  ${describeSpread(measured.approveToActive)}`);
+  write(`        expiry → gone     ${describeSpread(measured.expiryToGone)}`);
+}
+
+function describeSpread(spread: Spread): string {
+  return `p50 ${round(spread.p50)}  p99 ${round(spread.p99)}  max ${round(spread.max)}  (${spread.count} samples)`;
+}

@@ -5,13 +5,13 @@ import { createWaker, openQueueBackend, startWorker } from '@belay/worker';
 import { createExpressionPool } from '@belay/workflow';
 import type { Closing } from '../closing.js';
 import { applyConfiguration } from '../config/apply-configuration.js';
-import { chooseConfiguration, type ConfigurationChoice, demoSource } from '../config/choose-configuration.js';
+import { type ConfigurationChoice, chooseConfiguration, demoSource } from '../config/choose-configuration.js';
 import { ConfigurationError } from '../config/configuration-error.js';
 import { readConfiguration } from '../config/read-configuration.js';
 import { createReferenceResolver, type ResolveReference } from '../config/resolve-reference.js';
 import { watchConfiguration } from '../config/watch-configuration.js';
 import { connectors } from '../connectors.js';
-import { type Demo, startDemo } from '../demo/start-demo.js';
+import { startDemo } from '../demo/start-demo.js';
 import { startSwitchableWorker } from '../demo/switchable-worker.js';
 import { findFreePort } from '../find-free-port.js';
 import { createApp } from '../http/app.js';
@@ -22,8 +22,8 @@ import { openStorage } from '../open-storage.js';
 import { createOutbound } from '../outbound.js';
 import { readProgram } from '../program.js';
 import { readSecret } from '../secret.js';
-import { oneLine, StartError } from '../start-error.js';
 import type { RunningServer, StartOptions } from '../start.js';
+import { oneLine, StartError } from '../start-error.js';
 
 /** How long work that is under way gets to finish when the program stops; the rest is another worker's. */
 const workerGrace = 4_000;
@@ -71,7 +71,7 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
   closing.add('The expression evaluator', () => expressions.close());
   const backend = await openQueueBackend({ redisUrl: environment.redisUrl, databaseUrl: storage.url, log });
   closing.add('The queue', () => backend.close());
-  const waker = createWaker(backend, log);
+  const waker = createWaker(backend, log, { now: () => clock().getTime() });
   closing.add('The waker', () => waker.close());
   const context: Context = {
     db,
@@ -90,7 +90,12 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
     program: { ...(await readProgram()), baseUrl: baseUrl?.public ?? environment.baseUrl ?? '' },
   };
 
-  const reload = await watchChoice(choice, { closing, log, apply: { db, connectors, resolve }, refresh: catalog.refresh });
+  const reload = await watchChoice(choice, {
+    closing,
+    log,
+    apply: { db, connectors, resolve },
+    refresh: catalog.refresh,
+  });
   if (baseUrl !== undefined) {
     const { app, drain } = createApp({
       context,
@@ -112,16 +117,17 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
       const worker = await startWorker({ context, backend, local: environment.worker === 'inline' });
       return { stop: () => worker.stop({ graceMilliseconds: workerGrace }) };
     };
-    const worker = demo
-      ? await startSwitchableWorker({ databaseUrl: storage.url, log, delay, start })
-      : await start();
+    const worker = demo ? await startSwitchableWorker({ databaseUrl: storage.url, log, delay, start }) : await start();
     closing.add('The worker', worker.stop);
   }
   return {
     baseUrl: baseUrl?.public,
     program: context.program,
     configuration: choice.kind === 'files' ? choice.path : choice.kind,
-    providers: [...catalog.current().providers.values()].map(({ id, definition }) => ({ id, type: definition.provider })),
+    providers: [...catalog.current().providers.values()].map(({ id, definition }) => ({
+      id,
+      type: definition.provider,
+    })),
     people: demo?.people,
     database: embedded ? `embedded PostgreSQL in ${dataDirectory}` : `PostgreSQL at ${new URL(storage.url).host}`,
     queue: backend.kind,

@@ -1,0 +1,63 @@
+import { decideApproval, listInbox, requestElevation } from '@belay/core';
+import { grants } from '@belay/db';
+import { eq } from 'drizzle-orm';
+import { listenToRecords } from './access-events.js';
+import { type Bench, openBench } from './setup.js';
+import { type Spread, spreadOf } from './spread.js';
+
+export interface Latency {
+  /** From the approver's call to the record that the access is active. */
+  approveToActive: Spread;
+  /** From a grant's end to the record that the provider no longer holds it. */
+  expiryToGone: Spread;
+}
+
+/**
+ * How long people wait, and how long access outlives its time, with a few people at once and an idle service otherwise.
+ * Each asks for two seconds, is approved, and waits for the end.
+ */
+export async function measureLatency(options: { people: number; rounds: number; redisUrl?: string; local?: boolean }): Promise<Latency> {
+  const bench = await openBench(options);
+  try {
+    const next = listenToRecords(bench);
+    const active: number[] = [];
+    const gone: number[] = [];
+    const round = async (person: Bench['people'][number], counts: boolean) => {
+      const { output } = await requestElevation(person, { role: 'reader', workflow: 'approved', reason: 'a benchmark', duration: 'PT2S' });
+      const id = await openApproval(bench, output.execution_id);
+      const started = next(person.actor.email);
+      const before = performance.now();
+      await decideApproval(bench.approver, { id, verdict: 'approve', via: 'api' });
+      await started;
+      const taken = performance.now() - before;
+      const ended = next(person.actor.email);
+      const [grant] = await bench.ctx.db.select({ expiresAt: grants.expiresAt }).from(grants).where(eq(grants.executionId, output.execution_id));
+      await ended;
+      const late = Date.now() - (grant?.expiresAt.getTime() ?? 0);
+      if (counts) {
+        active.push(taken);
+        gone.push(late);
+      }
+    };
+    await Promise.all(bench.people.map((person) => round(person, false)));
+    await Promise.all(
+      bench.people.map(async (person, index) => {
+        // Not all at the same moment: this is about one person's wait, the throughput is measured elsewhere.
+        await bench.ctx.delay((index * 2_000) / bench.people.length);
+        for (let done = 0; done < options.rounds; done += 1) await round(person, true);
+      }),
+    );
+    return { approveToActive: spreadOf(active), expiryToGone: spreadOf(gone) };
+  } finally {
+    await bench.close();
+  }
+}
+
+async function openApproval(bench: Bench, executionId: string): Promise<string> {
+  for (;;) {
+    const { approvals } = await listInbox(bench.approver);
+    const found = approvals.find((approval) => approval.execution_id === executionId);
+    if (found) return found.id;
+    await bench.ctx.delay(5);
+  }
+}

@@ -1,0 +1,40 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+
+export interface RedisServer {
+  url: string;
+  stop(): Promise<void>;
+}
+
+/** A Redis of our own when `redis-server` is on the path, or the one that REDIS_URL names; null without either. */
+export async function startRedis(given: string | undefined): Promise<RedisServer | null> {
+  if (given) return { url: given, stop: async () => {} };
+  const port = await freePort();
+  const child = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'], { stdio: ['ignore', 'pipe', 'ignore'] });
+  const started = await new Promise<boolean>((resolve) => {
+    child.once('error', () => resolve(false));
+    child.once('exit', () => resolve(false));
+    child.stdout.on('data', (data: Buffer) => {
+      if (data.toString().includes('Ready to accept connections')) resolve(true);
+    });
+  });
+  if (!started) return null;
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    async stop() {
+      child.kill('SIGTERM');
+      await once(child, 'exit');
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
