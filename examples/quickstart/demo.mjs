@@ -59,7 +59,11 @@ async function refusedAtFirst() {
 async function ask({ requester: client, bystander: other }) {
   chapter(`2. ${requester.name} signs in and asks`);
   const me = await client.auth.whoami();
-  claim(me.email === requester.email && me.groups.includes('engineers'), `Signed in as ${me.email}, group ${me.groups}`, me);
+  claim(
+    me.email === requester.email && me.groups.includes('engineers'),
+    `Signed in as ${me.email}, group ${me.groups}`,
+    me,
+  );
   const { roles } = await client.roles.list();
   claim(role in roles, `The role ${role} can be asked for`, roles);
   claim(!(role in (await other.roles.list()).roles), `${bystander.name} does not even see it`);
@@ -68,7 +72,11 @@ async function ask({ requester: client, bystander: other }) {
     ['not_found', 'forbidden'],
     `${bystander.name} asks for it anyway`,
   );
-  await claimRefused(() => client.elevation.request({ role, providers: [target], reason: '' }), ['invalid'], 'Asking without a reason');
+  await claimRefused(
+    () => client.elevation.request({ role, providers: [target], reason: '' }),
+    ['invalid'],
+    'Asking without a reason',
+  );
   const answer = await client.elevation.request({
     role,
     providers: [target],
@@ -87,8 +95,16 @@ async function ask({ requester: client, bystander: other }) {
 async function decide({ requester: mine, approver: theirs, bystander: other }, id) {
   chapter('3. Somebody else decides');
   const entry = await inboxEntry(theirs, id);
-  await claimRefused(() => mine.approvals.decide({ id, verdict: 'approve' }), ['forbidden'], `${requester.name} approves their own request`);
-  await claimRefused(() => other.approvals.decide({ id, verdict: 'approve' }), ['forbidden', 'not_found'], `${bystander.name} approves it`);
+  await claimRefused(
+    () => mine.approvals.decide({ id, verdict: 'approve' }),
+    ['forbidden'],
+    `${requester.name} approves their own request`,
+  );
+  await claimRefused(
+    () => other.approvals.decide({ id, verdict: 'approve' }),
+    ['forbidden', 'not_found'],
+    `${bystander.name} approves it`,
+  );
   await claimRefused(() => other.executions.get(id), ['not_found'], `${bystander.name} looks at it`);
   claim(
     entry.requester.email === requester.email && entry.role === role && entry.duration === 'PT20S',
@@ -97,7 +113,10 @@ async function decide({ requester: mine, approver: theirs, bystander: other }, i
   );
   const [grant] = entry.grants;
   claim(
-    entry.grants.length === 1 && grant.provider === target && grant.identity === 'rita' && JSON.stringify(grant.access).includes(databaseRole),
+    entry.grants.length === 1 &&
+      grant.provider === target &&
+      grant.identity === 'rita' &&
+      JSON.stringify(grant.access).includes(databaseRole),
     `Exactly what will be granted: ${JSON.stringify(grant)}`,
     entry.grants,
   );
@@ -107,7 +126,12 @@ async function decide({ requester: mine, approver: theirs, bystander: other }, i
     'Approving something else than what was shown',
   );
   claim(!(await isMember(database, databaseRole)), 'Nothing is granted before the approval');
-  await theirs.approvals.decide({ id: entry.id, verdict: 'approve', comment: 'Go ahead', request_digest: entry.request_digest });
+  await theirs.approvals.decide({
+    id: entry.id,
+    verdict: 'approve',
+    comment: 'Go ahead',
+    request_digest: entry.request_digest,
+  });
   claim(true, `${approver.name} approves`);
 }
 
@@ -117,13 +141,24 @@ async function use(client, id, connection) {
   const seen = details.history.map(({ event_type, task }) => ({ event_type, task }));
   for (const entry of details.history) say(`  history: ${entry.event_type.padEnd(38)} ${entry.message}`);
   for (const task of ['validate', 'approve', 'decide', 'grant']) {
-    claim(seen.some((entry) => entry.task?.split('/').includes(task)), `The history shows the task "${task}"`, seen);
+    claim(
+      seen.some((entry) => entry.task?.split('/').includes(task)),
+      `The history shows the task "${task}"`,
+      seen,
+    );
   }
   claim(await isMember(database, databaseRole), `The server says: a member of ${databaseRole}`);
   const rows = await connection.read();
-  claim(rows.length === 3, `The same connection reads the table now: ${rows.map(({ region, revenue }) => `${region} ${revenue}`).join(', ')}`);
+  claim(
+    rows.length === 3,
+    `The same connection reads the table now: ${rows.map(({ region, revenue }) => `${region} ${revenue}`).join(', ')}`,
+  );
   const { access } = await client.access.list();
-  claim(access.some((grant) => grant.execution_id === id && grant.state === 'active'), 'It is in the list of what they hold', access);
+  claim(
+    access.some((grant) => grant.execution_id === id && grant.state === 'active'),
+    'It is in the list of what they hold',
+    access,
+  );
 }
 
 async function expire(client, id, connection) {
@@ -137,16 +172,27 @@ async function expire(client, id, connection) {
   for await (const event of client.executions.watch(id)) followed.push(event.event_type);
   const late = (Date.now() - expires) / 1000;
   claim(late >= -0.5 && late < bound, `It ended ${late.toFixed(2)} s after its time (at most ${bound} s)`, late);
-  claim(followed.includes('entitlement.revoked'), `${followed.length} events came over the wire, entitlement.revoked the proof`, followed);
+  claim(
+    followed.includes('entitlement.revoked'),
+    `${followed.length} events came over the wire, entitlement.revoked the proof`,
+    followed,
+  );
   claim(!(await isMember(database, databaseRole)), `The server says: no longer a member of ${databaseRole}`);
-  claim(!(await connection.isOpen()), `The connection that was open (session ${connection.pid}) was ended by the server`);
+  claim(
+    !(await connection.isOpen()),
+    `The connection that was open (session ${connection.pid}) was ended by the server`,
+  );
   await connection.close();
   await claimRefused(() => once(database, ({ read }) => read()), notPermitted, 'Reading on a new connection');
   const done = await until('the execution is completed', bound, async () => {
     const details = await client.executions.get(id);
     return details.status === 'completed' ? details : undefined;
   });
-  claim(done.grants[0].state === 'gone', `The execution is ${done.status}, its grant ${done.grants[0].state}`, done.grants);
+  claim(
+    done.grants[0].state === 'gone',
+    `The execution is ${done.status}, its grant ${done.grants[0].state}`,
+    done.grants,
+  );
   await ledgerTells(client, id);
 }
 
@@ -179,10 +225,18 @@ async function cancelled({ requester: mine, approver: theirs }) {
     const found = await mine.executions.get(id);
     return found.end_time === null ? undefined : found;
   });
-  claim(details.status === 'cancelled' && details.grants.length === 0, `The execution is ${details.status}, and granted nothing`, details);
+  claim(
+    details.status === 'cancelled' && details.grants.length === 0,
+    `The execution is ${details.status}, and granted nothing`,
+    details,
+  );
   const { approvals } = await theirs.approvals.list();
   claim(!approvals.some(({ execution_id }) => execution_id === id), 'It is gone from the inbox', approvals);
-  await claimRefused(() => theirs.approvals.decide({ id: entry.id, verdict: 'approve' }), ['conflict', 'not_found'], 'Approving it now');
+  await claimRefused(
+    () => theirs.approvals.decide({ id: entry.id, verdict: 'approve' }),
+    ['conflict', 'not_found'],
+    'Approving it now',
+  );
   await claimRefused(() => mine.executions.cancel(id), ['conflict'], 'Cancelling it again');
 }
 
@@ -196,7 +250,11 @@ async function revokedEarly({ requester: mine, approver: theirs }) {
   const answer = await mine.access.return(id);
   claim(answer.status === 'ok', `Given back, ten minutes early: ${answer.message}`, answer);
   const grant = await becomesGone(mine, id);
-  claim(grant.ended_reason !== null && grant.ended_reason !== 'expired', `It ended because: ${grant.ended_reason}`, grant);
+  claim(
+    grant.ended_reason !== null && grant.ended_reason !== 'expired',
+    `It ended because: ${grant.ended_reason}`,
+    grant,
+  );
   claim(!(await isMember(database, databaseRole)), `The server says: no longer a member of ${databaseRole}`);
   claim(!(await connection.isOpen()), 'The open connection was ended');
   await connection.close();
@@ -215,8 +273,15 @@ async function expiredWithoutWorkers({ requester: mine, approver: theirs }) {
   say(`Its time is over at ${grants[0].expires_at}, and nobody is there to see it …`);
   await until('its time is over', 15, () => Date.now() > expires + 1_500);
   const waiting = await mine.executions.get(id);
-  claim(waiting.grants[0].state === 'ended', `The ledger knows that it is over: its grant is "${waiting.grants[0].state}", not "gone"`, waiting.grants);
-  claim(await isMember(database, databaseRole), 'The server does not: still a member, because nothing runs that could revoke it');
+  claim(
+    waiting.grants[0].state === 'ended',
+    `The ledger knows that it is over: its grant is "${waiting.grants[0].state}", not "gone"`,
+    waiting.grants,
+  );
+  claim(
+    await isMember(database, databaseRole),
+    'The server does not: still a member, because nothing runs that could revoke it',
+  );
   await setWorkers(true);
   say('The workers start again');
   const restarted = Date.now();
@@ -298,6 +363,9 @@ async function readDemo() {
 async function waitForServer() {
   const anonymous = createClient({ url: demo.base_url });
   await until(`${demo.base_url} answers; is it running (npm start)?`, 20, () =>
-    anonymous.system.ready().then(({ status }) => status === 'ready', () => false),
+    anonymous.system.ready().then(
+      ({ status }) => status === 'ready',
+      () => false,
+    ),
   );
 }

@@ -17,7 +17,8 @@ export function say(text) {
 
 /** Says a claim that was found true; throws when it is not, which ends the demo with exit code 1. */
 export function claim(holds, text, found) {
-  if (!holds) throw new Error(`Not so: ${text}${found === undefined ? '' : `\n    found: ${JSON.stringify(found, null, 2)}`}`);
+  if (!holds)
+    throw new Error(`Not so: ${text}${found === undefined ? '' : `\n    found: ${JSON.stringify(found, null, 2)}`}`);
   console.log(`  ${stamp()}  ${colour(32, '✓')} ${text}`);
 }
 

@@ -80,8 +80,11 @@ async function playBrowser(start, person) {
       continue;
     }
     const page = await response.text();
-    if (!response.ok) throw new Error(`The sign-in of ${person.name} ended at ${url.origin}${url.pathname}: ${response.status}`);
-    const choice = [...page.matchAll(/<form method="post">[\s\S]*?<\/form>/g)].map(([html]) => html).find((html) => html.includes(person.name));
+    if (!response.ok)
+      throw new Error(`The sign-in of ${person.name} ended at ${url.origin}${url.pathname}: ${response.status}`);
+    const choice = [...page.matchAll(/<form method="post">[\s\S]*?<\/form>/g)]
+      .map(([html]) => html)
+      .find((html) => html.includes(person.name));
     if (choice === undefined) return;
     form = new URLSearchParams({ subject: /name="subject" value="([^"]+)"/.exec(choice)[1] });
   }

@@ -7,7 +7,13 @@ const open = new Set();
 
 /** A session of the requester's own. `pid` is the server's number of it. */
 export async function connect(databaseUrl) {
-  const sql = postgres(databaseUrl, { max: 1, onnotice: () => {}, connect_timeout: 5, idle_timeout: 0, max_lifetime: null });
+  const sql = postgres(databaseUrl, {
+    max: 1,
+    onnotice: () => {},
+    connect_timeout: 5,
+    idle_timeout: 0,
+    max_lifetime: null,
+  });
   open.add(sql);
   const [{ pid }] = await sql`select pg_backend_pid() as pid`;
   return {
@@ -54,7 +60,8 @@ export async function isMember(databaseUrl, role) {
     return rows.length > 0;
   } catch (error) {
     // Ending the sessions of somebody whose time is over may end this one too; that says nothing about membership.
-    if (['57P01', 'CONNECTION_CLOSED', 'CONNECTION_ENDED', 'CONNECTION_DESTROYED', 'ECONNRESET'].includes(error.code)) return isMember(databaseUrl, role);
+    if (['57P01', 'CONNECTION_CLOSED', 'CONNECTION_ENDED', 'CONNECTION_DESTROYED', 'ECONNRESET'].includes(error.code))
+      return isMember(databaseUrl, role);
     throw error;
   } finally {
     await sql.end({ timeout: 1 });

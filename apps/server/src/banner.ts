@@ -13,7 +13,9 @@ export function describeServer(server: RunningServer): string {
       lines.push('', '  Who can sign in');
       const widest = Math.max(...people.map(({ name }) => name.length));
       for (const { name, email, groups } of people) {
-        lines.push(`    ${name.padEnd(widest)}  ${email.padEnd(18)}${groups.length > 0 ? groups.join(', ') : 'no group'}`);
+        lines.push(
+          `    ${name.padEnd(widest)}  ${email.padEnd(18)}${groups.length > 0 ? groups.join(', ') : 'no group'}`,
+        );
       }
       lines.push('', '  Play the whole story, in a second terminal', '    npm run demo');
     }
@@ -24,7 +26,9 @@ export function describeServer(server: RunningServer): string {
   if (people) lines.push('');
   lines.push(`  Database       ${server.database}`);
   lines.push(`  Queue          ${server.queue === 'redis' ? 'Redis' : 'in the database'}`);
-  lines.push(`  Worker         ${{ inline: 'in this process', off: 'in other processes', only: 'this process' }[worker]}`);
+  lines.push(
+    `  Worker         ${{ inline: 'in this process', off: 'in other processes', only: 'this process' }[worker]}`,
+  );
   lines.push('');
   return `${lines.join('\n')}\n`;
 }

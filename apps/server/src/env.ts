@@ -63,7 +63,8 @@ const schema = z.object({
   REDIS_URL: z
     .string()
     .refine((value) => value.split(',').every((node) => urlWith(['redis:', 'rediss:'])(node.trim())), {
-      error: 'use redis://host:6379 or rediss://host:6379 (several with commas for a cluster), or unset it to queue in the database',
+      error:
+        'use redis://host:6379 or rediss://host:6379 (several with commas for a cluster), or unset it to queue in the database',
     })
     .optional(),
   BELAY_SECRET: z

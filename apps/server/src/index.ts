@@ -4,7 +4,7 @@ export { createReferenceResolver, type ResolveReference } from './config/resolve
 export { type Validation, validateConfiguration } from './config/validate-configuration.js';
 export { type Environment, parseEnvironment } from './env.js';
 export { createLogger } from './logger.js';
-export { openOperatorContext, type OperatorContext, type OperatorOptions } from './operator.js';
+export { type OperatorContext, type OperatorOptions, openOperatorContext } from './operator.js';
 export { type ProcessLike, runServer } from './run.js';
 export { type RunningServer, type StartOptions, startServer } from './start.js';
 export { oneLine, StartError } from './start-error.js';

@@ -19,9 +19,11 @@ export async function listen(app: RequestListener, port: number, host: string): 
 }
 
 function explainListen(code: string | undefined, port: number, host: string): string {
-  if (code === 'EADDRINUSE') return `PORT: ${port} on ${host} is taken; stop the program that uses it, or set PORT to another`;
+  if (code === 'EADDRINUSE')
+    return `PORT: ${port} on ${host} is taken; stop the program that uses it, or set PORT to another`;
   if (code === 'EACCES') return `PORT: ${port} may not be used by this user; set PORT to one above 1023`;
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') return `HOST: ${host} is no address of this machine; set HOST to one, e.g. 127.0.0.1`;
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+    return `HOST: ${host} is no address of this machine; set HOST to one, e.g. 127.0.0.1`;
   return `PORT: cannot listen on ${host}:${port} (${code ?? 'unknown'}); set PORT or HOST to others`;
 }
 

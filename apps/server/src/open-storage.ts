@@ -63,7 +63,9 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
         continue;
       }
       if (!server.adopted) await server.stop();
-      throw new StartError(`The embedded database cannot be used: ${oneLine(cause)}; stop what else uses it`, { cause });
+      throw new StartError(`The embedded database cannot be used: ${oneLine(cause)}; stop what else uses it`, {
+        cause,
+      });
     }
   }
 }
@@ -105,7 +107,14 @@ export function explainDatabase(url: string, error: unknown): string {
  * lock on a connection of its own. Whoever leaves last, and so gets the lock alone, may stop the server.
  */
 async function markPresence(url: string): Promise<{ leave(): Promise<boolean> }> {
-  const sql = postgres(url, { max: 1, connect_timeout: 5, idle_timeout: 0, max_lifetime: null, onnotice: () => {}, fetch_types: false });
+  const sql = postgres(url, {
+    max: 1,
+    connect_timeout: 5,
+    idle_timeout: 0,
+    max_lifetime: null,
+    onnotice: () => {},
+    fetch_types: false,
+  });
   try {
     await sql`select pg_advisory_lock_shared(${presenceLock})`;
   } catch (error) {

@@ -83,7 +83,8 @@ export function createOutbound(options: OutboundOptions): (request: Request) => 
     if (url.protocol !== 'http:' && url.protocol !== 'https:') {
       throw new OutboundError(`Only http and https are allowed, not ${url.protocol.replace(':', '')}`);
     }
-    if (url.username !== '' || url.password !== '') throw new OutboundError('Credentials in a URL are not allowed; use a header');
+    if (url.username !== '' || url.password !== '')
+      throw new OutboundError('Credentials in a URL are not allowed; use a header');
     const host = url.hostname.toLowerCase();
     const port = url.port || (url.protocol === 'https:' ? '443' : '80');
     const listed = options.allowed().map((entry) => entry.toLowerCase());
@@ -102,12 +103,19 @@ export function createOutbound(options: OutboundOptions): (request: Request) => 
     return address;
   }
 
-  async function send(url: URL, request: Request, body: ArrayBuffer | undefined, signal: AbortSignal): Promise<UndiciResponse> {
+  async function send(
+    url: URL,
+    request: Request,
+    body: ArrayBuffer | undefined,
+    signal: AbortSignal,
+  ): Promise<UndiciResponse> {
     const address = await chooseAddress(url);
     // Whatever name is asked for, the answer is the address that was checked: a second resolution could differ.
     const pinned: LookupFunction = (_name, { all }, done) =>
       all
-        ? (done as (error: null, found: { address: string; family: number }[]) => void)(null, [{ address, family: isIP(address) }])
+        ? (done as (error: null, found: { address: string; family: number }[]) => void)(null, [
+            { address, family: isIP(address) },
+          ])
         : done(null, address, isIP(address));
     const agent = new Agent({ connect: { lookup: pinned }, pipelining: 0, maxResponseSize: -1 });
     try {
@@ -145,7 +153,10 @@ export function createOutbound(options: OutboundOptions): (request: Request) => 
 }
 
 /** Reads the body within the bound: what is larger is refused before it is kept. */
-async function takeWhole(response: UndiciResponse, maximumBytes: number): Promise<UndiciResponse & { taken?: Uint8Array }> {
+async function takeWhole(
+  response: UndiciResponse,
+  maximumBytes: number,
+): Promise<UndiciResponse & { taken?: Uint8Array }> {
   const parts: Uint8Array[] = [];
   let size = 0;
   for await (const part of response.body ?? []) {

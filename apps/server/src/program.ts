@@ -28,6 +28,9 @@ async function readReference(reference: string): Promise<string | undefined> {
     return (await readFile(rootPath(`.git/${reference}`), 'utf8')).trim();
   } catch {
     const packed = await readFile(rootPath('.git/packed-refs'), 'utf8');
-    return packed.split('\n').find((line) => line.endsWith(` ${reference}`))?.split(' ')[0];
+    return packed
+      .split('\n')
+      .find((line) => line.endsWith(` ${reference}`))
+      ?.split(' ')[0];
   }
 }

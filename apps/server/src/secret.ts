@@ -42,7 +42,9 @@ export async function readSecret(options: SecretOptions): Promise<string> {
 function check(text: string, path: string): string {
   const secret = text.trim();
   if (secret.length < 32) {
-    throw new StartError(`${path} holds fewer than 32 characters; restore it, or delete it to have a new one made (everyone signs in again)`);
+    throw new StartError(
+      `${path} holds fewer than 32 characters; restore it, or delete it to have a new one made (everyone signs in again)`,
+    );
   }
   return secret;
 }

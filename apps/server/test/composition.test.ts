@@ -89,7 +89,12 @@ describe('belay validate', () => {
   const quickstart = rootPath('examples/quickstart/belay.yaml');
 
   it('accepts the quickstart', async () => {
-    expect(await validateConfiguration(quickstart, resolve)).toMatchObject({ ok: true, providers: 2, roles: 1, workflows: 1 });
+    expect(await validateConfiguration(quickstart, resolve)).toMatchObject({
+      ok: true,
+      providers: 2,
+      roles: 1,
+      workflows: 1,
+    });
   });
 
   it('names every reference that has no value, with file and key', async () => {
@@ -102,11 +107,31 @@ describe('belay validate', () => {
   });
 
   it.each([
-    ['a provider of no type', 'providers: { a: { provider: nothing } }', 'providers.a.provider: "nothing" is not a type of provider'],
-    ['a role without a workflow', 'roles: { a: { providers: [b], workflows: [c] } }', 'roles.a.workflows[0]: there is no workflow "c"'],
-    ['a role at no provider', 'roles: { a: { providers: [b], workflows: [c] } }', 'roles.a.providers[0]: there is no provider "b"'],
-    ['an unknown key in a role', 'roles: { a: { providers: [b], workflows: [c], grants: all } }', 'roles.a: Unrecognized key: "grants"'],
-    ['the test double', 'providers: { a: { provider: memory } }', 'providers.a.provider: "memory" is not a type of provider'],
+    [
+      'a provider of no type',
+      'providers: { a: { provider: nothing } }',
+      'providers.a.provider: "nothing" is not a type of provider',
+    ],
+    [
+      'a role without a workflow',
+      'roles: { a: { providers: [b], workflows: [c] } }',
+      'roles.a.workflows[0]: there is no workflow "c"',
+    ],
+    [
+      'a role at no provider',
+      'roles: { a: { providers: [b], workflows: [c] } }',
+      'roles.a.providers[0]: there is no provider "b"',
+    ],
+    [
+      'an unknown key in a role',
+      'roles: { a: { providers: [b], workflows: [c], grants: all } }',
+      'roles.a: Unrecognized key: "grants"',
+    ],
+    [
+      'the test double',
+      'providers: { a: { provider: memory } }',
+      'providers.a.provider: "memory" is not a type of provider',
+    ],
   ])('names file, key and reason of %s', async (_what, text, message) => {
     await mkdir(join(folder, 'config'));
     const file = join(folder, 'config', 'roles.yaml');

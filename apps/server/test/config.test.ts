@@ -170,7 +170,9 @@ describe('watching a configuration', () => {
     await write('a.yaml', 'version: 1');
     await start(folder);
     const more = await write('more/b.yaml', 'roles: { a: {} }');
-    await vi.waitFor(() => expect(applied.at(-1)?.document).toEqual({ version: 1, roles: { a: {} } }), { timeout: 5_000 });
+    await vi.waitFor(() => expect(applied.at(-1)?.document).toEqual({ version: 1, roles: { a: {} } }), {
+      timeout: 5_000,
+    });
     await writeFile(more, 'roles: [');
     await vi.waitFor(() => expect(refused[0]).toMatch(/b\.yaml:1:/), { timeout: 5_000 });
   });

@@ -16,7 +16,8 @@ beforeAll(async () => {
     else if (path === '/home') response.writeHead(307, { location: '/echo' }).end();
     else if (path === '/loop') response.writeHead(302, { location: '/loop' }).end();
     else if (path === '/large') response.end('x'.repeat(3_000));
-    else if (path === '/zipped') response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('x'.repeat(3_000)));
+    else if (path === '/zipped')
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('x'.repeat(3_000)));
     else if (path === '/slow') response.writeHead(200).write('begins');
     else if (path === '/empty') response.writeHead(204).end();
     else request.pipe(response);
@@ -44,7 +45,9 @@ async function refusal(answer: Promise<Response>): Promise<string> {
 
 describe('the outbound fence', () => {
   it('reaches nothing when nothing is listed', async () => {
-    expect(await refusal(outbound([])(new Request(`http://127.0.0.1:${port}/`)))).toContain('not listed in server.http_hosts');
+    expect(await refusal(outbound([])(new Request(`http://127.0.0.1:${port}/`)))).toContain(
+      'not listed in server.http_hosts',
+    );
     expect(seen).toEqual([]);
   });
 
@@ -88,13 +91,17 @@ describe('the outbound fence', () => {
   it.each(['http://127.0.0.1/', 'http://2130706433/', 'http://0x7f.1/', 'http://[::1]/', 'http://[::ffff:127.0.0.1]/'])(
     'refuses the address %s even when it is listed without its port',
     async (url) => {
-      expect(await refusal(outbound([new URL(url).hostname])(new Request(url)))).toContain('leads to a private address');
+      expect(await refusal(outbound([new URL(url).hostname])(new Request(url)))).toContain(
+        'leads to a private address',
+      );
     },
   );
 
   it('resolves a name once and connects to the address that was checked, whatever the name leads to later', async () => {
     let asked = 0;
-    const client = outbound([`rebind.example.com:${port}`], { resolve: async () => [++asked === 1 ? '127.0.0.1' : '192.0.2.1'] });
+    const client = outbound([`rebind.example.com:${port}`], {
+      resolve: async () => [++asked === 1 ? '127.0.0.1' : '192.0.2.1'],
+    });
     const answer = await client(new Request(`http://rebind.example.com:${port}/echo`));
     expect(answer.status).toBe(200);
     expect(asked).toBe(1);

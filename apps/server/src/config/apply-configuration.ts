@@ -26,6 +26,8 @@ export async function applyConfiguration(
     return await applyCatalog(db, { document: configuration.document, source }, { connectors, resolve });
   } catch (error) {
     if (!(error instanceof AccessError) || error.code !== 'invalid') throw error;
-    throw new ConfigurationError(explainIssues(error.issues ?? [{ path: '', message: error.message }], configuration.locate));
+    throw new ConfigurationError(
+      explainIssues(error.issues ?? [{ path: '', message: error.message }], configuration.locate),
+    );
   }
 }

@@ -7,10 +7,7 @@ import { findConfiguration } from './find-configuration.js';
 export const demoSource = 'demo';
 
 /** What this process shall run with. `stored`: whatever is in force in the database, which other processes put there. */
-export type ConfigurationChoice =
-  | { kind: 'files'; path: string }
-  | { kind: 'demo'; path: string }
-  | { kind: 'stored' };
+export type ConfigurationChoice = { kind: 'files'; path: string } | { kind: 'demo'; path: string } | { kind: 'stored' };
 
 /**
  * Chooses what to run with (design §15): the configuration that was asked for or is there, else the demo. A database

@@ -9,7 +9,10 @@ export class ConfigurationError extends Error {
 }
 
 /** Turns issues of the catalog, which name keys, into messages that name the file as well. */
-export function explainIssues(issues: readonly ErrorIssue[], locate: (path: string) => { file: string; key: string }): string[] {
+export function explainIssues(
+  issues: readonly ErrorIssue[],
+  locate: (path: string) => { file: string; key: string },
+): string[] {
   return issues.map((issue) => {
     const { file, key } = locate(issue.path);
     return key === '' ? `${file}: ${issue.message}` : `${file}: ${key}: ${issue.message}`;

@@ -32,7 +32,9 @@ export function parseConfigurationFile(file: string, text: string): Configuratio
   }
   if (content === null || content === undefined) return { file, content: {} };
   if (typeof content !== 'object' || Array.isArray(content)) {
-    throw new ConfigurationError([`${file}:1: a configuration is a mapping with keys such as providers, roles and workflows`]);
+    throw new ConfigurationError([
+      `${file}:1: a configuration is a mapping with keys such as providers, roles and workflows`,
+    ]);
   }
   return { file, content: content as Record<string, unknown> };
 }

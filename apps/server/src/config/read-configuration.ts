@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { ConfigurationError } from './configuration-error.js';
 import { listConfigurationFiles } from './list-files.js';
-import { mergeConfigurationFiles, type MergedConfiguration } from './merge-files.js';
-import { parseConfigurationFile, type ConfigurationFile } from './parse-file.js';
+import { type MergedConfiguration, mergeConfigurationFiles } from './merge-files.js';
+import { type ConfigurationFile, parseConfigurationFile } from './parse-file.js';
 
 export interface Configuration extends MergedConfiguration {
   /** The path it was read from, as it was given. */

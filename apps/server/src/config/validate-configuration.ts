@@ -16,7 +16,13 @@ export async function validateConfiguration(path: string, resolve: ResolveRefere
     const result = compileCatalog(configuration.document, { connectors, resolve });
     if (!result.ok) return { ok: false, messages: explainIssues(result.issues, configuration.locate) };
     const { providers, roles, workflows } = result.catalog;
-    return { ok: true, files: configuration.files, providers: providers.size, roles: roles.size, workflows: workflows.size };
+    return {
+      ok: true,
+      files: configuration.files,
+      providers: providers.size,
+      roles: roles.size,
+      workflows: workflows.size,
+    };
   } catch (error) {
     if (error instanceof ConfigurationError) return { ok: false, messages: error.messages };
     throw error;

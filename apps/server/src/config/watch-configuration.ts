@@ -90,7 +90,9 @@ export async function watchConfiguration(path: string, options: WatchOptions): P
   watcher.on('all', (_event, changed) => {
     if (isFolder || resolve(changed) === whole) void schedule(quiet);
   });
-  watcher.on('error', (error) => options.log.warn({ error }, 'The configuration is not watched; send SIGHUP to reload it'));
+  watcher.on('error', (error) =>
+    options.log.warn({ error }, 'The configuration is not watched; send SIGHUP to reload it'),
+  );
   void (async () => {
     while (!closing.signal.aborted) {
       await options.delay(options.poll ?? 1_000, closing.signal);

@@ -48,7 +48,7 @@ export async function startDemoControl(options: DemoControlOptions): Promise<{ c
   }
 
   const server = createServer((request, response) => {
-    answer(request)
+    void answer(request)
       .catch((error: unknown): [number, object] => {
         options.log.error({ error }, 'The workers of the demo could not be switched');
         return [503, { message: 'The workers could not be switched' }];

@@ -9,7 +9,19 @@ export interface DemoPerson {
 }
 
 export const demoPeople: readonly DemoPerson[] = [
-  { subject: 'demo-rita', name: 'Rita Requester', email: 'rita@example.com', groups: ['engineers'], databaseRole: 'rita' },
-  { subject: 'demo-adam', name: 'Adam Approver', email: 'adam@example.com', groups: ['approvers'], databaseRole: 'adam' },
+  {
+    subject: 'demo-rita',
+    name: 'Rita Requester',
+    email: 'rita@example.com',
+    groups: ['engineers'],
+    databaseRole: 'rita',
+  },
+  {
+    subject: 'demo-adam',
+    name: 'Adam Approver',
+    email: 'adam@example.com',
+    groups: ['approvers'],
+    databaseRole: 'adam',
+  },
   { subject: 'demo-bea', name: 'Bea Bystander', email: 'bea@example.com', groups: [], databaseRole: 'bea' },
 ];

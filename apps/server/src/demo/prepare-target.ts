@@ -81,7 +81,10 @@ async function readServer(sql: postgres.Sql): Promise<ServerFacts> {
 async function makeRoles(sql: postgres.Sql, facts: ServerFacts, options: TargetOptions): Promise<void> {
   const logins: [string, string][] = [
     [connectorRole, options.connectorPassword],
-    ...demoPeople.map(({ databaseRole, subject }): [string, string] => [databaseRole, options.passwords[subject] ?? '']),
+    ...demoPeople.map(({ databaseRole, subject }): [string, string] => [
+      databaseRole,
+      options.passwords[subject] ?? '',
+    ]),
   ];
   const wanted = [groupRole, ownerRole, ...logins.map(([name]) => name)];
   const rows = await sql<{ name: string; comment: string | null }[]>`

@@ -51,7 +51,11 @@ export async function readDemoSettings(dataDirectory: string): Promise<DemoSetti
  * Keeps settings that were made for a first start and answers the ones in force: of processes that start together, one
  * makes them and the others take its. `token` names the temporary file.
  */
-export async function keepFirstDemoSettings(dataDirectory: string, made: DemoSettings, token: string): Promise<DemoSettings> {
+export async function keepFirstDemoSettings(
+  dataDirectory: string,
+  made: DemoSettings,
+  token: string,
+): Promise<DemoSettings> {
   await mkdir(dataDirectory, { recursive: true });
   const temporary = `${pathOf(dataDirectory)}.${token}`;
   await writeFile(temporary, JSON.stringify(made, null, 2), { mode: 0o600 });

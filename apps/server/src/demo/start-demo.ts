@@ -98,7 +98,10 @@ async function holdListeners(options: ListenOptions, settings: DemoSettings): Pr
 }
 
 /** Starts identity provider and control; undefined when another process has them. */
-async function tryListen(options: ListenOptions, settings: DemoSettings): Promise<{ close(): Promise<void> } | undefined> {
+async function tryListen(
+  options: ListenOptions,
+  settings: DemoSettings,
+): Promise<{ close(): Promise<void> } | undefined> {
   const { log, delay, databaseUrl } = options;
   try {
     const identityProvider = await startDemoIdentityProvider({

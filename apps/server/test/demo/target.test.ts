@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { prepareDemoTarget } from '../../src/demo/prepare-target.js';
 import { demoPeople } from '../../src/demo/people.js';
+import { prepareDemoTarget } from '../../src/demo/prepare-target.js';
 import { startTestServer, type TestServer } from './test-server.js';
 
 let server: TestServer;
@@ -49,14 +49,18 @@ describe('the target of the demo', () => {
     const target = await prepareDemoTarget(options());
     const open = postgres(target.personUrls['demo-rita'] ?? '', { max: 1, onnotice: () => {} });
     const [{ pid } = { pid: 0 }] = await open<{ pid: number }[]>`select pg_backend_pid() as pid`;
-    expect(await ask(target.connectorUrl, `select pg_terminate_backend(${pid}, 2000) as ended`)).toEqual([{ ended: true }]);
+    expect(await ask(target.connectorUrl, `select pg_terminate_backend(${pid}, 2000) as ended`)).toEqual([
+      { ended: true },
+    ]);
     await open.end({ timeout: 1 });
   });
 
   it('can be prepared again, by several processes at once', async () => {
     const prepared = await Promise.all([1, 2, 3].map(() => prepareDemoTarget(options())));
     expect(new Set(prepared.map((target) => target.connectorUrl)).size).toBe(1);
-    expect(await ask(prepared[0]?.personUrls['demo-bea'] ?? '', 'select current_user::text as name')).toEqual([{ name: 'bea' }]);
+    expect(await ask(prepared[0]?.personUrls['demo-bea'] ?? '', 'select current_user::text as name')).toEqual([
+      { name: 'bea' },
+    ]);
   });
 
   it('can be prepared by a user who is no superuser but may create databases and roles', async () => {
@@ -71,7 +75,9 @@ describe('the target of the demo', () => {
     expect(await ask(rita, 'select count(*)::int as rows from reporting.revenue')).toEqual([{ rows: 6 }]);
     const open = postgres(rita, { max: 1, onnotice: () => {} });
     const [{ pid } = { pid: 0 }] = await open<{ pid: number }[]>`select pg_backend_pid() as pid`;
-    expect(await ask(target.connectorUrl, `select pg_terminate_backend(${pid}, 2000) as ended`)).toEqual([{ ended: true }]);
+    expect(await ask(target.connectorUrl, `select pg_terminate_backend(${pid}, 2000) as ended`)).toEqual([
+      { ended: true },
+    ]);
     await open.end({ timeout: 1 });
   });
 
@@ -79,8 +85,12 @@ describe('the target of the demo', () => {
     await using other = await startTestServer();
     await ask(other.url('postgres'), `create role nobody_much login password 'x'`);
     const url = other.url('postgres').replace(/\/\/[^@]*@/, '//nobody_much:x@');
-    await expect(prepareDemoTarget({ ...options(), url })).rejects.toThrow('needs a DATABASE_URL whose user may create');
+    await expect(prepareDemoTarget({ ...options(), url })).rejects.toThrow(
+      'needs a DATABASE_URL whose user may create',
+    );
     await ask(other.url('postgres'), 'create role rita login');
-    await expect(prepareDemoTarget({ ...options(), url: other.url('postgres') })).rejects.toThrow('already has a role "rita"');
+    await expect(prepareDemoTarget({ ...options(), url: other.url('postgres') })).rejects.toThrow(
+      'already has a role "rita"',
+    );
   });
 });

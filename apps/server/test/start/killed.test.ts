@@ -24,19 +24,28 @@ describe('kill -9', () => {
     await using folder = await makeFolder();
     const first = startProcess(folder.path);
     await first.says('Worker  ');
-    const read = async (): Promise<DemoFile> => JSON.parse(await readFile(join(folder.path, '.belay', 'demo.json'), 'utf8'));
+    const read = async (): Promise<DemoFile> =>
+      JSON.parse(await readFile(join(folder.path, '.belay', 'demo.json'), 'utf8'));
     const demo = await read();
     const database = demo.people.find(({ groups }) => groups.includes('engineers'))?.database_url ?? '';
     const [requester, approver] = await Promise.all([become(demo, 'engineers'), become(demo, 'approvers')]);
     const ask = (duration: string) =>
-      requester.elevation.request({ role: 'reporting-readonly', reason: 'to be killed', duration, providers: ['demo-postgres'] });
+      requester.elevation.request({
+        role: 'reporting-readonly',
+        reason: 'to be killed',
+        duration,
+        providers: ['demo-postgres'],
+      });
     const held = (await ask('PT6S')).output.execution_id;
     const waiting = (await ask('PT5M')).output.execution_id;
     const decide = (id: string, client: BelayClient) =>
       vi.waitFor(() => client.approvals.decide({ id, verdict: 'approve' }), patience);
     await decide(held, approver);
     // Recorded, and not only done: what was done and not recorded is found when its lease is over (design §6.4).
-    await vi.waitFor(async () => expect((await requester.executions.get(held)).grants[0]?.state).toBe('active'), patience);
+    await vi.waitFor(
+      async () => expect((await requester.executions.get(held)).grants[0]?.state).toBe('active'),
+      patience,
+    );
     expect(await isMember(database, role)).toBe(true);
     first.process.kill('SIGKILL');
     await first.exited;
@@ -49,9 +58,15 @@ describe('kill -9', () => {
       expect(await isMember(again.people[0]?.database_url ?? '', role)).toBe(false);
       // What was waiting when the process died still waits, and can be decided.
       await decide(waiting, await become(again, 'approvers'));
-      await vi.waitFor(async () => expect((await back.executions.get(waiting)).grants[0]?.state).toBe('active'), patience);
+      await vi.waitFor(
+        async () => expect((await back.executions.get(waiting)).grants[0]?.state).toBe('active'),
+        patience,
+      );
       await back.access.return(waiting);
-      await vi.waitFor(async () => expect(await isMember(again.people[0]?.database_url ?? '', role)).toBe(false), patience);
+      await vi.waitFor(
+        async () => expect(await isMember(again.people[0]?.database_url ?? '', role)).toBe(false),
+        patience,
+      );
       return back.executions.get(held);
     })();
     const [grant] = grants;

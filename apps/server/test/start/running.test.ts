@@ -70,7 +70,9 @@ describe('a server that runs', () => {
     await using folder = await makeFolder();
     const refused = startProcess(folder.path, external());
     expect(await refused.exited).toBe(1);
-    expect(refused.stderr()).toContain('the database has the configuration of belay.yaml; start in its folder, or set BELAY_CONFIG');
+    expect(refused.stderr()).toContain(
+      'the database has the configuration of belay.yaml; start in its folder, or set BELAY_CONFIG',
+    );
     await using worker = startProcess(folder.path, { ...external(), BELAY_WORKER: 'only' });
     await worker.says('Configuration  stored');
     expect(worker.stdout()).toContain('works without HTTP');

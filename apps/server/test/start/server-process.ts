@@ -48,7 +48,9 @@ export function startProcess(directory: string, env: Record<string, string> = {}
         };
         listeners.add(look);
         look();
-        void exited.then((code) => reject(new Error(`ended with ${code} before it said "${text}":\n${stdout}\n${stderr}`)));
+        void exited.then((code) =>
+          reject(new Error(`ended with ${code} before it said "${text}":\n${stdout}\n${stderr}`)),
+        );
       }),
     async [Symbol.asyncDispose]() {
       child.kill('SIGTERM');
