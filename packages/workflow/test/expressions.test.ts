@@ -181,6 +181,19 @@ describe('plain programs', () => {
     '.n[0].x',
     '.a.b[-9]',
     '.t[0]',
+    '.t == "text"',
+    '.t!="text"',
+    '.a == .a',
+    '.a == .list',
+    '.missing == null',
+    '$n == 3',
+    '$n==.n',
+    'true == true',
+    '.a["x-y"] == true',
+    '.t.x == 1',
+    '1 == .t.x',
+    '[] == {}',
+    '$context.x[0] != 5',
   ];
 
   it.each(programs)('%s is what jq makes of it', async (program) => {
@@ -208,6 +221,13 @@ describe('plain programs', () => {
     '[1]',
     '{a:1}',
     '.a // 1',
+    '.a == 1 == 2',
+    '.a == 1 and true',
+    '.a = 1',
+    '.a |= 1',
+    '.a == [1]',
+    '.a == ',
+    '.a = = 1',
     '$__loc__',
   ])('%s is left to jq', (program) => {
     expect(evaluatePlain(program, input, args)).toBeUndefined();

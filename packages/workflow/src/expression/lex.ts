@@ -72,6 +72,11 @@ export function lex(text: string, start = 0, stop?: '}' | ')'): { tokens: Token[
       at += word.length;
       continue;
     }
+    if ((char === '=' || char === '!') && text[at + 1] === '=') {
+      tokens.push({ type: 'symbol', text: `${char}=` });
+      at += 2;
+      continue;
+    }
     if (char in CLOSER) open.push(char);
     if (char === ')' || char === ']' || char === '}') {
       const opener = open.pop();
