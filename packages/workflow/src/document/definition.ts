@@ -85,7 +85,6 @@ export type Task = TaskOf<TaskKindName>;
 export type TaskList = z.infer<typeof taskList>;
 export type SchemaDefinition = z.infer<typeof schema>;
 export type OutputDefinition = z.infer<typeof output>;
-export type ErrorFilter = z.infer<typeof errorFilter>;
 
 export const switchCaseSchema = z.strictObject({ when: text.optional(), then: filled });
 

@@ -11,7 +11,7 @@ export interface Sight {
 }
 
 /** The value of one program: directly when it is a path or a literal, by jq otherwise. Throws `ExpressionError`. */
-export async function evaluateProgram(program: string, sight: Sight): Promise<Json> {
+async function evaluateProgram(program: string, sight: Sight): Promise<Json> {
   const plain = evaluatePlain(program, sight.input, sight.args);
   return plain === undefined ? await sight.evaluate(program, sight.input, sight.args) : plain;
 }

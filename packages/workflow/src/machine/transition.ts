@@ -10,7 +10,7 @@ import { closeInside, closeStep, type Progress, type Run, recordTask, recordWork
 import type { State } from './state.js';
 
 /** How many tasks one transition may run before it pauses; an expression that needs jq counts for ten. */
-export const FUEL = 10_000;
+const FUEL = 10_000;
 
 export const WORKFLOW_TIMEOUT = '/timeout#0';
 
