@@ -10,4 +10,4 @@ export type { AppRouter } from './roots.js';
 export { serverRouter } from './roots.js';
 export type { ExecutionEvent } from './routers/executions.js';
 export type { Meta, RestMeta } from './trpc.js';
-export { createCallerFactory, router } from './trpc.js';
+export { router } from './trpc.js';

@@ -47,6 +47,4 @@ const t = initTRPC
   });
 
 export const router = t.router;
-export const middleware = t.middleware;
 export const procedure = t.procedure;
-export const createCallerFactory = t.createCallerFactory;

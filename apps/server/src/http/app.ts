@@ -14,6 +14,7 @@ import { cookieNames } from './security.js';
 import { securityHeaders } from './security-headers.js';
 import { beginRequest, requestIds, stateOf } from './state.js';
 import { createTrpcMount, isStream } from './trpc-mount.js';
+import { verifyTogether } from './verify-together.js';
 
 export interface AppOptions {
   context: Context;
@@ -52,7 +53,7 @@ export function createApp(options: AppOptions): App {
     scheduler: () => counters.scheduler(),
     draining: () => draining,
   };
-  const site: Site = { context, host, baseUrl, cookies: cookieNames(baseUrl) };
+  const site: Site = { context, host, baseUrl, cookies: cookieNames(baseUrl), verify: verifyTogether(context) };
   const trpc = createTrpcMount(site, router, limits);
   const rest = createRestHandler({ ...site, router, basePath, bodyBytes: limits.bodyBytes });
   const version = context.program.version;

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Host, RequestContext, RequestInfo } from '@belay/api';
-import { type Context, verifyLogin } from '@belay/core';
+import type { Context, VerifiedLogin } from '@belay/core';
 import { names, negotiate } from './negotiate.js';
 import { type CookieNames, readCookie, readCredential } from './security.js';
 import { stateOf } from './state.js';
@@ -10,16 +10,18 @@ export interface Site {
   host: Host;
   baseUrl: URL;
   cookies: CookieNames;
+  /** Who a token proves; null for nobody. */
+  verify(token: string): Promise<VerifiedLogin | null>;
 }
 
-/** Recognises the caller and makes the context of the request's procedures. Throws what `verifyLogin` throws. */
+/** Recognises the caller and makes the context of the request's procedures. Throws what verifying throws. */
 export async function identify(
   site: Site,
   request: IncomingMessage,
   transport: RequestInfo['transport'],
 ): Promise<RequestContext> {
   const { token, viaCookie } = readCredential(request, site.cookies);
-  const login = token === null ? null : await verifyLogin(site.context, { token });
+  const login = token === null ? null : await site.verify(token);
   const state = stateOf(request);
   if (login !== null) state.user = login.actor.email;
   const reply: RequestContext['reply'] = { headers: {}, cookies: [] };

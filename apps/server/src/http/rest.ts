@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createCallerFactory, isForeseen, type RequestContext } from '@belay/api';
-import { type AnyTRPCRouter, TRPCError } from '@trpc/server';
+import { isForeseen, type RequestContext } from '@belay/api';
+import { type AnyTRPCRouter, callTRPCProcedure, TRPCError } from '@trpc/server';
 import { applyCookies, sendError, sendHtml, sendJson, sendRedirect } from './answer.js';
 import { identify, type Site } from './identify.js';
 import { negotiate } from './negotiate.js';
@@ -19,8 +19,6 @@ export interface RestOptions extends Site {
   bodyBytes: number;
 }
 
-type Call = (context: RequestContext, input: unknown) => Promise<unknown>;
-
 /**
  * The REST adapter of design §8: documented paths, answered by the router's procedures. It knows media types, methods and
  * browsers; it decides nothing about access.
@@ -30,11 +28,6 @@ export function createRestHandler(
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   const { router, basePath } = options;
   const table = createRouteTable(router);
-  const createCaller = createCallerFactory(router);
-  const calls = new Map<string, Call>();
-  for (const { methods } of table.routes) {
-    for (const { procedure } of methods.values()) calls.set(procedure, callOf(createCaller, procedure));
-  }
 
   return async (request, response) => {
     try {
@@ -54,7 +47,7 @@ export function createRestHandler(
       const context = await identify(options, request, 'rest');
       response.setHeader('Vary', 'Accept');
       const search = query < 0 ? '' : address.slice(query + 1);
-      await answer({ options, request, response, route, operation, context, parameters, search, calls, address });
+      await answer({ options, request, response, route, operation, context, parameters, search, address });
     } catch (thrown) {
       // A procedure has logged its own failure already.
       if (!(thrown instanceof Refusal) && !(thrown instanceof TRPCError) && !isForeseen(thrown)) {
@@ -76,16 +69,6 @@ function confirmable(request: IncomingMessage, route: Route): Operation {
   throw refuse(405, `${request.method ?? 'This method'} is not offered here`, { Allow: route.allow });
 }
 
-/** One procedure by its path, looked up once and not with every request. */
-function callOf(createCaller: ReturnType<typeof createCallerFactory>, procedure: string): Call {
-  const path = procedure.split('.');
-  return async (context, input) => {
-    let target: unknown = createCaller(context);
-    for (const name of path) target = (target as Record<string, unknown>)[name];
-    return (target as (input: unknown) => Promise<unknown>)(input);
-  };
-}
-
 interface Exchange {
   options: RestOptions;
   request: IncomingMessage;
@@ -95,7 +78,6 @@ interface Exchange {
   context: RequestContext;
   parameters: Record<string, string>;
   search: string;
-  calls: ReadonlyMap<string, Call>;
   address: string;
 }
 
@@ -120,9 +102,15 @@ async function answer(exchange: Exchange): Promise<void> {
     askFirst(exchange, operation, input);
     return;
   }
-  const call = exchange.calls.get(operation.procedure);
-  if (call === undefined) throw new Error(`No call for ${operation.procedure}`);
-  const output = await call(context, operation.input === undefined ? undefined : input.fields);
+  const output: unknown = await callTRPCProcedure({
+    router: options.router,
+    path: operation.procedure,
+    type: operation.type,
+    ctx: context,
+    getRawInput: async () => (operation.input === undefined ? undefined : input.fields),
+    signal: undefined,
+    batchIndex: 0,
+  });
   reply(exchange, operation, input, output, input.confirmed ? 'text/html' : type);
 }
 

@@ -1,5 +1,4 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { createState, verifyLogin, withActor } from '@belay/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openBrowser } from '../demo-identity-provider/browser.js';
 import { type Answer, send } from './support/serve.js';
@@ -296,17 +295,16 @@ describe('the resume', () => {
     const { output } = JSON.parse(answer.body) as { output: { execution_id: string } };
     await world.drive();
     const approver = await world.token('approver');
-    const login = await verifyLogin(world.context, { token: approver });
-    if (login === null) throw new Error('The token is no login');
     const inbox = await send(`${world.url}/api/v1/approvals`, { headers: { authorization: `Bearer ${approver}` } });
     const { approvals } = JSON.parse(inbox.body) as { approvals: { execution_id: string; request_digest: string }[] };
     const requestDigest =
       approvals.find(({ execution_id }) => execution_id === output.execution_id)?.request_digest ?? '';
-    const state = await createState(withActor(world.context, login.actor), {
-      executionId: output.execution_id,
-      verdict: 'approve',
-      requestDigest,
+    const sealed = await send(`${world.url}/api/v1/elevate/resume/token`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${approver}` },
+      body: JSON.stringify({ execution_id: output.execution_id, verdict: 'approve', request_digest: requestDigest }),
     });
+    const { state } = JSON.parse(sealed.body) as { state: string };
     return { id: output.execution_id, state, approver };
   };
 

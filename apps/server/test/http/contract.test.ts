@@ -393,6 +393,86 @@ describe('executions', () => {
   });
 });
 
+describe('a signal', () => {
+  const seal = async (token: string, id: string, body: object) =>
+    call('POST', `/execution/${id}/signal/token`, { token, body });
+
+  it('carries an approver’s decision, sealed by this service for one person', async () => {
+    const { id } = await ask();
+    await world.drive();
+    const decision = { type: 'belay.approval.decided', data: { approved: true } };
+    expect((await seal(bystander, id, decision)).status).toBe(404);
+    const sealed = await seal(approver, id, decision);
+    const input = encodeURIComponent(String(sealed.json.input));
+    expect((await call('GET', `/execution/${id}/signal?input=${input}`, { token: requester })).status).toBe(403);
+    const sent = await call('GET', `/execution/${id}/signal?input=${input}`, { token: approver });
+    expect([sent.status, sent.json]).toEqual([200, { message: expect.any(String), workflow_id: id }]);
+    expect((await call('GET', `/execution/${id}/signal?input=${input}`, { token: approver })).status).toBe(409);
+    await call('GET', `/execution/${id}/cancel`, { token: requester });
+    await world.drive();
+  });
+});
+
+describe('a watch', () => {
+  it('tells every event once, goes on after the last one seen, and ends when nothing more can happen', async () => {
+    const { id } = await ask();
+    const watch = async (lastEventId?: string) => {
+      const query = encodeURIComponent(JSON.stringify({ id }));
+      const response = await fetch(`${world.url}/trpc/executions.watch?input=${query}`, {
+        headers: {
+          accept: 'text/event-stream',
+          authorization: `Bearer ${requester}`,
+          ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
+        },
+      });
+      const text = await response.text();
+      return { text, ids: [...text.matchAll(/^id: (\d+)$/gm)].map((match) => match[1] ?? '') };
+    };
+    const watching = watch();
+    await call('GET', `/execution/${id}/cancel`, { token: requester });
+    await world.drive();
+    const { text, ids } = await watching;
+    expect(text).toContain('elevation.requested');
+    expect(text).toContain('event: return');
+    expect(new Set(ids).size).toBe(ids.length);
+    expect((await watch(ids[0])).ids).toEqual(ids.slice(1));
+  });
+
+  it('of an execution one may not see is an error that says not found', async () => {
+    const { id } = await ask();
+    const query = encodeURIComponent(JSON.stringify({ id }));
+    const response = await fetch(`${world.url}/trpc/executions.watch?input=${query}`, {
+      headers: { accept: 'text/event-stream', authorization: `Bearer ${bystander}` },
+    });
+    expect(await response.text()).toMatch(/event: serialized-error\ndata: .*"reason":"not_found"/);
+  });
+});
+
+describe('logins', () => {
+  it('that arrive together are told apart, and one that has ended is refused to all', async () => {
+    const whoami = async (token: string) => (await call('GET', '/auth/whoami', { token })).json.email;
+    const tokens = [requester, approver, requester, bystander, approver];
+    const emails = await Promise.all(tokens.map(whoami));
+    expect(emails).toEqual(['rita', 'adam', 'rita', 'bo', 'adam'].map((name) => `${name}@example.test`));
+    const leaving = await world.token('requester');
+    expect((await call('GET', '/auth/logout', { token: leaving })).status).toBe(200);
+    const after = await Promise.all(Array.from({ length: 8 }, () => call('GET', '/roles', { token: leaving })));
+    expect(new Set(after.map(({ status }) => status))).toEqual(new Set([401]));
+  });
+});
+
+describe('a process that is asked to stop', () => {
+  it('says at once that it is not ready, and keeps no connection', async () => {
+    await using stopping = await createWorld();
+    expect((await send(`${stopping.url}/ready`)).status).toBe(200);
+    stopping.drain();
+    const answer = await send(`${stopping.url}/ready`);
+    expect([answer.status, JSON.parse(answer.body)]).toMatchObject([503, { status: 'not ready' }]);
+    expect(answer.headers.connection).toBe('close');
+    expect((await send(`${stopping.url}/health`)).status).toBe(200);
+  });
+});
+
 describe('the story', () => {
   it('goes from the request over the approval to access, and back', async () => {
     const { id } = await ask();

@@ -1,4 +1,4 @@
-import { requestElevation, resumeExecution } from '@belay/core';
+import { createState, requestElevation, resumeExecution } from '@belay/core';
 import { z } from 'zod';
 import { authenticated } from '../procedures.js';
 import { redirectUnlessJson } from '../reply.js';
@@ -66,6 +66,24 @@ export const elevationRouter = router({
         idempotencyKey: ctx.request.idempotencyKey,
       }),
     ),
+  prepareResume: authenticated
+    .meta({
+      openapi: {
+        method: 'POST',
+        path: '/elevate/resume/token',
+        tags,
+        summary: 'Seal a decision for yourself, as the state that resumes a waiting workflow',
+      },
+    })
+    .input(z.strictObject({ execution_id: name, verdict: z.enum(['approve', 'deny']), request_digest: name }))
+    .output(z.object({ state: z.string() }))
+    .mutation(async ({ ctx, input }) => ({
+      state: await createState(ctx.caller, {
+        executionId: input.execution_id,
+        verdict: input.verdict,
+        requestDigest: input.request_digest,
+      }),
+    })),
   resumeLink: authenticated
     .meta({
       openapi: { method: 'GET', path: '/elevate/resume', tags, summary: 'Resume a waiting workflow' },

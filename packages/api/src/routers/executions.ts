@@ -1,5 +1,6 @@
 import {
   cancelExecution,
+  createSignal,
   getExecution,
   listExecutions,
   signalExecution,
@@ -149,6 +150,18 @@ export const executionsRouter = router({
     .input(z.strictObject({ id: name, input: opaque.describe('Sealed CloudEvent, made by this service') }))
     .output(z.object({ message: z.string(), workflow_id: z.string() }))
     .mutation(({ ctx, input }) => signalExecution(ctx.caller, input)),
+  prepareSignal: authenticated
+    .meta({
+      openapi: {
+        method: 'POST',
+        path: '/execution/{id}/signal/token',
+        tags,
+        summary: 'Seal a signal for yourself to send to an execution you may see',
+      },
+    })
+    .input(z.strictObject({ id: name, type: name.describe('Type of the CloudEvent'), data: z.json().optional() }))
+    .output(z.object({ input: z.string(), expires_at: instant }))
+    .mutation(({ ctx, input }) => createSignal(ctx.caller, input)),
   /** Every event after `lastEventId` (or from the start), then each as it happens; ends when nothing more can. */
   watch: authenticated
     .input(
