@@ -4,11 +4,12 @@ import { and, desc, eq, or, sql } from 'drizzle-orm';
 import { requireUser } from '../actor.js';
 import { isNamed } from '../can.js';
 import type { ActorContext, UserActor } from '../context.js';
-import { AccessError, invalid, notFound } from '../errors.js';
+import { AccessError, notFound } from '../errors.js';
 import { isId } from '../executions/find.js';
 import { commit, stay } from '../executions/runtime/commit.js';
 import type { Move } from '../executions/runtime/write.js';
 import { appendLedger } from '../ledger/append.js';
+import { requireText } from '../text.js';
 import type { ApprovalSubject } from './inbox.js';
 import { settleApproval } from './settle.js';
 
@@ -31,7 +32,7 @@ type Approval = typeof approvals.$inferSelect & { ownerId: string };
  */
 export async function decideApproval(ctx: ActorContext, input: Decide): Promise<{ id: string; status: string; execution_id: string }> {
   const user = requireUser(ctx);
-  if ((input.comment?.length ?? 0) > 2_000) throw invalid('comment', 'is longer than 2000 characters');
+  if (input.comment !== undefined) requireText(input.comment, 'comment', 2_000);
   const found = await findApproval(ctx, input.id);
   if (!found) throw notFound('The approval');
   await requireApprover(ctx, user, found);

@@ -14,6 +14,7 @@ import { keepWorkflow } from '../executions/runtime/load.js';
 import { entriesOf, hintsOf, stepRows } from '../executions/runtime/write.js';
 import { appendLedger } from '../ledger/append.js';
 import { readNow } from '../now.js';
+import { requireText } from '../text.js';
 import type { ElevationInput } from './input.js';
 import { longestDuration, planElevation } from './plan.js';
 
@@ -56,7 +57,7 @@ export async function requestElevation(ctx: ActorContext, request: ElevationRequ
     role: role.name,
     reason: checkReason(role, request.reason),
     duration: chooseDuration(catalog, role, request),
-    identities: [...new Set((request.identities ?? []).map((identity) => identity.trim()).filter(Boolean))],
+    identities: chooseIdentities(request.identities ?? []),
     user: { id: user.id, email: user.email, name: user.name, groups: user.groups, provider: user.provider, subject: user.subject },
     requested_at: now.toISOString(),
   };
@@ -70,6 +71,11 @@ export async function requestElevation(ctx: ActorContext, request: ElevationRequ
   }
   await refuseEarly(ctx, input);
   return start(ctx, user, { catalog, workflow, input, now, request });
+}
+
+function chooseIdentities(asked: readonly string[]): string[] {
+  const names = asked.map((identity, index) => requireText(identity.trim(), `identities[${index}]`, 320));
+  return [...new Set(names.filter(Boolean))];
 }
 
 function chooseProviders(
@@ -95,7 +101,7 @@ function chooseProviders(
 function checkReason(role: CompiledRole, reason: string | undefined): string {
   const text = reason?.trim() ?? '';
   if (text.length === 0 && role.reason.required) throw invalid('reason', 'is required');
-  if (text.length > reasonLimit) throw invalid('reason', `is longer than ${reasonLimit} characters`);
+  requireText(text, 'reason', reasonLimit);
   if (text.length > 0 && role.reason.pattern && !role.reason.pattern.test(text)) {
     throw invalid('reason', `does not match what the role asks for: ${role.reason.pattern.source}`);
   }
@@ -209,6 +215,7 @@ async function claimIdempotencyKey(
 ): Promise<string | null> {
   const { idempotencyKey: key, ...body } = request;
   if (key === undefined) return null;
+  requireText(key, 'Idempotency-Key', 255);
   const requestDigest = digestOf(body);
   const lifetime = `${ctx.timing.idempotency} milliseconds`;
   const [claimed] = await tx

@@ -5,6 +5,7 @@ import type { ActorContext } from '../context.js';
 import { requireDuration } from '../duration.js';
 import { AccessError, invalid } from '../errors.js';
 import { appendLedger } from '../ledger/append.js';
+import { requireText } from '../text.js';
 import { upsertUser } from './create.js';
 import { newLoginSecret } from './lucia.js';
 
@@ -35,6 +36,7 @@ export async function createToken(
   if (ttl > longest) throw invalid('ttl', 'is longer than a year');
   const email = input.user.trim().toLowerCase();
   if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw invalid('user', 'is not an e-mail address');
+  if (input.label !== undefined) requireText(input.label, 'label', 200);
   const token = newLoginSecret(ctx);
   const { actor } = ctx;
   return ctx.db.transaction(async (tx) => {

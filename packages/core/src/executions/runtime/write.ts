@@ -69,6 +69,8 @@ export async function writeMove(tx: Transaction, execution: Written, move: Move)
   const ended = final.includes(status);
   const work: Promise<unknown>[] = [];
   const closing = transition.close.filter((key) => key !== move.resolved?.key);
+  // What ends by force, rather than by the machine, leaves steps that the machine has not closed.
+  const closeAll = ended && move.status !== undefined;
   if (move.resolved) {
     work.push(
       tx
@@ -82,8 +84,8 @@ export async function writeMove(tx: Transaction, execution: Written, move: Move)
         .where(and(eq(steps.executionId, execution.id), eq(steps.key, move.resolved.key))),
     );
   }
-  if (ended || closing.length > 0) {
-    const which = ended ? eq(steps.status, 'open') : and(eq(steps.status, 'open'), inArray(steps.key, closing));
+  if (closeAll || closing.length > 0) {
+    const which = closeAll ? eq(steps.status, 'open') : and(eq(steps.status, 'open'), inArray(steps.key, closing));
     work.push(
       tx
         .update(steps)
@@ -96,7 +98,7 @@ export async function writeMove(tx: Transaction, execution: Written, move: Move)
           and(
             eq(approvals.executionId, execution.id),
             eq(approvals.status, 'open'),
-            ended ? undefined : inArray(approvals.stepKey, closing),
+            closeAll ? undefined : inArray(approvals.stepKey, closing),
           ),
         ),
     );
