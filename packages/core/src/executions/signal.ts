@@ -10,7 +10,7 @@ import { AccessError, invalid } from '../errors.js';
 import { readNow } from '../now.js';
 import { open, seal } from '../tokens/seal.js';
 import { findExecution } from './find.js';
-import { requireText } from '../text.js';
+import { requireJson, requireText } from '../text.js';
 import { commit, stay } from './runtime/commit.js';
 import { appendLedger } from '../ledger/append.js';
 
@@ -40,7 +40,7 @@ const decisionSchema = z.object({ approved: z.boolean(), comment: z.string().opt
 export async function createSignal(ctx: ActorContext, input: { id: string; type: string; data?: Json | undefined }): Promise<{ input: string; expires_at: string }> {
   const user = requireUser(ctx);
   requireText(input.type, 'type', 200);
-  requireText(JSON.stringify(input.data ?? null), 'data', 16_384);
+  requireJson(input.data, 'data', 16_384);
   const { execution } = await findExecution(ctx, user, input.id);
   const now = await readNow(ctx.db);
   const event: CloudEvent = {
