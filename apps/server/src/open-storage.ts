@@ -54,7 +54,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
         embedded: true,
         async close() {
           if (await presence.leave()) await server.stop();
-          else options.log.info({}, 'The embedded database stays up: another process uses it');
+          else options.log.debug({}, 'The embedded database stays up: another process uses it');
         },
       };
     } catch (cause) {

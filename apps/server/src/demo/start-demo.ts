@@ -21,6 +21,8 @@ export interface Demo {
   /** What the references of the quickstart catalog stand for. */
   variables: Record<string, string>;
   people: { name: string; email: string; groups: readonly string[] }[];
+  /** Tells `npm run demo` where to go. For a process that serves HTTP, once it does. */
+  publish(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -55,8 +57,6 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
     })),
   };
   const listeners = baseUrl === undefined ? undefined : await holdListeners({ ...options, baseUrl }, settings);
-  // Only who serves HTTP has something to tell: a worker would put an older address back.
-  if (baseUrl !== undefined) await writeDemoSettings(dataDirectory, settings, token);
   return {
     variables: {
       DEMO_OIDC_ISSUER: settings.issuer,
@@ -65,6 +65,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
       DEMO_POSTGRES_URL: target.connectorUrl,
     },
     people: demoPeople.map(({ name, email, groups }) => ({ name, email, groups })),
+    publish: () => writeDemoSettings(dataDirectory, settings, token),
     close: async () => listeners?.close(),
   };
 }

@@ -104,13 +104,14 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
       baseUrl: baseUrl.public,
       log,
       limits: defaultLimits,
-      counters: { uptimeMilliseconds: () => performance.now(), scheduler: () => backend.check() },
+      counters: { uptimeMilliseconds: () => Math.ceil(performance.now()), scheduler: () => backend.check() },
     });
     const http = await listen(app, baseUrl.port, environment.host);
     closing.add('The HTTP server', () => {
       drain();
       return stopListening(http, delay);
     });
+    await demo?.publish();
   }
   if (environment.worker !== 'off') {
     const start = async () => {

@@ -39,7 +39,9 @@ describe('a server that runs', () => {
 
     const second = startProcess(folder.path);
     await second.says('Database');
-    expect((await fetch(`${await addressOf(second)}/ready`)).status).toBe(200);
+    for (const path of ['/health', '/ready', '/metrics', '/.well-known/api-configuration', '/api/v1/auth']) {
+      expect([path, (await fetch(`${await addressOf(second)}${path}`)).status]).toEqual([path, 200]);
+    }
     expect(await readFile(join(data, 'secret'), 'utf8')).toBe(keptSecret);
     const again = JSON.parse(await readFile(join(data, 'demo.json'), 'utf8'));
     expect(again.secrets).toEqual(JSON.parse(demo).secrets);
