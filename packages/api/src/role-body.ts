@@ -1,17 +1,17 @@
 import { AccessError, type ActorContext, type ErrorIssue, getRole } from '@belay/core';
 import { z } from 'zod';
-import { name, names } from './text.js';
+import { duration, name, names, remark } from './text.js';
 
 /** A Role as a client may send it back: the documented fields and the ones we publish beside them, nothing else. */
 export const roleBody = z.strictObject({
   name,
-  description: z.string().optional(),
+  description: remark.optional(),
   providers: names.optional(),
   workflows: names.optional(),
   enabled: z.boolean().optional(),
   permissions: z.strictObject({ users: names.optional(), groups: names.optional() }).optional(),
-  max_duration: z.string().optional(),
-  default_duration: z.string().optional(),
+  max_duration: duration.optional(),
+  default_duration: duration.optional(),
   reason: z.strictObject({ required: z.boolean(), pattern: z.string().optional() }).optional(),
   inherits: names.optional(),
   grants: z.array(z.unknown()).optional(),

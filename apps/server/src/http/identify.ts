@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Host, RequestContext, RequestInfo } from '@belay/api';
-import type { Context, VerifiedLogin } from '@belay/core';
+import { type Context, invalid, type VerifiedLogin } from '@belay/core';
 import { names, negotiate } from './negotiate.js';
 import { type CookieNames, readCookie, readCredential } from './security.js';
 import { stateOf } from './state.js';
@@ -64,8 +64,14 @@ function describe(
   const fetchSite = request.headers['sec-fetch-site'];
   if (typeof fetchSite === 'string') info.secFetchSite = fetchSite;
   const key = request.headers['idempotency-key'];
-  if (typeof key === 'string') info.idempotencyKey = key;
+  if (typeof key === 'string') info.idempotencyKey = requireKey(key);
   const secret = readCookie(request, site.cookies.flow);
   if (secret !== undefined && /^[\w-]{43}$/.test(secret)) info.browserSecret = secret;
   return info;
+}
+
+/** Visible ASCII, so that two writings of a key are two keys everywhere. Throws `invalid`. */
+function requireKey(key: string): string {
+  if (/^[\x21-\x7e]{1,200}$/.test(key)) return key;
+  throw invalid('Idempotency-Key', 'must be 1 to 200 visible ASCII characters');
 }

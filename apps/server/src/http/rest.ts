@@ -161,6 +161,7 @@ function reply(
   }
   const rendered =
     type === 'text/html' ? renderOutput(operation.procedure, output, { basePath, input: input.fields }) : undefined;
+  if (status === 503) response.setHeader('Retry-After', '5');
   if (rendered === undefined) sendJson(response, status, output);
   else if ('redirect' in rendered) sendRedirect(response, 303, rendered.redirect);
   else sendHtml(response, status, renderPage(rendered.page, basePath));

@@ -365,6 +365,24 @@ describe('elevation', () => {
     const first = await ask(requester, headers);
     expect((await ask(requester, headers)).id).toBe(first.id);
     expect((await ask(requester, headers, 'Something else')).status).toBe(409);
+    expect((await ask(requester, { 'idempotency-key': 'has a space' })).json).toMatchObject({
+      issues: [{ path: 'Idempotency-Key' }],
+    });
+  });
+});
+
+describe('text that is none', () => {
+  it('is refused before a database has to', async () => {
+    const { id } = await ask();
+    const signal = (data: unknown) =>
+      call('POST', `/execution/${id}/signal/token`, { token: requester, body: { type: 'a', data } });
+    expect((await ask(requester, {}, 'a\0b')).status).toBe(400);
+    expect((await ask(requester, {}, 'a\ud800b')).status).toBe(400);
+    expect((await call('GET', '/logs?provider=%00', { token: requester })).status).toBe(400);
+    expect((await call('GET', '/execution/%00', { token: requester })).status).toBe(400);
+    expect((await signal({ a: ['x\0'] })).status).toBe(400);
+    expect((await signal({ 'k\0': 1 })).status).toBe(400);
+    expect((await signal({ a: ['fine \u{1f600}'] })).status).toBe(200);
   });
 });
 

@@ -1,7 +1,7 @@
 import { decideApproval, listInbox } from '@belay/core';
 import { z } from 'zod';
 import { authenticated } from '../procedures.js';
-import { instant, name } from '../text.js';
+import { instant, name, remark } from '../text.js';
 import { router } from '../trpc.js';
 
 const pendingApproval = z.object({
@@ -47,7 +47,7 @@ export const approvalsRouter = router({
       z.strictObject({
         id: name.describe('Identifier of the approval or of its execution'),
         verdict: z.enum(['approve', 'deny']),
-        comment: z.string().max(2000).optional(),
+        comment: remark.optional(),
         request_digest: name.optional().describe('What you have seen; a request that is another by now is refused'),
       }),
     )

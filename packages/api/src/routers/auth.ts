@@ -6,7 +6,7 @@ import { instant, name, opaque } from '../text.js';
 import { router } from '../trpc.js';
 
 const person = { email: z.string(), name: z.string(), groups: z.array(z.string()) };
-const callback = z.string().max(2048).optional().describe('Where to go afterwards; must be on the allow-list');
+const callback = opaque.optional().describe('Where to go afterwards; must be on the allow-list');
 const tags = ['authentication'];
 
 export const authRouter = router({
@@ -58,7 +58,7 @@ export const authRouter = router({
         provider: name,
         code: opaque.optional(),
         state: opaque.optional(),
-        error: z.string().max(200).optional(),
+        error: name.optional(),
       }),
     )
     .output(z.object({ user: z.object(person), expires_at: instant }))
@@ -96,7 +96,7 @@ export const authRouter = router({
       },
       rest: { public: true },
     })
-    .input(z.strictObject({ code: opaque, code_verifier: z.string().min(43).max(128) }))
+    .input(z.strictObject({ code: opaque, code_verifier: z.string().regex(/^[A-Za-z0-9._~-]{43,128}$/) }))
     .output(z.object({ token: z.string(), expires_at: instant, user: z.object({ ...person, provider: z.string() }) }))
     .mutation(({ ctx, input }) => exchangeLoginCode(ctx.core, input)),
   whoami: authenticated

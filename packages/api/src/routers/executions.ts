@@ -11,7 +11,7 @@ import {
 import { tracked } from '@trpc/server';
 import { z } from 'zod';
 import { authenticated } from '../procedures.js';
-import { duration, instant, name, names, opaque, prose } from '../text.js';
+import { duration, instant, json, name, names, opaque, prose } from '../text.js';
 import { router } from '../trpc.js';
 
 const executionSummary = z.object({
@@ -159,7 +159,7 @@ export const executionsRouter = router({
         summary: 'Seal a signal for yourself to send to an execution you may see',
       },
     })
-    .input(z.strictObject({ id: name, type: name.describe('Type of the CloudEvent'), data: z.json().optional() }))
+    .input(z.strictObject({ id: name, type: name.describe('Type of the CloudEvent'), data: json.optional() }))
     .output(z.object({ input: z.string(), expires_at: instant }))
     .mutation(({ ctx, input }) => createSignal(ctx.caller, input)),
   /** Every event after `lastEventId` (or from the start), then each as it happens; ends when nothing more can. */

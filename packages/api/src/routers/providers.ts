@@ -7,12 +7,12 @@ import {
 } from '@belay/core';
 import { z } from 'zod';
 import { authenticated } from '../procedures.js';
-import { name } from '../text.js';
+import { name, remark } from '../text.js';
 import { router } from '../trpc.js';
 
 const capability = z.enum(['authenticator', 'authorizer', 'identities', 'notifications']);
 const capabilities = z.array(z.string());
-const search = z.strictObject({ provider: name, q: z.string().max(200).optional().describe('Search term') });
+const search = z.strictObject({ provider: name, q: remark.optional().describe('Search term') });
 const page = { version: z.string(), provider: z.string() };
 const tags = ['providers'];
 
