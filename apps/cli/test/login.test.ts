@@ -57,8 +57,7 @@ describe('login', () => {
     const shell = { server: service.url, interactive: true, prompts, openBrowser: browse(visited) };
     expect(await terminal.run(['login'], shell)).toMatchObject({ code: 0 });
     expect(visited[0]?.pathname).toBe('/api/v1/auth/request/partner');
-    expect(await terminal.run(['login', '--provider', 'unlisted'], shell)).toMatchObject({ code: 0 });
-    expect(visited[1]?.pathname).toBe('/api/v1/auth/request/unlisted');
+    expect(await terminal.run(['login', '--provider', 'nobody'], shell)).toMatchObject({ code: 5 });
   });
 
   it('is not ended by a visit to another path, nor by a login that was refused', async () => {

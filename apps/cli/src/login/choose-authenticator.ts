@@ -1,22 +1,22 @@
 import type { BelayClient } from '@belay/sdk';
-import { usage } from '../cli-error.js';
+import { CliError, usage } from '../cli-error.js';
 import type { Shell } from '../shell.js';
 
-/**
- * The provider to sign in with: the one that was named, the only one there is, or the one that is picked when asked. What
- * is named need not be listed: a stranger is told only of the providers that are there for everyone.
- */
+/** The provider to sign in with: the one that was named, the only one there is, or the one that is picked when asked. */
 export async function chooseAuthenticator(
   client: BelayClient,
   named: string | undefined,
   shell: Pick<Shell, 'prompts' | 'signal' | 'interactive'>,
 ): Promise<string> {
-  if (named !== undefined) return named;
   const { providers } = await client.auth.providers({ signal: shell.signal });
-  const [only] = providers;
-  if (only === undefined) throw usage('the server lists no provider to sign in with; name one with --provider');
-  if (providers.length === 1) return only.id;
   const ids = providers.map(({ id }) => id).join(', ');
+  if (named !== undefined) {
+    if (providers.some(({ id }) => id === named)) return named;
+    throw new CliError('not_found', `one cannot sign in with ${named} here; there is: ${ids || 'nothing'}`);
+  }
+  const [only] = providers;
+  if (only === undefined) throw new CliError('not_configured', 'the server has no provider to sign in with');
+  if (providers.length === 1) return only.id;
   if (!shell.interactive) throw usage(`say which provider to sign in with: --provider, one of ${ids}`);
   const choices = providers.map(({ id, name, description }) => ({ value: id, label: name, hint: description }));
   return shell.prompts.select('Sign in with', choices);

@@ -92,7 +92,7 @@ export async function startInstallation(): Promise<Installation> {
           const openBrowser = (address: string) => {
             browsing = signInThroughDemo(address, email);
           };
-          const ran = await terminal.run(['login', '--provider', 'demo'], { openBrowser });
+          const ran = await terminal.run(['login'], { openBrowser });
           await browsing;
           return ran;
         },
