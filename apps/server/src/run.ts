@@ -2,7 +2,7 @@ import { describeServer } from './banner.js';
 import { parseEnvironment } from './env.js';
 import { createLogger } from './logger.js';
 import { delay } from './machine.js';
-import { type RunningServer, startServer } from './start.js';
+import type { RunningServer } from './start.js';
 import { oneLine, StartError } from './start-error.js';
 
 /** How long a stop may take as a whole, in milliseconds. */
@@ -45,6 +45,8 @@ export async function runServer(host: ProcessLike): Promise<void> {
       readable: host.stdout.isTTY === true,
       write: (line) => void host.stdout.write(line),
     });
+    // Only now: loading everything takes longer than saying what is wrong with a variable.
+    const { startServer } = await import('./start.js');
     server = await startServer({ environment, variables: host.env, directory: host.cwd(), log });
     if (stopping) return await finish(server);
     host.stdout.write(describeServer(server));

@@ -1,7 +1,6 @@
-import { serverRouter } from '@belay/api';
 import { type Context, createKeyring, openCatalog, timing } from '@belay/core';
 import { migrateDatabase, openDatabase } from '@belay/db';
-import { createWaker, openQueueBackend, startWorker } from '@belay/worker';
+import { createWaker, openQueueBackend } from '@belay/worker';
 import { createExpressionPool } from '@belay/workflow';
 import type { Closing } from '../closing.js';
 import { applyConfiguration } from '../config/apply-configuration.js';
@@ -12,11 +11,7 @@ import { createReferenceResolver, type ResolveReference } from '../config/resolv
 import { watchConfiguration } from '../config/watch-configuration.js';
 import { connectors } from '../connectors.js';
 import { startDemo } from '../demo/start-demo.js';
-import { startSwitchableWorker } from '../demo/switchable-worker.js';
 import { findFreePort } from '../find-free-port.js';
-import { createApp } from '../http/app.js';
-import { defaultLimits } from '../http/limits.js';
-import { listen, stopListening } from '../listen.js';
 import { clock, delay, newId, randomBytes } from '../machine.js';
 import { openStorage } from '../open-storage.js';
 import { createOutbound } from '../outbound.js';
@@ -24,9 +19,7 @@ import { readProgram } from '../program.js';
 import { readSecret } from '../secret.js';
 import type { RunningServer, StartOptions } from '../start.js';
 import { oneLine, StartError } from '../start-error.js';
-
-/** How long work that is under way gets to finish when the program stops; the rest is another worker's. */
-const workerGrace = 4_000;
+import { serve } from './serve.js';
 
 /**
  * Composes server mode (design §9): database, catalog, queue, HTTP and worker, as the environment asks. What it starts
@@ -96,31 +89,7 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
     apply: { db, connectors, resolve },
     refresh: catalog.refresh,
   });
-  if (baseUrl !== undefined) {
-    const { app, drain } = createApp({
-      context,
-      router: serverRouter,
-      basePath: '/api/v1',
-      baseUrl: baseUrl.public,
-      log,
-      limits: defaultLimits,
-      counters: { uptimeMilliseconds: () => Math.ceil(performance.now()), scheduler: () => backend.check() },
-    });
-    const http = await listen(app, baseUrl.port, environment.host);
-    closing.add('The HTTP server', () => {
-      drain();
-      return stopListening(http, delay);
-    });
-    await demo?.publish();
-  }
-  if (environment.worker !== 'off') {
-    const start = async () => {
-      const worker = await startWorker({ context, backend, local: environment.worker === 'inline' });
-      return { stop: () => worker.stop({ graceMilliseconds: workerGrace }) };
-    };
-    const worker = demo ? await startSwitchableWorker({ databaseUrl: storage.url, log, delay, start }) : await start();
-    closing.add('The worker', worker.stop);
-  }
+  await serve({ context, backend, environment, databaseUrl: storage.url, address: baseUrl, demo, closing });
   return {
     baseUrl: baseUrl?.public,
     program: context.program,

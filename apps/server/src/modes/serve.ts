@@ -1,0 +1,58 @@
+import type { Server } from 'node:http';
+import { serverRouter } from '@belay/api';
+import type { Context } from '@belay/core';
+import { type QueueBackend, startWorker } from '@belay/worker';
+import type { Closing } from '../closing.js';
+import type { Demo } from '../demo/start-demo.js';
+import { startSwitchableWorker } from '../demo/switchable-worker.js';
+import type { Environment } from '../env.js';
+import { createApp } from '../http/app.js';
+import { defaultLimits } from '../http/limits.js';
+import { listen, stopListening } from '../listen.js';
+
+/** How long work that is under way gets to finish when the program stops, in milliseconds; the rest is another worker's. */
+const workerGrace = 4_000;
+
+export interface ServeOptions {
+  context: Context;
+  backend: QueueBackend;
+  environment: Environment;
+  databaseUrl: string;
+  /** Where to listen; undefined in a process that is a worker only. */
+  address: { public: string; port: number } | undefined;
+  demo: Demo | undefined;
+  closing: Closing;
+}
+
+/** Starts what the composed context is for: HTTP, then the worker. Throws `StartError` when the port cannot be had. */
+export async function serve(options: ServeOptions): Promise<void> {
+  const { context, backend, environment, address, demo, closing } = options;
+  let http: { server: Server; drain(): void } | undefined;
+  let worker: { stop(): Promise<unknown> } | undefined;
+  // Together: what comes in is refused from the same moment on, and both get their time to finish what is under way.
+  closing.add('The HTTP server and the worker', async () => {
+    http?.drain();
+    await Promise.all([http && stopListening(http.server, context.delay), worker?.stop()]);
+  });
+  if (address !== undefined) {
+    const { app, drain } = createApp({
+      context,
+      router: serverRouter,
+      basePath: '/api/v1',
+      baseUrl: address.public,
+      log: context.log,
+      limits: defaultLimits,
+      counters: { uptimeMilliseconds: () => Math.ceil(performance.now()), scheduler: () => backend.check() },
+    });
+    http = { server: await listen(app, address.port, environment.host), drain };
+    await demo?.publish();
+  }
+  if (environment.worker === 'off') return;
+  const start = async () => {
+    const started = await startWorker({ context, backend, local: environment.worker === 'inline' });
+    return { stop: () => started.stop({ graceMilliseconds: workerGrace }) };
+  };
+  const { databaseUrl } = options;
+  const { log, delay } = context;
+  worker = demo ? await startSwitchableWorker({ databaseUrl, log, delay, start }) : await start();
+}
