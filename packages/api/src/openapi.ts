@@ -142,6 +142,7 @@ function representations(operation: Operation, path: string, rest: RestMeta): vo
   if (success === undefined || !('content' in success) || success.content === undefined) return;
   if (rest.html !== undefined || rest.confirm !== undefined)
     success.content['text/html'] = { schema: { type: 'string' } };
+  if (rest.metrics === true) success.content['text/plain'] = { schema: { type: 'string' } };
   if (path === '/health' || path === '/ready') {
     // The same shape when it is not well: probes read the status, people the body.
     operation.responses = { ...operation.responses, '503': { ...success, description: 'Not able to serve' } };

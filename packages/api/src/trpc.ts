@@ -17,6 +17,8 @@ export interface RestMeta {
   redirect?: { status: 302 | 307; always: boolean };
   /** Other representations than JSON, the first being what a client gets that has no preference. */
   html?: 'preferred' | 'offered';
+  /** Numbers, which a scraper may have as text. */
+  metrics?: boolean;
   /** The same answer under POST too, for a browser that was sent here by a 307 after a POST. */
   alsoPost?: boolean;
   /** Also served without the prefix, where orchestrators look. */

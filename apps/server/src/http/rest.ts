@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isForeseen, type RequestContext } from '@belay/api';
 import { type AnyTRPCRouter, callTRPCProcedure, TRPCError } from '@trpc/server';
-import { applyCookies, sendError, sendHtml, sendJson, sendRedirect } from './answer.js';
+import { applyCookies, send, sendError, sendHtml, sendJson, sendRedirect } from './answer.js';
 import { identify, type Site } from './identify.js';
+import { renderMetrics } from './metrics-text.js';
 import { negotiate } from './negotiate.js';
 import { confirmPage } from './pages/confirm.js';
 import { renderPage } from './pages/page.js';
@@ -157,6 +158,11 @@ function reply(
   if (location !== undefined) {
     // After a form, 303: a browser repeats a POST on 307, and what it confirmed must not be sent on.
     sendRedirect(response, input.confirmed ? 303 : status, location);
+    return;
+  }
+  if (operation.rest.metrics === true && type !== 'application/json') {
+    const text = renderMetrics(output, type);
+    send(response, status, text.type, text.body);
     return;
   }
   const rendered =

@@ -1,6 +1,7 @@
 import { type DeclaredOperation, listOperations } from '@belay/api';
 import type { AnyTRPCRouter } from '@trpc/server';
 import { type FieldKinds, fieldKinds } from './fields.js';
+import { metricsTypes } from './metrics-text.js';
 
 export interface Operation extends DeclaredOperation {
   kinds: FieldKinds;
@@ -30,6 +31,7 @@ const json = 'application/json';
 const html = 'text/html';
 
 function offersOf({ rest }: DeclaredOperation): string[] {
+  if (rest.metrics === true) return [json, ...metricsTypes];
   if (rest.html === 'preferred') return [html, json];
   return rest.html === 'offered' || rest.confirm !== undefined || rest.redirect !== undefined ? [json, html] : [json];
 }

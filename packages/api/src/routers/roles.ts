@@ -5,7 +5,7 @@ import { name, names } from '../text.js';
 import { router } from '../trpc.js';
 
 /** Role of the interface, and what we publish beside it: its bounds and what it grants. */
-export const roleOutput = z.object({
+const roleOutput = z.object({
   name: z.string(),
   description: z.string(),
   providers: z.array(z.string()),

@@ -57,7 +57,7 @@ export const systemRouter = router({
   metrics: publicProcedure
     .meta({
       openapi: { method: 'GET', path: '/metrics', tags, protect: false, summary: 'Count what was done' },
-      rest,
+      rest: { ...rest, metrics: true },
     })
     .output(metrics)
     .query(({ ctx }) =>
