@@ -67,7 +67,7 @@ describe('kill -9', () => {
         async () => expect(await isMember(again.people[0]?.database_url ?? '', role)).toBe(false),
         patience,
       );
-      return back.executions.get(held);
+      return await back.executions.get(held);
     })();
     const [grant] = grants;
     const late = Date.parse(grant?.gone_at ?? '') - Date.parse(grant?.expires_at ?? '');
