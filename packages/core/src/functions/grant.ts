@@ -60,6 +60,7 @@ async function lookAgain(ctx: Context, call: ClaimedCall): Promise<Performed> {
     .update(steps)
     .set({ leaseUntil: null, dueAt: sql`app_now() + ${`${ctx.timing.lease} milliseconds`}::interval` })
     .where(and(eq(steps.executionId, call.executionId), eq(steps.key, call.key), eq(steps.attempt, call.attempt), eq(steps.status, 'open')));
+  ctx.crashpoint('looked again');
   await advanceStep(ctx, call.executionId, call.key);
   return parked;
 }

@@ -104,6 +104,7 @@ async function putOff(ctx: Context, call: ClaimedCall, performed: { after: numbe
       ),
     )
     .returning({ dueAt: steps.dueAt });
+  ctx.crashpoint('put off');
   if (row?.dueAt) ctx.waker.wake([{ queue: 'executions', executionId: call.executionId, key: call.key, dueAt: row.dueAt }]);
 }
 

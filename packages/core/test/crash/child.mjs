@@ -1,0 +1,115 @@
+// A process that does everything a server does with requests and access, until it kills itself at a named crashpoint.
+// Runs what the build made (`dist`); the provider is in the test's process, behind the loopback, and outlives it.
+import { randomBytes, randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import * as core from '@belay/core';
+import { openDatabase } from '@belay/db';
+import { createRegistry, Retryable, Terminal } from '@belay/providers';
+import { createMemoryConnector } from '@belay/providers/testkit';
+import { createExpressionPool } from '@belay/workflow';
+import postgres from 'postgres';
+
+const { databaseUrl, providerUrl, crashAt, occurrence, ada, grace } = JSON.parse(process.argv[2]);
+
+async function ask(operation, ...given) {
+  const response = await fetch(`${providerUrl}/${operation}`, { method: 'POST', body: JSON.stringify(given) });
+  const { value, error } = await response.json();
+  if (!error) return value;
+  throw error.name === 'Terminal' ? new Terminal(error.message) : new Retryable(error.message);
+}
+
+const memory = createMemoryConnector();
+const loopback = {
+  ...memory,
+  create: () => ({
+    authorizer: {
+      residual: 'PT0S',
+      holds: (entitlement) => ask('holds', entitlement),
+      ensurePresent: (entitlement, until) => ask('ensurePresent', entitlement, until),
+      ensureAbsent: (entitlement) => ask('ensureAbsent', entitlement),
+      roles: async () => [],
+      permissions: async () => [],
+    },
+    identities: { list: () => ask('list'), find: (person) => ask('find', person) },
+    check: async () => {},
+    close: async () => {},
+  }),
+};
+
+const { db, close } = openDatabase(databaseUrl, { max: 6 });
+const sql = postgres(databaseUrl, { max: 1 });
+const connectors = createRegistry([loopback]);
+const quiet = { debug() {}, info() {}, warn() {}, error() {} };
+const delay = (milliseconds, signal) => wait(milliseconds, undefined, { signal });
+const catalog = await core.openCatalog({ db, connectors, resolve: () => undefined, log: quiet, timing: core.timing, delay });
+const pool = createExpressionPool();
+let seen = 0;
+const ctx = {
+  db,
+  catalog,
+  waker: { wake() {} },
+  keyring: core.createKeyring(['a secret for tests that is long enough']),
+  evaluate: pool.evaluate,
+  timing: core.timing,
+  log: quiet,
+  newId: randomUUID,
+  randomBytes,
+  clock: () => new Date(),
+  delay,
+  fetch,
+  crashpoint(name) {
+    if (name !== crashAt) return;
+    seen += 1;
+    if (seen === occurrence) process.kill(process.pid, 'SIGKILL');
+  },
+  program: { version: 'test', revision: 'test', baseUrl: 'http://127.0.0.1:8080' },
+};
+
+const requester = core.withActor(ctx, ada);
+const approver = core.withActor(ctx, grace);
+const request = async (workflow) => {
+  const asked = { role: 'reader', reason: 'a ticket', duration: 'PT30M', workflow };
+  return (await core.requestElevation(requester, asked)).output.execution_id;
+};
+const work = async () => {
+  for (let pass = 0; pass < 50; pass += 1) {
+    const { steps, entitlements } = await core.sweep(ctx);
+    if (steps + entitlements === 0) return;
+  }
+};
+const pass = async (milliseconds) => {
+  await sql`update test_clock set at = at + ${`${milliseconds} milliseconds`}::interval`;
+  await work();
+};
+
+for (let round = 0; round < 2; round += 1) {
+  // Its provider asks for patience twice over, then grants; held, and given back.
+  const approved = await request('approved');
+  await work();
+  await pass(2_000);
+  await pass(5_000);
+  await core.decideApproval(approver, { id: approved, verdict: 'approve', via: 'api' });
+  await work();
+  await pass(46_000);
+  await pass(60_000);
+  await pass(60_000);
+  await core.returnAccess(requester, { execution_id: approved });
+  await work();
+  await request('revoking');
+  await work();
+  const cancelled = await request('automatic');
+  await work();
+  await core.cancelExecution(requester, { id: cancelled });
+  await work();
+  const refused = await request('approved');
+  await work();
+  await core.decideApproval(approver, { id: refused, verdict: 'deny', via: 'api' });
+  await work();
+  await request('automatic');
+  await work();
+  await pass(30 * 60_000);
+}
+await catalog.close();
+await pool.close();
+await sql.end();
+await close();
