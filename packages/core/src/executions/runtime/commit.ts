@@ -139,6 +139,10 @@ export function environment(ctx: Context, executionId: string, now: Date, starte
   };
 }
 
+function isGoingOn(move: Move): boolean {
+  return move.transition.status === 'running' || move.transition.status === 'waiting';
+}
+
 /** A signal that came before its `listen` is not lost: newly opened event steps look into the inbox (design §5.5). */
 async function drainInbox(tx: Transaction, locked: Locked, first: Move): Promise<{ move: Move; hints: Hint[] }> {
   const waiting = await tx
@@ -149,13 +153,16 @@ async function drainInbox(tx: Transaction, locked: Locked, first: Move): Promise
   const hints: Hint[] = [];
   let move = first;
   const system: Actor = { kind: 'system', name: 'inbox' };
-  for (const signal of waiting) {
-    if (move.transition.status !== 'running' && move.transition.status !== 'waiting') break;
-    const event = signal.event as CloudEvent;
-    const transition = await deliver(locked.definition, move.transition.state, event, locked.env);
+  // A listener that one signal opens may want a signal that came before it: after each delivery from the oldest again.
+  for (let index = 0; index < waiting.length && isGoingOn(move); index += 1) {
+    const signal = waiting[index];
+    if (!signal) continue;
+    const transition = await deliver(locked.definition, move.transition.state, signal.event as CloudEvent, locked.env);
     if (!transition) continue;
     move = { transition, actor: system, consumed: { source: signal.source, eventId: signal.eventId } };
     hints.push(...(await writeMove(tx, locked, move)));
+    waiting.splice(index, 1);
+    index = -1;
   }
   return { move, hints };
 }

@@ -1,0 +1,49 @@
+import { randomBytes } from 'node:crypto';
+import postgres from 'postgres';
+import { serverUrl } from '../../../../test/support/database.js';
+
+export interface Target extends AsyncDisposable {
+  /** What Belay is configured with. */
+  url: string;
+  role: string;
+  identities: string[];
+  /** The identities that are members of the role now, as the server itself says. */
+  members(): Promise<string[]>;
+  /** A database for Belay itself, on the same server. */
+  databaseUrl: string;
+}
+
+/** A real target on the run's PostgreSQL: a role to become a member of, and login roles that nobody else uses. */
+export async function makeTarget(people: number): Promise<Target> {
+  const suffix = randomBytes(4).toString('hex');
+  const admin = postgres(serverUrl(), { max: 1, onnotice: () => {} });
+  const role = `cluster_role_${suffix}`;
+  const identities = Array.from({ length: people }, (_, index) => `cluster_${suffix}_${index}`);
+  const databases = [`cluster_target_${suffix}`, `cluster_belay_${suffix}`];
+  await admin.unsafe(`create role ${role} nologin`);
+  for (const identity of identities) await admin.unsafe(`create role ${identity} login password '${suffix}'`);
+  for (const database of databases) await admin.unsafe(`create database ${database}`);
+  const withDatabase = (database: string) => {
+    const url = new URL(serverUrl());
+    url.pathname = `/${database}`;
+    return url.href;
+  };
+  return {
+    url: withDatabase(databases[0] ?? ''),
+    databaseUrl: withDatabase(databases[1] ?? ''),
+    role,
+    identities,
+    async members() {
+      const rows = await admin<{ name: string }[]>`
+        select distinct member.rolname as name from pg_auth_members
+        join pg_roles granted on granted.oid = roleid join pg_roles member on member.oid = member
+        where granted.rolname = ${role} and member.rolname = any(${identities}) order by 1`;
+      return rows.map(({ name }) => name);
+    },
+    async [Symbol.asyncDispose]() {
+      for (const database of databases) await admin.unsafe(`drop database if exists ${database} with (force)`);
+      for (const name of [...identities, role]) await admin.unsafe(`drop role if exists ${name}`);
+      await admin.end();
+    },
+  };
+}
