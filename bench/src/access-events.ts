@@ -22,7 +22,10 @@ export function listenToRecords(bench: Bench): NextRecord {
   async function announce(id: string): Promise<void> {
     let email = emails.get(id);
     if (email === undefined) {
-      const [row] = await bench.ctx.db.select({ identity: entitlements.identity }).from(entitlements).where(eq(entitlements.id, id));
+      const [row] = await bench.ctx.db
+        .select({ identity: entitlements.identity })
+        .from(entitlements)
+        .where(eq(entitlements.id, id));
       email = row?.identity ?? '';
       emails.set(id, email);
     }

@@ -15,7 +15,12 @@ export const catalogDocument = {
     ...Object.fromEntries(
       Array.from({ length: 20 }, (_, index) => [
         `role-${index}`,
-        { description: `Role number ${index}`, providers: ['memory'], workflows: ['approved'], inherits: [`memory:role-${index}`] },
+        {
+          description: `Role number ${index}`,
+          providers: ['memory'],
+          workflows: ['approved'],
+          inherits: [`memory:role-${index}`],
+        },
       ]),
     ),
   },

@@ -12,13 +12,24 @@ export interface Throughput {
  * Complete elevations per second: asked, granted without approval, recorded as active, given back, recorded as gone.
  * Each of `together` people does one after the other for `milliseconds`.
  */
-export async function measureElevations(options: { together: number; milliseconds: number; redisUrl?: string }): Promise<Throughput> {
-  const bench = await openBench({ people: options.together, ...(options.redisUrl ? { redisUrl: options.redisUrl } : {}) });
+export async function measureElevations(options: {
+  together: number;
+  milliseconds: number;
+  redisUrl?: string;
+}): Promise<Throughput> {
+  const bench = await openBench({
+    people: options.together,
+    ...(options.redisUrl ? { redisUrl: options.redisUrl } : {}),
+  });
   try {
     const next = listenToRecords(bench);
     const once = async (person: (typeof bench.people)[number]) => {
       const active = next(person.actor.email);
-      const { output } = await requestElevation(person, { role: 'reader', workflow: 'automatic', reason: 'a benchmark' });
+      const { output } = await requestElevation(person, {
+        role: 'reader',
+        workflow: 'automatic',
+        reason: 'a benchmark',
+      });
       await active;
       const gone = next(person.actor.email);
       await returnAccess(person, { execution_id: output.execution_id });

@@ -16,14 +16,24 @@ export interface Latency {
  * How long people wait, and how long access outlives its time, with a few people at once and an idle service otherwise.
  * Each asks for two seconds, is approved, and waits for the end.
  */
-export async function measureLatency(options: { people: number; rounds: number; redisUrl?: string; local?: boolean }): Promise<Latency> {
+export async function measureLatency(options: {
+  people: number;
+  rounds: number;
+  redisUrl?: string;
+  local?: boolean;
+}): Promise<Latency> {
   const bench = await openBench(options);
   try {
     const next = listenToRecords(bench);
     const active: number[] = [];
     const gone: number[] = [];
     const round = async (person: Bench['people'][number], counts: boolean) => {
-      const { output } = await requestElevation(person, { role: 'reader', workflow: 'approved', reason: 'a benchmark', duration: 'PT2S' });
+      const { output } = await requestElevation(person, {
+        role: 'reader',
+        workflow: 'approved',
+        reason: 'a benchmark',
+        duration: 'PT2S',
+      });
       const id = await openApproval(bench, output.execution_id);
       const started = next(person.actor.email);
       const before = performance.now();
@@ -31,7 +41,10 @@ export async function measureLatency(options: { people: number; rounds: number; 
       await started;
       const taken = performance.now() - before;
       const ended = next(person.actor.email);
-      const [grant] = await bench.ctx.db.select({ expiresAt: grants.expiresAt }).from(grants).where(eq(grants.executionId, output.execution_id));
+      const [grant] = await bench.ctx.db
+        .select({ expiresAt: grants.expiresAt })
+        .from(grants)
+        .where(eq(grants.executionId, output.execution_id));
       await ended;
       const late = Date.now() - (grant?.expiresAt.getTime() ?? 0);
       if (counts) {

@@ -14,15 +14,23 @@ write(`Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model.trim() ??
 
 write('\n(a) an authenticated GET /api/v1/roles, against a bare Express route that answers the same bytes');
 const roles = await measureRolesRatio({ turns: quick ? 3 : 9, requests: quick ? 500 : 3_000, together: 8 });
-write(`    ratio ${round(roles.ratio, 2)}  (${round(roles.belayPerSecond)}/s against ${round(roles.barePerSecond)}/s, ${roles.bytes} bytes)`);
+write(
+  `    ratio ${round(roles.ratio, 2)}  (${round(roles.belayPerSecond)}/s against ${round(roles.barePerSecond)}/s, ${roles.bytes} bytes)`,
+);
 
 const redis = await startRedis(process.env.REDIS_URL);
-const backends = [{ name: 'PostgreSQL', redis: {} }, ...(redis ? [{ name: 'Redis', redis: { redisUrl: redis.url } }] : [])];
+const backends = [
+  { name: 'PostgreSQL', redis: {} },
+  ...(redis ? [{ name: 'Redis', redis: { redisUrl: redis.url } }] : []),
+];
 if (!redis) write('\nThere is no redis-server on the path and no REDIS_URL: only the PostgreSQL backend is measured');
 
 write('\n(b) complete elevations: asked, granted, recorded as active, given back, recorded as gone');
 for (const backend of backends) {
-  printThroughput(backend.name, await measureElevations({ together: 48, milliseconds: quick ? 2_000 : 15_000, ...backend.redis }));
+  printThroughput(
+    backend.name,
+    await measureElevations({ together: 48, milliseconds: quick ? 2_000 : 15_000, ...backend.redis }),
+  );
 }
 
 write('\n(c) approve → active, and expiry → gone, in milliseconds');
@@ -35,7 +43,9 @@ for (const backend of backends) {
 await redis?.stop();
 
 function printThroughput(name: string, measured: Throughput): void {
-  write(`    ${name.padEnd(12)} ${round(measured.perSecond)}/s, ${round(measured.commits, 1)} commits and ${round(measured.statements)} statements each`);
+  write(
+    `    ${name.padEnd(12)} ${round(measured.perSecond)}/s, ${round(measured.commits, 1)} commits and ${round(measured.statements)} statements each`,
+  );
 }
 
 function printLatency(name: string, measured: Latency): void {

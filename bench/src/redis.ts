@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 
 export interface RedisServer {
   url: string;
@@ -12,7 +12,11 @@ export interface RedisServer {
 export async function startRedis(given: string | undefined): Promise<RedisServer | null> {
   if (given) return { url: given, stop: async () => {} };
   const port = await freePort();
-  const child = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'], { stdio: ['ignore', 'pipe', 'ignore'] });
+  const child = spawn(
+    'redis-server',
+    ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'],
+    { stdio: ['ignore', 'pipe', 'ignore'] },
+  );
   const started = await new Promise<boolean>((resolve) => {
     child.once('error', () => resolve(false));
     child.once('exit', () => resolve(false));

@@ -17,7 +17,11 @@ export interface Ratio {
  * An authenticated `GET /api/v1/roles` against a bare Express route that answers the same bytes: the same client, the same
  * process, in turns, so that what the machine does meanwhile hits both alike. The ratio is the median of the turns'.
  */
-export async function measureRolesRatio(options: { turns: number; requests: number; together: number }): Promise<Ratio> {
+export async function measureRolesRatio(options: {
+  turns: number;
+  requests: number;
+  together: number;
+}): Promise<Ratio> {
   const bench = await openBench({ people: 1 });
   const unlimited = { ...defaultLimits, requests: Number.MAX_SAFE_INTEGER };
   const { app } = createApp({
@@ -47,8 +51,16 @@ export async function measureRolesRatio(options: { turns: number; requests: numb
     for (let turn = 0; turn < options.turns; turn += 1) {
       turns.push({ belay: await rate(`${belay.url}/api/v1/roles`), bare: await rate(`${bare.url}/roles`) });
     }
-    const middle = turns.sort((a, b) => a.belay / a.bare - b.belay / b.bare)[Math.floor(turns.length / 2)] ?? { belay: 0, bare: 1 };
-    return { belayPerSecond: middle.belay, barePerSecond: middle.bare, ratio: middle.belay / middle.bare, bytes: Buffer.byteLength(answer) };
+    const middle = turns.sort((a, b) => a.belay / a.bare - b.belay / b.bare)[Math.floor(turns.length / 2)] ?? {
+      belay: 0,
+      bare: 1,
+    };
+    return {
+      belayPerSecond: middle.belay,
+      barePerSecond: middle.bare,
+      ratio: middle.belay / middle.bare,
+      bytes: Buffer.byteLength(answer),
+    };
   } finally {
     belay.server.closeAllConnections();
     belay.server.close();
@@ -64,7 +76,11 @@ async function listen(server: Server): Promise<{ server: Server; url: string }> 
   return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-async function requestsPerSecond(url: string, headers: Record<string, string>, options: { requests: number; together: number }): Promise<number> {
+async function requestsPerSecond(
+  url: string,
+  headers: Record<string, string>,
+  options: { requests: number; together: number },
+): Promise<number> {
   const agent = new Agent({ keepAlive: true, maxSockets: options.together });
   const started = performance.now();
   let left = options.requests;

@@ -47,9 +47,15 @@ const log: Context['log'] = {
 /** One whole Belay on a durable PostgreSQL of its own, with a memory provider and an inline worker. */
 export async function openBench(options: { people: number; redisUrl?: string; local?: boolean }): Promise<Bench> {
   const folder = await mkdtemp(join(tmpdir(), 'belay-bench-'));
-  const delay: Context['delay'] = async (milliseconds, signal) => void (await wait(milliseconds, undefined, { signal }));
+  const delay: Context['delay'] = async (milliseconds, signal) =>
+    void (await wait(milliseconds, undefined, { signal }));
   const bytes = (size: number) => randomBytes(size);
-  const postgres = await startEmbeddedPostgres({ dataDirectory: folder, log() {}, randomBytes: bytes, delay: (ms) => delay(ms) });
+  const postgres = await startEmbeddedPostgres({
+    dataDirectory: folder,
+    log() {},
+    randomBytes: bytes,
+    delay: (ms) => delay(ms),
+  });
   await postgres.ensureDatabase('belay');
   const url = postgres.url('belay');
   await migrateDatabase(url);
@@ -61,10 +67,18 @@ export async function openBench(options: { people: number; redisUrl?: string; lo
     people: [...names, 'approver'].map((name) => ({ id: `${name}@example.com`, name, email: `${name}@example.com` })),
   });
   const connectors = createRegistry([createMemoryConnector(provider) as Connector]);
-  await applyCatalog(database.db, { document: catalogDocument, source: 'bench' }, { connectors, resolve: () => undefined });
+  await applyCatalog(
+    database.db,
+    { document: catalogDocument, source: 'bench' },
+    { connectors, resolve: () => undefined },
+  );
   const catalog = await openCatalog({ db: database.db, connectors, resolve: () => undefined, log, timing, delay });
   const pool = createExpressionPool();
-  const backend = await openQueueBackend({ databaseUrl: url, log, ...(options.redisUrl ? { redisUrl: options.redisUrl } : {}) });
+  const backend = await openQueueBackend({
+    databaseUrl: url,
+    log,
+    ...(options.redisUrl ? { redisUrl: options.redisUrl } : {}),
+  });
   const waker = createWaker(backend, log);
   const listeners: ((hint: Hint) => void)[] = [];
   const ctx: Context = {
@@ -90,7 +104,14 @@ export async function openBench(options: { people: number; redisUrl?: string; lo
   };
   const worker = await startWorker({ context: ctx, backend, local: options.local ?? true });
   const person = async (name: string, groups: string[]) => {
-    const user = await upsertUser(database.db, { id: newId(), provider: 'login', subject: name, email: `${name}@example.com`, name, groups });
+    const user = await upsertUser(database.db, {
+      id: newId(),
+      provider: 'login',
+      subject: name,
+      email: `${name}@example.com`,
+      name,
+      groups,
+    });
     return withActor(ctx, { kind: 'user' as const, ...user, loginId: newId() });
   };
   const people = await Promise.all(names.map((name) => person(name, ['engineers'])));

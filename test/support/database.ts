@@ -25,7 +25,9 @@ const migrations = new URL('../../packages/db/drizzle/', import.meta.url);
 /** The migrated template of this run; named by the migrations' content, so that an old one is never taken for a new one. */
 async function ensureTemplate(admin: postgres.Sql): Promise<string> {
   const hash = createHash('sha256');
-  for (const file of readdirSync(migrations).filter((name) => name.endsWith('.sql')).sort()) {
+  for (const file of readdirSync(migrations)
+    .filter((name) => name.endsWith('.sql'))
+    .sort()) {
     hash.update(readFileSync(new URL(file, migrations)));
   }
   const name = `belay_template_${hash.digest('hex').slice(0, 12)}`;

@@ -71,8 +71,13 @@ export async function createHouse(options: HouseOptions = {}): Promise<House> {
   const connectors = createRegistry([createMemoryConnector(provider) as Connector, ...(options.connectors ?? [])]);
   const resolve = () => undefined;
   const log = options.log ?? quiet;
-  await applyCatalog(database.db, { document: options.catalog ?? approvalCatalog(), source: 'test' }, { connectors, resolve });
-  const delay: Context['delay'] = async (milliseconds, signal) => void (await wait(milliseconds, undefined, { signal }));
+  await applyCatalog(
+    database.db,
+    { document: options.catalog ?? approvalCatalog(), source: 'test' },
+    { connectors, resolve },
+  );
+  const delay: Context['delay'] = async (milliseconds, signal) =>
+    void (await wait(milliseconds, undefined, { signal }));
   const times = { ...timing, ...options.timing };
   const catalog = await openCatalog({ db: database.db, connectors, resolve, log, timing: times, delay });
   const pool = createExpressionPool();

@@ -18,6 +18,8 @@ export interface Environment {
   dataDirectory: string;
   worker: 'inline' | 'off' | 'only';
   logLevel: (typeof logLevels)[number];
+  /** `BELAY_TRUST_PROXY`: whose word on the client's address is taken; nobody's when undefined. */
+  trustProxy: number | string | undefined;
 }
 
 function urlWith(schemes: readonly string[]): (value: string) => boolean {
@@ -73,6 +75,13 @@ const schema = z.object({
     .optional(),
   BELAY_DATA: z.string().default('.belay'),
   BELAY_WORKER: z.enum(['inline', 'off', 'only'], { error: 'use inline, off or only' }).default('inline'),
+  BELAY_TRUST_PROXY: z
+    .string()
+    .refine((value) => /^\d{1,2}$/.test(value) || /^[\da-fA-F.:/, ]+$|^(loopback|linklocal|uniquelocal)$/.test(value), {
+      error: 'use how many proxies stand before Belay, e.g. 1, or their addresses with commas',
+    })
+    .transform((value) => (/^\d{1,2}$/.test(value) ? Number(value) : value))
+    .optional(),
   LOG_LEVEL: z.enum(logLevels, { error: `use one of ${logLevels.join(', ')}` }).default('info'),
 });
 
@@ -108,5 +117,6 @@ export function parseEnvironment(env: Record<string, string | undefined>): Envir
     dataDirectory: values.BELAY_DATA,
     worker: values.BELAY_WORKER,
     logLevel: values.LOG_LEVEL,
+    trustProxy: values.BELAY_TRUST_PROXY,
   };
 }

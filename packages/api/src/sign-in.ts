@@ -1,4 +1,4 @@
-import { AccessError, beginLogin, completeLogin, endLogin, listProviders, withActor } from '@belay/core';
+import { AccessError, beginLogin, completeLogin, endLogin, listAuthenticators, withActor } from '@belay/core';
 import { redirect } from './reply.js';
 import type { RequestContext } from './request-context.js';
 
@@ -12,18 +12,11 @@ export async function chooseProvider(ctx: RequestContext, input: { callback?: st
   if (input.provider !== undefined) {
     return redirect(ctx, { providers: [] }, 302, requestPath(ctx, input.provider, input.callback));
   }
-  // Nobody is signed in yet, so no audience can be asked about: every way in is shown, by its name and description.
-  const page = withActor(ctx.core, { kind: 'operator', name: 'sign-in page' });
-  const { providers } = listProviders(page, { capability: ['authenticator'] });
   return {
-    providers: providers
-      .filter(({ _source }) => _source.enabled)
-      .map(({ _source: { id, name, description } }) => ({
-        id,
-        name,
-        description,
-        url: requestPath(ctx, id, input.callback),
-      })),
+    providers: listAuthenticators(ctx.core).map((provider) => ({
+      ...provider,
+      url: requestPath(ctx, provider.id, input.callback),
+    })),
   };
 }
 

@@ -9,7 +9,10 @@ export function readDuration(text: string | undefined, path: string, issues: Err
     if (milliseconds > 0) return milliseconds;
     issues.push({ path, message: 'must be longer than nothing' });
   } catch {
-    issues.push({ path, message: `"${text.slice(0, 40)}" is not a duration: use ISO 8601 (PT1H30M) or the short form (1h30m)` });
+    issues.push({
+      path,
+      message: `"${text.slice(0, 40)}" is not a duration: use ISO 8601 (PT1H30M) or the short form (1h30m)`,
+    });
   }
   return undefined;
 }

@@ -14,6 +14,7 @@ export * from './catalog/source.js';
 export * from './catalog/workflows.js';
 export * from './context.js';
 export * from './elevation/request.js';
+export * from './elevation/resolve-role.js';
 export * from './elevation/resume.js';
 export * from './errors.js';
 export * from './executions/cancel.js';

@@ -55,7 +55,12 @@ describe('the main job: ask, decide, grant, take away', () => {
       duration: 'PT30M',
       grants: [{ provider: 'memory', identity: 'ada@example.com', access, residual: 'PT0S' }],
     });
-    await decideApproval(grace, { id: item?.id ?? '', verdict: 'approve', request_digest: item?.request_digest, via: 'api' });
+    await decideApproval(grace, {
+      id: item?.id ?? '',
+      verdict: 'approve',
+      request_digest: item?.request_digest,
+      via: 'api',
+    });
     await house.work();
     expect(holds()).toBe(true);
     expect((await listAccess(ada)).access).toMatchObject([{ execution_id: id, state: 'active' }]);
@@ -86,8 +91,12 @@ describe('the main job: ask, decide, grant, take away', () => {
 
   it('lets neither the requester nor a bystander decide', async () => {
     const id = await ask();
-    await expect(decideApproval(ada, { id, verdict: 'approve', via: 'api' })).rejects.toMatchObject({ code: 'forbidden' });
-    await expect(decideApproval(mallory, { id, verdict: 'approve', via: 'api' })).rejects.toMatchObject({ code: 'not_found' });
+    await expect(decideApproval(ada, { id, verdict: 'approve', via: 'api' })).rejects.toMatchObject({
+      code: 'forbidden',
+    });
+    await expect(decideApproval(mallory, { id, verdict: 'approve', via: 'api' })).rejects.toMatchObject({
+      code: 'not_found',
+    });
     await expect(getExecution(mallory, { id })).rejects.toMatchObject({ code: 'not_found' });
     expect((await listInbox(ada)).approvals).toEqual([]);
     expect((await listInbox(mallory)).approvals).toEqual([]);
@@ -98,7 +107,11 @@ describe('the main job: ask, decide, grant, take away', () => {
     const id = await ask();
     await decideApproval(grace, { id, verdict: 'deny', comment: 'not today', via: 'api' });
     await house.work();
-    expect(await getExecution(ada, { id })).toMatchObject({ status: 'completed', output: { approved: false }, grants: [] });
+    expect(await getExecution(ada, { id })).toMatchObject({
+      status: 'completed',
+      output: { approved: false },
+      grants: [],
+    });
     expect(holds()).toBe(false);
   });
 
@@ -106,14 +119,22 @@ describe('the main job: ask, decide, grant, take away', () => {
     const id = await ask();
     await house.pass(24 * 60 * minute);
     const execution = await getExecution(ada, { id });
-    expect(execution).toMatchObject({ status: 'completed', output: { approved: false }, approvals: [{ status: 'expired' }] });
+    expect(execution).toMatchObject({
+      status: 'completed',
+      output: { approved: false },
+      approvals: [{ status: 'expired' }],
+    });
   });
 
   it('refuses a decision that comes late, twice, or for other content', async () => {
     const id = await ask();
-    await expect(decideApproval(grace, { id, verdict: 'approve', request_digest: 'other', via: 'api' })).rejects.toMatchObject({ code: 'conflict' });
+    await expect(
+      decideApproval(grace, { id, verdict: 'approve', request_digest: 'other', via: 'api' }),
+    ).rejects.toMatchObject({ code: 'conflict' });
     await decideApproval(grace, { id, verdict: 'approve', via: 'api' });
-    await expect(decideApproval(grace, { id, verdict: 'approve', via: 'api' })).rejects.toMatchObject({ code: 'conflict' });
+    await expect(decideApproval(grace, { id, verdict: 'approve', via: 'api' })).rejects.toMatchObject({
+      code: 'conflict',
+    });
     await expect(decideApproval(alan, { id, verdict: 'deny', via: 'api' })).rejects.toMatchObject({ code: 'conflict' });
     await terminateExecution(ada, { id });
   });
@@ -163,7 +184,11 @@ describe('the main job: ask, decide, grant, take away', () => {
   it('refuses what the identity holds already, outside this service (R2), and never takes it away', async () => {
     house.provider.put('ada@example.com', access);
     const id = await ask('automatic');
-    expect(await getExecution(ada, { id })).toMatchObject({ status: 'faulted', error: { type: 'https://belay.dev/errors/held-outside' }, grants: [] });
+    expect(await getExecution(ada, { id })).toMatchObject({
+      status: 'faulted',
+      error: { type: 'https://belay.dev/errors/held-outside' },
+      grants: [],
+    });
     await house.pass(24 * 60 * minute);
     expect(holds()).toBe(true);
     house.provider.remove('ada@example.com', access);
@@ -173,7 +198,9 @@ describe('the main job: ask, decide, grant, take away', () => {
     const id = await ask('approved');
     house.provider.down = true;
     // Who would be elevated cannot be told now: in doubt, refuse.
-    await expect(decideApproval(grace, { id, verdict: 'approve', via: 'api' })).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(decideApproval(grace, { id, verdict: 'approve', via: 'api' })).rejects.toMatchObject({
+      code: 'unavailable',
+    });
     house.provider.down = false;
     await decideApproval(grace, { id, verdict: 'approve', via: 'api' });
     house.provider.down = true;

@@ -18,8 +18,8 @@ export interface Limits {
 export const defaultLimits: Limits = {
   bodyBytes: 256 * 1024,
   windowMilliseconds: 60_000,
-  requests: 1_000_000,
-  authRequests: 600,
+  requests: 12_000,
+  authRequests: 300,
   batch: 20,
 };
 

@@ -3,6 +3,9 @@ import { performance } from 'node:perf_hooks';
 import type { Logger } from '@belay/core';
 import type { RequestState } from './state.js';
 
+/** In milliseconds. Streams are slow by nature, and few. */
+const slow = 1_000;
+
 /**
  * Writes one line when a request is over. Never the query (codes, states and sealed tokens travel there), a header or a
  * body.
@@ -21,6 +24,8 @@ export function logRequest(
     const status = response.writableFinished ? response.statusCode : 499;
     const detail = { requestId: state.id, method, path, status, milliseconds, user: state.user };
     if (status >= 500) log.warn(detail, 'request');
+    // What went well and fast is for those who look closely; the ledger tells what was done.
+    else if (status < 400 && milliseconds < slow) log.debug(detail, 'request');
     else log.info(detail, 'request');
   });
 }

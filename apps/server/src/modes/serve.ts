@@ -42,6 +42,7 @@ export async function serve(options: ServeOptions): Promise<void> {
       baseUrl: address.public,
       log: context.log,
       limits: defaultLimits,
+      ...(environment.trustProxy === undefined ? {} : { trustProxy: environment.trustProxy }),
       counters: { uptimeMilliseconds: () => Math.ceil(performance.now()), scheduler: () => backend.check() },
     });
     http = { server: await listen(app, address.port, environment.host), drain };

@@ -50,8 +50,13 @@ describe.each(queues)('two servers and two workers over one PostgreSQL, queue on
     };
     await Promise.all([startServer(), startServer()]);
     await Promise.all([startWorker(), startWorker()]);
-    const operator = await openOperatorContext({ environment: parseEnvironment(environment), name: 'test', log: quiet });
-    const tokenOf = async (user: string, groups: string[]) => (await createToken(operator.context, { user, groups, ttl: 'PT1H' })).token;
+    const operator = await openOperatorContext({
+      environment: parseEnvironment(environment),
+      name: 'test',
+      log: quiet,
+    });
+    const tokenOf = async (user: string, groups: string[]) =>
+      (await createToken(operator.context, { user, groups, ttl: 'PT1H' })).token;
     for (const [index, identity] of target.identities.entries()) {
       const url = servers[index % servers.length]?.url ?? '';
       clients.ask.push(createClient({ url, token: await tokenOf(`${identity}@example.com`, ['engineers']) }));
@@ -97,16 +102,20 @@ describe.each(queues)('two servers and two workers over one PostgreSQL, queue on
   }, 60_000);
 
   // The bound is a lease, most of a minute: shown on one queue, because the queue has no part in it.
-  it.runIf(queue === queues.at(-1))('goes on when a worker is killed with -9 in the middle, and takes away what it granted', async () => {
-    const ids = await Promise.all(target.identities.map((_, index) => elevate(index, 'PT3S')));
-    const killed = processes.at(-1);
-    killed?.process.kill('SIGKILL');
-    await killed?.exited;
-    // A lease of the dead worker may have to run out first: what the design states as the bound.
-    await Promise.all(ids.map((id, index) => isOver(id, index)));
-    expect(await target.members()).toEqual([]);
-    await startWorker();
-  }, 120_000);
+  it.runIf(queue === queues.at(-1))(
+    'goes on when a worker is killed with -9 in the middle, and takes away what it granted',
+    async () => {
+      const ids = await Promise.all(target.identities.map((_, index) => elevate(index, 'PT3S')));
+      const killed = processes.at(-1);
+      killed?.process.kill('SIGKILL');
+      await killed?.exited;
+      // A lease of the dead worker may have to run out first: what the design states as the bound.
+      await Promise.all(ids.map((id, index) => isOver(id, index)));
+      expect(await target.members()).toEqual([]);
+      await startWorker();
+    },
+    120_000,
+  );
 
   it('revokes what expired while no worker ran, as soon as one starts', async () => {
     const id = await elevate(0, 'PT3S');

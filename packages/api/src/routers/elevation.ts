@@ -1,8 +1,8 @@
-import { createState, requestElevation, resumeExecution } from '@belay/core';
+import { createState, requestElevation, resolveRole, resumeExecution } from '@belay/core';
 import { z } from 'zod';
 import { authenticated } from '../procedures.js';
 import { redirectUnlessJson } from '../reply.js';
-import { resolveRole, roleBody } from '../role-body.js';
+import { roleBody } from '../role-body.js';
 import { duration, name, names, opaque, prose } from '../text.js';
 import { router } from '../trpc.js';
 
@@ -62,7 +62,7 @@ export const elevationRouter = router({
     .mutation(async ({ ctx, input: { role, session: _session, ...input } }) =>
       requestElevation(ctx.caller, {
         ...input,
-        role: await resolveRole(ctx.caller, role),
+        role: resolveRole(ctx.caller, role),
         idempotencyKey: ctx.request.idempotencyKey,
       }),
     ),

@@ -42,7 +42,9 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
     .map((grant) => ({ ...grant, key: entitlementKey(grant), id: ctx.newId(), grantId: ctx.newId() }))
     .sort((a, b) => (a.key < b.key ? -1 : 1));
   const held = await Promise.all(
-    planned.map((grant) => authorizerOf(ctx, grant.provider).holds({ id: grant.id, identity: grant.identity, access: grant.access }, signal)),
+    planned.map((grant) =>
+      authorizerOf(ctx, grant.provider).holds({ id: grant.id, identity: grant.identity, access: grant.access }, signal),
+    ),
   );
   const result = await ctx.db.transaction(async (tx): Promise<Intended & { hints?: Hint[] }> => {
     const locked = await lockExecution(ctx, tx, intention.executionId, intention.stepKey);
@@ -52,10 +54,20 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
       tx
         .insert(entitlements)
         .values(
-          planned.map(({ id, key, provider, identity, access }) => ({ id, key, provider, identity, access, state: 'absent' as const })),
+          planned.map(({ id, key, provider, identity, access }) => ({
+            id,
+            key,
+            provider,
+            identity,
+            access,
+            state: 'absent' as const,
+          })),
         )
         .onConflictDoNothing(),
-      lockEntitlements(tx, planned.map((grant) => grant.key)),
+      lockEntitlements(
+        tx,
+        planned.map((grant) => grant.key),
+      ),
     ]);
     const byKey = new Map(rows.map((row) => [row.key, row]));
     for (const [index, grant] of planned.entries()) {
@@ -119,7 +131,12 @@ async function writeIntent(
     tx
       .update(entitlements)
       .set({ state: 'granting', dueAt: sql`app_now()`, failures: 0, lastError: null })
-      .where(inArray(entitlements.key, planned.map((grant) => grant.key))),
+      .where(
+        inArray(
+          entitlements.key,
+          planned.map((grant) => grant.key),
+        ),
+      ),
     tx
       .update(steps)
       .set({

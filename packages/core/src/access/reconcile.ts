@@ -82,7 +82,10 @@ async function claimEntitlement(ctx: Context, id: string): Promise<Claimed | nul
     const decision = decideClaim(facts, live.until !== null);
     if (decision.do === 'nothing') return null;
     if (decision.do === 'rest') {
-      await tx.update(entitlements).set({ dueAt: live.nextExpiry ?? now }).where(eq(entitlements.id, id));
+      await tx
+        .update(entitlements)
+        .set({ dueAt: live.nextExpiry ?? now })
+        .where(eq(entitlements.id, id));
       return null;
     }
     const task = decision.do;

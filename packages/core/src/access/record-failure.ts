@@ -15,10 +15,16 @@ import { wakeSteps } from './wake-steps.js';
 export async function recordFailure(ctx: Context, claim: Claimed, message: string, error: unknown): Promise<void> {
   const failures = claim.failures + 1;
   const backoff = claim.task === 'revoke' ? ctx.timing.revokeBackoff : ctx.timing.grantBackoff;
-  const wish = error instanceof Error && 'options' in error ? (error.options as { afterMilliseconds?: number }).afterMilliseconds : undefined;
+  const wish =
+    error instanceof Error && 'options' in error
+      ? (error.options as { afterMilliseconds?: number }).afterMilliseconds
+      : undefined;
   const wait = Math.min(backoff.last, Math.max(wish ?? 0, backoff.first * 2 ** Math.min(failures - 1, 16)));
   const refused = claim.task === 'grant' && error instanceof Terminal;
-  ctx.log.warn({ entitlement: claim.id, provider: claim.provider, failures, error }, `the ${claim.task} call failed: ${message}`);
+  ctx.log.warn(
+    { entitlement: claim.id, provider: claim.provider, failures, error },
+    `the ${claim.task} call failed: ${message}`,
+  );
   const next = await ctx.db
     .transaction(async (tx) => {
       const waiting = and(

@@ -18,63 +18,70 @@ export async function recordGranted(ctx: Context, claim: Claimed, held: boolean 
     await recordFailure(ctx, claim, 'The provider does not hold what it was told to grant', undefined);
     return;
   }
-  const next = await ctx.db.transaction(async (tx) => {
-    // Lock order: grants before entitlements. Should the fence below be lost, this is rolled back.
-    const started = await tx
-      .update(grants)
-      .set({
-        activatedAt: sql`app_now()`,
-        expiresAt: sql`app_now() + ${grants.duration} * interval '1 millisecond'`,
-      })
-      .where(and(eq(grants.entitlementId, claim.id), isNull(grants.activatedAt), isLive))
-      .returning({
-        executionId: grants.executionId,
-        userId: grants.userId,
-        expiresAt: grants.expiresAt,
-      });
-    const [row] = await tx
-      .select({ state: entitlements.state, lastGrantCallAt: entitlements.lastGrantCallAt, fence: entitlements.fence })
-      .from(entitlements)
-      .where(eq(entitlements.id, claim.id))
-      .for('update');
-    const facts = row && { state: row.state, lastGrantCallAt: row.lastGrantCallAt?.getTime() ?? null };
-    if (!facts || row.fence !== claim.fence || decideGranted(facts, held) === null) {
-      tx.rollback();
-      return null;
-    }
-    // A grant that came while the call was under way may want a later end than the provider was told: ensure it again.
-    const tooLate = started.some((grant) => grant.expiresAt.getTime() > claim.until.getTime());
-    // Nor does this record activate one whose intent was committed just now, while it waited for the entitlement's lock.
-    const again = tooLate
-      ? sql`true`
-      : sql`exists (select 1 from ${grants} where ${grants.entitlementId} = ${claim.id} and ${grants.activatedAt} is null and ${isLive})`;
-    const [recorded] = await tx
-      .update(entitlements)
-      .set({
-        state: sql`case when ${again} then 'granting' else 'granted' end`,
-        leaseUntil: null,
-        failures: 0,
-        lastError: null,
-        dueAt: sql`case when ${again} then app_now()
+  const next = await ctx.db
+    .transaction(async (tx) => {
+      // Lock order: grants before entitlements. Should the fence below be lost, this is rolled back.
+      const started = await tx
+        .update(grants)
+        .set({
+          activatedAt: sql`app_now()`,
+          expiresAt: sql`app_now() + ${grants.duration} * interval '1 millisecond'`,
+        })
+        .where(and(eq(grants.entitlementId, claim.id), isNull(grants.activatedAt), isLive))
+        .returning({
+          executionId: grants.executionId,
+          userId: grants.userId,
+          expiresAt: grants.expiresAt,
+        });
+      const [row] = await tx
+        .select({ state: entitlements.state, lastGrantCallAt: entitlements.lastGrantCallAt, fence: entitlements.fence })
+        .from(entitlements)
+        .where(eq(entitlements.id, claim.id))
+        .for('update');
+      const facts = row && { state: row.state, lastGrantCallAt: row.lastGrantCallAt?.getTime() ?? null };
+      if (!facts || row.fence !== claim.fence || decideGranted(facts, held) === null) {
+        tx.rollback();
+        return null;
+      }
+      // A grant that came while the call was under way may want a later end than the provider was told: ensure it again.
+      const tooLate = started.some((grant) => grant.expiresAt.getTime() > claim.until.getTime());
+      // Nor does this record activate one whose intent was committed just now, while it waited for the entitlement's lock.
+      const again = tooLate
+        ? sql`true`
+        : sql`exists (select 1 from ${grants} where ${grants.entitlementId} = ${claim.id} and ${grants.activatedAt} is null and ${isLive})`;
+      const [recorded] = await tx
+        .update(entitlements)
+        .set({
+          state: sql`case when ${again} then 'granting' else 'granted' end`,
+          leaseUntil: null,
+          failures: 0,
+          lastError: null,
+          dueAt: sql`case when ${again} then app_now()
           else coalesce((select min(${grants.expiresAt}) from ${grants} where ${grants.entitlementId} = ${claim.id} and ${isLive}), app_now()) end`,
-      })
-      .where(eq(entitlements.id, claim.id))
-      .returning({ dueAt: entitlements.dueAt });
-    await appendLedger(
-      tx,
-      started.map((grant) => ({
-        type: 'entitlement.granted',
-        message: `${claim.identity} holds the access at ${claim.provider} until ${grant.expiresAt.toISOString()}`,
-        actor: { kind: 'system' as const, name: 'reconcile' },
-        userId: grant.userId,
-        provider: claim.provider,
-        executionId: grant.executionId,
-        entitlementId: claim.id,
-        data: { identity: claim.identity, access: claim.access, expires_at: grant.expiresAt.toISOString(), verified: held === true },
-      })),
-    );
-    return recorded?.dueAt ?? null;
-  }).catch(ignoreRollback);
+        })
+        .where(eq(entitlements.id, claim.id))
+        .returning({ dueAt: entitlements.dueAt });
+      await appendLedger(
+        tx,
+        started.map((grant) => ({
+          type: 'entitlement.granted',
+          message: `${claim.identity} holds the access at ${claim.provider} until ${grant.expiresAt.toISOString()}`,
+          actor: { kind: 'system' as const, name: 'reconcile' },
+          userId: grant.userId,
+          provider: claim.provider,
+          executionId: grant.executionId,
+          entitlementId: claim.id,
+          data: {
+            identity: claim.identity,
+            access: claim.access,
+            expires_at: grant.expiresAt.toISOString(),
+            verified: held === true,
+          },
+        })),
+      );
+      return recorded?.dueAt ?? null;
+    })
+    .catch(ignoreRollback);
   ctx.crashpoint('grant recorded');
   if (next) ctx.waker.wake([{ queue: 'entitlements', entitlementId: claim.id, dueAt: next }]);
   await wakeSteps(ctx, claim.id);

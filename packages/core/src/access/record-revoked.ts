@@ -74,6 +74,9 @@ export async function recordRevoked(ctx: Context, claim: Claimed, held: boolean 
     return dueAt;
   });
   ctx.crashpoint('revoke recorded');
-  if (next) ctx.waker.wake([{ queue: 'entitlements', entitlementId: claim.id, ...(next.getTime() > 0 ? { dueAt: next } : {}) }]);
+  if (next)
+    ctx.waker.wake([
+      { queue: 'entitlements', entitlementId: claim.id, ...(next.getTime() > 0 ? { dueAt: next } : {}) },
+    ]);
   await wakeSteps(ctx, claim.id);
 }

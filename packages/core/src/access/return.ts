@@ -3,15 +3,18 @@ import { and, eq } from 'drizzle-orm';
 import { requireUser } from '../actor.js';
 import type { ActorContext } from '../context.js';
 import { AccessError } from '../errors.js';
-import { advanceStep } from '../executions/runtime/advance.js';
 import { findExecution } from '../executions/find.js';
+import { advanceStep } from '../executions/runtime/advance.js';
 import { endGrants } from './end.js';
 
 /**
  * Gives the access of the caller's execution back before its time. The grants end in this transaction; the provider
  * follows at once, and is asked until it has (R3, R4). Throws `forbidden` for another's, `conflict` when nothing is held.
  */
-export async function returnAccess(ctx: ActorContext, input: { execution_id: string }): Promise<{ status: 'ok'; message: string }> {
+export async function returnAccess(
+  ctx: ActorContext,
+  input: { execution_id: string },
+): Promise<{ status: 'ok'; message: string }> {
   const user = requireUser(ctx);
   const { execution, sight } = await findExecution(ctx, user, input.execution_id);
   if (sight !== 'owner') throw new AccessError('forbidden', 'The access belongs to somebody else');

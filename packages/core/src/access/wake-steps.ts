@@ -28,5 +28,10 @@ export async function wakeSteps(ctx: Context, entitlementId: string): Promise<vo
         or(isNull(grants.goneAt), sql`${grants.goneAt} > app_now() - interval '1 minute'`),
       ),
     );
-  for (const step of waiting) await advanceStep(ctx, step.executionId, step.key);
+  for (const step of waiting) {
+    // One that cannot be advanced must not keep the others waiting; it looks for itself when its time comes.
+    await advanceStep(ctx, step.executionId, step.key).catch((error: unknown) =>
+      ctx.log.error({ ...step, error }, 'a parked step could not be advanced'),
+    );
+  }
 }

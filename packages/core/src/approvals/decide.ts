@@ -30,7 +30,10 @@ type Approval = typeof approvals.$inferSelect & { ownerId: string };
  * transaction (design §5.5). Throws `not_found` for whoever is neither approver nor requester, `forbidden` for the
  * requester and for whoever would be elevated, `conflict` for a second decision, a closed approval or other content.
  */
-export async function decideApproval(ctx: ActorContext, input: Decide): Promise<{ id: string; status: string; execution_id: string }> {
+export async function decideApproval(
+  ctx: ActorContext,
+  input: Decide,
+): Promise<{ id: string; status: string; execution_id: string }> {
   const user = requireUser(ctx);
   if (input.comment !== undefined) requireText(input.comment, 'comment', 2_000);
   const found = await findApproval(ctx, input.id);
@@ -50,7 +53,8 @@ export async function decideApproval(ctx: ActorContext, input: Decide): Promise<
         .where(eq(approvals.id, found.id))
         .for('update');
       // A decision that comes late is none: an approval past its time can only be refused (design §5.5).
-      if (row?.status !== 'open' || row.expired || !execution.step) throw new AccessError('conflict', 'The request has been decided already, or its time is over');
+      if (row?.status !== 'open' || row.expired || !execution.step)
+        throw new AccessError('conflict', 'The request has been decided already, or its time is over');
       await refuseSecond(tx, user, found.id);
       const [made] = await tx
         .insert(decisions)
@@ -79,7 +83,13 @@ export async function decideApproval(ctx: ActorContext, input: Decide): Promise<
       // One decision of several: recorded, and the execution waits on.
       if (!progress) return stay(execution, user);
       status = progress.outcome.ok && isApproved(progress.outcome.value) ? 'approved' : 'denied';
-      const transition = await resolve(execution.definition, execution.state, found.stepKey, progress.outcome, execution.env);
+      const transition = await resolve(
+        execution.definition,
+        execution.state,
+        found.stepKey,
+        progress.outcome,
+        execution.env,
+      );
       return { transition, resolved: { key: found.stepKey, ok: true }, actor: user };
     },
     { key: found.stepKey },
@@ -120,7 +130,8 @@ async function requireApprover(ctx: ActorContext, user: UserActor, approval: App
   if (user.id === approval.ownerId) throw new AccessError('forbidden', 'Nobody decides on their own request');
   const names = [user.email.toLowerCase(), user.subject.toLowerCase()];
   if (!isNamed(user, approval.rule)) throw notFound('The approval');
-  const elevated = approval.excluded.some((excluded) => names.includes(excluded)) || (await wouldBeElevated(ctx, user, approval));
+  const elevated =
+    approval.excluded.some((excluded) => names.includes(excluded)) || (await wouldBeElevated(ctx, user, approval));
   if (elevated) throw new AccessError('forbidden', 'Nobody decides on access for themselves');
 }
 
@@ -135,7 +146,9 @@ async function wouldBeElevated(ctx: ActorContext, user: UserActor, approval: App
       if (own && grants.some((grant) => grant.provider === provider && grant.identity === own.id)) return true;
     } catch (cause) {
       // In doubt, refuse: without the provider's answer it cannot be told who is elevated.
-      throw new AccessError('unavailable', `The provider "${provider}" cannot be asked who you are there; try again`, { cause });
+      throw new AccessError('unavailable', `The provider "${provider}" cannot be asked who you are there; try again`, {
+        cause,
+      });
     }
   }
   return false;

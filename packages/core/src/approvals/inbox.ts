@@ -73,7 +73,12 @@ function describe(row: typeof approvals.$inferSelect, made: number): InboxItem {
     reason: subject.reason,
     duration: formatDuration(subject.duration),
     providers: [...new Set(subject.grants.map((grant) => grant.provider))],
-    grants: subject.grants.map(({ provider, identity, access, residual }) => ({ provider, identity, access: access as Json, residual })),
+    grants: subject.grants.map(({ provider, identity, access, residual }) => ({
+      provider,
+      identity,
+      access: access as Json,
+      residual,
+    })),
     request_digest: row.requestDigest,
     created_at: row.createdAt.toISOString(),
     expires_at: row.expiresAt.toISOString(),

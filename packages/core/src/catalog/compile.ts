@@ -118,7 +118,10 @@ function compileProviders(document: CatalogDocument, options: CompileOptions, is
     const connector = options.connectors.get(definition.provider);
     if (!connector) {
       const known = [...options.connectors.keys()].sort().join(', ');
-      issues.push({ path: `${path}.provider`, message: `"${definition.provider}" is not a type of provider; known: ${known}` });
+      issues.push({
+        path: `${path}.provider`,
+        message: `"${definition.provider}" is not a type of provider; known: ${known}`,
+      });
       continue;
     }
     const unresolved: ErrorIssue[] = [];
@@ -154,6 +157,7 @@ function compileProviders(document: CatalogDocument, options: CompileOptions, is
 function compileWorkflows(document: CatalogDocument, issues: ErrorIssue[]) {
   const workflows = new Map<string, CompiledWorkflow>();
   for (const [name, definition] of Object.entries(document.workflows)) {
+    checkName(definition.name, name, `workflows.${name}`, issues);
     const result = parseWorkflow(definition.workflow, { functions: functionChecks });
     if (!result.ok) {
       issues.push(
@@ -181,6 +185,7 @@ function compileRoles(
   const roles = new Map<string, CompiledRole>();
   for (const [name, definition] of Object.entries(document.roles)) {
     const path = `roles.${name}`;
+    checkName(definition.name, name, path, issues);
     definition.workflows.forEach((workflow, index) => {
       if (!(workflow in document.workflows)) {
         issues.push({ path: `${path}.workflows[${index}]`, message: `there is no workflow "${workflow}"` });
@@ -189,14 +194,20 @@ function compileRoles(
       }
     });
     const accesses = planAccess(name, definition, graph, providers, issues);
-    const maxDuration = Math.min(readDuration(definition.max_duration, `${path}.max_duration`, issues) ?? serverMaximum, serverMaximum);
+    const maxDuration = Math.min(
+      readDuration(definition.max_duration, `${path}.max_duration`, issues) ?? serverMaximum,
+      serverMaximum,
+    );
     const defaultDuration =
       readDuration(definition.default_duration, `${path}.default_duration`, issues) ??
       Math.min(timing.defaultDuration, maxDuration);
     if (defaultDuration > maxDuration) {
       issues.push({ path: `${path}.default_duration`, message: 'is longer than the longest duration allowed' });
     }
-    const reason = { required: definition.reason?.required ?? true, pattern: readPattern(definition.reason?.pattern, path, issues) };
+    const reason = {
+      required: definition.reason?.required ?? true,
+      pattern: readPattern(definition.reason?.pattern, path, issues),
+    };
     roles.set(name, {
       name,
       definition,
@@ -210,6 +221,12 @@ function compileRoles(
     });
   }
   return roles;
+}
+
+/** A role or a workflow is known by one name everywhere: its key. Writing it again is allowed, another one is not. */
+function checkName(given: string | undefined, key: string, path: string, issues: ErrorIssue[]): void {
+  if (given !== undefined && given !== key)
+    issues.push({ path: `${path}.name`, message: `must be "${key}", as its key` });
 }
 
 function planAccess(
@@ -238,11 +255,19 @@ function planAccess(
     }
     const plan = connector.plan(provider.config, request);
     if (plan.ok && plan.accesses.length > 0) {
-      accesses.set(id, [...plan.accesses].sort((a, b) => (canonicalJson(a) < canonicalJson(b) ? -1 : 1)));
+      accesses.set(
+        id,
+        [...plan.accesses].sort((a, b) => (canonicalJson(a) < canonicalJson(b) ? -1 : 1)),
+      );
     } else if (plan.ok) {
       issues.push({ path: at, message: `the role gives nothing at "${id}"` });
     } else {
-      issues.push(...plan.issues.map((issue) => ({ path: `${path}.${issue.path}`, message: `${issue.message} (provider "${id}")` })));
+      issues.push(
+        ...plan.issues.map((issue) => ({
+          path: `${path}.${issue.path}`,
+          message: `${issue.message} (provider "${id}")`,
+        })),
+      );
     }
   });
   return accesses;

@@ -25,7 +25,10 @@ export function collectAccess(
 
   function visit(current: string, trail: readonly string[], done: Set<string>): boolean {
     if (trail.includes(current)) {
-      issues.push({ path: `roles.${name}.inherits`, message: `inherits in a circle: ${[...trail, current].join(' → ')}` });
+      issues.push({
+        path: `roles.${name}.inherits`,
+        message: `inherits in a circle: ${[...trail, current].join(' → ')}`,
+      });
       return false;
     }
     if (done.has(current)) return true;

@@ -1,8 +1,8 @@
 import type { Capability, ProviderClient } from '@belay/providers';
-import { can } from '../can.js';
-import type { ActorContext } from '../context.js';
-import { AccessError, notFound } from '../errors.js';
 import { publicMessage } from '../access/authorizer.js';
+import { can } from '../can.js';
+import type { ActorContext, Context } from '../context.js';
+import { AccessError, notFound } from '../errors.js';
 import { type CompiledProvider, versionText } from './compile.js';
 
 export interface ProviderDetails {
@@ -23,6 +23,18 @@ export function listProviders(ctx: ActorContext, input: { capability?: Capabilit
     .filter((provider) => wanted.length === 0 || wanted.some((capability) => provider.capabilities.has(capability)))
     .map((provider) => ({ _id: provider.id, _source: describeProvider(provider) }));
   return { version: versionText(catalog.version), providers };
+}
+
+/** The providers that anybody may sign in with, by what a sign-in page shows of them. Nobody is signed in yet, so no audience is asked. */
+export function listAuthenticators(ctx: Context): { id: string; name: string; description: string }[] {
+  return [...ctx.catalog.current().providers.values()]
+    .filter((provider) => provider.enabled && provider.capabilities.has('authenticator'))
+    .filter((provider) => ctx.catalog.client(provider.id)?.authenticator !== undefined)
+    .map((provider) => ({
+      id: provider.id,
+      name: provider.definition.name ?? provider.id,
+      description: provider.definition.description,
+    }));
 }
 
 /** One provider; `not_found` for one that the caller may not see. */

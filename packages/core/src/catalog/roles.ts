@@ -27,7 +27,8 @@ export function listRoles(ctx: ActorContext, input: { provider?: string[] | unde
   const wanted = input.provider ?? [];
   const visible = [...catalog.roles.values()].filter(
     (role) =>
-      can(ctx.actor, 'view', { role }) && (wanted.length === 0 || wanted.some((provider) => role.providers.includes(provider))),
+      can(ctx.actor, 'view', { role }) &&
+      (wanted.length === 0 || wanted.some((provider) => role.providers.includes(provider))),
   );
   return {
     version: versionText(catalog.version),
@@ -50,7 +51,7 @@ function describeRole(role: CompiledRole): RoleDetails {
   if (ready) return ready;
   const { permissions } = role.definition;
   const details: RoleDetails = {
-    name: role.definition.name ?? role.name,
+    name: role.name,
     description: role.definition.description,
     providers: role.providers,
     workflows: role.workflows,

@@ -5,7 +5,10 @@ const name = z
   .string()
   .min(1)
   .max(128)
-  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'use letters, digits, dots, dashes and underscores, beginning with a letter or digit');
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9._-]*$/,
+    'use letters, digits, dots, dashes and underscores, beginning with a letter or digit',
+  );
 
 const audience = { users: z.array(z.string().min(1)).optional(), groups: z.array(z.string().min(1)).optional() };
 const strings = z.array(z.string().min(1)).default([]);

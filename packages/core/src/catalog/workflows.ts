@@ -35,10 +35,13 @@ export function getWorkflow(ctx: ActorContext, input: { name: string }): Workflo
   }
   const { dsl, namespace, name, version } = workflow.workflow.document;
   const tasks = workflow.definition.workflow.do;
-  return { ...summarise(workflow), document: { dsl, namespace, name, version, do: Array.isArray(tasks) ? (tasks as Json[]) : [] } };
+  return {
+    ...summarise(workflow),
+    document: { dsl, namespace, name, version, do: Array.isArray(tasks) ? (tasks as Json[]) : [] },
+  };
 }
 
 function summarise(workflow: CompiledWorkflow): WorkflowSummary {
   const { definition, name, enabled } = workflow;
-  return { name: definition.name ?? name, description: definition.description, enabled };
+  return { name, description: definition.description, enabled };
 }

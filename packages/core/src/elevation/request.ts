@@ -58,7 +58,14 @@ export async function requestElevation(ctx: ActorContext, request: ElevationRequ
     reason: checkReason(role, request.reason),
     duration: chooseDuration(catalog, role, request),
     identities: chooseIdentities(request.identities ?? []),
-    user: { id: user.id, email: user.email, name: user.name, groups: user.groups, provider: user.provider, subject: user.subject },
+    user: {
+      id: user.id,
+      email: user.email,
+      name: user.name,
+      groups: user.groups,
+      provider: user.provider,
+      subject: user.subject,
+    },
     requested_at: now.toISOString(),
   };
   checkAuthenticator(role, user, request.authenticator);
@@ -113,7 +120,8 @@ function chooseDuration(catalog: Catalog, role: CompiledRole, request: Elevation
   const longest = Math.min(...providers.map((provider) => longestDuration(catalog, role, provider)));
   if (request.duration === undefined) return formatDuration(Math.min(role.defaultDuration, longest));
   const milliseconds = requireDuration(request.duration, 'duration');
-  if (milliseconds > longest) throw invalid('duration', `is longer than ${formatDuration(longest)}, the longest allowed`);
+  if (milliseconds > longest)
+    throw invalid('duration', `is longer than ${formatDuration(longest)}, the longest allowed`);
   return formatDuration(milliseconds);
 }
 
@@ -189,7 +197,13 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
           userId: user.id,
           provider: input.provider,
           executionId: id,
-          data: { role: input.role, providers: input.providers, duration: input.duration, reason: input.reason, workflow: workflow.name },
+          data: {
+            role: input.role,
+            providers: input.providers,
+            duration: input.duration,
+            reason: input.reason,
+            workflow: workflow.name,
+          },
         },
         ...entriesOf({ id, workflow: workflow.name, ownerId: user.id, startedAt: now }, transition, ctx.actor),
       ]),

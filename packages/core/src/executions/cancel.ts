@@ -1,8 +1,8 @@
 import { executions, type Transaction } from '@belay/db';
 import { interrupt } from '@belay/workflow';
 import { eq, sql } from 'drizzle-orm';
-import type { ActorContext } from '../context.js';
 import { endGrants } from '../access/end.js';
+import type { ActorContext } from '../context.js';
 import { AccessError } from '../errors.js';
 import { appendLedger } from '../ledger/append.js';
 import { findExecution } from './find.js';
@@ -13,7 +13,10 @@ import { commit } from './runtime/commit.js';
  * whatever that does, and its grants end with it (interface, rule 2; design §5.5). Throws `forbidden` for another's,
  * `conflict` for one that has ended.
  */
-export async function cancelExecution(ctx: ActorContext, input: { id: string }): Promise<{ status: 'ok'; message: string }> {
+export async function cancelExecution(
+  ctx: ActorContext,
+  input: { id: string },
+): Promise<{ status: 'ok'; message: string }> {
   await requireOwned(ctx, input.id);
   const done = await commit(ctx, input.id, async (execution, tx) => {
     await noteCancellation(ctx, tx, execution.id, execution.ownerId);

@@ -148,7 +148,13 @@ async function readGrants(ctx: Context, executionId: string): Promise<ExecutionG
 
 /** Where a grant is in its life, from its row alone. */
 export function grantState(
-  grant: { activatedAt: Date | null; endedAt: Date | null; goneAt: Date | null; expiresAt: Date; endedReason: string | null },
+  grant: {
+    activatedAt: Date | null;
+    endedAt: Date | null;
+    goneAt: Date | null;
+    expiresAt: Date;
+    endedReason: string | null;
+  },
   now: Date,
 ): GrantState {
   if (grant.goneAt) return 'gone';

@@ -32,7 +32,10 @@ export async function listExecutions(ctx: ActorContext): Promise<{ executions: E
     .where(and(eq(executions.ownerId, user.id), isNull(executions.endedAt)))
     .orderBy(desc(executions.createdAt))
     .limit(500);
-  const waiting = await readWaiting(ctx, rows.map((row) => row.id));
+  const waiting = await readWaiting(
+    ctx,
+    rows.map((row) => row.id),
+  );
   return { executions: rows.map((row) => summarise(row, user.email, waiting.get(row.id) ?? [], new Date(row.now))) };
 }
 
@@ -64,7 +67,15 @@ export async function readWaiting(ctx: ActorContext, ids: string[]): Promise<Map
 
 /** An execution as the interface shows it in a list. */
 export function summarise(
-  row: { id: string; workflow: string; status: string; input: unknown; createdAt: Date; startedAt: Date | null; endedAt: Date | null },
+  row: {
+    id: string;
+    workflow: string;
+    status: string;
+    input: unknown;
+    createdAt: Date;
+    startedAt: Date | null;
+    endedAt: Date | null;
+  },
   user: string,
   waitingFor: string[],
   now: Date,

@@ -7,12 +7,12 @@ import { decideApproval } from '../approvals/decide.js';
 import { isNamed } from '../can.js';
 import type { ActorContext, UserActor } from '../context.js';
 import { AccessError, invalid } from '../errors.js';
+import { appendLedger } from '../ledger/append.js';
 import { readNow } from '../now.js';
+import { requireJson, requireText } from '../text.js';
 import { open, seal } from '../tokens/seal.js';
 import { findExecution } from './find.js';
-import { requireJson, requireText } from '../text.js';
 import { commit, stay } from './runtime/commit.js';
-import { appendLedger } from '../ledger/append.js';
 
 /** The type of the signal that carries an approver's decision (design §16). */
 export const APPROVAL_DECIDED = 'belay.approval.decided';
@@ -31,13 +31,20 @@ const signalSchema = z.object({
   }),
 });
 
-const decisionSchema = z.object({ approved: z.boolean(), comment: z.string().optional(), request_digest: z.string().optional() });
+const decisionSchema = z.object({
+  approved: z.boolean(),
+  comment: z.string().optional(),
+  request_digest: z.string().optional(),
+});
 
 /**
  * Makes the sealed CloudEvent that `signalExecution` takes, for the caller and this execution only. Throws `not_found`
  * when the caller may not see the execution.
  */
-export async function createSignal(ctx: ActorContext, input: { id: string; type: string; data?: Json | undefined }): Promise<{ input: string; expires_at: string }> {
+export async function createSignal(
+  ctx: ActorContext,
+  input: { id: string; type: string; data?: Json | undefined },
+): Promise<{ input: string; expires_at: string }> {
   const user = requireUser(ctx);
   requireText(input.type, 'type', 200);
   requireJson(input.data, 'data', 16_384);
@@ -51,7 +58,12 @@ export async function createSignal(ctx: ActorContext, input: { id: string; type:
     time: now.toISOString(),
     data: input.data ?? null,
   };
-  const token = await seal(ctx.keyring, 'signal', { executionId: execution.id, userId: user.id, event }, { now, lifetime: ctx.timing.signal });
+  const token = await seal(
+    ctx.keyring,
+    'signal',
+    { executionId: execution.id, userId: user.id, event },
+    { now, lifetime: ctx.timing.signal },
+  );
   return { input: token, expires_at: new Date(now.getTime() + ctx.timing.signal).toISOString() };
 }
 
@@ -60,19 +72,29 @@ export async function createSignal(ctx: ActorContext, input: { id: string; type:
  * made for; approvals go through the same door as every other decision. Throws `invalid` for a token that is expired,
  * tampered with or for another execution, `forbidden` for another person's, `conflict` for a repeat.
  */
-export async function signalExecution(ctx: ActorContext, input: { id: string; input: string }): Promise<{ message: string; workflow_id: string }> {
+export async function signalExecution(
+  ctx: ActorContext,
+  input: { id: string; input: string },
+): Promise<{ message: string; workflow_id: string }> {
   const user = requireUser(ctx);
   const now = await readNow(ctx.db);
   const parsed = signalSchema.safeParse(await open(ctx.keyring, 'signal', input.input, now));
   const { execution, sight } = await findExecution(ctx, user, input.id);
-  if (!parsed.success || parsed.data.executionId !== execution.id) throw invalid('input', 'is not a signal for this execution');
+  if (!parsed.success || parsed.data.executionId !== execution.id)
+    throw invalid('input', 'is not a signal for this execution');
   if (parsed.data.userId !== user.id) throw new AccessError('forbidden', 'The signal was made for somebody else');
   const { event } = parsed.data;
   if (event.type === APPROVAL_DECIDED) {
     const decision = decisionSchema.safeParse(event.data);
     if (!decision.success) throw invalid('input', 'is not a decision');
     const { approved, comment, request_digest } = decision.data;
-    await decideApproval(ctx, { id: execution.id, verdict: approved ? 'approve' : 'deny', comment, request_digest, via: 'signal' });
+    await decideApproval(ctx, {
+      id: execution.id,
+      verdict: approved ? 'approve' : 'deny',
+      comment,
+      request_digest,
+      via: 'signal',
+    });
     return { message: 'The decision was recorded', workflow_id: execution.id };
   }
   if (sight === 'approver' && !(await isAsked(ctx, user, execution.id))) {

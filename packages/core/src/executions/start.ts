@@ -15,7 +15,10 @@ export interface StartExecution {
 }
 
 /** Starts a workflow by name (interface, POST /execution). Its input is an elevation request, and is checked as one. */
-export async function startExecution(ctx: ActorContext, request: StartExecution): Promise<{ workflow_id: string; run_id: string; status: string }> {
+export async function startExecution(
+  ctx: ActorContext,
+  request: StartExecution,
+): Promise<{ workflow_id: string; run_id: string; status: string }> {
   const { provider, providers, ...input } = request.input;
   const { output, status } = await requestElevation(ctx, {
     ...input,

@@ -7,7 +7,10 @@ import { commit } from './runtime/commit.js';
  * Ends the caller's execution by force: no further task runs, no cleanup. Its grants still end at once (design §14.1):
  * terminating is never a way to keep access. Throws as cancelExecution does.
  */
-export async function terminateExecution(ctx: ActorContext, input: { id: string }): Promise<{ status: 'ok'; message: string }> {
+export async function terminateExecution(
+  ctx: ActorContext,
+  input: { id: string },
+): Promise<{ status: 'ok'; message: string }> {
   await requireOwned(ctx, input.id);
   const done = await commit(ctx, input.id, async (execution) => ({
     transition: { status: 'cancelled', state: execution.state, open: [], close: [], events: [], emitted: [] },

@@ -1,9 +1,9 @@
-import { approvals, type ApprovalRule } from '@belay/db';
+import { type ApprovalRule, approvals } from '@belay/db';
 import type { Json } from '@belay/workflow';
 import { and, eq } from 'drizzle-orm';
 import { requireDuration } from '../duration.js';
-import { AccessError } from '../errors.js';
 import { type Plan, planElevation } from '../elevation/plan.js';
+import { AccessError } from '../errors.js';
 import { lockExecution } from '../executions/runtime/commit.js';
 import { appendLedger } from '../ledger/append.js';
 import { approveWith } from './checks.js';
@@ -16,7 +16,8 @@ export const approve: CallFunction = {
   async perform(ctx, call, signal) {
     const settings = approveWith.safeParse(call.with ?? {});
     const stage = settings.success ? settings.data.stages[0] : undefined;
-    if (!settings.success || !stage) throw new AccessError('invalid', 'The approval of the workflow names no approvers');
+    if (!settings.success || !stage)
+      throw new AccessError('invalid', 'The approval of the workflow names no approvers');
     const opened = await ctx.db
       .select({ id: approvals.id })
       .from(approvals)
@@ -62,11 +63,26 @@ export const approve: CallFunction = {
       const { provider, to, message } = settings.data.notify;
       const text = message ?? `${plan.requester.name} asks for ${plan.role}: ${plan.reason}`;
       // A message that cannot be delivered delays nobody: the inbox shows the request all the same.
-      await deliverMessage(ctx, { provider, to, title: 'A request waits for your decision', text, idempotencyKey: `${call.executionId}${call.key}` }, signal).catch(
-        (error: unknown) => ctx.log.warn({ execution: call.executionId, error }, 'approvers could not be told'),
-      );
+      await deliverMessage(
+        ctx,
+        {
+          provider,
+          to,
+          title: 'A request waits for your decision',
+          text,
+          idempotencyKey: `${call.executionId}${call.key}`,
+        },
+        signal,
+      ).catch((error: unknown) => ctx.log.warn({ execution: call.executionId, error }, 'approvers could not be told'));
     }
-    ctx.waker.wake([{ queue: 'executions', executionId: call.executionId, key: call.key, dueAt: new Date(call.openedAt.getTime() + timeout) }]);
+    ctx.waker.wake([
+      {
+        queue: 'executions',
+        executionId: call.executionId,
+        key: call.key,
+        dueAt: new Date(call.openedAt.getTime() + timeout),
+      },
+    ]);
     return parked;
   },
 };

@@ -23,18 +23,19 @@ const names = z.array(z.string().min(1)).default([]);
 export const approveWith = z.strictObject({
   stages: z
     .array(
-      z
-        .strictObject({
-          approvers: z
-            .strictObject({ users: names, groups: names })
-            .refine((approvers) => approvers.users.length + approvers.groups.length > 0, 'names nobody'),
-          count: z.int().min(1).max(20).default(1),
-          refusals: z.int().min(1).max(20).default(1),
-          timeout: durationText.optional(),
-        }),
+      z.strictObject({
+        approvers: z
+          .strictObject({ users: names, groups: names })
+          .refine((approvers) => approvers.users.length + approvers.groups.length > 0, 'names nobody'),
+        count: z.int().min(1).max(20).default(1),
+        refusals: z.int().min(1).max(20).default(1),
+        timeout: durationText.optional(),
+      }),
     )
     .length(1, 'must have exactly one stage: several are not supported yet'),
-  notify: z.strictObject({ provider: z.string().min(1), to: z.string().min(1), message: z.string().optional() }).optional(),
+  notify: z
+    .strictObject({ provider: z.string().min(1), to: z.string().min(1), message: z.string().optional() })
+    .optional(),
 });
 
 export const grantWith = z.strictObject({ duration: durationText.optional() });

@@ -21,7 +21,11 @@ const byCode: Partial<Record<ErrorCode, { type: string; status: number; title: s
 export function faultOf(error: unknown): Fault {
   if (error instanceof AccessError) {
     const known = byCode[error.code];
-    if (known) return { ...known, detail: [error.message, ...(error.issues ?? []).map((issue) => `${issue.path} ${issue.message}`)].join(': ') };
+    if (known)
+      return {
+        ...known,
+        detail: [error.message, ...(error.issues ?? []).map((issue) => `${issue.path} ${issue.message}`)].join(': '),
+      };
   }
   if (error instanceof Terminal || error instanceof Retryable) {
     return { type: `${standard}/communication`, status: 502, title: 'The provider refused', detail: error.message };

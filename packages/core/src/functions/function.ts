@@ -19,7 +19,10 @@ export interface ClaimedCall {
  * How a call came out: an outcome for the machine; `parked`, when the function has written down what it waits for; or
  * `again` later, with what is the matter now in words for the person who waits.
  */
-export type Performed = { kind: 'outcome'; outcome: Outcome } | { kind: 'parked' } | { kind: 'again'; after: number; because: string };
+export type Performed =
+  | { kind: 'outcome'; outcome: Outcome }
+  | { kind: 'parked' }
+  | { kind: 'again'; after: number; because: string };
 
 /** A function that a workflow can call (design §16). */
 export interface CallFunction {

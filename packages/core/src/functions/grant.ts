@@ -1,9 +1,9 @@
 import { approvals, grants, steps } from '@belay/db';
 import type { Outcome } from '@belay/workflow';
 import { and, eq, sql } from 'drizzle-orm';
-import { digestOf } from '../canonical.js';
 import { intendGrants } from '../access/intend.js';
 import { reconcileEntitlement } from '../access/reconcile.js';
+import { digestOf } from '../canonical.js';
 import type { Context } from '../context.js';
 import { requireDuration } from '../duration.js';
 import { type Plan, planElevation } from '../elevation/plan.js';
@@ -34,7 +34,10 @@ export const grant: CallFunction = {
       signal,
     );
     if (intended.outcome === 'held_outside') {
-      throw new AccessError('held_outside', `${intended.identity} holds this at ${intended.provider} already, outside this service`);
+      throw new AccessError(
+        'held_outside',
+        `${intended.identity} holds this at ${intended.provider} already, outside this service`,
+      );
     }
     if (intended.outcome === 'cancelled') throw new AccessError('forbidden', 'The request was cancelled');
     // This worker goes on at once instead of sending itself a hint; should it die here, the rows are due.
@@ -59,7 +62,14 @@ async function lookAgain(ctx: Context, call: ClaimedCall): Promise<Performed> {
   await ctx.db
     .update(steps)
     .set({ leaseUntil: null, dueAt: sql`app_now() + ${`${ctx.timing.lease} milliseconds`}::interval` })
-    .where(and(eq(steps.executionId, call.executionId), eq(steps.key, call.key), eq(steps.attempt, call.attempt), eq(steps.status, 'open')));
+    .where(
+      and(
+        eq(steps.executionId, call.executionId),
+        eq(steps.key, call.key),
+        eq(steps.attempt, call.attempt),
+        eq(steps.status, 'open'),
+      ),
+    );
   ctx.crashpoint('looked again');
   await advanceStep(ctx, call.executionId, call.key);
   return parked;

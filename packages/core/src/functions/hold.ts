@@ -11,11 +11,16 @@ export const hold: CallFunction = {
       if (!locked?.step || locked.step.attempt !== call.attempt) return { performed: parked };
       const last = await lastExpiry(tx, call.executionId);
       if (!last) return { performed: done({ ended: true, reason: await endReason(tx, call.executionId) }) };
-      await parkCall(tx, call, { waitingFor: `the end of the access at ${last.toISOString()}`, dueAt: last, waiting: true });
+      await parkCall(tx, call, {
+        waitingFor: `the end of the access at ${last.toISOString()}`,
+        dueAt: last,
+        waiting: true,
+      });
       return { performed: parked, last };
     });
     ctx.crashpoint('held');
-    if (held.last) ctx.waker.wake([{ queue: 'executions', executionId: call.executionId, key: call.key, dueAt: held.last }]);
+    if (held.last)
+      ctx.waker.wake([{ queue: 'executions', executionId: call.executionId, key: call.key, dueAt: held.last }]);
     return held.performed;
   },
 };

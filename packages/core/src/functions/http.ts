@@ -42,21 +42,28 @@ export const http: CallFunction = {
 async function send(ctx: Context, call: HttpCall, claimed: ClaimedCall, signal: AbortSignal): Promise<Performed> {
   const url = new URL(call.uri);
   for (const [name, value] of Object.entries(call.query)) url.searchParams.append(name, textOf(value));
-  const headers = new Headers(Object.entries(call.headers).map(([name, value]): [string, string] => [name, textOf(value)]));
+  const headers = new Headers(
+    Object.entries(call.headers).map(([name, value]): [string, string] => [name, textOf(value)]),
+  );
   // The receiver can tell a repeat: the same step always carries the same key.
   if (!headers.has('idempotency-key')) headers.set('idempotency-key', `${claimed.executionId}${claimed.key}`);
   authenticate(headers, call);
   let body: string | null = null;
   if (call.body !== undefined && call.body !== null) {
     body = typeof call.body === 'string' ? call.body : JSON.stringify(call.body);
-    if (!headers.has('content-type')) headers.set('content-type', typeof call.body === 'string' ? 'text/plain' : 'application/json');
+    if (!headers.has('content-type'))
+      headers.set('content-type', typeof call.body === 'string' ? 'text/plain' : 'application/json');
   }
   const method = call.method.toUpperCase();
   const response = await ctx.fetch(new Request(url, { method, headers, body, signal, redirect: 'manual' }));
   const bytes = Buffer.from(await response.arrayBuffer());
   const limit = call.redirect ? 400 : 300;
   if (response.status < 200 || response.status >= limit) {
-    return failed(response.status, response.statusText || 'The HTTP call was refused', `${method} ${url.host} answered ${response.status}`);
+    return failed(
+      response.status,
+      response.statusText || 'The HTTP call was refused',
+      `${method} ${url.host} answered ${response.status}`,
+    );
   }
   const content = contentOf(response, bytes);
   if (call.output === 'raw') return done(bytes.toString('base64'));

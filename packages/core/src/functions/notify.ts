@@ -7,7 +7,11 @@ import { notifyWith } from './checks.js';
 import { type CallFunction, done } from './function.js';
 
 /** Hands one message to a provider's notifications. Throws what the connector throws. */
-export async function deliverMessage(ctx: Context, message: Message & { provider: string }, signal: AbortSignal): Promise<void> {
+export async function deliverMessage(
+  ctx: Context,
+  message: Message & { provider: string },
+  signal: AbortSignal,
+): Promise<void> {
   const { provider, ...rest } = message;
   const notifications = ctx.catalog.client(provider)?.notifications;
   if (!notifications) throw new Terminal(`The provider "${provider}" delivers no messages`);
@@ -23,11 +27,18 @@ export const notify: CallFunction = {
     try {
       await deliverMessage(
         ctx,
-        { provider, to, title: title ?? `Access to ${call.input.role}`, text: message, idempotencyKey: `${call.executionId}${call.key}` },
+        {
+          provider,
+          to,
+          title: title ?? `Access to ${call.input.role}`,
+          text: message,
+          idempotencyKey: `${call.executionId}${call.key}`,
+        },
         signal,
       );
     } catch (error) {
-      if (error instanceof Retryable && call.attempt >= ctx.timing.notificationAttempts) throw new Terminal(error.message, { cause: error });
+      if (error instanceof Retryable && call.attempt >= ctx.timing.notificationAttempts)
+        throw new Terminal(error.message, { cause: error });
       throw error;
     }
     return done({ delivered_at: (await readNow(ctx.db)).toISOString() });

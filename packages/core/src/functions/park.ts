@@ -12,7 +12,11 @@ export interface Parking {
 }
 
 /** Gives a call's lease back and writes down what it waits for. The caller holds the execution's lock and knows the call is its own. */
-export async function parkCall(tx: Transaction, call: Pick<ClaimedCall, 'executionId' | 'key'>, parking: Parking): Promise<void> {
+export async function parkCall(
+  tx: Transaction,
+  call: Pick<ClaimedCall, 'executionId' | 'key'>,
+  parking: Parking,
+): Promise<void> {
   await Promise.all([
     tx
       .update(steps)

@@ -30,7 +30,10 @@ export async function beginLogin(ctx: Context, input: BeginLogin): Promise<{ url
   const now = await readNow(ctx.db);
   const lifetime = ctx.timing.loginFlow;
   const url = await authenticator
-    .authorizationUrl({ redirectUri: redirectUri(ctx, input.provider), state, nonce, codeVerifier }, AbortSignal.timeout(ctx.timing.callTimeout))
+    .authorizationUrl(
+      { redirectUri: redirectUri(ctx, input.provider), state, nonce, codeVerifier },
+      AbortSignal.timeout(ctx.timing.callTimeout),
+    )
     .catch((cause: unknown) => {
       throw new AccessError('unavailable', `The provider "${input.provider}" cannot be reached`, { cause });
     });
@@ -50,7 +53,8 @@ export async function beginLogin(ctx: Context, input: BeginLogin): Promise<{ url
 export function authenticatorOf(ctx: Context, id: string): Authenticator {
   const provider = ctx.catalog.current().providers.get(id);
   const authenticator = ctx.catalog.client(id)?.authenticator;
-  if (!provider?.enabled || !provider.capabilities.has('authenticator') || !authenticator) throw notFound(`Authenticator ${id}`);
+  if (!provider?.enabled || !provider.capabilities.has('authenticator') || !authenticator)
+    throw notFound(`Authenticator ${id}`);
   return authenticator;
 }
 

@@ -46,7 +46,8 @@ export async function completeLogin(
     )
     .returning();
   if (!flow) throw invalid('state', 'is unknown, used or too old; sign in again');
-  if (input.currentUrl.searchParams.has('error')) throw new AccessError('forbidden', 'The provider refused to sign you in');
+  if (input.currentUrl.searchParams.has('error'))
+    throw new AccessError('forbidden', 'The provider refused to sign you in');
   const now = await readNow(ctx.db);
   const { nonce, codeVerifier } = flowSecrets.parse(await open(ctx.keyring, 'oauth', flow.sealed, now));
   const proved = await authenticator
@@ -57,10 +58,12 @@ export async function completeLogin(
     )
     .catch((cause: unknown) => {
       ctx.log.warn({ provider: input.provider, error: cause }, 'a login could not be completed');
-      if (cause instanceof Retryable) throw new AccessError('unavailable', `The provider "${input.provider}" cannot be reached`, { cause });
+      if (cause instanceof Retryable)
+        throw new AccessError('unavailable', `The provider "${input.provider}" cannot be reached`, { cause });
       throw new AccessError('forbidden', 'The provider did not prove who you are', { cause });
     });
-  if (!proved.emailVerified || !proved.email) throw new AccessError('forbidden', 'The provider has not verified your e-mail address');
+  if (!proved.emailVerified || !proved.email)
+    throw new AccessError('forbidden', 'The provider has not verified your e-mail address');
   const user = await upsertUser(ctx.db, {
     id: ctx.newId(),
     provider: input.provider,
@@ -74,7 +77,12 @@ export async function completeLogin(
   return { ...login, user: { id, email, name, groups }, callback: await callbackOf(ctx, flow, user, now) };
 }
 
-async function callbackOf(ctx: Context, flow: typeof oauthFlows.$inferSelect, user: Person, now: Date): Promise<string | null> {
+async function callbackOf(
+  ctx: Context,
+  flow: typeof oauthFlows.$inferSelect,
+  user: Person,
+  now: Date,
+): Promise<string | null> {
   if (flow.callback === null || flow.codeChallenge === null) return flow.callback;
   const code = Buffer.from(ctx.randomBytes(32)).toString('base64url');
   await ctx.db.insert(loginCodes).values({

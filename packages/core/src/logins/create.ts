@@ -19,7 +19,12 @@ export async function createLogin(
   input: { user: Person; kind: Exclude<LoginKind, 'token'>; label?: string },
 ): Promise<{ token: string; expiresAt: Date }> {
   const token = newLoginSecret(ctx);
-  const attributes = { loginId: ctx.newId(), kind: input.kind, provider: input.user.provider, label: input.label ?? null };
+  const attributes = {
+    loginId: ctx.newId(),
+    kind: input.kind,
+    provider: input.user.provider,
+    label: input.label ?? null,
+  };
   const session = await luciaOf(ctx).createSession(input.user.id, attributes, { sessionId: token });
   await appendLedger(ctx.db, [
     {

@@ -16,7 +16,10 @@ export interface ExchangedLogin {
  * Exchanges the code that a program got at its loopback callback for its own login, once and within a minute; only the
  * program that began it knows the verifier (RFC 7636). Throws `forbidden` for everything that does not fit, alike.
  */
-export async function exchangeLoginCode(ctx: Context, input: { code: string; code_verifier: string }): Promise<ExchangedLogin> {
+export async function exchangeLoginCode(
+  ctx: Context,
+  input: { code: string; code_verifier: string },
+): Promise<ExchangedLogin> {
   const [row] = await ctx.db
     .update(loginCodes)
     .set({ consumedAt: sql`app_now()` })
@@ -28,7 +31,8 @@ export async function exchangeLoginCode(ctx: Context, input: { code: string; cod
       ),
     )
     .returning();
-  const user = row && isVerifier(input.code_verifier, row.codeChallenge) ? await readUser(ctx.db, row.userId) : undefined;
+  const user =
+    row && isVerifier(input.code_verifier, row.codeChallenge) ? await readUser(ctx.db, row.userId) : undefined;
   if (!user) throw new AccessError('forbidden', 'The code is unknown, used or too old');
   const { token, expiresAt } = await createLogin(ctx, { user, kind: 'device' });
   const { email, name, groups, provider } = user;

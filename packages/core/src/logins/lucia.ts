@@ -57,11 +57,25 @@ function createAdapter(ctx: Context): Adapter {
       if (!row) return [null, null];
       shift = ctx.clock().getTime() - new Date(row.now).getTime();
       const { login, user } = row;
-      const attributes = { loginId: login.id, kind: login.kind as LoginKind, provider: login.provider, label: login.label };
+      const attributes = {
+        loginId: login.id,
+        kind: login.kind as LoginKind,
+        provider: login.provider,
+        label: login.label,
+      };
       const expiresAt = new Date(login.expiresAt.getTime() + shift);
       return [
         { id: secret, userId: login.userId, expiresAt, attributes },
-        { id: user.id, attributes: { email: user.email, name: user.name, groups: user.groups, provider: user.provider, subject: user.subject } },
+        {
+          id: user.id,
+          attributes: {
+            email: user.email,
+            name: user.name,
+            groups: user.groups,
+            provider: user.provider,
+            subject: user.subject,
+          },
+        },
       ];
     },
     async getUserSessions(): Promise<DatabaseSession[]> {

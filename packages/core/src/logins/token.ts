@@ -53,7 +53,14 @@ export async function createToken(
     const user =
       known && known.provider !== OPERATOR_PROVIDER
         ? known
-        : await upsertUser(tx, { id: ctx.newId(), provider: OPERATOR_PROVIDER, subject: email, email, name: known?.name ?? email, groups });
+        : await upsertUser(tx, {
+            id: ctx.newId(),
+            provider: OPERATOR_PROVIDER,
+            subject: email,
+            email,
+            name: known?.name ?? email,
+            groups,
+          });
     const loginId = ctx.newId();
     const [login] = await tx
       .insert(logins)

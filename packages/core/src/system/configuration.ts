@@ -22,7 +22,9 @@ export function readApiConfiguration(ctx: Context) {
 }
 
 /** The versions of the program and of the configuration in force (interface, GET /sync; design §14.10). */
-export async function readSync(ctx: ActorContext): Promise<{ version: string; timestamp: string; catalog_version: string }> {
+export async function readSync(
+  ctx: ActorContext,
+): Promise<{ version: string; timestamp: string; catalog_version: string }> {
   requireUser(ctx);
   return {
     version: programVersion(ctx),

@@ -16,7 +16,10 @@ export interface Health {
 const limit = 2_000;
 
 /** Asks every service that it names, within two seconds (interface, GET /health). An overdue revocation makes it degraded. */
-export async function readHealth(ctx: Context, input: { path: string; scheduler: () => Promise<string> }): Promise<Health> {
+export async function readHealth(
+  ctx: Context,
+  input: { path: string; scheduler: () => Promise<string> },
+): Promise<Health> {
   const storage = await ask(ctx, async () => {
     await ctx.db.execute(sql`select 1`);
     return 'healthy';
@@ -30,7 +33,14 @@ export async function readHealth(ctx: Context, input: { path: string; scheduler:
     }),
     storage === 'healthy' ? ask(ctx, () => engineHealth(ctx)) : 'unhealthy',
   ]);
-  const services = { workflow_engine: engine, llm: 'not configured', encryption, vault: 'not configured', scheduler, storage };
+  const services = {
+    workflow_engine: engine,
+    llm: 'not configured',
+    encryption,
+    vault: 'not configured',
+    scheduler,
+    storage,
+  };
   const bad = Object.values(services).some((service) => service !== 'healthy' && service !== 'not configured');
   const status = storage !== 'healthy' || encryption !== 'healthy' ? 'unhealthy' : bad ? 'degraded' : 'healthy';
   return { status, path: input.path, timestamp: now.toISOString(), version: programVersion(ctx), services };

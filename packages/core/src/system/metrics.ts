@@ -16,7 +16,10 @@ export interface Metrics {
 }
 
 /** The interface's counters (GET /metrics). Requests are this process's; elevation requests are everybody's, as the planner estimates them. */
-export async function readMetrics(ctx: Context, input: { uptimeMilliseconds: number; requests: number }): Promise<Metrics> {
+export async function readMetrics(
+  ctx: Context,
+  input: { uptimeMilliseconds: number; requests: number },
+): Promise<Metrics> {
   const catalog = ctx.catalog.current();
   const [[counted], overdue] = await Promise.all([
     // An exact count would grow with history; small tables are counted, large ones estimated.

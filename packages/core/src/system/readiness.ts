@@ -3,7 +3,9 @@ import type { Context } from '../context.js';
 import { programVersion } from './version.js';
 
 /** Whether requests can be served: the database answers and a configuration is in force (interface, GET /ready). */
-export async function readReadiness(ctx: Context): Promise<{ status: 'ready' | 'not ready'; timestamp: string; version: string }> {
+export async function readReadiness(
+  ctx: Context,
+): Promise<{ status: 'ready' | 'not ready'; timestamp: string; version: string }> {
   const timestamp = ctx.clock().toISOString();
   try {
     ctx.catalog.current();

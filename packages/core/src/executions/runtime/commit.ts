@@ -1,4 +1,4 @@
-import { executions, type ExecutionStatus, type StepKind, signals, steps, type Transaction } from '@belay/db';
+import { type ExecutionStatus, executions, type StepKind, signals, steps, type Transaction } from '@belay/db';
 import { type CloudEvent, deliver, type Env, parseState, type State, type Workflow } from '@belay/workflow';
 import { and, asc, eq, isNull, sql } from 'drizzle-orm';
 import type { Actor, Context, Hint } from '../../context.js';
@@ -101,7 +101,13 @@ export async function lockExecution(
     key === undefined
       ? []
       : tx
-          .select({ key: steps.key, kind: steps.kind, attempt: steps.attempt, dueAt: steps.dueAt, request: steps.request })
+          .select({
+            key: steps.key,
+            kind: steps.kind,
+            attempt: steps.attempt,
+            dueAt: steps.dueAt,
+            request: steps.request,
+          })
           .from(steps)
           .where(and(eq(steps.executionId, executionId), eq(steps.key, key), eq(steps.status, 'open'))),
   ]);
@@ -124,7 +130,14 @@ export async function lockExecution(
 
 /** A move that only adds rows: the execution waits on as it is. */
 export function stay(execution: Locked, actor: Actor): Move {
-  const transition = { status: 'waiting' as const, state: execution.state, open: [], close: [], events: [], emitted: [] };
+  const transition = {
+    status: 'waiting' as const,
+    state: execution.state,
+    open: [],
+    close: [],
+    events: [],
+    emitted: [],
+  };
   return { transition, status: execution.status, actor };
 }
 

@@ -29,7 +29,8 @@ export async function performStep(ctx: Context, input: { executionId: string; ke
   }
   for (let done = 0; call && done < streak; done += 1) {
     const next: string | null = await performCall(ctx, call);
-    if (next !== null && done + 1 === streak) ctx.waker.wake([{ queue: 'executions', executionId: call.executionId, key: next }]);
+    if (next !== null && done + 1 === streak)
+      ctx.waker.wake([{ queue: 'executions', executionId: call.executionId, key: next }]);
     call = next === null || done + 1 === streak ? null : await claimCall(ctx, call.executionId, next);
   }
 }
@@ -47,7 +48,11 @@ async function performCall(ctx: Context, call: ClaimedCall): Promise<string | nu
 
 async function attemptCall(ctx: Context, call: ClaimedCall): Promise<Performed> {
   const fn = functions.get(call.name);
-  if (!fn) return { kind: 'outcome', outcome: { ok: false, fault: faultOf(new AccessError('invalid', `There is no function "${call.name}"`)) } };
+  if (!fn)
+    return {
+      kind: 'outcome',
+      outcome: { ok: false, fault: faultOf(new AccessError('invalid', `There is no function "${call.name}"`)) },
+    };
   try {
     // What a parked call waits for may have happened: then there is nothing left to do.
     if (call.attempt > 1 && progressOf.has(call.name)) {
@@ -75,7 +80,10 @@ function interpretError(ctx: Context, call: ClaimedCall, error: unknown): Perfor
   const detail = { execution: call.executionId, step: call.key, attempt: call.attempt, error };
   if (error instanceof Retryable || isDatabaseError(error)) {
     ctx.log.warn(detail, 'a call is put off');
-    const backoff = Math.min(ctx.timing.grantBackoff.last, ctx.timing.grantBackoff.first * 2 ** Math.min(call.attempt - 1, 16));
+    const backoff = Math.min(
+      ctx.timing.grantBackoff.last,
+      ctx.timing.grantBackoff.first * 2 ** Math.min(call.attempt - 1, 16),
+    );
     const after = error instanceof Retryable ? Math.max(backoff, error.options.afterMilliseconds ?? 0) : backoff;
     return { kind: 'again', after, because: isDatabaseError(error) ? 'the service itself' : publicMessage(error) };
   }
@@ -105,7 +113,8 @@ async function putOff(ctx: Context, call: ClaimedCall, performed: { after: numbe
     )
     .returning({ dueAt: steps.dueAt });
   ctx.crashpoint('put off');
-  if (row?.dueAt) ctx.waker.wake([{ queue: 'executions', executionId: call.executionId, key: call.key, dueAt: row.dueAt }]);
+  if (row?.dueAt)
+    ctx.waker.wake([{ queue: 'executions', executionId: call.executionId, key: call.key, dueAt: row.dueAt }]);
 }
 
 /** Resolves the step with its outcome, if the claim is still ours. Answers the call to go on with. */

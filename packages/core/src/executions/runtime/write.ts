@@ -1,4 +1,4 @@
-import { approvals, executions, type ExecutionStatus, signals, steps, type Transaction } from '@belay/db';
+import { approvals, type ExecutionStatus, executions, signals, steps, type Transaction } from '@belay/db';
 import type { Step, Transition } from '@belay/workflow';
 import { and, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { endGrants } from '../../access/end.js';
@@ -53,7 +53,12 @@ export function entriesOf(execution: Written, transition: Transition, actor: Act
     return { ...common, type: event.type, level, message, data: { ...event.data, ...(task ? { task } : {}) } };
   });
   const emitted = transition.emitted.map(
-    (event): LedgerEntry => ({ ...common, type: event.type, message: `Emitted ${event.type}`, data: { source: event.source, id: event.id } }),
+    (event): LedgerEntry => ({
+      ...common,
+      type: event.type,
+      message: `Emitted ${event.type}`,
+      data: { source: event.source, id: event.id },
+    }),
   );
   return [...lifecycle, ...emitted];
 }
@@ -137,7 +142,9 @@ export async function writeMove(tx: Transaction, execution: Written, move: Move)
   const hints = [...(move.hints ?? [])];
   // A grant step that is closed before it was resolved was given up: what it intended is nobody's any more.
   if (closing.length > 0) {
-    hints.push(...(await endGrants(tx, { executionId: execution.id, stepKeys: closing, reason: 'failed', actor: move.actor })));
+    hints.push(
+      ...(await endGrants(tx, { executionId: execution.id, stepKeys: closing, reason: 'failed', actor: move.actor })),
+    );
   }
   if (!ended) return [...hints, ...hintsOf(execution.id, transition.open)];
   // One that completes leaves its grants to expire.

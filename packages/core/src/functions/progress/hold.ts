@@ -22,10 +22,7 @@ export async function lastExpiry(tx: Transaction, executionId: string): Promise<
 
 /** Why they ended, in one word for the workflow. */
 export async function endReason(tx: Transaction, executionId: string): Promise<string> {
-  const rows = await tx
-    .select({ reason: grants.endedReason })
-    .from(grants)
-    .where(eq(grants.executionId, executionId));
+  const rows = await tx.select({ reason: grants.endedReason }).from(grants).where(eq(grants.executionId, executionId));
   if (rows.length === 0) return 'nothing was granted';
   return rows.find((row) => row.reason !== null)?.reason ?? 'expired';
 }

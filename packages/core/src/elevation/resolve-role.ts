@@ -1,0 +1,61 @@
+import { canonicalJson } from '../canonical.js';
+import { getRole, type RoleDetails } from '../catalog/roles.js';
+import type { ActorContext } from '../context.js';
+import { AccessError, type ErrorIssue } from '../errors.js';
+
+/** A Role as a client may send it back: its name, and whatever it read of it. */
+export interface AskedRole {
+  name: string;
+  description?: string | undefined;
+  providers?: string[] | undefined;
+  workflows?: string[] | undefined;
+  enabled?: boolean | undefined;
+  permissions?: { users?: string[] | undefined; groups?: string[] | undefined } | undefined;
+  max_duration?: string | undefined;
+  default_duration?: string | undefined;
+  reason?: { required: boolean; pattern?: string | undefined } | undefined;
+  inherits?: string[] | undefined;
+  grants?: unknown[] | undefined;
+}
+
+/**
+ * The name of the role that a request means (design §14.4). The server's own definition is what counts; a body that asks
+ * for more than it is refused with one issue per field. Throws `not_found` for an unknown role, `invalid` for a wider one.
+ */
+export function resolveRole(ctx: ActorContext, role: string | AskedRole): string {
+  if (typeof role === 'string') return role;
+  const defined = getRole(ctx, { role: role.name });
+  const issues = wider(role, defined);
+  if (issues.length > 0) throw new AccessError('invalid', 'The role asks for more than it is defined as', { issues });
+  return role.name;
+}
+
+function wider(asked: AskedRole, defined: RoleDetails): ErrorIssue[] {
+  const issues: ErrorIssue[] = [];
+  const refuse = (path: string): void => {
+    issues.push({ path: `role.${path}`, message: 'is more than the role is defined as' });
+  };
+  const within = (
+    path: string,
+    items: readonly unknown[] | undefined,
+    bounds: readonly unknown[] | undefined,
+  ): void => {
+    if (items === undefined) return;
+    const known = new Set((bounds ?? []).map(canonicalJson));
+    items.forEach((item, index) => {
+      if (!known.has(canonicalJson(item))) refuse(`${path}.${index}`);
+    });
+  };
+  within('providers', asked.providers, defined.providers);
+  within('workflows', asked.workflows, defined.workflows);
+  within('inherits', asked.inherits, defined.inherits);
+  within('grants', asked.grants, defined.grants);
+  within('permissions.users', asked.permissions?.users, defined.permissions?.users);
+  within('permissions.groups', asked.permissions?.groups, defined.permissions?.groups);
+  for (const field of ['max_duration', 'default_duration'] as const) {
+    if (asked[field] !== undefined && asked[field] !== defined[field]) refuse(field);
+  }
+  if (asked.enabled === true && !defined.enabled) refuse('enabled');
+  if (asked.reason !== undefined && canonicalJson(asked.reason) !== canonicalJson(defined.reason)) refuse('reason');
+  return issues;
+}
