@@ -44,7 +44,7 @@ const impureFiles: Record<string, string> = {
   'apps/server/src/machine.ts': 'the one place of the server where they are made',
   'apps/server/src/main.ts': 'hands the process over',
   'apps/cli/src/main.ts': 'hands the process over',
-  'apps/server/src/modes/server.ts': 'the uptime of this process, for the metrics',
+  'apps/server/src/modes/serve.ts': 'the uptime of this process, for the metrics',
   'apps/server/src/http/request-log.ts': 'how long a request took, for its line in the log',
   'apps/server/src/demo/identity-provider/start.ts': 'the demo’s identity provider is a program of its own',
   'packages/sdk/src/create-client.ts': 'a published client has to bring its own jitter',
