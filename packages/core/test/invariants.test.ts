@@ -34,10 +34,16 @@ type Operation =
 const roles = ['reader', 'writer', 'both'];
 const verbs: Verb[] = ['approve', 'approve', 'deny', 'cancel', 'terminate', 'return', 'perform', 'reconcile', 'sweep'];
 const pick = fc.nat(50);
-const faults: fc.Arbitrary<MemoryFault> = fc.oneof(
-  fc.constantFrom<MemoryFault>({ kind: 'throttle' }, { kind: 'conflict' }, { kind: 'lost-answer' }, { kind: 'fails-later' }, { kind: 'refuse' }, { kind: 'hang' }),
-  fc.constantFrom<MemoryFault>({ kind: 'late', delayMilliseconds: 60_000 }, { kind: 'asynchronous', delayMilliseconds: 60_000 }),
-);
+const reads: MemoryFault[] = [{ kind: 'throttle' }, { kind: 'conflict' }, { kind: 'lost-answer' }, { kind: 'hang' }];
+const writes: MemoryFault[] = [
+  ...reads,
+  { kind: 'refuse' },
+  { kind: 'fails-later' },
+  { kind: 'late', delayMilliseconds: 60_000 },
+  { kind: 'asynchronous', delayMilliseconds: 60_000 },
+];
+const faultOf = (operation: MemoryOperation, among: MemoryFault[]) =>
+  fc.record({ do: fc.constant('fault' as const), operation: fc.constant(operation), fault: fc.constantFrom(...among), times: fc.integer({ min: 1, max: 2 }) });
 const operations: fc.Arbitrary<Operation> = fc.oneof(
   {
     weight: 5,
@@ -62,12 +68,7 @@ const operations: fc.Arbitrary<Operation> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ do: fc.constant('pass' as const), milliseconds: fc.constantFrom(second, 46 * second, 5 * minute, 9 * minute) }) },
   {
     weight: 3,
-    arbitrary: fc.record({
-      do: fc.constant('fault' as const),
-      operation: fc.constantFrom<MemoryOperation>('holds', 'ensurePresent', 'ensurePresent', 'ensureAbsent', 'ensureAbsent', 'identities'),
-      fault: faults,
-      times: fc.integer({ min: 1, max: 2 }),
-    }),
+    arbitrary: fc.oneof(faultOf('holds', reads), faultOf('identities', reads), faultOf('ensurePresent', writes), faultOf('ensureAbsent', writes)),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('down' as const), down: fc.boolean() }) },
   { weight: 2, arbitrary: fc.constant<Operation>({ do: 'land' }) },

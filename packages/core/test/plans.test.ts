@@ -1,0 +1,162 @@
+import {
+  type ActorContext,
+  cancelExecution,
+  createLogin,
+  expireLogins,
+  getExecution,
+  listAccess,
+  listExecutions,
+  listInbox,
+  listLogs,
+  readMetrics,
+  reconcileEntitlement,
+  requestElevation,
+  returnAccess,
+  sweep,
+  verifyLogin,
+  withActor,
+} from '@belay/core';
+import { openDatabase } from '@belay/db';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { access, approve, ask, type Cast, catalogWith, minute, openCast, type Person } from './support/stories.js';
+
+const big = ['executions', 'steps', 'ledger', 'grants', 'entitlements', 'approvals', 'decisions', 'logins', 'users', 'idempotency_keys'];
+
+/** Tables as they are after years, around the rows that the test works on: one entitlement is everybody's favourite. */
+const years = (hot: string, like: string, ada: string) => `
+  set session_replication_role = replica;
+  create temp table people as select n, gen_random_uuid() as id from generate_series(1, 5000) n;
+  insert into users (id, provider, subject, email, name, groups) select id, 'login', 'filler' || n, 'filler' || n || '@example.com', 'Filler', '["engineers"]' from people;
+  create temp table runs as select n, gen_random_uuid() as id, case when n % 25 = 0 then '${ada}'::uuid else (select id from people where people.n = r.n % 5000 + 1) end as owner
+    from generate_series(1, 50000) r(n);
+  insert into executions (id, workflow, definition, definition_digest, catalog_version, owner_id, input, status, state, created_at, started_at, ended_at)
+    select runs.id, e.workflow, e.definition, 'filler', 1, runs.owner, e.input, case when runs.n % 500 = 0 then 'waiting' else 'completed' end, e.state,
+      app_now() - runs.n * interval '10 minutes', app_now() - runs.n * interval '10 minutes',
+      case when runs.n % 500 = 0 then null else app_now() - runs.n * interval '9 minutes' end
+    from runs, executions e where e.id = '${like}';
+  insert into steps (execution_id, key, kind, status, request, attempt, due_at, closed_at)
+    select id, '/do/0/grant#0', 'call', case when n % 500 = 0 then 'open' else 'done' end, '{"call": "access.hold"}', 1, app_now() + interval '10 days', null from runs;
+  insert into ledger (type, level, message, actor, user_id, provider, execution_id)
+    select 'filler', case when k = 4 then 'error' else 'info' end, 'something happened', '{}', owner, 'memory', id from runs, generate_series(1, 4) k;
+  insert into entitlements (id, key, provider, identity, access, state, last_grant_call_at, due_at)
+    select gen_random_uuid(), 'filler' || n, 'memory', 'filler' || n, '{}', case when n % 50 = 0 then 'granted' else 'absent' end, app_now(), app_now() + interval '10 days' from generate_series(1, 5000) n;
+  insert into grants (id, execution_id, step_key, entitlement_id, user_id, duration, created_at, activated_at, expires_at, ended_at, ended_reason, gone_at)
+    select gen_random_uuid(), id, '/do/0/grant#0', '${hot}', owner, 60000, app_now() - interval '400 days', app_now() - interval '399 days',
+      app_now() - n * interval '10 minutes', null, null, case when n % 4 = 0 then null else app_now() - n * interval '9 minutes' end
+    from runs where n <= 20000;
+  insert into grants (id, execution_id, step_key, entitlement_id, user_id, duration, created_at, activated_at, expires_at, gone_at)
+    select gen_random_uuid(), id, '/do/0/grant#0', (select e.id from entitlements e where e.key = 'filler' || (n % 5000 + 1)), owner, 60000,
+      app_now() - interval '400 days', app_now() - interval '399 days', app_now() - n * interval '10 minutes', app_now() - n * interval '9 minutes'
+    from runs where n > 20000;
+  insert into approvals (id, execution_id, step_key, rule, excluded, subject, request_digest, status, expires_at, closed_at)
+    select gen_random_uuid(), id, 'filler', '{"users": [], "groups": ["approvers"], "count": 1, "refusals": 1}', '[]', '{"role": "reader", "reason": "", "duration": 60000, "requester": {}, "grants": []}', 'filler',
+      case when n % 500 = 0 then 'open' else 'approved' end, app_now() + interval '1 day', null from runs where n <= 20000 or n % 500 = 0;
+  insert into decisions (approval_id, approver_id, verdict, request_digest, via) select a.id, e.owner_id, 'approve', 'filler', 'api'
+    from approvals a join executions e on e.id = a.execution_id where a.request_digest = 'filler' and a.status = 'approved';
+  insert into logins (secret_hash, id, user_id, kind, provider, expires_at) select 'filler' || n || '/' || k, gen_random_uuid(), id, 'browser', 'login', app_now() + interval '5 hours'
+    from people, generate_series(1, 4) k;
+  insert into idempotency_keys (user_id, key, request_digest, execution_id, created_at) select owner, 'filler' || n, 'filler', id, app_now() from runs where n <= 20000;
+  set session_replication_role = default;
+`;
+
+describe('with years of history, everything is found by an index', () => {
+  let cast: Cast;
+  let one: ReturnType<typeof openDatabase>;
+  let ids: { active: string; hot: string };
+
+  beforeAll(async () => {
+    cast = await openCast({ catalog: catalogWith({}) });
+    const { house, ada } = cast;
+    const { sql } = house.database;
+    const active = await ask(house, ada, { workflow: 'automatic', duration: 'PT2H' });
+    const [row] = await sql`select id from entitlements`;
+    ids = { active, hot: row?.id as string };
+    await sql.unsafe(years(ids.hot, active, ada.actor.id));
+    await sql.unsafe('analyze');
+    one = openDatabase(house.database.url, { max: 1 });
+  });
+  afterAll(async () => {
+    await one.close();
+    await cast[Symbol.asyncDispose]();
+  });
+
+  /** The sequential scans of big tables that some work takes, prepared statements' generic plans included. */
+  async function scans(work: (ctx: ActorContext & Person, times: number) => Promise<unknown>, person: Person = cast.ada, times = 7): Promise<Record<string, number>> {
+    const ctx = withActor({ ...cast.house.ctx, db: one.db }, person.actor);
+    const before = await counters();
+    for (let time = 0; time < times; time += 1) await work(ctx, time);
+    const after = await counters();
+    return Object.fromEntries(big.map((table) => [table, (after.get(table) ?? 0) - (before.get(table) ?? 0)]).filter(([, count]) => Number(count) > 0));
+  }
+
+  async function counters(): Promise<Map<string, number>> {
+    // One connection does all the work, so its own flush makes the counters true.
+    await one.db.execute('select pg_stat_force_next_flush()');
+    const rows = await cast.house.database.sql`select relname, seq_scan::int as scans from pg_stat_user_tables`;
+    return new Map(rows.map((row) => [row.relname as string, row.scans as number]));
+  }
+
+  it('sees a sequential scan when there is one', async () => {
+    expect(await scans((ctx) => ctx.db.execute('select count(*) from grants where duration < 0'), cast.ada, 1)).toEqual({ grants: expect.any(Number) });
+  });
+
+  it.each<[string, () => Promise<Record<string, number>>]>([
+    ['the inbox', () => scans((ctx) => listInbox(ctx), cast.grace)],
+    ['running executions', () => scans((ctx) => listExecutions(ctx))],
+    ['one execution', () => scans((ctx) => getExecution(ctx, { id: ids.active }))],
+    ['held access', () => scans((ctx) => listAccess(ctx))],
+    ['logs', () => scans((ctx) => listLogs(ctx, {}))],
+    ['logs of one execution', () => scans((ctx) => listLogs(ctx, { workflow_id: ids.active }))],
+    ['logs of one level', () => scans((ctx) => listLogs(ctx, { level: 'error', limit: 20 }))],
+    ['sweeps with nothing to do', () => scans((ctx) => sweep(ctx))],
+    ['overdue revocations', () => scans((ctx) => readMetrics(ctx, { uptimeMilliseconds: 1, requests: 1 }))],
+    ['expiring logins', () => scans((ctx) => expireLogins(ctx))],
+  ])('%s', async (_name, look) => {
+    expect(await look()).toEqual({});
+  });
+
+  it('a login', async () => {
+    const { token } = await createLogin(cast.house.ctx, { user: cast.ada.actor, kind: 'browser' });
+    expect(await scans((ctx) => verifyLogin(ctx, { token }))).toEqual({});
+  });
+
+  it('reconciling the favourite entitlement, when it rests and when it is extended', async () => {
+    const { sql } = cast.house.database;
+    const due = (state: string) => sql`update entitlements set state = ${state}, due_at = app_now(), lease_until = null where id = ${ids.hot}`;
+    expect(
+      await scans(async (ctx, time) => {
+        await due(time % 2 ? 'granting' : 'granted');
+        await reconcileEntitlement(ctx, { entitlementId: ids.hot });
+      }),
+    ).toEqual({});
+    expect(cast.house.provider.holds('ada@example.com', access)).toBe(true);
+  });
+
+  it('a request from its beginning to its end', async () => {
+    const { house, grace } = cast;
+    expect(
+      await scans(async (ctx, time) => {
+        const approver = withActor(ctx, grace.actor);
+        const asked = { role: 'reader', reason: 'a ticket', workflow: 'approved', duration: 'PT1H', idempotencyKey: `key ${time}` };
+        const id = (await requestElevation(ctx, asked)).output.execution_id;
+        await sweep(ctx);
+        await approve(approver, id);
+        await sweep(ctx);
+        if (time % 2) await returnAccess(ctx, { execution_id: id });
+        else await cancelExecution(ctx, { id });
+        await sweep(ctx);
+        await house.database.advance(minute);
+      }),
+    ).toEqual({});
+  });
+
+  it('the last one out, with everybody before it still to be told', async () => {
+    const { house } = cast;
+    await house.database.advance(3 * 60 * minute);
+    const started = performance.now();
+    const took = await scans((ctx) => sweep(ctx), cast.ada, 1);
+    expect(house.provider.held()).toEqual([]);
+    expect(took).toEqual({});
+    expect(performance.now() - started).toBeLessThan(15_000);
+  });
+});
