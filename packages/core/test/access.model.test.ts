@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { decideClaim, decideGranted, decideIntent, decideRevoked, type EntitlementFacts } from '../src/access/decide.js';
+import {
+  decideClaim,
+  decideGranted,
+  decideIntent,
+  decideRevoked,
+  type EntitlementFacts,
+} from '../src/access/decide.js';
 
 // The model of design appendix A: one entitlement, two grants that may end early, a discrete clock, calls that are late
 // by up to Q, lost, or land after their worker died. What the service decides is decided by its own functions.
@@ -44,7 +50,8 @@ const copy = (world: World): World => ({
   calls: [...world.calls],
 });
 
-const isLive = (grant: Grant, time: number) => grant !== null && grant !== 'refused' && !grant.ended && time < grant.expires;
+const isLive = (grant: Grant, time: number) =>
+  grant !== null && grant !== 'refused' && !grant.ended && time < grant.expires;
 const isWanted = (world: World) => world.grants.some((grant) => isLive(grant, world.time));
 
 /** Two worlds that differ only in which grant is which, or in the order of their calls, are the same: the rules cannot tell. */
@@ -150,15 +157,21 @@ function landing(world: World, call: Call, index: number, protocol: Protocol, ch
     if (protocol.closeOnFailure && world.entitlement.state === 'granting') {
       change('grant times out, row closed', (next) => {
         next.entitlement = { state: 'absent', lastGrantCallAt: null };
-        next.grants = next.grants.map((grant) => (grant && grant !== 'refused' ? { ...grant, ended: true } : grant)) as World['grants'];
+        next.grants = next.grants.map((grant) =>
+          grant && grant !== 'refused' ? { ...grant, ended: true } : grant,
+        ) as World['grants'];
       });
     }
     const recorded = protocol.callFirst ? 'granted' : decideGranted(landed.entitlement, landed.held);
     if (recorded) {
-      change('grant recorded', (next) => {
-        next.entitlement.state = recorded;
-        if (protocol.callFirst) next.grants = [{ expires: next.time + LIFE, ended: false }, next.grants[1]];
-      }, landed);
+      change(
+        'grant recorded',
+        (next) => {
+          next.entitlement.state = recorded;
+          if (protocol.callFirst) next.grants = [{ expires: next.time + LIFE, ended: false }, next.grants[1]];
+        },
+        landed,
+      );
     }
     return;
   }
@@ -168,9 +181,16 @@ function landing(world: World, call: Call, index: number, protocol: Protocol, ch
     quarantine: protocol.quarantine,
   });
   if (!decision) return;
-  change(`revoke recorded, ${decision.state}`, (next) => {
-    next.entitlement = decision.state === 'absent' ? { state: 'absent', lastGrantCallAt: null } : { ...next.entitlement, state: decision.state };
-  }, landed);
+  change(
+    `revoke recorded, ${decision.state}`,
+    (next) => {
+      next.entitlement =
+        decision.state === 'absent'
+          ? { state: 'absent', lastGrantCallAt: null }
+          : { ...next.entitlement, state: decision.state };
+    },
+    landed,
+  );
 }
 
 /** Every state that can be reached, breadth first; stops at the first that is wrong and tells how it came about. */

@@ -1,6 +1,17 @@
 import { cancelExecution, getExecution, performStep, reconcileEntitlement } from '@belay/core';
 import { afterEach, describe, expect, it } from 'vitest';
-import { access, ask, catalogWith, type Cast, hour, minute, openCast, request, runOut, statusOf } from './support/stories.js';
+import {
+  access,
+  ask,
+  type Cast,
+  catalogWith,
+  hour,
+  minute,
+  openCast,
+  request,
+  runOut,
+  statusOf,
+} from './support/stories.js';
 
 const CANCELLED = 'https://belay.dev/errors/cancelled';
 
@@ -86,7 +97,10 @@ describe('access under bad luck', () => {
   it('ends the access with the cancellation, not with what cleans up after it', async () => {
     const cleanUp = {
       try: [{ grant: { call: 'access.grant' } }, { hold: { call: 'access.hold' } }],
-      catch: { errors: { with: { type: CANCELLED } }, do: [{ linger: { wait: { hours: 1 } } }, { again: { call: 'access.grant' } }] },
+      catch: {
+        errors: { with: { type: CANCELLED } },
+        do: [{ linger: { wait: { hours: 1 } } }, { again: { call: 'access.grant' } }],
+      },
     };
     const { house, ada } = await open({ tidy: [{ guarded: cleanUp }] });
     const id = await ask(house, ada, { workflow: 'tidy' });
@@ -102,7 +116,10 @@ describe('access under bad luck', () => {
   });
 
   it('ends the grants of a grant step that its workflow gave up', async () => {
-    const giveUp = { try: [{ grant: { call: 'access.grant', timeout: { after: 'PT1M' } } }], catch: { do: [{ on: { wait: { hours: 2 } } }] } };
+    const giveUp = {
+      try: [{ grant: { call: 'access.grant', timeout: { after: 'PT1M' } } }],
+      catch: { do: [{ on: { wait: { hours: 2 } } }] },
+    };
     const { house, ada } = await open({ hasty: [{ guarded: giveUp }] });
     house.provider.inject('ensurePresent', { kind: 'throttle' }, 3);
     const id = await ask(house, ada, { workflow: 'hasty', duration: 'PT8H' });
@@ -116,7 +133,8 @@ describe('access under bad luck', () => {
 
   it.each(['throttle', 'conflict', 'lost-answer'] as const)('gets over %s of every call', async (kind) => {
     const { house, ada } = await open();
-    for (const operation of ['holds', 'ensurePresent', 'ensureAbsent', 'identities'] as const) house.provider.inject(operation, { kind }, 2);
+    for (const operation of ['holds', 'ensurePresent', 'ensureAbsent', 'identities'] as const)
+      house.provider.inject(operation, { kind }, 2);
     await ask(house, ada, { workflow: 'automatic', duration: 'PT30M' });
     for (let again = 0; again < 6; again += 1) await house.pass(minute);
     expect(house.provider.holds('ada@example.com', access)).toBe(true);
@@ -147,7 +165,9 @@ describe('access under bad luck', () => {
   });
 
   it('takes a step over from a worker that died, and calls no more often than once for each attempt', async () => {
-    const { house, ada } = await open({ told: [{ tell: { call: 'access.notify', with: { provider: 'memory', to: 'ada', message: 'hello' } } }] });
+    const { house, ada } = await open({
+      told: [{ tell: { call: 'access.notify', with: { provider: 'memory', to: 'ada', message: 'hello' } } }],
+    });
     const id = await request(ada, { workflow: 'told' });
     const [step] = await house.database.sql`select key from steps where execution_id = ${id}`;
     const key = step?.key as string;
@@ -160,7 +180,8 @@ describe('access under bad luck', () => {
 /** Until some query of this database waits for a lock. */
 async function waitForLock(sql: Cast['house']['database']['sql']): Promise<void> {
   for (let look = 0; look < 1_000; look += 1) {
-    const [row] = await sql`select count(*)::int as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    const [row] =
+      await sql`select count(*)::int as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
     if (row?.waiting > 0) return;
   }
   throw new Error('Nothing waits for the lock');

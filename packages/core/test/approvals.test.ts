@@ -1,10 +1,26 @@
 import { decideApproval, getExecution, listInbox, requestElevation, upsertUser, withActor } from '@belay/core';
 import { afterEach, describe, expect, it } from 'vitest';
 import { approvalTasks, newId } from '../../../test/support/house.js';
-import { access, approve, ask, type Cast, catalogWith, deny, hour, minute, openCast, runOut, staged, statusOf } from './support/stories.js';
+import {
+  access,
+  approve,
+  ask,
+  type Cast,
+  catalogWith,
+  deny,
+  hour,
+  minute,
+  openCast,
+  runOut,
+  staged,
+  statusOf,
+} from './support/stories.js';
 
 const NOT_APPROVED = 'https://belay.dev/errors/not-approved';
-const stage = (more: object = {}) => ({ call: 'access.approve', with: { stages: [{ approvers: { groups: ['approvers'] }, ...more }] } });
+const stage = (more: object = {}) => ({
+  call: 'access.approve',
+  with: { stages: [{ approvers: { groups: ['approvers'] }, ...more }] },
+});
 const grant = { grant: { call: 'access.grant' } };
 const hold = { hold: { call: 'access.hold' } };
 
@@ -28,14 +44,23 @@ describe('approvals', () => {
     expect(await statusOf(ada, id)).toBe('waiting');
     await expect(approve(grace, id)).rejects.toMatchObject({ code: 'conflict' });
     // The same person, who has signed in through another provider as well.
-    const twin = await upsertUser(house.database.db, { ...grace.actor, id: newId(), provider: 'other', subject: 'another', email: 'Grace@example.com' });
+    const twin = await upsertUser(house.database.db, {
+      ...grace.actor,
+      id: newId(),
+      provider: 'other',
+      subject: 'another',
+      email: 'Grace@example.com',
+    });
     const other = withActor(house.ctx, { kind: 'user', ...twin, loginId: newId() });
     await expect(approve(other, id)).rejects.toMatchObject({ code: 'conflict' });
     expect(holds()).toBe(false);
     expect(await approve(alan, id)).toMatchObject({ status: 'approved' });
     await house.work();
     expect(holds()).toBe(true);
-    expect((await getExecution(ada, { id })).approvals[0]?.decisions.map(({ approver }) => approver)).toEqual(['grace@example.com', 'alan@example.com']);
+    expect((await getExecution(ada, { id })).approvals[0]?.decisions.map(({ approver }) => approver)).toEqual([
+      'grace@example.com',
+      'alan@example.com',
+    ]);
   });
 
   it('two refusals it takes, when the rule says two', async () => {
@@ -58,7 +83,9 @@ describe('approvals', () => {
   });
 
   it('lets nobody decide who would be elevated, whoever asked', async () => {
-    const { house, ada, grace, alan } = await open(staged({}, { permissions: { groups: ['engineers'], delegates: { users: ['ada@example.com'] } } }));
+    const { house, ada, grace, alan } = await open(
+      staged({}, { permissions: { groups: ['engineers'], delegates: { users: ['ada@example.com'] } } }),
+    );
     const id = await ask(house, ada, { identities: ['grace@example.com'] });
     expect((await listInbox(grace)).approvals).toEqual([]);
     await expect(approve(grace, id)).rejects.toMatchObject({ code: 'forbidden' });
@@ -69,14 +96,25 @@ describe('approvals', () => {
     expect(holds()).toBe(false);
     // Nobody else may ask for others, and nobody may ask for somebody unknown.
     const alone = { role: 'reader', reason: 'r', workflow: 'approved' };
-    await expect(requestElevation(alan, { ...alone, identities: ['grace@example.com'] })).rejects.toMatchObject({ code: 'forbidden' });
-    await expect(requestElevation(ada, { ...alone, identities: ['nobody@example.com'] })).rejects.toMatchObject({ code: 'invalid' });
+    await expect(requestElevation(alan, { ...alone, identities: ['grace@example.com'] })).rejects.toMatchObject({
+      code: 'forbidden',
+    });
+    await expect(requestElevation(ada, { ...alone, identities: ['nobody@example.com'] })).rejects.toMatchObject({
+      code: 'invalid',
+    });
   });
 
   it('grants for a shorter time than was approved, never for a longer', async () => {
-    const tasks = (duration: string) => [{ approve: stage() }, { grant: { call: 'access.grant', with: { duration } } }, hold];
+    const tasks = (duration: string) => [
+      { approve: stage() },
+      { grant: { call: 'access.grant', with: { duration } } },
+      hold,
+    ];
     const { house, ada, grace } = await open(catalogWith({ shorter: tasks('PT10M'), longer: tasks('PT4H') }));
-    for (const [workflow, end] of [['shorter', 10], ['longer', 30]] as const) {
+    for (const [workflow, end] of [
+      ['shorter', 10],
+      ['longer', 30],
+    ] as const) {
       const id = await ask(house, ada, { workflow, duration: 'PT30M' });
       await approve(grace, id);
       await house.work();
@@ -93,15 +131,25 @@ describe('approvals', () => {
     const refused = await ask(house, ada, { workflow: 'careless' });
     await deny(grace, refused);
     await house.work();
-    expect(await getExecution(ada, { id: refused })).toMatchObject({ status: 'faulted', error: { type: NOT_APPROVED }, grants: [] });
+    expect(await getExecution(ada, { id: refused })).toMatchObject({
+      status: 'faulted',
+      error: { type: NOT_APPROVED },
+      grants: [],
+    });
     const silent = await ask(house, ada, { workflow: 'careless' });
     await house.pass(24 * hour);
-    expect(await getExecution(ada, { id: silent })).toMatchObject({ status: 'faulted', error: { type: NOT_APPROVED }, grants: [] });
+    expect(await getExecution(ada, { id: silent })).toMatchObject({
+      status: 'faulted',
+      error: { type: NOT_APPROVED },
+      grants: [],
+    });
   });
 
   it('takes two approvals in one workflow, and any refusal is one', async () => {
     const second = { call: 'access.approve', with: { stages: [{ approvers: { users: ['alan@example.com'] } }] } };
-    const { house, ada, grace, alan } = await open(catalogWith({ twice: [{ first: stage() }, { second }, grant, hold] }));
+    const { house, ada, grace, alan } = await open(
+      catalogWith({ twice: [{ first: stage() }, { second }, grant, hold] }),
+    );
     const id = await ask(house, ada, { workflow: 'twice' });
     await approve(grace, id);
     await house.work();
@@ -116,27 +164,45 @@ describe('approvals', () => {
     await house.work();
     await deny(alan, other);
     await house.work();
-    expect(await getExecution(ada, { id: other })).toMatchObject({ status: 'faulted', error: { type: NOT_APPROVED }, grants: [] });
+    expect(await getExecution(ada, { id: other })).toMatchObject({
+      status: 'faulted',
+      error: { type: NOT_APPROVED },
+      grants: [],
+    });
   });
 
   it('withdraws an approval whose task timed out: nobody can give it later, and nothing is granted on it', async () => {
-    const guarded = { try: [{ approve: { ...stage(), timeout: { after: 'PT10M' } } }], catch: { do: [{ note: { set: { late: true } } }] } };
+    const guarded = {
+      try: [{ approve: { ...stage(), timeout: { after: 'PT10M' } } }],
+      catch: { do: [{ note: { set: { late: true } } }] },
+    };
     const { house, ada, grace } = await open(catalogWith({ hasty: [{ guarded }, grant, hold] }));
     const id = await ask(house, ada, { workflow: 'hasty' });
     expect((await listInbox(grace)).approvals).toHaveLength(1);
     await house.pass(10 * minute);
     expect((await listInbox(grace)).approvals).toEqual([]);
     await expect(approve(grace, id)).rejects.toMatchObject({ code: 'conflict' });
-    expect(await getExecution(ada, { id })).toMatchObject({ status: 'faulted', error: { type: NOT_APPROVED }, approvals: [{ status: 'withdrawn' }], grants: [] });
+    expect(await getExecution(ada, { id })).toMatchObject({
+      status: 'faulted',
+      error: { type: NOT_APPROVED },
+      approvals: [{ status: 'withdrawn' }],
+      grants: [],
+    });
   });
 
   it('withdraws what the losing branch of a fork asked', async () => {
     const branches = [{ approve: stage() }, { soon: { wait: { minutes: 5 } } }];
-    const { house, ada, grace } = await open(catalogWith({ forked: [{ either: { fork: { compete: true, branches } } }, grant, hold] }));
+    const { house, ada, grace } = await open(
+      catalogWith({ forked: [{ either: { fork: { compete: true, branches } } }, grant, hold] }),
+    );
     const id = await ask(house, ada, { workflow: 'forked' });
     await house.pass(5 * minute);
     await expect(approve(grace, id)).rejects.toMatchObject({ code: 'conflict' });
-    expect(await getExecution(ada, { id })).toMatchObject({ status: 'faulted', approvals: [{ status: 'withdrawn' }], grants: [] });
+    expect(await getExecution(ada, { id })).toMatchObject({
+      status: 'faulted',
+      approvals: [{ status: 'withdrawn' }],
+      grants: [],
+    });
   });
 
   it('grants nothing while another branch still waits for its approval', async () => {
@@ -144,13 +210,18 @@ describe('approvals', () => {
     const { house, ada } = await open(catalogWith({ side: [{ both: { fork: { branches } } }] }));
     const id = await ask(house, ada, { workflow: 'side' });
     await house.pass(6 * minute);
-    expect(await getExecution(ada, { id })).toMatchObject({ status: 'faulted', error: { type: NOT_APPROVED }, grants: [] });
+    expect(await getExecution(ada, { id })).toMatchObject({
+      status: 'faulted',
+      error: { type: NOT_APPROVED },
+      grants: [],
+    });
   });
 
   it('decides for exactly what was shown: another digest, a late and a second answer are refused', async () => {
     const { house, ada, grace } = await open(staged({ timeout: 'PT10M' }));
     const id = await ask(house, ada);
-    const decide = (request_digest?: string) => decideApproval(grace, { id, verdict: 'approve', request_digest, via: 'api' });
+    const decide = (request_digest?: string) =>
+      decideApproval(grace, { id, verdict: 'approve', request_digest, via: 'api' });
     await expect(decide('another')).rejects.toMatchObject({ code: 'conflict' });
     await house.database.advance(10 * minute);
     await expect(decide()).rejects.toMatchObject({ code: 'conflict' });
@@ -159,12 +230,15 @@ describe('approvals', () => {
   });
 
   it('is never decided by its requester, whatever rule names them', async () => {
-    const { house, ada, alan } = await open(staged({ approvers: { users: ['alan@example.com'], groups: ['approvers', 'engineers'] } }));
+    const { house, ada, alan } = await open(
+      staged({ approvers: { users: ['alan@example.com'], groups: ['approvers', 'engineers'] } }),
+    );
     const id = await ask(house, alan);
     await expect(approve(alan, id)).rejects.toMatchObject({ code: 'forbidden' });
     expect((await listInbox(alan)).approvals).toEqual([]);
     expect(await approve(ada, id)).toMatchObject({ status: 'approved' });
-    const [row] = await house.database.sql`select count(*)::int as own from decisions d join approvals a on a.id = d.approval_id
+    const [row] = await house.database
+      .sql`select count(*)::int as own from decisions d join approvals a on a.id = d.approval_id
       join executions e on e.id = a.execution_id where e.owner_id = d.approver_id`;
     expect(row?.own).toBe(0);
   });
@@ -174,6 +248,9 @@ describe('approvals', () => {
     const id = await ask(house, ada, { workflow: 'telling' });
     await decideApproval(grace, { id, verdict: 'approve', comment: 'fine', via: 'page' });
     await house.work();
-    expect((await getExecution(ada, { id })).output).toMatchObject({ approved: true, decisions: [{ approver: 'grace@example.com', verdict: 'approve', comment: 'fine' }] });
+    expect((await getExecution(ada, { id })).output).toMatchObject({
+      approved: true,
+      decisions: [{ approver: 'grace@example.com', verdict: 'approve', comment: 'fine' }],
+    });
   });
 });

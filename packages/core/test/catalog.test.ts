@@ -1,4 +1,4 @@
-import { applyCatalog, can, compileCatalog, type Actor } from '@belay/core';
+import { type Actor, applyCatalog, can, compileCatalog } from '@belay/core';
 import { type Connector, createRegistry } from '@belay/providers';
 import { createMemoryConnector } from '@belay/providers/testkit';
 import { describe, expect, it } from 'vitest';
@@ -9,7 +9,12 @@ const connectors = createRegistry([createMemoryConnector() as Connector]);
 const secrets: Record<string, string> = { 'env:THERE': 'value' };
 const options = { connectors, resolve: (reference: string) => secrets[reference] };
 
-type Document = { providers: Record<string, object>; roles: Record<string, object>; workflows: Record<string, object>; server?: object };
+type Document = {
+  providers: Record<string, object>;
+  roles: Record<string, object>;
+  workflows: Record<string, object>;
+  server?: object;
+};
 const base = () => approvalCatalog() as Document;
 /** The usual catalog with something about it changed. */
 const changed = (edit: (document: Document) => void) => {
@@ -24,7 +29,9 @@ const issuesOf = (document: unknown) => {
 };
 const approveWith = (stages: unknown) =>
   changed((document) => {
-    document.workflows.approved = { workflow: workflowOf('approved', [{ approve: { call: 'access.approve', with: { stages } } }]) };
+    document.workflows.approved = {
+      workflow: workflowOf('approved', [{ approve: { call: 'access.approve', with: { stages } } }]),
+    };
   });
 
 describe('a configuration is refused whole, and every fault is named with its path', () => {
@@ -36,29 +43,108 @@ describe('a configuration is refused whole, and every fault is named with its pa
     ['an unknown key at the top', { ...base(), rolls: {} }, /^: .*rolls/],
     ['an unknown key of a role', role({ permisions: {} }), /^roles\.reader: .*permisions/],
     ['a role without providers', role({ providers: [] }), /^roles\.reader\.providers: /],
-    ['a role at a provider that is not there', role({ providers: ['memory', 'nowhere'] }), /^roles\.reader\.providers\[1\]: there is no provider "nowhere"/],
-    ['a role through a workflow that is not there', role({ workflows: ['approved', 'nothing'] }), /^roles\.reader\.workflows\[1\]: there is no workflow "nothing"/],
-    ['a role that inherits from nobody', role({ inherits: ['memory:read', 'ghost'] }), /^roles\.reader\.inherits\[1\]: there is no role "ghost"/],
-    ['a role of a provider that is not there', role({ inherits: ['nowhere:read'] }), /^roles\.reader\.inherits\[0\]: there is no provider "nowhere"/],
+    [
+      'a role at a provider that is not there',
+      role({ providers: ['memory', 'nowhere'] }),
+      /^roles\.reader\.providers\[1\]: there is no provider "nowhere"/,
+    ],
+    [
+      'a role through a workflow that is not there',
+      role({ workflows: ['approved', 'nothing'] }),
+      /^roles\.reader\.workflows\[1\]: there is no workflow "nothing"/,
+    ],
+    [
+      'a role that inherits from nobody',
+      role({ inherits: ['memory:read', 'ghost'] }),
+      /^roles\.reader\.inherits\[1\]: there is no role "ghost"/,
+    ],
+    [
+      'a role of a provider that is not there',
+      role({ inherits: ['nowhere:read'] }),
+      /^roles\.reader\.inherits\[0\]: there is no provider "nowhere"/,
+    ],
     ['a role that gives nothing', role({ inherits: [] }), /^roles\.reader\.inherits: asks for nothing/],
-    ['a role with resources where there are none', role({ resources: { allow: ['a'] } }), /^roles\.reader\.resources\.allow\[0\]: /],
-    ['a duration that is none', role({ max_duration: 'soon' }), /^roles\.reader\.max_duration: "soon" is not a duration/],
+    [
+      'a role with resources where there are none',
+      role({ resources: { allow: ['a'] } }),
+      /^roles\.reader\.resources\.allow\[0\]: /,
+    ],
+    [
+      'a duration that is none',
+      role({ max_duration: 'soon' }),
+      /^roles\.reader\.max_duration: "soon" is not a duration/,
+    ],
     ['a duration of nothing', role({ max_duration: 'PT0S' }), /^roles\.reader\.max_duration: must be longer/],
-    ['a default longer than the longest', role({ default_duration: 'PT9H' }), /^roles\.reader\.default_duration: is longer/],
+    [
+      'a default longer than the longest',
+      role({ default_duration: 'PT9H' }),
+      /^roles\.reader\.default_duration: is longer/,
+    ],
     ['a pattern that is none', role({ reason: { pattern: '(' } }), /^roles\.reader\.reason\.pattern: /],
-    ['a name that could be a path', changed((document) => void (document.roles['../x'] = document.roles.reader as object)), /^roles\.\.\.\/x: /],
-    ['an unknown type of provider', changed((document) => void (document.providers.other = { provider: 'magic' })), /^providers\.other\.provider: "magic" .* known: memory/],
-    ['a setting that a provider does not know', changed((document) => void (document.providers.memory = { provider: 'memory', config: { a: 1 } })), /^providers\.memory\.config: /],
-    ['a secret that is not there', changed((document) => void (document.providers.memory = { provider: 'memory', config: { a: '${env:MISSING}' } })), /^providers\.memory\.config\.a: \$\{env:MISSING\} has no value/],
-    ['a capability that it lacks', changed((document) => void (document.providers.memory = { provider: 'memory', capabilities: ['authenticator', 'authorizer', 'identities'] })), /^providers\.memory\.capabilities: /],
-    ['a role at a provider that grants nothing', changed((document) => void (document.providers.memory = { provider: 'memory', capabilities: ['identities'] })), /^roles\.reader\.providers\[0\]: .*no authorizer/],
+    [
+      'a name that could be a path',
+      changed((document) => void (document.roles['../x'] = document.roles.reader as object)),
+      /^roles\.\.\.\/x: /,
+    ],
+    [
+      'an unknown type of provider',
+      changed((document) => void (document.providers.other = { provider: 'magic' })),
+      /^providers\.other\.provider: "magic" .* known: memory/,
+    ],
+    [
+      'a setting that a provider does not know',
+      changed((document) => void (document.providers.memory = { provider: 'memory', config: { a: 1 } })),
+      /^providers\.memory\.config: /,
+    ],
+    [
+      'a secret that is not there',
+      changed((document) => void (document.providers.memory = { provider: 'memory', config: { a: '${env:MISSING}' } })),
+      /^providers\.memory\.config\.a: \$\{env:MISSING\} has no value/,
+    ],
+    [
+      'a capability that it lacks',
+      changed(
+        (document) =>
+          void (document.providers.memory = {
+            provider: 'memory',
+            capabilities: ['authenticator', 'authorizer', 'identities'],
+          }),
+      ),
+      /^providers\.memory\.capabilities: /,
+    ],
+    [
+      'a role at a provider that grants nothing',
+      changed((document) => void (document.providers.memory = { provider: 'memory', capabilities: ['identities'] })),
+      /^roles\.reader\.providers\[0\]: .*no authorizer/,
+    ],
     ['a callback that is no URL', { ...base(), server: { callbacks: ['back'] } }, /^server\.callbacks\[0\]: /],
-    ['a workflow that is none', changed((document) => void (document.workflows.approved = { workflow: { do: [] } })), /^workflows\.approved\.workflow/],
-    ['a call of a function that is not there', changed((document) => void (document.workflows.approved = { workflow: workflowOf('approved', [{ x: { call: 'access.everything' } }]) })), /^workflows\.approved\.workflow\/do\/0\/x/],
-    ['an approval by nobody', approveWith([{ approvers: {} }]), /^workflows\.approved\.workflow\/do\/0\/approve\/with\/stages\/0\/approvers: names nobody/],
+    [
+      'a workflow that is none',
+      changed((document) => void (document.workflows.approved = { workflow: { do: [] } })),
+      /^workflows\.approved\.workflow/,
+    ],
+    [
+      'a call of a function that is not there',
+      changed(
+        (document) =>
+          void (document.workflows.approved = {
+            workflow: workflowOf('approved', [{ x: { call: 'access.everything' } }]),
+          }),
+      ),
+      /^workflows\.approved\.workflow\/do\/0\/x/,
+    ],
+    [
+      'an approval by nobody',
+      approveWith([{ approvers: {} }]),
+      /^workflows\.approved\.workflow\/do\/0\/approve\/with\/stages\/0\/approvers: names nobody/,
+    ],
     ['an approval by none', approveWith([{ approvers: { groups: ['a'] }, count: 0 }]), /stages\/0\/count/],
     ['no stage of approval', approveWith([]), /stages: must have exactly one/],
-    ['a workflow that is switched off and used', changed((document) => void Object.assign(document.workflows.approved as object, { enabled: false })), /^roles\.reader\.workflows\[0\]: .*disabled/],
+    [
+      'a workflow that is switched off and used',
+      changed((document) => void Object.assign(document.workflows.approved as object, { enabled: false })),
+      /^roles\.reader\.workflows\[0\]: .*disabled/,
+    ],
   ])('%s', (_name, document, expected) => {
     expect(issuesOf(document)).toContainEqual(expect.stringMatching(expected));
   });
@@ -83,15 +169,27 @@ describe('inheritance', () => {
       {
         ...document,
         providers: { ...document.providers, ...providers },
-        roles: Object.fromEntries(Object.entries(roles).map(([one, more]) => [one, { providers: ['memory'], workflows: ['approved'], ...more }])),
+        roles: Object.fromEntries(
+          Object.entries(roles).map(([one, more]) => [
+            one,
+            { providers: ['memory'], workflows: ['approved'], ...more },
+          ]),
+        ),
       },
       options,
     );
-    return result.ok ? Object.fromEntries(result.catalog.roles.get(name)?.accesses ?? []) : result.issues.map(({ path, message }) => `${path}: ${message}`);
+    return result.ok
+      ? Object.fromEntries(result.catalog.roles.get(name)?.accesses ?? [])
+      : result.issues.map(({ path, message }) => `${path}: ${message}`);
   };
 
   it('goes through any number of parents, each once', () => {
-    const roles = { top: { inherits: ['left', 'right'] }, left: { inherits: ['base'] }, right: { inherits: ['base', 'memory:b'] }, base: { inherits: ['memory:a'] } };
+    const roles = {
+      top: { inherits: ['left', 'right'] },
+      left: { inherits: ['base'] },
+      right: { inherits: ['base', 'memory:b'] },
+      base: { inherits: ['memory:a'] },
+    };
     expect(accessesOf(roles, 'top')).toEqual({ memory: [{ role: 'a' }, { role: 'b' }] });
   });
 
@@ -102,17 +200,26 @@ describe('inheritance', () => {
   });
 
   it('takes a denial of a parent with it, whoever allows', () => {
-    const roles = { child: { inherits: ['parent'], permissions: { allow: ['x', 'y'] } }, parent: { inherits: ['memory:a'], permissions: { deny: ['x'] } } };
+    const roles = {
+      child: { inherits: ['parent'], permissions: { allow: ['x', 'y'] } },
+      parent: { inherits: ['memory:a'], permissions: { deny: ['x'] } },
+    };
     expect(accessesOf(roles, 'child')).toEqual({ memory: [{ permission: 'y' }, { role: 'a' }] });
   });
 
   it("gives a provider's own role at that provider only", () => {
     const second = { second: { provider: 'memory' } };
-    const roles = { both: { providers: ['memory', 'second'], inherits: ['memory:a', 'second:b'] }, one: { inherits: ['both'] }, wrong: { inherits: ['second:b', 'memory:a'] } };
+    const roles = {
+      both: { providers: ['memory', 'second'], inherits: ['memory:a', 'second:b'] },
+      one: { inherits: ['both'] },
+      wrong: { inherits: ['second:b', 'memory:a'] },
+    };
     const { wrong: _wrong, ...right } = roles;
     expect(accessesOf(right, 'both', second)).toEqual({ memory: [{ role: 'a' }], second: [{ role: 'b' }] });
     expect(accessesOf(right, 'one', second)).toEqual({ memory: [{ role: 'a' }] });
-    expect(accessesOf(roles, 'wrong', second)).toContainEqual('roles.wrong.inherits[0]: the role is not for the provider "second"');
+    expect(accessesOf(roles, 'wrong', second)).toContainEqual(
+      'roles.wrong.inherits[0]: the role is not for the provider "second"',
+    );
   });
 });
 
@@ -123,7 +230,10 @@ describe('versions', () => {
     const first = await Promise.all(Array.from({ length: 10 }, () => apply(base())));
     expect(first.filter(({ applied }) => applied)).toHaveLength(1);
     expect(new Set(first.map(({ version }) => version))).toEqual(new Set([1]));
-    await expect(apply(role({ providers: ['nowhere'] }))).rejects.toMatchObject({ code: 'invalid', issues: expect.any(Array) });
+    await expect(apply(role({ providers: ['nowhere'] }))).rejects.toMatchObject({
+      code: 'invalid',
+      issues: expect.any(Array),
+    });
     expect(await apply(role({ description: 'another' }))).toEqual({ version: 2, applied: true });
     expect(await apply(base())).toEqual({ version: 3, applied: true });
   });
@@ -152,8 +262,18 @@ describe('can', () => {
   );
   if (!result.ok) throw new Error(JSON.stringify(result.issues));
   const { roles, workflows } = result.catalog;
-  const somebody = (email: string, groups: string[]): Actor => ({ kind: 'user', id: '1', email, name: email, groups, provider: 'p', subject: 's', loginId: 'l' });
-  const seen = (actor: Actor) => [...roles.values()].filter((one) => can(actor, 'request', { role: one })).map(({ name }) => name);
+  const somebody = (email: string, groups: string[]): Actor => ({
+    kind: 'user',
+    id: '1',
+    email,
+    name: email,
+    groups,
+    provider: 'p',
+    subject: 's',
+    loginId: 'l',
+  });
+  const seen = (actor: Actor) =>
+    [...roles.values()].filter((one) => can(actor, 'request', { role: one })).map(({ name }) => name);
 
   it('shows a role to its audience, and one without an audience to everybody who is signed in', () => {
     expect(seen(somebody('ada@example.com', ['engineers']))).toEqual(['reader', 'open', 'named']);

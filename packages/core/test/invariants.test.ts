@@ -16,8 +16,8 @@ import { approvalTasks } from '../../../test/support/house.js';
 import { type Cast, catalogWith, minute, openCast, type Person, runOut, second } from './support/stories.js';
 import { readWrongs } from './support/wrongs.js';
 
-// BELAY_TEST_LONG plays more and longer sequences; BELAY_TEST_SEED another one.
-const long = process.env.BELAY_TEST_LONG !== undefined;
+// BELAY_TEST_LONG plays that many, and longer, sequences; BELAY_TEST_SEED others.
+const long = Number(process.env.BELAY_TEST_LONG ?? 0);
 const seed = Number(process.env.BELAY_TEST_SEED ?? 20260301);
 
 type Verb = 'approve' | 'deny' | 'cancel' | 'terminate' | 'return' | 'perform' | 'reconcile' | 'sweep';
@@ -43,7 +43,12 @@ const writes: MemoryFault[] = [
   { kind: 'asynchronous', delayMilliseconds: 60_000 },
 ];
 const faultOf = (operation: MemoryOperation, among: MemoryFault[]) =>
-  fc.record({ do: fc.constant('fault' as const), operation: fc.constant(operation), fault: fc.constantFrom(...among), times: fc.integer({ min: 1, max: 2 }) });
+  fc.record({
+    do: fc.constant('fault' as const),
+    operation: fc.constant(operation),
+    fault: fc.constantFrom(...among),
+    times: fc.integer({ min: 1, max: 2 }),
+  });
 const operations: fc.Arbitrary<Operation> = fc.oneof(
   {
     weight: 5,
@@ -65,28 +70,68 @@ const operations: fc.Arbitrary<Operation> = fc.oneof(
     }),
   },
   { weight: 5, arbitrary: fc.constant<Operation>({ do: 'work' }) },
-  { weight: 4, arbitrary: fc.record({ do: fc.constant('pass' as const), milliseconds: fc.constantFrom(second, 46 * second, 5 * minute, 9 * minute) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('pass' as const),
+      milliseconds: fc.constantFrom(second, 46 * second, 5 * minute, 9 * minute),
+    }),
+  },
   {
     weight: 3,
-    arbitrary: fc.oneof(faultOf('holds', reads), faultOf('identities', reads), faultOf('ensurePresent', writes), faultOf('ensureAbsent', writes)),
+    arbitrary: fc.oneof(
+      faultOf('holds', reads),
+      faultOf('identities', reads),
+      faultOf('ensurePresent', writes),
+      faultOf('ensureAbsent', writes),
+    ),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('down' as const), down: fc.boolean() }) },
   { weight: 2, arbitrary: fc.constant<Operation>({ do: 'land' }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('edit' as const), put: fc.boolean(), who: fc.nat(2), role: fc.constantFrom('read', 'write') }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('edit' as const),
+      put: fc.boolean(),
+      who: fc.nat(2),
+      role: fc.constantFrom('read', 'write'),
+    }),
+  },
 );
 
 function catalog(): object {
   const base = catalogWith({
-    taken: [{ grant: { call: 'access.grant' } }, { wait: { wait: { minutes: 3 } } }, { revoke: { call: 'access.revoke' } }],
-    forked: [{ both: { fork: { branches: [{ one: { do: [{ grant: { call: 'access.grant' } }] } }, { other: { do: approvalTasks() } }] } } }],
+    taken: [
+      { grant: { call: 'access.grant' } },
+      { wait: { wait: { minutes: 3 } } },
+      { revoke: { call: 'access.revoke' } },
+    ],
+    forked: [
+      {
+        both: {
+          fork: {
+            branches: [{ one: { do: [{ grant: { call: 'access.grant' } }] } }, { other: { do: approvalTasks() } }],
+          },
+        },
+      },
+    ],
     caught: [
-      { guarded: { try: [{ grant: { call: 'access.grant', timeout: { after: 'PT2M' } } }, { hold: { call: 'access.hold' } }], catch: { do: [{ on: { wait: { minutes: 1 } } }] } } },
+      {
+        guarded: {
+          try: [{ grant: { call: 'access.grant', timeout: { after: 'PT2M' } } }, { hold: { call: 'access.hold' } }],
+          catch: { do: [{ on: { wait: { minutes: 1 } } }] },
+        },
+      },
     ],
   }) as { roles: { reader: object } };
   const { reader } = base.roles;
   return {
     ...base,
-    roles: { reader, writer: { ...reader, inherits: ['memory:write'] }, both: { ...reader, inherits: ['reader', 'memory:write'] } },
+    roles: {
+      reader,
+      writer: { ...reader, inherits: ['memory:write'] },
+      both: { ...reader, inherits: ['reader', 'memory:write'] },
+    },
   };
 }
 
@@ -121,13 +166,20 @@ describe('whatever happens, in whatever order', () => {
   async function act(verb: Verb, who: number, index: number): Promise<void> {
     const { house } = cast;
     const { sql } = house.database;
-    const executions = await sql<{ id: string; owner_id: string }[]>`select id, owner_id from executions order by ended_at is not null, created_at desc limit 8`;
+    const executions = await sql<
+      { id: string; owner_id: string }[]
+    >`select id, owner_id from executions order by ended_at is not null, created_at desc limit 8`;
     const execution = executions[index % Math.max(executions.length, 1)];
     if (!execution) return;
     const { id } = execution;
     const owner = people.find(({ actor }) => actor.id === execution.owner_id) ?? person(who);
     if (verb === 'perform') {
-      const step = await one(await sql<{ id: string; key: string }[]>`select execution_id as id, key from steps order by status <> 'open', opened_at desc limit 8`, index);
+      const step = await one(
+        await sql<
+          { id: string; key: string }[]
+        >`select execution_id as id, key from steps order by status <> 'open', opened_at desc limit 8`,
+        index,
+      );
       if (step?.key) await performStep(house.ctx, { executionId: step.id, key: step.key });
     } else if (verb === 'reconcile') {
       const row = await one(await sql<{ id: string }[]>`select id from entitlements order by due_at limit 8`, index);
@@ -142,10 +194,17 @@ describe('whatever happens, in whatever order', () => {
   async function play(operation: Operation): Promise<void> {
     const { house } = cast;
     if (operation.do === 'request') {
-      const asked = { role: operation.role, reason: 'a ticket', workflow: operation.workflow, duration: `PT${operation.minutes}M` };
+      const asked = {
+        role: operation.role,
+        reason: 'a ticket',
+        workflow: operation.workflow,
+        duration: `PT${operation.minutes}M`,
+      };
       await tolerate(requestElevation(person(operation.who), asked));
     } else if (operation.do === 'act') {
-      await Promise.all(operation.verbs.map((verb, offset) => tolerate(act(verb, operation.who + offset, operation.pick))));
+      await Promise.all(
+        operation.verbs.map((verb, offset) => tolerate(act(verb, operation.who + offset, operation.pick))),
+      );
     } else if (operation.do === 'work') await house.work();
     else if (operation.do === 'pass') {
       // R5 assumes that a call lands before the quarantine of its entitlement is over.
@@ -178,7 +237,8 @@ describe('whatever happens, in whatever order', () => {
     land();
     const identity = person(operation.who).actor.email;
     const access = { role: operation.role };
-    const [claimed] = await house.database.sql`select 1 from entitlements where state <> 'absent' and identity = ${identity} and access = ${access as never}`;
+    const [claimed] = await house.database
+      .sql`select 1 from entitlements where state <> 'absent' and identity = ${identity} and access = ${access as never}`;
     if (!operation.put) {
       house.provider.remove(identity, access);
       standing.delete(keyOf(identity, operation.role));
@@ -192,7 +252,10 @@ describe('whatever happens, in whatever order', () => {
     const wrongs = await readWrongs(cast.house);
     const unowned = cast.house.provider
       .held()
-      .filter(({ identity, access }) => !standing.has(keyOf(identity, access.role)) && !wrongs.owed.has(keyOf(identity, access.role)));
+      .filter(
+        ({ identity, access }) =>
+          !standing.has(keyOf(identity, access.role)) && !wrongs.owed.has(keyOf(identity, access.role)),
+      );
     expect({ wrongs: wrongs.found, unowned }, `after ${JSON.stringify(after)}`).toEqual({ wrongs: [], unowned: [] });
   }
 
@@ -205,12 +268,16 @@ describe('whatever happens, in whatever order', () => {
     }
     land();
     for (const wait of [second, 46 * second, 6 * minute, 16 * minute, 6 * minute]) await house.pass(wait);
-    const wanted = await house.database.sql`select distinct e.identity, e.access ->> 'role' as role from entitlements e join grants g on g.entitlement_id = e.id
+    const wanted = await house.database
+      .sql`select distinct e.identity, e.access ->> 'role' as role from entitlements e join grants g on g.entitlement_id = e.id
       where g.ended_at is null and g.expires_at > app_now()`;
     const allowed = new Set([...standing, ...wanted.map(({ identity, role }) => keyOf(identity, role))]);
-    expect(house.provider.held().filter(({ identity, access }) => !allowed.has(keyOf(identity, access.role)))).toEqual([]);
+    expect(house.provider.held().filter(({ identity, access }) => !allowed.has(keyOf(identity, access.role)))).toEqual(
+      [],
+    );
     await runOut(house);
-    const [left] = await house.database.sql`select (select count(*)::int from executions where ended_at is null) as running,
+    const [left] = await house.database
+      .sql`select (select count(*)::int from executions where ended_at is null) as running,
       (select count(*)::int from entitlements where state <> 'absent') as owed, (select count(*)::int from grants where gone_at is null) as not_gone`;
     expect(left).toEqual({ running: 0, owed: 0, not_gone: 0 });
     const held = house.provider.held().map(({ identity, access }) => keyOf(identity, access.role));
@@ -219,23 +286,29 @@ describe('whatever happens, in whatever order', () => {
     standing.clear();
   }
 
-  it('no access without a claim, no claim without an end, and nobody approves their own', { timeout: long ? 1_800_000 : 120_000 }, async () => {
+  it('no access without a claim, no claim without an end, and nobody approves their own', {
+    timeout: long ? 1_800_000 : 120_000,
+  }, async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(operations, { minLength: 20, maxLength: long ? 80 : 30, size: 'max' }), async (sequence) => {
-        try {
-          for (const operation of sequence) {
-            await play(operation);
-            played += 1;
-            await check(operation);
+      fc.asyncProperty(
+        fc.array(operations, { minLength: 20, maxLength: long ? 80 : 30, size: 'max' }),
+        async (sequence) => {
+          try {
+            for (const operation of sequence) {
+              await play(operation);
+              played += 1;
+              await check(operation);
+            }
+          } finally {
+            await heal();
           }
-        } finally {
-          await heal();
-        }
-        await check('everything is over');
-      }),
-      { seed, numRuns: long ? 200 : 25, endOnFailure: true },
+          await check('everything is over');
+        },
+      ),
+      { seed, numRuns: long || 25, endOnFailure: true },
     );
-    const [counted] = await cast.house.database.sql`select count(*)::int as grants from grants where activated_at is not null`;
+    const [counted] = await cast.house.database
+      .sql`select count(*)::int as grants from grants where activated_at is not null`;
     granted = counted?.grants as number;
     // Sequences in which nothing is ever granted would hold every invariant.
     expect(played).toBeGreaterThan(200);

@@ -20,7 +20,18 @@ import { openDatabase } from '@belay/db';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { access, approve, ask, type Cast, catalogWith, minute, openCast, type Person } from './support/stories.js';
 
-const big = ['executions', 'steps', 'ledger', 'grants', 'entitlements', 'approvals', 'decisions', 'logins', 'users', 'idempotency_keys'];
+const big = [
+  'executions',
+  'steps',
+  'ledger',
+  'grants',
+  'entitlements',
+  'approvals',
+  'decisions',
+  'logins',
+  'users',
+  'idempotency_keys',
+];
 
 /** Tables as they are after years, around the rows that the test works on: one entitlement is everybody's favourite. */
 const years = (hot: string, like: string, ada: string) => `
@@ -81,12 +92,20 @@ describe('with years of history, everything is found by an index', () => {
   });
 
   /** The sequential scans of big tables that some work takes, prepared statements' generic plans included. */
-  async function scans(work: (ctx: ActorContext & Person, times: number) => Promise<unknown>, person: Person = cast.ada, times = 7): Promise<Record<string, number>> {
+  async function scans(
+    work: (ctx: ActorContext & Person, times: number) => Promise<unknown>,
+    person: Person = cast.ada,
+    times = 7,
+  ): Promise<Record<string, number>> {
     const ctx = withActor({ ...cast.house.ctx, db: one.db }, person.actor);
     const before = await counters();
     for (let time = 0; time < times; time += 1) await work(ctx, time);
     const after = await counters();
-    return Object.fromEntries(big.map((table) => [table, (after.get(table) ?? 0) - (before.get(table) ?? 0)]).filter(([, count]) => Number(count) > 0));
+    return Object.fromEntries(
+      big
+        .map((table) => [table, (after.get(table) ?? 0) - (before.get(table) ?? 0)])
+        .filter(([, count]) => Number(count) > 0),
+    );
   }
 
   async function counters(): Promise<Map<string, number>> {
@@ -97,7 +116,9 @@ describe('with years of history, everything is found by an index', () => {
   }
 
   it('sees a sequential scan when there is one', async () => {
-    expect(await scans((ctx) => ctx.db.execute('select count(*) from grants where duration < 0'), cast.ada, 1)).toEqual({ grants: expect.any(Number) });
+    expect(await scans((ctx) => ctx.db.execute('select count(*) from grants where duration < 0'), cast.ada, 1)).toEqual(
+      { grants: expect.any(Number) },
+    );
   });
 
   it.each<[string, () => Promise<Record<string, number>>]>([
@@ -122,7 +143,8 @@ describe('with years of history, everything is found by an index', () => {
 
   it('reconciling the favourite entitlement, when it rests and when it is extended', async () => {
     const { sql } = cast.house.database;
-    const due = (state: string) => sql`update entitlements set state = ${state}, due_at = app_now(), lease_until = null where id = ${ids.hot}`;
+    const due = (state: string) =>
+      sql`update entitlements set state = ${state}, due_at = app_now(), lease_until = null where id = ${ids.hot}`;
     expect(
       await scans(async (ctx, time) => {
         await due(time % 2 ? 'granting' : 'granted');
@@ -137,7 +159,13 @@ describe('with years of history, everything is found by an index', () => {
     expect(
       await scans(async (ctx, time) => {
         const approver = withActor(ctx, grace.actor);
-        const asked = { role: 'reader', reason: 'a ticket', workflow: 'approved', duration: 'PT1H', idempotencyKey: `key ${time}` };
+        const asked = {
+          role: 'reader',
+          reason: 'a ticket',
+          workflow: 'approved',
+          duration: 'PT1H',
+          idempotencyKey: `key ${time}`,
+        };
         const id = (await requestElevation(ctx, asked)).output.execution_id;
         await sweep(ctx);
         await approve(approver, id);

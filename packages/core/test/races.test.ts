@@ -10,14 +10,31 @@ import {
   upsertUser,
 } from '@belay/core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { access, approve, ask, catalogWith, type Cast, deny, hour, minute, openCast, type Person, request, runOut, statusOf, together } from './support/stories.js';
+import {
+  access,
+  approve,
+  ask,
+  type Cast,
+  catalogWith,
+  deny,
+  hour,
+  minute,
+  openCast,
+  type Person,
+  request,
+  runOut,
+  statusOf,
+  together,
+} from './support/stories.js';
 
 describe('races', () => {
   let cast: Cast;
   let crowd: Person[];
   beforeAll(async () => {
     cast = await openCast({ catalog: catalogWith({}) });
-    crowd = await Promise.all(Array.from({ length: 20 }, (_, index) => cast.house.person(`approver${index}`, ['approvers'])));
+    crowd = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => cast.house.person(`approver${index}`, ['approvers'])),
+    );
   });
   afterAll(() => cast[Symbol.asyncDispose]());
   beforeEach(async () => {
@@ -31,7 +48,9 @@ describe('races', () => {
   it('100 approvals at once come to one decision and one grant', async () => {
     const { house, ada } = cast;
     const id = await ask(house, ada);
-    const results = await together(Array.from({ length: 100 }, (_, index) => approve(crowd[index % crowd.length] as Person, id)));
+    const results = await together(
+      Array.from({ length: 100 }, (_, index) => approve(crowd[index % crowd.length] as Person, id)),
+    );
     expect(results.filter((result) => result === 'ok')).toHaveLength(1);
     expect(new Set(results)).toEqual(new Set(['ok', 'conflict']));
     await house.work();
@@ -46,7 +65,8 @@ describe('races', () => {
     const asking = { role: 'reader', reason: 'a ticket', workflow: 'automatic', idempotencyKey: 'the key' };
     const answers = await Promise.all(Array.from({ length: 100 }, () => requestElevation(cast.ada, asking)));
     expect(new Set(answers.map(({ output }) => output.execution_id)).size).toBe(1);
-    const [counted] = await cast.house.database.sql`select count(*)::int as running from executions where ended_at is null`;
+    const [counted] = await cast.house.database
+      .sql`select count(*)::int as running from executions where ended_at is null`;
     expect(counted?.running).toBe(1);
   });
 
@@ -57,7 +77,9 @@ describe('races', () => {
     const { house, ada, grace } = cast;
     for (let round = 0; round < 5; round += 1) {
       const id = await ask(house, ada);
-      const [approved, ended] = await together(round % 2 ? [approve(grace, id), end(cast, id)] : [end(cast, id), approve(grace, id)].reverse());
+      const [approved, ended] = await together(
+        round % 2 ? [approve(grace, id), end(cast, id)] : [end(cast, id), approve(grace, id)].reverse(),
+      );
       expect(ended).toBe('ok');
       expect(['ok', 'conflict', 'not_found']).toContain(approved);
       await house.work();
@@ -70,7 +92,12 @@ describe('races', () => {
     const { house, ada } = cast;
     for (let round = 0; round < 5; round += 1) {
       const id = await request(ada, { workflow: 'automatic' });
-      const results = await together([cancelExecution(ada, { id }), terminateExecution(ada, { id }), house.work(), terminateExecution(ada, { id })]);
+      const results = await together([
+        cancelExecution(ada, { id }),
+        terminateExecution(ada, { id }),
+        house.work(),
+        terminateExecution(ada, { id }),
+      ]);
       expect(results.filter((result, index) => index !== 2 && result === 'ok')).toHaveLength(1);
       await house.work();
       expect(holds()).toBe(false);
@@ -82,7 +109,11 @@ describe('races', () => {
     const { house, ada, grace, alan } = cast;
     const id = await ask(house, ada);
     await house.database.advance(24 * hour);
-    expect(await together([approve(grace, id), house.work(), approve(alan, id)])).toEqual(['conflict', 'ok', 'conflict']);
+    expect(await together([approve(grace, id), house.work(), approve(alan, id)])).toEqual([
+      'conflict',
+      'ok',
+      'conflict',
+    ]);
     expect(await getExecution(ada, { id })).toMatchObject({ status: 'completed', output: { approved: false } });
   });
 
@@ -136,7 +167,11 @@ describe('races', () => {
     const { house, ada } = cast;
     const id = await ask(house, ada, { workflow: 'automatic', duration: 'PT30M' });
     await house.database.advance(30 * minute - 1);
-    const returned = await together([returnAccess(ada, { execution_id: id }), house.pass(1), returnAccess(ada, { execution_id: id })]);
+    const returned = await together([
+      returnAccess(ada, { execution_id: id }),
+      house.pass(1),
+      returnAccess(ada, { execution_id: id }),
+    ]);
     expect(returned.filter((result) => result === 'ok').length).toBeGreaterThan(0);
     await house.work();
     expect(holds()).toBe(false);
@@ -155,8 +190,14 @@ describe('races', () => {
     };
 
     it('a role that was widened is refused: it is not what was approved', async () => {
-      const execution = await approved(() => cast.house.applyCatalog(catalogWith({}, { inherits: ['memory:read', 'memory:write'] })));
-      expect(execution).toMatchObject({ status: 'faulted', error: { type: 'https://belay.dev/errors/not-approved' }, grants: [] });
+      const execution = await approved(() =>
+        cast.house.applyCatalog(catalogWith({}, { inherits: ['memory:read', 'memory:write'] })),
+      );
+      expect(execution).toMatchObject({
+        status: 'faulted',
+        error: { type: 'https://belay.dev/errors/not-approved' },
+        grants: [],
+      });
       expect(cast.house.provider.held()).toEqual([]);
     });
 
@@ -167,11 +208,18 @@ describe('races', () => {
 
     it('a role that was removed is refused', async () => {
       const { roles: _roles, ...rest } = catalogWith({}) as { roles: unknown };
-      expect(await approved(() => cast.house.applyCatalog(rest))).toMatchObject({ status: 'faulted', error: { status: 404 }, grants: [] });
+      expect(await approved(() => cast.house.applyCatalog(rest))).toMatchObject({
+        status: 'faulted',
+        error: { status: 404 },
+        grants: [],
+      });
     });
 
     it('a role that was switched off, or shortened, is refused', async () => {
-      expect(await approved(() => cast.house.applyCatalog(catalogWith({}, { enabled: false })))).toMatchObject({ status: 'faulted', grants: [] });
+      expect(await approved(() => cast.house.applyCatalog(catalogWith({}, { enabled: false })))).toMatchObject({
+        status: 'faulted',
+        grants: [],
+      });
       await cast.house.applyCatalog(catalogWith({}));
       const shorter = catalogWith({}, { max_duration: 'PT5M', default_duration: 'PT5M' });
       expect(await approved(() => cast.house.applyCatalog(shorter))).toMatchObject({ status: 'faulted', grants: [] });

@@ -1,6 +1,27 @@
-import { createKeyring, createSignal, createState, getExecution, listInbox, open, requestElevation, resumeExecution, seal, signalExecution } from '@belay/core';
+import {
+  createKeyring,
+  createSignal,
+  createState,
+  getExecution,
+  listInbox,
+  open,
+  requestElevation,
+  resumeExecution,
+  seal,
+  signalExecution,
+} from '@belay/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ask, type Cast, catalogWith, hour, minute, openCast, type Person, statusOf, together } from './support/stories.js';
+import {
+  ask,
+  type Cast,
+  catalogWith,
+  hour,
+  minute,
+  openCast,
+  type Person,
+  statusOf,
+  together,
+} from './support/stories.js';
 
 const DECIDED = 'belay.approval.decided';
 const listenFor = (type: string) => ({ listen: { to: { one: { with: { type } } } } });
@@ -36,7 +57,12 @@ describe('sealed tokens', () => {
         open(ring, 'state', `${none}.e30.`, now),
         open(ring, 'state', '', now),
         open(stranger, 'state', token, now),
-      ].map((opening) => opening.then(() => 'opened', (error: { code: string; message: string }) => `${error.code} ${error.message}`)),
+      ].map((opening) =>
+        opening.then(
+          () => 'opened',
+          (error: { code: string; message: string }) => `${error.code} ${error.message}`,
+        ),
+      ),
     );
     expect(new Set(refused)).toEqual(new Set(['invalid The token is not valid or has expired']));
   });
@@ -54,7 +80,9 @@ describe('signals, links and keys', () => {
       catalog: catalogWith({
         listening: [{ wait: { wait: { minutes: 5 } } }, { hear: listenFor('custom.ready') }],
         staged: [{ first: approval(['approvers']) }, { second: approval(['others']) }],
-        both: [{ either: { fork: { branches: [{ ask: approval(['approvers']) }, { hear: listenFor('custom.ready') }] } } }],
+        both: [
+          { either: { fork: { branches: [{ ask: approval(['approvers']) }, { hear: listenFor('custom.ready') }] } } },
+        ],
       }),
     });
   });
@@ -84,8 +112,14 @@ describe('signals, links and keys', () => {
     await deliver(ada, id, 'custom.other');
     await house.pass(5 * minute);
     expect(await statusOf(ada, id)).toBe('waiting');
-    const made = await Promise.all([createSignal(ada, { id, type: 'custom.ready' }), createSignal(ada, { id, type: 'custom.ready' })]);
-    expect((await together(made.map(({ input }) => signalExecution(ada, { id, input })))).sort()).toEqual(['conflict', 'ok']);
+    const made = await Promise.all([
+      createSignal(ada, { id, type: 'custom.ready' }),
+      createSignal(ada, { id, type: 'custom.ready' }),
+    ]);
+    expect((await together(made.map(({ input }) => signalExecution(ada, { id, input })))).sort()).toEqual([
+      'conflict',
+      'ok',
+    ]);
     expect(await statusOf(ada, id)).toBe('completed');
     await expect(deliver(ada, id, 'custom.ready')).rejects.toMatchObject({ code: 'conflict' });
   });
@@ -114,7 +148,9 @@ describe('signals, links and keys', () => {
     await expect(deliver(grace, id, DECIDED, { approved: 'yes' } as never)).rejects.toMatchObject({ code: 'invalid' });
     const { input } = await createSignal(grace, { id, type: DECIDED, data: decided });
     await signalExecution(grace, { id, input });
-    await expect(signalExecution(grace, { id, input })).rejects.toMatchObject({ code: expect.stringMatching(/conflict|not_found/) });
+    await expect(signalExecution(grace, { id, input })).rejects.toMatchObject({
+      code: expect.stringMatching(/conflict|not_found/),
+    });
     await house.work();
     await expect(deliver(alan, id, 'custom.ready')).rejects.toMatchObject({ code: 'forbidden' });
     expect((await getExecution(ada, { id })).approvals.map(({ status }) => status)).toEqual(['approved', 'open']);
@@ -124,11 +160,14 @@ describe('signals, links and keys', () => {
     const { house, ada, grace, alan } = cast;
     const id = await ask(house, ada);
     const [item] = (await listInbox(grace)).approvals;
-    const link = (person: Person, requestDigest = item?.request_digest ?? '') => createState(person, { executionId: id, verdict: 'approve', requestDigest });
+    const link = (person: Person, requestDigest = item?.request_digest ?? '') =>
+      createState(person, { executionId: id, verdict: 'approve', requestDigest });
     const state = await link(grace);
     await expect(resumeExecution(alan, { state })).rejects.toMatchObject({ code: 'forbidden' });
     await expect(resumeExecution(ada, { state: await link(ada) })).rejects.toMatchObject({ code: 'forbidden' });
-    await expect(resumeExecution(grace, { state: await link(grace, 'another') })).rejects.toMatchObject({ code: 'conflict' });
+    await expect(resumeExecution(grace, { state: await link(grace, 'another') })).rejects.toMatchObject({
+      code: 'conflict',
+    });
     const { input } = await createSignal(grace, { id, type: DECIDED });
     await expect(resumeExecution(grace, { state: input })).rejects.toMatchObject({ code: 'invalid' });
     expect(await resumeExecution(grace, { state })).toMatchObject({ workflow_id: id, output: { approved: true } });
@@ -140,7 +179,11 @@ describe('signals, links and keys', () => {
   it('an old link opens nothing', async () => {
     const { house, ada, grace } = cast;
     const id = await ask(house, ada);
-    const state = await createState(grace, { executionId: id, verdict: 'approve', requestDigest: (await listInbox(grace)).approvals[0]?.request_digest ?? '' });
+    const state = await createState(grace, {
+      executionId: id,
+      verdict: 'approve',
+      requestDigest: (await listInbox(grace)).approvals[0]?.request_digest ?? '',
+    });
     await house.database.advance(hour + minute);
     await expect(resumeExecution(grace, { state })).rejects.toMatchObject({ code: 'invalid' });
   });
@@ -148,7 +191,8 @@ describe('signals, links and keys', () => {
   it('an Idempotency-Key is one request for a day, for one person, and for one body', async () => {
     const { house, ada, alan } = cast;
     const asking = { role: 'reader', reason: 'a ticket', workflow: 'automatic', idempotencyKey: 'k' };
-    const run = async (person: Person, more: object = {}) => (await requestElevation(person, { ...asking, ...more })).output.execution_id;
+    const run = async (person: Person, more: object = {}) =>
+      (await requestElevation(person, { ...asking, ...more })).output.execution_id;
     const first = await run(ada);
     expect(await run(ada)).toBe(first);
     expect(await run(alan)).not.toBe(first);

@@ -41,7 +41,14 @@ const sql = postgres(databaseUrl, { max: 1 });
 const connectors = createRegistry([loopback]);
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 const delay = (milliseconds, signal) => wait(milliseconds, undefined, { signal });
-const catalog = await core.openCatalog({ db, connectors, resolve: () => undefined, log: quiet, timing: core.timing, delay });
+const catalog = await core.openCatalog({
+  db,
+  connectors,
+  resolve: () => undefined,
+  log: quiet,
+  timing: core.timing,
+  delay,
+});
 const pool = createExpressionPool();
 let seen = 0;
 const ctx = {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { type MemoryProvider, createMemoryConnector } from '@belay/providers/testkit';
+import { createMemoryConnector, type MemoryProvider } from '@belay/providers/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Cast, catalogWith, hour, openCast, second } from '../support/stories.js';
 
@@ -56,11 +56,12 @@ describe('a process that is killed anywhere', () => {
     for (const server of servers) server.close();
     await Promise.all(all.map((lane) => lane[Symbol.asyncDispose]()));
   });
-  const take = () => new Promise<Lane>((resolve) => {
-    const lane = free.pop();
-    if (lane) resolve(lane);
-    else waiting.push(resolve);
-  });
+  const take = () =>
+    new Promise<Lane>((resolve) => {
+      const lane = free.pop();
+      if (lane) resolve(lane);
+      else waiting.push(resolve);
+    });
   const give = (lane: Lane) => {
     const next = waiting.shift();
     if (next) next(lane);
@@ -72,19 +73,25 @@ describe('a process that is killed anywhere', () => {
     const root = fileURLToPath(new URL('../../src/', import.meta.url));
     const files = (await readdir(root, { recursive: true })).filter((file) => file.endsWith('.ts'));
     const texts = await Promise.all(files.map((file) => readFile(`${root}${file}`, 'utf8')));
-    const named = texts.flatMap((text) => [...text.matchAll(/crashpoint\((['`])(.+?)\1\)/g)].map((match) => match[2] ?? ''));
+    const named = texts.flatMap((text) =>
+      [...text.matchAll(/crashpoint\((['`])(.+?)\1\)/g)].map((match) => match[2] ?? ''),
+    );
     const expanded = named.flatMap((name) => (name.includes('$') ? ['grant called', 'revoke called'] : [name]));
     expect(new Set(crashpoints)).toEqual(new Set(expanded));
   });
 
-  it.concurrent.each(cases)('dies at "%s" (%i), and another takes over', { timeout: 120_000 }, async (crashAt, occurrence) => {
-    const lane = await take();
-    try {
-      await dieAndTakeOver(lane, crashAt, occurrence);
-    } finally {
-      give(lane);
-    }
-  });
+  it.concurrent.each(cases)(
+    'dies at "%s" (%i), and another takes over',
+    { timeout: 120_000 },
+    async (crashAt, occurrence) => {
+      const lane = await take();
+      try {
+        await dieAndTakeOver(lane, crashAt, occurrence);
+      } finally {
+        give(lane);
+      }
+    },
+  );
 });
 
 async function dieAndTakeOver(lane: Lane, crashAt: string, occurrence: number): Promise<void> {
@@ -127,16 +134,21 @@ async function dieAndTakeOver(lane: Lane, crashAt: string, occurrence: number): 
         or type = 'io.serverlessworkflow.workflow.' || e.status || '.v1')) l
     where l.ends <> 1`;
   expect([...untold]).toEqual([]);
-  const grants = await sql`select g.id from grants g where (select count(*) from ledger l where l.execution_id = g.execution_id
+  const grants =
+    await sql`select g.id from grants g where (select count(*) from ledger l where l.execution_id = g.execution_id
     and l.entitlement_id = g.entitlement_id and l.type in ('grant.intended', 'entitlement.revoked')) <> 2`;
   expect([...grants]).toEqual([]);
-  const [told] = await sql`select count(*)::int as rows from ledger where seq > ${last?.seq as number} and type = 'elevation.requested'`;
+  const [told] =
+    await sql`select count(*)::int as rows from ledger where seq > ${last?.seq as number} and type = 'elevation.requested'`;
   expect(told?.rows).toBeGreaterThan(0);
 }
 
 function run(input: object): Promise<{ code: number | null; signal: string | null; output: string }> {
   return new Promise((resolve, reject) => {
-    const started = spawn(process.execPath, [child, JSON.stringify(input)], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NODE_OPTIONS: '' } });
+    const started = spawn(process.execPath, [child, JSON.stringify(input)], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, NODE_OPTIONS: '' },
+    });
     let output = '';
     started.stdout.on('data', (text) => (output += text));
     started.stderr.on('data', (text) => (output += text));

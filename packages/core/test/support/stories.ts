@@ -1,5 +1,12 @@
 import { type ActorContext, decideApproval, getExecution, requestElevation, type UserActor } from '@belay/core';
-import { approvalCatalog, approvalTasks, createHouse, type House, type HouseOptions, workflowOf } from '../../../../test/support/house.js';
+import {
+  approvalCatalog,
+  approvalTasks,
+  createHouse,
+  type House,
+  type HouseOptions,
+  workflowOf,
+} from '../../../../test/support/house.js';
 
 export const second = 1_000;
 export const minute = 60 * second;
@@ -33,10 +40,15 @@ export async function openCast(options: HouseOptions = {}): Promise<Cast> {
 
 /** The usual catalog with other workflows beside its own; the role may be had through each of them. */
 export function catalogWith(workflows: Record<string, unknown[]>, role: object = {}): object {
-  const catalog = approvalCatalog({ role: { workflows: ['approved', 'automatic', ...Object.keys(workflows)], ...role } }) as {
+  const catalog = approvalCatalog({
+    role: { workflows: ['approved', 'automatic', ...Object.keys(workflows)], ...role },
+  }) as {
     workflows: object;
   };
-  const more = Object.entries(workflows).map(([name, tasks]) => [name, { description: name, workflow: workflowOf(name, tasks) }]);
+  const more = Object.entries(workflows).map(([name, tasks]) => [
+    name,
+    { description: name, workflow: workflowOf(name, tasks) },
+  ]);
   return { ...catalog, workflows: { ...catalog.workflows, ...Object.fromEntries(more) } };
 }
 
@@ -53,7 +65,13 @@ export interface Asked {
 
 /** A request; the work it leads to is left to the caller. */
 export async function request(person: Person, asked: Asked = {}): Promise<string> {
-  const { output } = await requestElevation(person, { role: 'reader', reason: 'a ticket', duration: 'PT30M', workflow: 'approved', ...asked });
+  const { output } = await requestElevation(person, {
+    role: 'reader',
+    reason: 'a ticket',
+    duration: 'PT30M',
+    workflow: 'approved',
+    ...asked,
+  });
   return output.execution_id;
 }
 
@@ -64,7 +82,8 @@ export async function ask(house: House, person: Person, asked: Asked = {}): Prom
   return id;
 }
 
-export const approve = (person: ActorContext, id: string) => decideApproval(person, { id, verdict: 'approve', via: 'api' });
+export const approve = (person: ActorContext, id: string) =>
+  decideApproval(person, { id, verdict: 'approve', via: 'api' });
 export const deny = (person: ActorContext, id: string) => decideApproval(person, { id, verdict: 'deny', via: 'api' });
 
 export const statusOf = async (person: ActorContext, id: string) => (await getExecution(person, { id })).status;
@@ -72,7 +91,9 @@ export const statusOf = async (person: ActorContext, id: string) => (await getEx
 /** How several things that were done at once came out: `ok`, or the code of the refusal. */
 export async function together(work: readonly Promise<unknown>[]): Promise<string[]> {
   const settled = await Promise.allSettled(work);
-  return settled.map((one) => (one.status === 'fulfilled' ? 'ok' : String((one.reason as { code?: unknown }).code ?? one.reason)));
+  return settled.map((one) =>
+    one.status === 'fulfilled' ? 'ok' : String((one.reason as { code?: unknown }).code ?? one.reason),
+  );
 }
 
 /** Lets everything run out: grants, quarantines, approvals. */

@@ -40,7 +40,9 @@ export async function readWrongs(house: House): Promise<{ found: { wrong: string
     .join(' union all ');
   const [found, owed] = await Promise.all([
     sql.unsafe<{ wrong: string; id: string }[]>(query, [], { prepare: true }),
-    sql<{ identity: string; role: string }[]>`select identity, access ->> 'role' as role from entitlements where state <> 'absent'`,
+    sql<
+      { identity: string; role: string }[]
+    >`select identity, access ->> 'role' as role from entitlements where state <> 'absent'`,
   ]);
   return { found: [...found], owed: new Set(owed.map(({ identity, role }) => `${identity} ${role}`)) };
 }
