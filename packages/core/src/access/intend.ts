@@ -47,10 +47,9 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
     ),
   );
   const result = await ctx.db.transaction(async (tx): Promise<Intended & { hints?: Hint[] }> => {
-    const locked = await lockExecution(ctx, tx, intention.executionId, intention.stepKey);
-    if (!locked?.step || locked.step.attempt !== intention.attempt) return { outcome: 'moved_on' };
-    if (locked.state.cancelling) return { outcome: 'cancelled' };
-    const [, rows] = await Promise.all([
+    // Sent together, in the order of the locks: the execution, then the entitlements.
+    const [locked, , rows] = await Promise.all([
+      lockExecution(ctx, tx, intention.executionId, intention.stepKey),
       tx
         .insert(entitlements)
         .values(
@@ -69,6 +68,9 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
         planned.map((grant) => grant.key),
       ),
     ]);
+    // An entitlement that was made for nothing is absent, and stays so.
+    if (!locked?.step || locked.step.attempt !== intention.attempt) return { outcome: 'moved_on' };
+    if (locked.state.cancelling) return { outcome: 'cancelled' };
     const byKey = new Map(rows.map((row) => [row.key, row]));
     for (const [index, grant] of planned.entries()) {
       const row = byKey.get(grant.key);

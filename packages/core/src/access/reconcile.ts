@@ -52,7 +52,8 @@ export async function reconcileEntitlement(ctx: Context, input: { entitlementId:
 /** Takes the lease, raises the fence and commits what is about to be done, before it is done (R1, R4). */
 async function claimEntitlement(ctx: Context, id: string): Promise<Claimed | null> {
   return ctx.db.transaction(async (tx) => {
-    const [row] = await tx
+    // Sent together: the grants are read when the lock is held.
+    const locking = tx
       .select({
         id: entitlements.id,
         provider: entitlements.provider,
@@ -75,9 +76,9 @@ async function claimEntitlement(ctx: Context, id: string): Promise<Claimed | nul
         ),
       )
       .for('update');
+    const [[row], live] = await Promise.all([locking, readLive(ctx, tx, id)]);
     if (!row) return null;
     const now = new Date(row.now);
-    const live = await readLive(ctx, tx, id);
     const facts = { state: row.state, lastGrantCallAt: row.lastGrantCallAt?.getTime() ?? null };
     const decision = decideClaim(facts, live.until !== null);
     if (decision.do === 'nothing') return null;

@@ -63,10 +63,11 @@ export async function recordFailure(ctx: Context, claim: Claimed, message: strin
           data: { failures, ...(refused ? {} : { retry_in_milliseconds: wait }) },
         })),
       );
-      return still.dueAt;
+      return { dueAt: still.dueAt, executionIds: affected.map((grant) => grant.executionId) };
     })
     .catch(ignoreRollback);
-  if (next) ctx.waker.wake([{ queue: 'entitlements', entitlementId: claim.id, dueAt: next }]);
   ctx.crashpoint('failure recorded');
-  await wakeSteps(ctx, claim.id);
+  if (!next) return;
+  ctx.waker.wake([{ queue: 'entitlements', entitlementId: claim.id, dueAt: next.dueAt }]);
+  await wakeSteps(ctx, next.executionIds);
 }

@@ -21,7 +21,8 @@ export async function recordGranted(ctx: Context, claim: Claimed, held: boolean 
   const next = await ctx.db
     .transaction(async (tx) => {
       // Lock order: grants before entitlements. Should the fence below be lost, this is rolled back.
-      const started = await tx
+      // Sent together: the second waits for its turn on the connection, then for the entitlement's lock.
+      const starting = tx
         .update(grants)
         .set({
           activatedAt: sql`app_now()`,
@@ -33,11 +34,12 @@ export async function recordGranted(ctx: Context, claim: Claimed, held: boolean 
           userId: grants.userId,
           expiresAt: grants.expiresAt,
         });
-      const [row] = await tx
+      const locking = tx
         .select({ state: entitlements.state, lastGrantCallAt: entitlements.lastGrantCallAt, fence: entitlements.fence })
         .from(entitlements)
         .where(eq(entitlements.id, claim.id))
         .for('update');
+      const [started, [row]] = await Promise.all([starting, locking]);
       const facts = row && { state: row.state, lastGrantCallAt: row.lastGrantCallAt?.getTime() ?? null };
       if (!facts || row.fence !== claim.fence || decideGranted(facts, held) === null) {
         tx.rollback();
@@ -49,7 +51,7 @@ export async function recordGranted(ctx: Context, claim: Claimed, held: boolean 
       const again = tooLate
         ? sql`true`
         : sql`exists (select 1 from ${grants} where ${grants.entitlementId} = ${claim.id} and ${grants.activatedAt} is null and ${isLive})`;
-      const [recorded] = await tx
+      const recording = tx
         .update(entitlements)
         .set({
           state: sql`case when ${again} then 'granting' else 'granted' end`,
@@ -61,7 +63,7 @@ export async function recordGranted(ctx: Context, claim: Claimed, held: boolean 
         })
         .where(eq(entitlements.id, claim.id))
         .returning({ dueAt: entitlements.dueAt });
-      await appendLedger(
+      const telling = appendLedger(
         tx,
         started.map((grant) => ({
           type: 'entitlement.granted',
@@ -79,10 +81,12 @@ export async function recordGranted(ctx: Context, claim: Claimed, held: boolean 
           },
         })),
       );
-      return recorded?.dueAt ?? null;
+      const [[recorded]] = await Promise.all([recording, telling]);
+      return { dueAt: recorded?.dueAt, executionIds: started.map((grant) => grant.executionId) };
     })
     .catch(ignoreRollback);
   ctx.crashpoint('grant recorded');
-  if (next) ctx.waker.wake([{ queue: 'entitlements', entitlementId: claim.id, dueAt: next }]);
-  await wakeSteps(ctx, claim.id);
+  if (!next) return;
+  if (next.dueAt) ctx.waker.wake([{ queue: 'entitlements', entitlementId: claim.id, dueAt: next.dueAt }]);
+  await wakeSteps(ctx, next.executionIds);
 }

@@ -35,7 +35,7 @@ export async function recordRevoked(ctx: Context, claim: Claimed, held: boolean 
     );
     if (!decision) return null;
     const dueAt = decision.state === 'revoking' ? new Date(decision.notBefore) : null;
-    await tx
+    const settling = tx
       .update(entitlements)
       .set({
         state: decision.state,
@@ -46,8 +46,11 @@ export async function recordRevoked(ctx: Context, claim: Claimed, held: boolean 
         ...(decision.state === 'absent' ? { lastGrantCallAt: null } : {}),
       })
       .where(eq(entitlements.id, claim.id));
-    if (decision.state === 'granting') return new Date(0);
-    const gone = await tx
+    if (decision.state === 'granting') {
+      await settling;
+      return { again: true, dueAt: null, executionIds: [] };
+    }
+    const going = tx
       .update(grants)
       .set({ goneAt: sql`app_now()` })
       .where(
@@ -58,6 +61,8 @@ export async function recordRevoked(ctx: Context, claim: Claimed, held: boolean 
         ),
       )
       .returning({ executionId: grants.executionId, userId: grants.userId });
+    // Sent together, on one connection and in this order.
+    const [, gone] = await Promise.all([settling, going]);
     await appendLedger(
       tx,
       gone.map((grant) => ({
@@ -71,12 +76,12 @@ export async function recordRevoked(ctx: Context, claim: Claimed, held: boolean 
         data: { identity: claim.identity, access: claim.access, verified: held === false },
       })),
     );
-    return dueAt;
+    return { again: false, dueAt, executionIds: gone.map((grant) => grant.executionId) };
   });
   ctx.crashpoint('revoke recorded');
-  if (next)
-    ctx.waker.wake([
-      { queue: 'entitlements', entitlementId: claim.id, ...(next.getTime() > 0 ? { dueAt: next } : {}) },
-    ]);
-  await wakeSteps(ctx, claim.id);
+  if (!next) return;
+  const hint = { queue: 'entitlements', entitlementId: claim.id } as const;
+  if (next.again) ctx.waker.wake([hint]);
+  if (next.dueAt) ctx.waker.wake([{ ...hint, dueAt: next.dueAt }]);
+  await wakeSteps(ctx, next.executionIds);
 }

@@ -20,13 +20,18 @@ export async function returnAccess(
   if (sight !== 'owner') throw new AccessError('forbidden', 'The access belongs to somebody else');
   const { hints, open } = await ctx.db.transaction(async (tx) => {
     // Lock order: the execution first, whether it has ended or not; access outlives a workflow that completed.
-    await tx.select({ id: executions.id }).from(executions).where(eq(executions.id, execution.id)).for('update');
-    const ended = await endGrants(tx, { executionId: execution.id, reason: 'returned', actor: user });
-    if (ended.length === 0) throw new AccessError('conflict', 'There is nothing to give back');
-    const parked = await tx
+    const locking = tx
+      .select({ id: executions.id })
+      .from(executions)
+      .where(eq(executions.id, execution.id))
+      .for('update');
+    const reading = tx
       .select({ key: steps.key })
       .from(steps)
       .where(and(eq(steps.executionId, execution.id), eq(steps.status, 'open'), eq(steps.kind, 'call')));
+    const [, parked] = await Promise.all([locking, reading]);
+    const ended = await endGrants(tx, { executionId: execution.id, reason: 'returned', actor: user });
+    if (ended.length === 0) throw new AccessError('conflict', 'There is nothing to give back');
     return { hints: ended, open: parked };
   });
   ctx.crashpoint('returned');

@@ -1,31 +1,24 @@
-import { grants, steps } from '@belay/db';
-import { and, eq, isNull, or, sql } from 'drizzle-orm';
+import { steps } from '@belay/db';
+import { and, eq, gt, inArray, isNull } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { advanceStep } from '../executions/runtime/advance.js';
 
 /**
- * Lets the parked steps of an entitlement's executions look at it again: a grant that became active, a revocation that
- * worked, a provider that is down. Steps that nobody reaches here look for themselves when their time comes.
+ * Lets the parked steps of executions look again, after something was recorded about what they were granted: it became
+ * active, it is gone, its provider is down. Steps that nobody reaches here look for themselves when their time comes.
  */
-export async function wakeSteps(ctx: Context, entitlementId: string): Promise<void> {
+export async function wakeSteps(ctx: Context, executionIds: readonly string[]): Promise<void> {
+  if (executionIds.length === 0) return;
   const waiting = await ctx.db
-    .selectDistinct({ executionId: steps.executionId, key: steps.key })
-    .from(grants)
-    .innerJoin(
-      steps,
+    .select({ executionId: steps.executionId, key: steps.key })
+    .from(steps)
+    .where(
       and(
-        eq(steps.executionId, grants.executionId),
+        inArray(steps.executionId, [...new Set(executionIds)]),
         eq(steps.status, 'open'),
         eq(steps.kind, 'call'),
         isNull(steps.leaseUntil),
-        sql`${steps.attempt} > 0`,
-      ),
-    )
-    .where(
-      and(
-        eq(grants.entitlementId, entitlementId),
-        // Only executions that can still be waiting for it: their grants are owed, or went away just now.
-        or(isNull(grants.goneAt), sql`${grants.goneAt} > app_now() - interval '1 minute'`),
+        gt(steps.attempt, 0),
       ),
     );
   for (const step of waiting) {
