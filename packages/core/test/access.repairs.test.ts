@@ -115,6 +115,35 @@ describe('access under bad luck', () => {
     expect(await statusOf(ada, id)).toBe('cancelled');
   });
 
+  it('leaves nothing to come when a workflow ends beside a grant that is under way', async () => {
+    const branches = [{ slow: { do: [{ grant: { call: 'access.grant' } }] } }, { quick: { wait: { minutes: 1 } } }];
+    const { house, ada } = await open({ beside: [{ either: { fork: { compete: true, branches } } }] });
+    house.provider.inject('ensurePresent', { kind: 'throttle' }, 5);
+    const id = await ask(house, ada, { workflow: 'beside', duration: 'PT8H' });
+    for (let again = 0; again < 20; again += 1) await house.pass(minute);
+    expect(await getExecution(ada, { id })).toMatchObject({ status: 'completed', grants: [{ ended_reason: 'failed', granted_at: null }] });
+    expect(house.provider.held()).toEqual([]);
+  });
+
+  it('locks grants before entitlements when it records a revocation, as everybody does', async () => {
+    const { house, ada } = await open();
+    const { sql } = house.database;
+    await ask(house, ada, { workflow: 'automatic', duration: 'PT30M' });
+    await house.database.advance(hour);
+    const locker = await sql.reserve();
+    await locker`begin`;
+    await locker`select 1 from grants for update`;
+    const revoking = house.work();
+    await waitForLock(sql);
+    // Else this would be a deadlock with whoever ends the same grant now.
+    await locker`select 1 from entitlements for update nowait`;
+    await locker`commit`;
+    locker.release();
+    await revoking;
+    await house.pass(minute);
+    expect(house.provider.held()).toEqual([]);
+  });
+
   it('ends the grants of a grant step that its workflow gave up', async () => {
     const giveUp = {
       try: [{ grant: { call: 'access.grant', timeout: { after: 'PT1M' } } }],

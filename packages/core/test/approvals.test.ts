@@ -205,6 +205,19 @@ describe('approvals', () => {
     });
   });
 
+  it('finds the approval that asks this person, when two are open at once', async () => {
+    const second = { call: 'access.approve', with: { stages: [{ approvers: { users: ['alan@example.com'] } }] } };
+    const first = { call: 'access.approve', with: { stages: [{ approvers: { users: ['grace@example.com'] } }] } };
+    const { house, ada, grace, alan } = await open(
+      catalogWith({ parallel: [{ both: { fork: { branches: [{ first }, { second }] } } }, grant, hold] }),
+    );
+    const id = await ask(house, ada, { workflow: 'parallel' });
+    expect(await approve(grace, id)).toMatchObject({ status: 'approved' });
+    expect(await approve(alan, id)).toMatchObject({ status: 'approved' });
+    await house.work();
+    expect(holds()).toBe(true);
+  });
+
   it('grants nothing while another branch still waits for its approval', async () => {
     const branches = [{ approve: stage() }, { later: { do: [{ pause: { wait: { minutes: 5 } } }, grant] } }];
     const { house, ada } = await open(catalogWith({ side: [{ both: { fork: { branches } } }] }));

@@ -80,6 +80,7 @@ describe('signals, links and keys', () => {
       catalog: catalogWith({
         listening: [{ wait: { wait: { minutes: 5 } } }, { hear: listenFor('custom.ready') }],
         staged: [{ first: approval(['approvers']) }, { second: approval(['others']) }],
+        ordered: [{ wait: { wait: { minutes: 5 } } }, { first: listenFor('custom.a') }, { second: listenFor('custom.b') }],
         both: [
           { either: { fork: { branches: [{ ask: approval(['approvers']) }, { hear: listenFor('custom.ready') }] } } },
         ],
@@ -104,6 +105,16 @@ describe('signals, links and keys', () => {
     expect(await getExecution(ada, { id })).toMatchObject({ status: 'completed', output: [{ n: 1 }] });
     const [row] = await house.database.sql`select consumed_at from signals`;
     expect(row?.consumed_at).not.toBeNull();
+  });
+
+  it('events that came in another order than they are listened for are all there', async () => {
+    const { house, ada } = cast;
+    const id = await ask(house, ada, { workflow: 'ordered' });
+    await deliver(ada, id, 'custom.b');
+    await house.database.advance(minute);
+    await deliver(ada, id, 'custom.a');
+    await house.pass(5 * minute);
+    expect(await statusOf(ada, id)).toBe('completed');
   });
 
   it('one of two events is taken by a listener that wants one; the other is kept and changes nothing', async () => {

@@ -17,7 +17,14 @@ export async function recordRevoked(ctx: Context, claim: Claimed, held: boolean 
     await recordFailure(ctx, claim, 'The provider still holds what it was told to revoke', undefined);
     return;
   }
+  const over = and(
+    eq(grants.entitlementId, claim.id),
+    isNull(grants.goneAt),
+    or(sql`${grants.endedAt} is not null`, lte(grants.expiresAt, sql`app_now()`)),
+  );
   const next = await ctx.db.transaction(async (tx) => {
+    // Lock order: grants before entitlements, or this would be a deadlock with whoever ends one of them at its very expiry.
+    await tx.select({ id: grants.id }).from(grants).where(over).for('update');
     const [row] = await tx
       .select({
         state: entitlements.state,
@@ -53,13 +60,7 @@ export async function recordRevoked(ctx: Context, claim: Claimed, held: boolean 
     const going = tx
       .update(grants)
       .set({ goneAt: sql`app_now()` })
-      .where(
-        and(
-          eq(grants.entitlementId, claim.id),
-          isNull(grants.goneAt),
-          or(sql`${grants.endedAt} is not null`, lte(grants.expiresAt, sql`app_now()`)),
-        ),
-      )
+      .where(over)
       .returning({ executionId: grants.executionId, userId: grants.userId });
     // Sent together, on one connection and in this order.
     const [, gone] = await Promise.all([settling, going]);

@@ -36,7 +36,7 @@ export async function decideApproval(
 ): Promise<{ id: string; status: string; execution_id: string }> {
   const user = requireUser(ctx);
   if (input.comment !== undefined) requireText(input.comment, 'comment', 2_000);
-  const found = await findApproval(ctx, input.id);
+  const found = await findApproval(ctx, user, input.id);
   if (!found) throw notFound('The approval');
   await requireApprover(ctx, user, found);
   if (input.request_digest !== undefined && input.request_digest !== found.requestDigest) {
@@ -113,15 +113,18 @@ function isApproved(value: unknown): boolean {
   return value !== null && typeof value === 'object' && 'approved' in value && value.approved === true;
 }
 
-async function findApproval(ctx: ActorContext, id: string): Promise<Approval | null> {
+/** The approval by its id; or the one of an execution that asks this person, of several that are open at once. */
+async function findApproval(ctx: ActorContext, user: UserActor, id: string): Promise<Approval | null> {
   if (!isId(id)) return null;
-  const [row] = await ctx.db
+  const rows = await ctx.db
     .select({ approval: approvals, ownerId: executions.ownerId })
     .from(approvals)
     .innerJoin(executions, eq(executions.id, approvals.executionId))
     .where(or(eq(approvals.id, id), eq(approvals.executionId, id)))
-    .orderBy(desc(eq(approvals.id, id)), desc(eq(approvals.status, 'open')), desc(approvals.createdAt))
-    .limit(1);
+    .orderBy(desc(eq(approvals.id, id)), desc(eq(approvals.status, 'open')), desc(approvals.createdAt));
+  const [first] = rows;
+  const asking = rows.find(({ approval }) => approval.status === 'open' && isNamed(user, approval.rule));
+  const row = first?.approval.id === id ? first : (asking ?? first);
   return row ? { ...row.approval, ownerId: row.ownerId } : null;
 }
 

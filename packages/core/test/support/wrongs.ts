@@ -10,6 +10,8 @@ const never: Record<string, string> = {
     where e.cancel_requested_at is not null and g.ended_at is null and g.expires_at > app_now()`,
   'an execution that waits has nothing to wait for': `select e.id from executions e where e.ended_at is null
     and not exists (select 1 from steps s where s.execution_id = e.id and s.status = 'open')`,
+  'an execution that completed left a grant that is still to come': `select e.id from executions e join grants g on g.execution_id = e.id
+    where e.status = 'completed' and g.activated_at is null and g.ended_at is null and g.expires_at > app_now()`,
   'a live grant is on an entitlement that is absent': `select g.id from grants g join entitlements e on e.id = g.entitlement_id
     where e.state = 'absent' and g.ended_at is null and g.expires_at > app_now()`,
   'a grant is live and gone': `select id from grants where gone_at is not null and ended_at is null and expires_at > app_now()`,
