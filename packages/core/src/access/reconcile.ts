@@ -4,24 +4,12 @@ import { and, eq, isNull, lte, ne, or, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { appendLedger, type LedgerEntry } from '../ledger/append.js';
 import { authorizerOf, publicMessage } from './authorizer.js';
+import type { Claimed } from './claimed.js';
 import { decideClaim } from './decide.js';
 import { recordFailure } from './record-failure.js';
 import { recordGranted } from './record-granted.js';
 import { recordRevoked } from './record-revoked.js';
 import { isLive } from './wanted.js';
-
-export interface Claimed {
-  id: string;
-  provider: string;
-  identity: string;
-  access: { [key: string]: unknown };
-  fence: number;
-  failures: number;
-  /** When this claim was made: R5 measures from here, not from when the call returned. */
-  startedAt: Date;
-  task: 'grant' | 'revoke';
-  until: Date;
-}
 
 /**
  * Makes one provider match the rows for one entitlement: claims it, calls the provider, reads back, records. Nothing to

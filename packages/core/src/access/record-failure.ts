@@ -3,7 +3,7 @@ import { Terminal } from '@belay/providers';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
-import type { Claimed } from './reconcile.js';
+import type { Claimed } from './claimed.js';
 import { ignoreRollback } from './rollback.js';
 import { wakeSteps } from './wake-steps.js';
 
