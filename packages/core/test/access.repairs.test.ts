@@ -1,5 +1,6 @@
 import { cancelExecution, getExecution, performStep, reconcileEntitlement } from '@belay/core';
 import { afterEach, describe, expect, it } from 'vitest';
+import { gateOf } from './support/gate.js';
 import {
   access,
   ask,
@@ -37,36 +38,9 @@ describe('access under bad luck', () => {
     const late = await request(ada, { workflow: 'automatic', duration: 'PT2H' });
     const locker = await sql.reserve();
     await locker`begin`;
-    let claimed: () => void = () => {};
-    const calling = new Promise<void>((resolve) => {
-      claimed = resolve;
-    });
-    const gate: { open: () => void } = { open: () => {} };
-    const opened = new Promise<void>((resolve) => {
-      gate.open = resolve;
-    });
-    const client = house.catalog.client('memory');
-    const authorizer = client?.authorizer;
-    if (!authorizer) throw new Error('no authorizer');
-    const slow = {
-      ...house.ctx,
-      catalog: {
-        current: () => house.catalog.current(),
-        client: () => ({
-          ...client,
-          authorizer: {
-            ...authorizer,
-            holds: async (...given: Parameters<typeof authorizer.holds>) => {
-              claimed();
-              await opened;
-              return authorizer.holds(...given);
-            },
-          },
-        }),
-      },
-    };
-    const recording = reconcileEntitlement(slow as typeof house.ctx, { entitlementId: id });
-    await calling;
+    const gate = gateOf(house, 'holds');
+    const recording = reconcileEntitlement(gate.ctx, { entitlementId: id });
+    await gate.reached;
     await locker`select 1 from entitlements where id = ${id} for update`;
     gate.open();
     // It waits for our lock; only now does the intent appear.
@@ -121,7 +95,10 @@ describe('access under bad luck', () => {
     house.provider.inject('ensurePresent', { kind: 'throttle' }, 5);
     const id = await ask(house, ada, { workflow: 'beside', duration: 'PT8H' });
     for (let again = 0; again < 20; again += 1) await house.pass(minute);
-    expect(await getExecution(ada, { id })).toMatchObject({ status: 'completed', grants: [{ ended_reason: 'failed', granted_at: null }] });
+    expect(await getExecution(ada, { id })).toMatchObject({
+      status: 'completed',
+      grants: [{ ended_reason: 'failed', granted_at: null }],
+    });
     expect(house.provider.held()).toEqual([]);
   });
 
@@ -141,6 +118,22 @@ describe('access under bad luck', () => {
     locker.release();
     await revoking;
     await house.pass(minute);
+    expect(house.provider.held()).toEqual([]);
+  });
+
+  it('grants all of a role or nothing of it', async () => {
+    cast = await openCast({ catalog: catalogWith({}, { inherits: ['memory:read', 'memory:write', 'memory:more'] }) });
+    const { house, ada } = cast;
+    house.provider.inject('ensurePresent', { kind: 'throttle' });
+    house.provider.inject('ensurePresent', { kind: 'refuse' });
+    const id = await ask(house, ada, { workflow: 'automatic' });
+    await house.pass(minute);
+    const execution = await getExecution(ada, { id });
+    expect(execution).toMatchObject({
+      status: 'faulted',
+      error: { detail: expect.stringContaining('The provider refuses') },
+    });
+    expect(execution.grants.map(({ state }) => state)).toEqual(['gone', 'gone', 'gone']);
     expect(house.provider.held()).toEqual([]);
   });
 

@@ -80,7 +80,11 @@ describe('signals, links and keys', () => {
       catalog: catalogWith({
         listening: [{ wait: { wait: { minutes: 5 } } }, { hear: listenFor('custom.ready') }],
         staged: [{ first: approval(['approvers']) }, { second: approval(['others']) }],
-        ordered: [{ wait: { wait: { minutes: 5 } } }, { first: listenFor('custom.a') }, { second: listenFor('custom.b') }],
+        ordered: [
+          { wait: { wait: { minutes: 5 } } },
+          { first: listenFor('custom.a') },
+          { second: listenFor('custom.b') },
+        ],
         both: [
           { either: { fork: { branches: [{ ask: approval(['approvers']) }, { hear: listenFor('custom.ready') }] } } },
         ],

@@ -1,0 +1,169 @@
+import { cancelExecution, getExecution, performStep, reconcileEntitlement } from '@belay/core';
+import { afterEach, describe, expect, it } from 'vitest';
+import { gateOf } from './support/gate.js';
+import {
+  access,
+  ask,
+  type Cast,
+  catalogWith,
+  hour,
+  minute,
+  openCast,
+  request,
+  runOut,
+  second,
+  statusOf,
+} from './support/stories.js';
+
+describe('a worker that was paused changes nothing when it comes back', () => {
+  let cast: Cast | undefined;
+  afterEach(async () => {
+    await cast?.[Symbol.asyncDispose]();
+    cast = undefined;
+  });
+  const open = async (workflows: Record<string, unknown[]> = {}) => {
+    cast = await openCast({ catalog: catalogWith(workflows) });
+    return cast;
+  };
+  const holds = () => cast?.house.provider.holds('ada@example.com', access);
+  const stepOf = async (executionId: string) => {
+    const [row] = await (cast as Cast).house.database
+      .sql`select key from steps where execution_id = ${executionId} and status = 'open'`;
+    return { executionId, key: row?.key as string };
+  };
+  const hotId = async () => (await (cast as Cast).house.database.sql`select id from entitlements`)[0]?.id as string;
+  const told = async (type: string) => {
+    const [row] = await (cast as Cast).house.database
+      .sql`select count(*)::int as times from ledger where type = ${type}`;
+    return row?.times as number;
+  };
+
+  it('whose grant call lands after its access was taken away: taken away again (R5)', async () => {
+    const { house, ada } = await open();
+    const id = await request(ada, { workflow: 'automatic' });
+    const gate = gateOf(house, 'ensurePresent');
+    const performing = performStep(gate.ctx, await stepOf(id));
+    await gate.reached;
+    await cancelExecution(ada, { id });
+    // Another worker takes over and revokes; the call is still on its way.
+    await house.pass(46 * second);
+    expect(house.provider.count('ensureAbsent')).toBe(1);
+    const [early] = await house.database.sql`select state from entitlements`;
+    expect(early?.state).toBe('revoking');
+    gate.open();
+    await performing;
+    expect(holds()).toBe(true);
+    expect(await told('entitlement.granted')).toBe(0);
+    await house.pass(15 * minute);
+    expect(holds()).toBe(false);
+    const [late] = await house.database.sql`select state from entitlements`;
+    expect(late?.state).toBe('absent');
+  });
+
+  it('whose grant was made by another meanwhile: recorded once', async () => {
+    const { house, ada } = await open();
+    const id = await request(ada, { workflow: 'automatic' });
+    const gate = gateOf(house, 'ensurePresent', 'after');
+    const performing = performStep(gate.ctx, await stepOf(id));
+    await gate.reached;
+    await house.pass(46 * second);
+    const [before] = (await getExecution(ada, { id })).grants;
+    expect(before).toMatchObject({ state: 'active' });
+    await house.pass(5 * second);
+    gate.open();
+    await performing;
+    expect((await getExecution(ada, { id })).grants).toEqual([before]);
+    expect(await told('entitlement.granted')).toBe(1);
+  });
+
+  it('whose revocation meets a new intent: granted again, however the two interleave', async () => {
+    for (const when of ['before', 'after'] as const) {
+      const { house, ada } = await open();
+      await ask(house, ada, { workflow: 'automatic', duration: 'PT30M' });
+      // Past every quarantine: this revocation would settle.
+      await house.database.advance(hour);
+      const gate = gateOf(house, 'ensureAbsent', when);
+      const revoking = reconcileEntitlement(gate.ctx, { entitlementId: await hotId() });
+      await gate.reached;
+      const second = await ask(house, ada, { workflow: 'automatic', duration: 'PT30M' });
+      gate.open();
+      await revoking;
+      await house.work();
+      expect((await getExecution(ada, { id: second })).grants).toMatchObject([{ state: 'active' }]);
+      expect(holds()).toBe(true);
+      await runOut(house);
+      expect(holds()).toBe(false);
+      await house[Symbol.asyncDispose]();
+      cast = undefined;
+    }
+  });
+
+  it('whose revocation was made by another meanwhile: recorded once', async () => {
+    const { house, ada } = await open();
+    await ask(house, ada, { workflow: 'automatic', duration: 'PT30M' });
+    await house.database.advance(hour);
+    const gate = gateOf(house, 'ensureAbsent', 'after');
+    const revoking = reconcileEntitlement(gate.ctx, { entitlementId: await hotId() });
+    await gate.reached;
+    await house.pass(46 * second);
+    gate.open();
+    await revoking;
+    expect(await told('entitlement.revoked')).toBe(1);
+    expect(holds()).toBe(false);
+  });
+
+  it('whose observation is old by the time it intends: our own access is not taken for somebody else’s', async () => {
+    const { house, ada, alan } = await open();
+    // Alan's first; Ada observes while hers is held by an earlier request, and intends when it is.
+    await ask(house, alan, { workflow: 'automatic' });
+    const first = await ask(house, ada, { workflow: 'automatic', duration: 'PT30M' });
+    const later = await request(ada, { workflow: 'automatic', duration: 'PT2H' });
+    const gate = gateOf(house, 'holds', 'after');
+    const performing = performStep(gate.ctx, await stepOf(later));
+    await gate.reached;
+    await cancelExecution(ada, { id: first });
+    await house.work();
+    expect(holds()).toBe(false);
+    gate.open();
+    await performing;
+    await house.work();
+    await house.pass(minute);
+    expect((await getExecution(ada, { id: later })).grants).toMatchObject([{ state: 'active' }]);
+    expect(holds()).toBe(true);
+  });
+
+  it('whose step was taken over: the outcome of the one who has it counts, once', async () => {
+    const tell = { call: 'access.notify', with: { provider: 'memory', to: 'ada', message: 'hello' } };
+    const { house, ada } = await open({ told: [{ tell }, { pause: { wait: { hours: 1 } } }] });
+    const id = await request(ada, { workflow: 'told' });
+    const gate = gateOf(house, 'deliver');
+    const performing = performStep(gate.ctx, await stepOf(id));
+    await gate.reached;
+    await house.pass(46 * second);
+    expect(await statusOf(ada, id)).toBe('waiting');
+    gate.open();
+    await performing;
+    const { history } = await getExecution(ada, { id });
+    const ends = history.filter(
+      ({ event_type, task }) => event_type.endsWith('task.completed.v1') && task === '/do/0/tell',
+    );
+    expect(ends).toHaveLength(1);
+    // The receiver was told twice, and could tell: both carried the same key.
+    expect(house.provider.count('deliver')).toBe(2);
+    expect(house.provider.messages).toHaveLength(1);
+  });
+
+  it('that comes back after the end: an intent for an execution that has ended writes nothing', async () => {
+    const { house, ada } = await open();
+    const id = await request(ada, { workflow: 'automatic' });
+    const gate = gateOf(house, 'holds', 'after');
+    const performing = performStep(gate.ctx, await stepOf(id));
+    await gate.reached;
+    await cancelExecution(ada, { id });
+    gate.open();
+    await performing;
+    await house.work();
+    expect(await getExecution(ada, { id })).toMatchObject({ status: 'cancelled', grants: [] });
+    expect(house.provider.count('ensurePresent')).toBe(0);
+  });
+});
