@@ -76,6 +76,47 @@ describe('a worker that was paused changes nothing when it comes back', () => {
     expect(await told('entitlement.granted')).toBe(1);
   });
 
+  it('that saw the access before it was taken away: a later grant is not active because of it', async () => {
+    const { house, ada } = await open();
+    house.provider.inject('ensurePresent', { kind: 'throttle' });
+    const first = await ask(house, ada, { workflow: 'automatic' });
+    await house.database.advance(2 * second);
+    const gate = gateOf(house, 'holds', 'after');
+    const recording = reconcileEntitlement(gate.ctx, { entitlementId: await hotId() });
+    await gate.reached;
+    await house.pass(46 * second);
+    await cancelExecution(ada, { id: first });
+    await house.work();
+    house.provider.inject('ensurePresent', { kind: 'throttle' });
+    const later = await ask(house, ada, { workflow: 'automatic' });
+    gate.open();
+    await recording;
+    expect(holds()).toBe(false);
+    expect((await getExecution(ada, { id: later })).grants).toMatchObject([{ state: 'granting' }]);
+    await house.pass(2 * second);
+    expect((await getExecution(ada, { id: later })).grants).toMatchObject([{ state: 'active' }]);
+  });
+
+  it('that saw the access gone before it was granted anew: nothing is told to be gone because of it', async () => {
+    const { house, ada } = await open();
+    await ask(house, ada, { workflow: 'automatic', duration: 'PT30M' });
+    await house.database.advance(hour);
+    const gate = gateOf(house, 'holds', 'after');
+    const recording = reconcileEntitlement(gate.ctx, { entitlementId: await hotId() });
+    await gate.reached;
+    await house.pass(46 * second);
+    const later = await ask(house, ada, { workflow: 'automatic', duration: 'PT30M' });
+    house.provider.inject('ensureAbsent', { kind: 'throttle' });
+    await cancelExecution(ada, { id: later });
+    await house.work();
+    expect(holds()).toBe(true);
+    gate.open();
+    await recording;
+    expect((await getExecution(ada, { id: later })).grants).toMatchObject([{ state: 'ended', gone_at: null }]);
+    await house.pass(5 * second);
+    expect((await getExecution(ada, { id: later })).grants).toMatchObject([{ state: 'gone' }]);
+  });
+
   it('whose revocation meets a new intent: granted again, however the two interleave', async () => {
     for (const when of ['before', 'after'] as const) {
       const { house, ada } = await open();
@@ -151,6 +192,22 @@ describe('a worker that was paused changes nothing when it comes back', () => {
     // The receiver was told twice, and could tell: both carried the same key.
     expect(house.provider.count('deliver')).toBe(2);
     expect(house.provider.messages).toHaveLength(1);
+  });
+
+  it('whose step another has and has not finished: the old outcome is dropped', async () => {
+    const tell = { call: 'access.notify', with: { provider: 'memory', to: 'ada', message: 'hello' } };
+    const { house, ada } = await open({ told: [{ tell }] });
+    const id = await request(ada, { workflow: 'told' });
+    const gate = gateOf(house, 'deliver', 'after');
+    const performing = performStep(gate.ctx, await stepOf(id));
+    await gate.reached;
+    house.provider.inject('deliver', { kind: 'throttle' });
+    await house.pass(46 * second);
+    gate.open();
+    await performing;
+    expect((await getExecution(ada, { id })).waiting_for).toEqual(['The provider asks for patience']);
+    await house.pass(5 * second);
+    expect(await statusOf(ada, id)).toBe('completed');
   });
 
   it('that comes back after the end: an intent for an execution that has ended writes nothing', async () => {
