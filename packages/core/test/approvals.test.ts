@@ -249,6 +249,10 @@ describe('approvals', () => {
     const id = await ask(house, alan);
     await expect(approve(alan, id)).rejects.toMatchObject({ code: 'forbidden' });
     expect((await listInbox(alan)).approvals).toEqual([]);
+    // Nor under another address that they have had since.
+    const renamed = withActor(house.ctx, { ...alan.actor, email: 'turing@example.com' });
+    await expect(approve(renamed, id)).rejects.toMatchObject({ code: 'forbidden' });
+    expect((await listInbox(renamed)).approvals).toEqual([]);
     expect(await approve(ada, id)).toMatchObject({ status: 'approved' });
     const [row] = await house.database
       .sql`select count(*)::int as own from decisions d join approvals a on a.id = d.approval_id
