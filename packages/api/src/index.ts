@@ -4,7 +4,7 @@ export type { OpenApiDocument } from './openapi.js';
 export { describeApi } from './openapi.js';
 export type { DeclaredOperation } from './operations.js';
 export { listOperations } from './operations.js';
-export { authenticated, publicProcedure } from './procedures.js';
+export { agentOnly, authenticated, publicProcedure, recognised } from './procedures.js';
 export type { Host, Reply, ReplyCookie, RequestContext, RequestInfo } from './request-context.js';
 export type { AppRouter } from './roots.js';
 export { serverRouter } from './roots.js';

@@ -31,6 +31,7 @@ const tags: readonly { name: string; description: string }[] = [
   { name: 'approvals', description: 'Deciding about the requests of others' },
   { name: 'access', description: 'What you hold now' },
   { name: 'configuration', description: 'What this service is' },
+  { name: 'sessions', description: 'Your sessions with providers' },
   { name: 'roles', description: 'What can be asked for' },
   { name: 'workflows', description: 'How it is decided' },
   { name: 'system', description: 'Health, readiness and metrics' },

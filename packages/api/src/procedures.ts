@@ -1,4 +1,4 @@
-import { AccessError, type UserActor, withActor } from '@belay/core';
+import { AccessError, type Actor, type AgentActor, type UserActor, withActor } from '@belay/core';
 import { TRPCError } from '@trpc/server';
 import { errorTable, internalMessage, isForeseen } from './errors.js';
 import type { RequestContext } from './request-context.js';
@@ -10,11 +10,33 @@ export const publicProcedure = procedure.use(async ({ next, ctx, path }) => sett
 /** Needs a person: an operator or the system has no business on the wire. Throws `unauthenticated` (401). */
 export const authenticated = procedure.use(async ({ next, ctx, path }) => {
   const { actor } = ctx;
-  if (actor === null || actor.kind !== 'user') throw unauthenticated(ctx.token !== null);
-  const user: UserActor = actor;
+  const user = requirePerson(actor, ctx);
   // One middleware for both duties: each costs a copy of the context with every request.
   return settle(await next({ ctx: { actor: user, caller: withActor(ctx.core, user) } }), ctx, path);
 });
+
+/** Needs an agent, by the credential it was enrolled with. A person is refused (403): their rights are others. */
+export const agentOnly = procedure.use(async ({ next, ctx, path }) => {
+  const { actor } = ctx;
+  if (actor === null) throw unauthenticated(ctx.token !== null);
+  if (actor.kind !== 'agent') throw forbidden('This is for agents, with the credential they were enrolled with');
+  const agent: AgentActor = actor;
+  return settle(await next({ ctx: { actor: agent, caller: withActor(ctx.core, agent) } }), ctx, path);
+});
+
+/** Needs a person or an agent. */
+export const recognised = procedure.use(async ({ next, ctx, path }) => {
+  const { actor } = ctx;
+  const known = actor?.kind === 'agent' ? actor : requirePerson(actor, ctx);
+  return settle(await next({ ctx: { actor: known, caller: withActor(ctx.core, known) } }), ctx, path);
+});
+
+function requirePerson(actor: Actor | null, ctx: RequestContext): UserActor {
+  if (actor?.kind === 'user') return actor;
+  throw actor?.kind === 'agent'
+    ? forbidden('This is for people; an agent has no part in it')
+    : unauthenticated(ctx.token !== null);
+}
 
 /** What a verb throws, in tRPC's words; what nobody foresaw goes to the log with the request's id, and no further. */
 function settle<Result extends { ok: true } | { ok: false; error: TRPCError }>(
@@ -33,6 +55,10 @@ function settle<Result extends { ok: true } | { ok: false; error: TRPCError }>(
     throw new TRPCError({ code: errorTable[cause.code].rpc, message: cause.message, cause });
   }
   return result;
+}
+
+function forbidden(message: string): TRPCError {
+  return new TRPCError({ code: 'FORBIDDEN', message, cause: new AccessError('forbidden', message) });
 }
 
 function unauthenticated(hadToken: boolean): TRPCError {

@@ -7,6 +7,7 @@ import { executionsRouter } from './routers/executions.js';
 import { logsRouter } from './routers/logs.js';
 import { providersRouter } from './routers/providers.js';
 import { rolesRouter } from './routers/roles.js';
+import { sessionsRouter } from './routers/sessions.js';
 import { systemRouter } from './routers/system.js';
 import { workflowsRouter } from './routers/workflows.js';
 import { router } from './trpc.js';
@@ -22,6 +23,7 @@ export const serverRouter = router({
   logs: logsRouter,
   providers: providersRouter,
   roles: rolesRouter,
+  sessions: sessionsRouter,
   system: systemRouter,
   workflows: workflowsRouter,
 });

@@ -1,10 +1,24 @@
-import { AccessError, beginLogin, completeLogin, endLogin, listAuthenticators, withActor } from '@belay/core';
+import {
+  AccessError,
+  beginLogin,
+  completeLogin,
+  completeSession,
+  endLogin,
+  listAuthenticators,
+  type UserActor,
+  withActor,
+} from '@belay/core';
 import { redirect } from './reply.js';
 import type { RequestContext } from './request-context.js';
 
 /** The flow cookie of the browser, or a new one; a second tab of the same browser shares it. */
-function browserSecret(ctx: RequestContext): string {
+export function browserSecret(ctx: RequestContext): string {
   return ctx.request.browserSecret ?? Buffer.from(ctx.core.randomBytes(32)).toString('base64url');
+}
+
+/** Who is signed in in this browser; a bearer token is a program's and has no browser. */
+function signedInHere(ctx: RequestContext): UserActor | undefined {
+  return ctx.request.viaCookie && ctx.actor?.kind === 'user' ? ctx.actor : undefined;
 }
 
 /** The providers one can sign in with; with one named already, a redirect to begin (interface, GET /auth). */
@@ -31,12 +45,14 @@ export async function beginSignIn(
     callback: input.callback,
     codeChallenge: input.code_challenge,
     browserSecret: secret,
+    // Only from a page of ours: else another site could have a stranger's identity linked to whoever is signed in here.
+    signedIn: ctx.request.secFetchSite === 'same-origin' ? signedInHere(ctx) : undefined,
   });
   ctx.reply.cookies.push({ kind: 'flow', value: secret });
   return redirect(ctx, { url }, 302, url);
 }
 
-/** Ends the provider's round trip: sets the login cookie, then the callback or a success page. */
+/** Ends the provider's round trip: a login with its cookie, or a session that was asked for; then the callback or a success page. */
 export async function completeSignIn(
   ctx: RequestContext,
   input: { provider: string; code?: string; state?: string; error?: string },
@@ -44,14 +60,16 @@ export async function completeSignIn(
   const needed = input.error === undefined ? (['code', 'state'] as const) : (['state'] as const);
   const issues = needed.filter((name) => input[name] === undefined).map((path) => ({ path, message: 'is required' }));
   if (issues.length > 0) throw new AccessError('invalid', 'This is not the answer of a provider', { issues });
-  if (ctx.request.browserSecret === undefined) {
+  const { provider } = input;
+  const currentUrl = ctx.request.url;
+  const signedIn = signedInHere(ctx);
+  const secret = ctx.request.browserSecret;
+  const session = await completeSession(ctx.core, { provider, currentUrl, browserSecret: secret, signedIn });
+  if (session !== null) return redirect(ctx, null, 302, session.callback);
+  if (secret === undefined) {
     throw new AccessError('invalid', 'This sign-in was not begun in this browser, or took too long; begin again');
   }
-  const login = await completeLogin(ctx.core, {
-    provider: input.provider,
-    currentUrl: ctx.request.url,
-    browserSecret: ctx.request.browserSecret,
-  });
+  const login = await completeLogin(ctx.core, { provider, currentUrl, browserSecret: secret, signedIn });
   ctx.reply.cookies.push({ kind: 'login', value: login.token, expiresAt: login.expiresAt });
   const { email, name, groups } = login.user;
   const output = { user: { email, name, groups }, expires_at: login.expiresAt.toISOString() };

@@ -13,8 +13,8 @@ export interface RestMeta {
   textBody?: string;
   /** Fields that a POST reads from the query. */
   query?: string[];
-  /** Answers with this redirect instead of a body, always or unless the client asked for JSON. */
-  redirect?: { status: 302 | 307; always: boolean };
+  /** Answers with this redirect instead of a body, always or unless the client asked for JSON; 303 is for forms of a browser. */
+  redirect?: { status: 302 | 303 | 307; always: boolean };
   /** Other representations than JSON, the first being what a client gets that has no preference. */
   html?: 'preferred' | 'offered';
   /** Numbers, which a scraper may have as text. */

@@ -1,4 +1,4 @@
-import type { ActorContext, Context, UserActor } from './context.js';
+import type { ActorContext, AgentActor, Context, UserActor } from './context.js';
 import { AccessError } from './errors.js';
 
 /** The same context, with the caller in it. */
@@ -10,4 +10,11 @@ export function withActor<A extends ActorContext['actor']>(ctx: Context, actor: 
 export function requireUser(ctx: ActorContext): UserActor {
   if (ctx.actor.kind !== 'user') throw new AccessError('unauthenticated', 'Sign in first');
   return ctx.actor;
+}
+
+/** The agent that calls. Throws `forbidden` for people, whose rights are others, and `unauthenticated` for nobody. */
+export function requireAgent(ctx: ActorContext): AgentActor {
+  if (ctx.actor.kind === 'agent') return ctx.actor;
+  if (ctx.actor.kind === 'user') throw new AccessError('forbidden', 'This is for agents; people sign in elsewhere');
+  throw new AccessError('unauthenticated', 'Present the credential of an agent');
 }

@@ -18,6 +18,8 @@ export type Actor =
       subject: string;
       loginId: string;
     }
+  /** An agent, by the credential that an operator enrolled it with. */
+  | { kind: 'agent'; id: string; name: string }
   | { kind: 'operator'; name: string }
   | { kind: 'system'; name: string };
 
@@ -74,3 +76,4 @@ export interface ActorContext extends Context {
 }
 
 export type UserActor = Extract<Actor, { kind: 'user' }>;
+export type AgentActor = Extract<Actor, { kind: 'agent' }>;

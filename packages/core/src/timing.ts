@@ -24,6 +24,14 @@ export const timing = {
   login: 12 * 60 * 60_000,
   loginFlow: 10 * 60_000,
   loginCode: 60_000,
+  session: {
+    /** How long before its end a session is refreshed; half its life when that is shorter. */
+    ahead: 15 * 60_000,
+    /** How long after a failed refresh the next is tried. */
+    retry: 60_000,
+    /** How long after its end a session that can be refreshed still may be: longer than the sweeper's pause. */
+    grace: 15 * 60_000,
+  },
   idempotency: 24 * 60 * 60_000,
   /** A revocation this late is an alarm: a metric, an error in the ledger, and /health says so. */
   overdue: 60_000,

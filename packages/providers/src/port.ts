@@ -100,8 +100,15 @@ export interface Authenticated {
   emailVerified: boolean;
   name: string;
   groups: string[];
-  /** The provider's own tokens; sealed before they are stored, never logged. */
-  tokens: { accessToken: string; refreshToken?: string; idToken?: string; expiresInMilliseconds?: number };
+  tokens: ProviderTokens;
+}
+
+/** The provider's own tokens; sealed before they are stored, never logged. */
+export interface ProviderTokens {
+  accessToken: string;
+  refreshToken?: string;
+  idToken?: string;
+  expiresInMilliseconds?: number;
 }
 
 export interface Authenticator {
@@ -113,6 +120,11 @@ export interface Authenticator {
     expected: Pick<AuthorizationRequest, 'redirectUri' | 'state' | 'nonce' | 'codeVerifier'>,
     signal: AbortSignal,
   ): Promise<Authenticated>;
+  /**
+   * New tokens for the same person (RFC 6749, 6). Absent where the provider has no such thing. Throws `Terminal` when the
+   * provider no longer honours the refresh token, or answers for somebody else than `subject`.
+   */
+  refresh?(request: { refreshToken: string; subject: string }, signal: AbortSignal): Promise<ProviderTokens>;
 }
 
 export interface Message {

@@ -6,6 +6,7 @@ import { createElevation, type ElevationResource } from './resources/elevation.j
 import { createExecutions, type ExecutionsResource } from './resources/executions.js';
 import { createProviders, type ProvidersResource } from './resources/providers.js';
 import { createRoles, type RolesResource } from './resources/roles.js';
+import { createSessions, type SessionsResource } from './resources/sessions.js';
 import {
   type ConfigurationResource,
   createConfiguration,
@@ -43,6 +44,7 @@ export interface BelayClient {
   readonly approvals: ApprovalsResource;
   readonly access: AccessResource;
   readonly auth: AuthResource;
+  readonly sessions: SessionsResource;
   readonly system: SystemResource;
   readonly logs: LogsResource;
   readonly configuration: ConfigurationResource;
@@ -77,6 +79,7 @@ export function createClient(options: ClientOptions): BelayClient {
     approvals: createApprovals(transport),
     access: createAccess(transport),
     auth: createAuth(transport),
+    sessions: createSessions(transport),
     system: createSystem(transport),
     logs: createLogs(transport),
     configuration: createConfiguration(transport),

@@ -7,6 +7,7 @@ export type { ElevationResource } from './resources/elevation.js';
 export type { ExecutionsResource } from './resources/executions.js';
 export type { ProvidersResource, SearchOptions } from './resources/providers.js';
 export type { RolesResource } from './resources/roles.js';
+export type { SessionsResource } from './resources/sessions.js';
 export type { ConfigurationResource, LogsResource, SystemResource } from './resources/system.js';
 export type { WorkflowsResource } from './resources/workflows.js';
 export type { RetryPolicy } from './transport/retry.js';

@@ -16,6 +16,7 @@ export interface Procedures {
   'providers.roles': Query<{ provider: string; q?: string }, t.ProviderRoles>;
   'providers.permissions': Query<{ provider: string; q?: string }, t.ProviderPermissions>;
   'providers.identities': Query<{ provider: string; q?: string }, t.ProviderIdentities>;
+  'providers.authorizeSession': Mutation<{ provider: string } & t.SessionAuthorization, t.AuthorizationStart>;
   'roles.list': Query<{ provider?: string[] }, t.RoleList>;
   'roles.get': Query<{ role: string }, t.Role>;
   'workflows.list': Query<undefined, t.WorkflowList>;
@@ -35,9 +36,11 @@ export interface Procedures {
   'access.return': Mutation<{ execution_id: string }, t.Done>;
   'auth.whoami': Query<undefined, t.Whoami>;
   'auth.token': Mutation<t.CodeExchange, t.ExchangedToken>;
+  'auth.session': Mutation<{ provider: string }, t.IssuedSession>;
   'auth.logout': Mutation<undefined, t.LoggedOut>;
   'auth.logoutProvider': Mutation<{ provider: string }, t.LoggedOut>;
   'auth.page': Query<{ callback?: string; provider?: string }, t.SignInProviders>;
+  'sessions.list': Query<undefined, t.SessionList>;
   'system.health': Query<undefined, t.Health>;
   'system.ready': Query<undefined, t.Readiness>;
   'system.metrics': Query<undefined, t.Metrics>;

@@ -19,7 +19,10 @@ const heldAccess = z.object({
 
 export const accessRouter = router({
   list: authenticated
-    .meta({ openapi: { method: 'GET', path: '/access', tags: ['access'], summary: 'List the access you hold now' } })
+    .meta({
+      openapi: { method: 'GET', path: '/access', tags: ['access'], summary: 'List the access you hold now' },
+      rest: { html: 'offered' },
+    })
     .output(z.object({ access: z.array(heldAccess) }))
     .query(({ ctx }) => listAccess(ctx.caller)),
   return: authenticated
@@ -29,7 +32,9 @@ export const accessRouter = router({
         path: '/access/{execution_id}/return',
         tags: ['access'],
         summary: 'Give access back before its time is over',
+        contentTypes: ['application/json', 'application/x-www-form-urlencoded'],
       },
+      rest: { redirect: { status: 303, always: false } },
     })
     .input(z.strictObject({ execution_id: name }))
     .output(z.object({ status: z.string(), message: z.string() }))

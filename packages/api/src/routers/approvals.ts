@@ -31,6 +31,7 @@ export const approvalsRouter = router({
         tags: ['approvals'],
         summary: 'List the requests that wait for your decision',
       },
+      rest: { html: 'offered' },
     })
     .output(z.object({ approvals: z.array(pendingApproval) }))
     .query(({ ctx }) => listInbox(ctx.caller)),
@@ -41,7 +42,9 @@ export const approvalsRouter = router({
         path: '/approvals/{id}/decision',
         tags: ['approvals'],
         summary: 'Approve or deny a request',
+        contentTypes: ['application/json', 'application/x-www-form-urlencoded'],
       },
+      rest: { redirect: { status: 303, always: false } },
     })
     .input(
       z.strictObject({

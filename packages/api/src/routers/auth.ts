@@ -1,4 +1,4 @@
-import { exchangeLoginCode, readWhoami } from '@belay/core';
+import { AccessError, exchangeLoginCode, issueSession, readWhoami } from '@belay/core';
 import { z } from 'zod';
 import { authenticated, publicProcedure } from '../procedures.js';
 import { beginSignIn, chooseProvider, completeSignIn, signOut } from '../sign-in.js';
@@ -7,6 +7,7 @@ import { router } from '../trpc.js';
 
 const person = { email: z.string(), name: z.string(), groups: z.array(z.string()) };
 const callback = opaque.optional().describe('Where to go afterwards; must be on the allow-list');
+const session = z.object({ version: z.number().int(), expiry: instant, session: z.string() });
 const tags = ['authentication'];
 
 export const authRouter = router({
@@ -61,7 +62,8 @@ export const authRouter = router({
         error: name.optional(),
       }),
     )
-    .output(z.object({ user: z.object(person), expires_at: instant }))
+    // Nothing, when it was a session that was asked for: that goes on at its redirect URI.
+    .output(z.object({ user: z.object(person), expires_at: instant }).nullable())
     .query(({ ctx, input }) => completeSignIn(ctx, input)),
   logout: publicProcedure
     .meta({
@@ -97,8 +99,31 @@ export const authRouter = router({
       rest: { public: true },
     })
     .input(z.strictObject({ code: opaque, code_verifier: z.string().regex(/^[A-Za-z0-9._~-]{43,128}$/) }))
-    .output(z.object({ token: z.string(), expires_at: instant, user: z.object({ ...person, provider: z.string() }) }))
+    .output(
+      z.object({
+        token: z.string(),
+        expires_at: instant,
+        user: z.object({ ...person, provider: z.string() }),
+        session,
+      }),
+    )
     .mutation(({ ctx, input }) => exchangeLoginCode(ctx.core, input)),
+  session: authenticated
+    .meta({
+      openapi: {
+        method: 'POST',
+        path: '/auth/session/{provider}',
+        tags,
+        summary: "Read the session of a program's login with a provider, as it is presented in requests",
+      },
+    })
+    .input(z.strictObject({ provider: name }))
+    .output(z.object({ session }))
+    .mutation(({ ctx, input }) => {
+      // A browser's sessions stay where its scripts cannot read them (interface, Session: agents and clients only).
+      if (ctx.request.viaCookie) throw new AccessError('forbidden', 'Only programs are given sessions');
+      return issueSession(ctx.caller, input);
+    }),
   whoami: authenticated
     .meta({ openapi: { method: 'GET', path: '/auth/whoami', tags, summary: 'Say who you are' } })
     .output(z.object({ id: z.string(), ...person, provider: z.string(), expires_at: instant.optional() }))

@@ -45,7 +45,16 @@ export const elevationRouter = router({
       }),
     ),
   request: authenticated
-    .meta({ openapi: { method: 'POST', path: '/elevate', tags, summary: 'Ask for a role' } })
+    .meta({
+      openapi: {
+        method: 'POST',
+        path: '/elevate',
+        tags,
+        summary: 'Ask for a role',
+        contentTypes: ['application/json', 'application/x-www-form-urlencoded'],
+      },
+      rest: { redirect: { status: 303, always: false } },
+    })
     .input(
       z.strictObject({
         role: z.union([name, roleBody]).describe('A role by its name, or a Role object, of which the name counts'),

@@ -93,7 +93,10 @@ const tags = ['executions'];
 
 export const executionsRouter = router({
   list: authenticated
-    .meta({ openapi: { method: 'GET', path: '/executions', tags, summary: 'List your running executions' } })
+    .meta({
+      openapi: { method: 'GET', path: '/executions', tags, summary: 'List your running executions' },
+      rest: { html: 'offered' },
+    })
     .output(z.object({ executions: z.array(executionSummary) }))
     .query(({ ctx }) => listExecutions(ctx.caller)),
   start: authenticated
@@ -116,7 +119,7 @@ export const executionsRouter = router({
   get: authenticated
     .meta({
       openapi: { method: 'GET', path: '/execution/{id}', tags, summary: 'Read one execution and its history' },
-      rest: { alsoPost: true },
+      rest: { alsoPost: true, html: 'offered' },
     })
     .input(execution)
     .output(executionDetails)

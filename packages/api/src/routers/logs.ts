@@ -23,6 +23,7 @@ export const logsRouter = router({
         tags: ['logs'],
         summary: 'Read the most recent log entries you may see: system events, user actions and the audit trail',
       },
+      rest: { html: 'offered' },
     })
     .input(
       z.strictObject({

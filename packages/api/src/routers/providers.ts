@@ -1,4 +1,5 @@
 import {
+  authorizeSession,
   getProvider,
   listProviderIdentities,
   listProviderPermissions,
@@ -7,7 +8,8 @@ import {
 } from '@belay/core';
 import { z } from 'zod';
 import { authenticated } from '../procedures.js';
-import { name, remark } from '../text.js';
+import { browserSecret } from '../sign-in.js';
+import { name, opaque, remark } from '../text.js';
 import { router } from '../trpc.js';
 
 const capability = z.enum(['authenticator', 'authorizer', 'identities', 'notifications']);
@@ -20,6 +22,7 @@ export const providersRouter = router({
   list: authenticated
     .meta({
       openapi: { method: 'GET', path: '/providers', tags, summary: 'List the providers you may use' },
+      rest: { html: 'offered' },
     })
     .input(
       z.strictObject({
@@ -46,7 +49,10 @@ export const providersRouter = router({
     )
     .query(({ ctx, input }) => listProviders(ctx.caller, input)),
   get: authenticated
-    .meta({ openapi: { method: 'GET', path: '/provider/{provider}', tags, summary: 'Read one provider' } })
+    .meta({
+      openapi: { method: 'GET', path: '/provider/{provider}', tags, summary: 'Read one provider' },
+      rest: { html: 'offered' },
+    })
     .input(z.strictObject({ provider: name }))
     .output(
       z.object({
@@ -100,4 +106,29 @@ export const providersRouter = router({
       }),
     )
     .query(({ ctx, input }) => listProviderIdentities(ctx.caller, input)),
+  authorizeSession: authenticated
+    .meta({
+      openapi: {
+        method: 'POST',
+        path: '/provider/{provider}/authorizeSession',
+        tags,
+        summary: 'Begin to open a session with a provider (OAuth 2.0)',
+      },
+    })
+    .input(
+      z.strictObject({
+        provider: name,
+        scopes: z.array(name).max(50).describe('Of those that the configuration allows; none: its own'),
+        state: opaque.max(2000).describe('Handed back as it is'),
+        redirect_uri: opaque.describe('Where to go afterwards; must be on the allow-list'),
+      }),
+    )
+    .output(z.object({ url: z.string(), expires_in: z.number().int().describe('Seconds') }))
+    .mutation(async ({ ctx, input }) => {
+      // A browser finishes what it began; a program cannot keep a cookie, and proves itself by whose identity comes back.
+      const secret = ctx.request.viaCookie ? browserSecret(ctx) : undefined;
+      const begun = await authorizeSession(ctx.caller, { ...input, browserSecret: secret });
+      if (secret !== undefined) ctx.reply.cookies.push({ kind: 'flow', value: secret });
+      return begun;
+    }),
 });

@@ -23,12 +23,16 @@ export const rolesRouter = router({
   list: authenticated
     .meta({
       openapi: { method: 'GET', path: '/roles', tags: ['roles'], summary: 'List the roles you may ask for' },
+      rest: { html: 'offered' },
     })
     .input(z.strictObject({ provider: names.optional() }))
     .output(z.object({ version: z.string(), roles: z.record(z.string(), z.object({ role: roleOutput })) }))
     .query(({ ctx, input }) => listRoles(ctx.caller, input)),
   get: authenticated
-    .meta({ openapi: { method: 'GET', path: '/role/{role}', tags: ['roles'], summary: 'Read one role' } })
+    .meta({
+      openapi: { method: 'GET', path: '/role/{role}', tags: ['roles'], summary: 'Read one role' },
+      rest: { html: 'offered' },
+    })
     .input(z.strictObject({ role: name }))
     .output(roleOutput)
     .query(({ ctx, input }) => getRole(ctx.caller, input)),

@@ -17,6 +17,7 @@ export const workflowsRouter = router({
   list: authenticated
     .meta({
       openapi: { method: 'GET', path: '/workflows', tags: ['workflows'], summary: 'List the workflows you may start' },
+      rest: { html: 'offered' },
     })
     .output(z.object({ version: z.string(), workflows: z.record(z.string(), workflowSummary) }))
     .query(({ ctx }) => listWorkflows(ctx.caller)),
@@ -28,6 +29,7 @@ export const workflowsRouter = router({
         tags: ['workflows'],
         summary: 'Read one workflow and its definition',
       },
+      rest: { html: 'offered' },
     })
     .input(z.strictObject({ name }))
     .output(workflowSummary.extend({ document: workflowDocument }))

@@ -78,7 +78,8 @@ function describeProvider(provider: CompiledProvider): ProviderDetails {
   };
 }
 
-function findProvider(ctx: ActorContext, id: string): CompiledProvider {
+/** A provider that the caller may see. Throws `not_found` for any other. */
+export function findProvider(ctx: ActorContext, id: string): CompiledProvider {
   const provider = ctx.catalog.current().providers.get(id);
   if (!provider || !can(ctx.actor, 'view', { provider })) throw notFound(`Provider ${id}`);
   return provider;

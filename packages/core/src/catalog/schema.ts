@@ -26,6 +26,8 @@ export const providerSchema = z.strictObject({
   /** Can only take capabilities away (design §15). */
   capabilities: z.array(z.enum(['authenticator', 'authorizer', 'identities', 'notifications'])).optional(),
   max_duration: duration.optional(),
+  /** E-mail domains for which this provider's word counts: its verified addresses there are one person with those of other such providers (design §14.15). */
+  trusted_email_domains: z.array(z.string().regex(/^[a-z0-9-]+(\.[a-z0-9-]+)+$/i, 'is not a domain')).optional(),
 });
 
 export const roleSchema = z.strictObject({

@@ -14,7 +14,9 @@ import { keepWorkflow } from '../executions/runtime/load.js';
 import { entriesOf, hintsOf, stepRows } from '../executions/runtime/write.js';
 import { appendLedger } from '../ledger/append.js';
 import { readNow } from '../now.js';
+import type { PresentedSession } from '../sessions/verify.js';
 import { requireText } from '../text.js';
+import { checkAuthenticator } from './authenticators.js';
 import type { ElevationInput } from './input.js';
 import { longestDuration, planElevation } from './plan.js';
 
@@ -31,6 +33,8 @@ export interface ElevationRequest {
   identities?: string[] | undefined;
   /** The provider the caller must have signed in with. */
   authenticator?: string | undefined;
+  /** A session to prove that with (interface, Session); checked whenever it is given. */
+  session?: PresentedSession | undefined;
   idempotencyKey?: string | undefined;
 }
 
@@ -68,7 +72,7 @@ export async function requestElevation(ctx: ActorContext, request: ElevationRequ
     },
     requested_at: now.toISOString(),
   };
-  checkAuthenticator(role, user, request.authenticator);
+  await checkAuthenticator(ctx, user, role, request);
   const workflow = chooseWorkflow(catalog, role, request.workflow);
   const issues = validateInput(workflow.workflow, input as Json);
   if (issues.length > 0) {
@@ -123,16 +127,6 @@ function chooseDuration(catalog: Catalog, role: CompiledRole, request: Elevation
   if (milliseconds > longest)
     throw invalid('duration', `is longer than ${formatDuration(longest)}, the longest allowed`);
   return formatDuration(milliseconds);
-}
-
-function checkAuthenticator(role: CompiledRole, user: UserActor, asked: string | undefined): void {
-  if (asked !== undefined && asked !== user.provider) {
-    throw invalid('authenticator', `you are signed in with "${user.provider}"`);
-  }
-  const allowed = role.definition.authenticators;
-  if (allowed && !allowed.includes(user.provider)) {
-    throw new AccessError('forbidden', `Sign in with ${allowed.join(' or ')} to ask for this role`);
-  }
 }
 
 function chooseWorkflow(catalog: Catalog, role: CompiledRole, asked: string | undefined): CompiledWorkflow {
@@ -227,7 +221,8 @@ async function claimIdempotencyKey(
   executionId: string,
   request: ElevationRequest,
 ): Promise<string | null> {
-  const { idempotencyKey: key, ...body } = request;
+  // A session proves the request and is no part of it: by the next attempt it may have been refreshed.
+  const { idempotencyKey: key, session: _proof, ...body } = request;
   if (key === undefined) return null;
   requireText(key, 'Idempotency-Key', 255);
   const requestDigest = digestOf(body);

@@ -1,14 +1,16 @@
-import { loginCodes, oauthFlows } from '@belay/db';
-import { Retryable } from '@belay/providers';
-import { and, eq, gt, isNull, sql } from 'drizzle-orm';
-import { z } from 'zod';
+import { loginCodes, logins, oauthFlows, sessions, type Transaction } from '@belay/db';
+import type { ProviderTokens } from '@belay/providers';
+import { and, eq, ne } from 'drizzle-orm';
 import { hashSecret } from '../canonical.js';
-import type { Context } from '../context.js';
+import type { Context, UserActor } from '../context.js';
 import { AccessError, invalid } from '../errors.js';
 import { readNow } from '../now.js';
-import { open } from '../tokens/seal.js';
-import { authenticatorOf, redirectUri } from './begin.js';
-import { createLogin, type Person, upsertUser } from './create.js';
+import { openSession } from '../sessions/open.js';
+import { sealTokens } from '../sessions/seal-tokens.js';
+import { createLogin } from './create.js';
+import { authenticatorOf, exchangeAnswer, type Flow, openFlow, takeFlow } from './flow.js';
+import { claimIdentity } from './link.js';
+import type { Person } from './people.js';
 
 export interface CompletedLogin {
   /** The secret of the browser's login. */
@@ -19,77 +21,71 @@ export interface CompletedLogin {
   callback: string | null;
 }
 
-const flowSecrets = z.object({ nonce: z.string(), codeVerifier: z.string() });
+export interface CompleteLogin {
+  provider: string;
+  currentUrl: URL;
+  browserSecret: string;
+  /** Who is signed in in this browser now. */
+  signedIn?: UserActor | undefined;
+}
 
 /**
- * Completes a login that came back from its provider. The flow must be this browser's, unused and in time; the provider's
- * answer is verified whole; a person without a verified e-mail is refused. Throws `invalid` or `forbidden`.
+ * Completes a login that came back from its provider, with its session there. The flow must be this browser's, unused and
+ * in time; the provider's answer is verified whole; a person without a verified e-mail is refused. Whoever is signed in
+ * already, and is the same person, stays signed in with their other providers under a new secret. Throws `invalid` or
+ * `forbidden`.
  */
-export async function completeLogin(
-  ctx: Context,
-  input: { provider: string; currentUrl: URL; browserSecret: string },
-): Promise<CompletedLogin> {
-  const authenticator = authenticatorOf(ctx, input.provider);
-  const state = input.currentUrl.searchParams.get('state') ?? '';
-  const [flow] = await ctx.db
-    .update(oauthFlows)
-    .set({ consumedAt: sql`app_now()` })
-    .where(
-      and(
-        eq(oauthFlows.stateHash, hashSecret(state)),
-        eq(oauthFlows.provider, input.provider),
-        // Another browser can neither finish this flow nor use it up.
-        eq(oauthFlows.browserHash, hashSecret(input.browserSecret)),
-        isNull(oauthFlows.consumedAt),
-        gt(oauthFlows.expiresAt, sql`app_now()`),
-      ),
-    )
-    .returning();
+export async function completeLogin(ctx: Context, input: CompleteLogin): Promise<CompletedLogin> {
+  const { provider, currentUrl, browserSecret, signedIn } = input;
+  authenticatorOf(ctx, provider);
+  const state = currentUrl.searchParams.get('state') ?? '';
+  const flow = await takeFlow(ctx, { provider, purpose: 'login', state, browserSecret });
   if (!flow) throw invalid('state', 'is unknown, used or too old; sign in again');
-  if (input.currentUrl.searchParams.has('error'))
-    throw new AccessError('forbidden', 'The provider refused to sign you in');
+  if (currentUrl.searchParams.has('error')) throw new AccessError('forbidden', 'The provider refused to sign you in');
   const now = await readNow(ctx.db);
-  const { nonce, codeVerifier } = flowSecrets.parse(await open(ctx.keyring, 'oauth', flow.sealed, now));
-  const proved = await authenticator
-    .exchange(
-      input.currentUrl,
-      { redirectUri: redirectUri(ctx, input.provider), state, nonce, codeVerifier },
-      AbortSignal.timeout(ctx.timing.callTimeout),
-    )
-    .catch((cause: unknown) => {
-      ctx.log.warn({ provider: input.provider, error: cause }, 'a login could not be completed');
-      if (cause instanceof Retryable)
-        throw new AccessError('unavailable', `The provider "${input.provider}" cannot be reached`, { cause });
-      throw new AccessError('forbidden', 'The provider did not prove who you are', { cause });
-    });
-  if (!proved.emailVerified || !proved.email)
-    throw new AccessError('forbidden', 'The provider has not verified your e-mail address');
-  const user = await upsertUser(ctx.db, {
-    id: ctx.newId(),
-    provider: input.provider,
-    subject: proved.subject,
-    email: proved.email,
-    name: proved.name || proved.email,
-    groups: proved.groups,
+  const proved = await exchangeAnswer(ctx, flow, currentUrl, await openFlow(ctx, flow, now));
+  const { subject, email, groups, tokens } = proved;
+  // Linked only to whoever began this and is still there: a login that was planted in between gains nothing.
+  const linkTo = signedIn && flow.loginId === signedIn.loginId ? signedIn.id : null;
+  return ctx.db.transaction(async (tx) => {
+    const user = await claimIdentity(ctx, tx, { provider, subject, email, name: proved.name || email, groups }, linkTo);
+    const { loginId, ...login } = await createLogin(ctx, { user, kind: 'browser' }, tx);
+    if (signedIn?.id === user.id) await continueLogin(tx, signedIn.loginId, loginId, provider);
+    // One refresh token, one holder: a program that is to have it does not share it with the browser.
+    const { refreshToken: _kept, ...shared } = tokens;
+    const program = flow.codeChallenge !== null;
+    await openSession(ctx, tx, { user, loginId, tokens: program ? shared : tokens, now });
+    const { id, name } = user;
+    const callback = await callbackOf(ctx, tx, { flow, user, tokens, now });
+    return { ...login, user: { id, email: user.email, name, groups: user.groups }, callback };
   });
-  const login = await createLogin(ctx, { user, kind: 'browser' });
-  const { id, email, name, groups } = user;
-  return { ...login, user: { id, email, name, groups }, callback: await callbackOf(ctx, flow, user, now) };
+}
+
+/** The new login takes the place of the old one: its other sessions, what is under way in it, and its life. */
+async function continueLogin(tx: Transaction, old: string, next: string, provider: string): Promise<void> {
+  await tx
+    .update(sessions)
+    .set({ loginId: next })
+    .where(and(eq(sessions.loginId, old), ne(sessions.provider, provider)));
+  await tx.update(oauthFlows).set({ loginId: next }).where(eq(oauthFlows.loginId, old));
+  await tx.delete(logins).where(and(eq(logins.id, old), eq(logins.kind, 'browser')));
 }
 
 async function callbackOf(
   ctx: Context,
-  flow: typeof oauthFlows.$inferSelect,
-  user: Person,
-  now: Date,
+  tx: Transaction,
+  done: { flow: Flow; user: Person; tokens: ProviderTokens; now: Date },
 ): Promise<string | null> {
+  const { flow, user, tokens, now } = done;
   if (flow.callback === null || flow.codeChallenge === null) return flow.callback;
   const code = Buffer.from(ctx.randomBytes(32)).toString('base64url');
-  await ctx.db.insert(loginCodes).values({
+  await tx.insert(loginCodes).values({
     codeHash: hashSecret(code),
     userId: user.id,
     provider: user.provider,
+    subject: user.subject,
     codeChallenge: flow.codeChallenge,
+    sealed: await sealTokens(ctx, tokens, { now, lifetime: ctx.timing.loginCode }),
     expiresAt: new Date(now.getTime() + ctx.timing.loginCode),
   });
   const url = new URL(flow.callback);

@@ -1,23 +1,59 @@
-import { logins } from '@belay/db';
-import { and, eq } from 'drizzle-orm';
+import { logins, sessions, type Transaction } from '@belay/db';
+import { and, asc, eq, gt, sql } from 'drizzle-orm';
 import { requireUser } from '../actor.js';
-import type { ActorContext } from '../context.js';
+import type { ActorContext, UserActor } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 
-/** Ends the caller's login, or only when it is one with `provider` (interface, GET /auth/logout). It is dead everywhere at once. */
-export async function endLogin(
-  ctx: ActorContext,
-  input: { provider?: string | undefined },
-): Promise<{ message: string; ended: boolean }> {
+export interface EndedLogin {
+  message: string;
+  /** True when the whole login is over, and not only its session with one provider. */
+  ended: boolean;
+}
+
+/**
+ * Ends the caller's login with all its sessions, or only its session with `provider`; the login ends with its last
+ * (interface, GET /auth/logout). Both are dead everywhere at once. Tokens at the provider are not revoked.
+ */
+export async function endLogin(ctx: ActorContext, input: { provider?: string | undefined }): Promise<EndedLogin> {
   const user = requireUser(ctx);
-  const gone = await ctx.db
-    .delete(logins)
-    .where(
-      and(eq(logins.id, user.loginId), input.provider === undefined ? undefined : eq(logins.provider, input.provider)),
-    )
-    .returning({ id: logins.id });
-  if (gone.length === 0) return { message: 'You were not signed in there', ended: false };
-  await appendLedger(ctx.db, [
+  return ctx.db.transaction(async (tx) => {
+    // Signing out twice at once takes turns, so that the second sees what the first left.
+    const [login] = await tx.select().from(logins).where(eq(logins.id, user.loginId)).for('update');
+    if (!login) return { message: 'You were not signed in there', ended: false };
+    if (input.provider === undefined) return endWhole(tx, user);
+    const gone = await tx
+      .delete(sessions)
+      .where(and(eq(sessions.loginId, login.id), eq(sessions.provider, input.provider)))
+      .returning({ provider: sessions.provider });
+    if (gone.length === 0 && login.provider !== input.provider) {
+      return { message: 'You were not signed in there', ended: false };
+    }
+    const [left] = await tx
+      .select({ provider: sessions.provider, subject: sessions.subject })
+      .from(sessions)
+      .where(and(eq(sessions.loginId, login.id), gt(sessions.expiresAt, sql`app_now()`)))
+      .orderBy(asc(sessions.createdAt))
+      .limit(1);
+    if (!left) return endWhole(tx, user);
+    // The login speaks for an identity that is still signed in.
+    if (login.provider === input.provider) await tx.update(logins).set(left).where(eq(logins.id, login.id));
+    await appendLedger(tx, [
+      {
+        type: 'session.ended',
+        message: `${user.email} signed out of ${input.provider}`,
+        actor: user,
+        userId: user.id,
+        provider: input.provider,
+        data: { login_id: login.id },
+      },
+    ]);
+    return { message: `You are signed out of "${input.provider}", and still signed in elsewhere`, ended: false };
+  });
+}
+
+async function endWhole(tx: Transaction, user: UserActor): Promise<EndedLogin> {
+  await tx.delete(logins).where(eq(logins.id, user.loginId));
+  await appendLedger(tx, [
     { type: 'login.ended', message: `${user.email} signed out`, actor: user, userId: user.id, provider: user.provider },
   ]);
   return { message: 'You are signed out', ended: true };

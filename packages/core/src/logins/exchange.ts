@@ -4,12 +4,19 @@ import { and, eq, gt, isNull, sql } from 'drizzle-orm';
 import { hashSecret } from '../canonical.js';
 import type { Context } from '../context.js';
 import { AccessError } from '../errors.js';
-import { createLogin, readUser } from './create.js';
+import { readNow } from '../now.js';
+import { type Session, sealSession } from '../sessions/issue.js';
+import { openSession } from '../sessions/open.js';
+import { openTokens } from '../sessions/seal-tokens.js';
+import { createLogin } from './create.js';
+import { readPerson } from './people.js';
 
 export interface ExchangedLogin {
   token: string;
   expires_at: string;
   user: { email: string; name: string; groups: string[]; provider: string };
+  /** The new login's session with the provider, to be shown in requests. */
+  session: Session;
 }
 
 /**
@@ -31,12 +38,23 @@ export async function exchangeLoginCode(
       ),
     )
     .returning();
-  const user =
-    row && isVerifier(input.code_verifier, row.codeChallenge) ? await readUser(ctx.db, row.userId) : undefined;
-  if (!user) throw new AccessError('forbidden', 'The code is unknown, used or too old');
-  const { token, expiresAt } = await createLogin(ctx, { user, kind: 'device' });
-  const { email, name, groups, provider } = user;
-  return { token, expires_at: expiresAt.toISOString(), user: { email, name, groups, provider } };
+  const fits = row && isVerifier(input.code_verifier, row.codeChallenge) ? row : undefined;
+  const { userId, provider, subject, sealed } = fits ?? {};
+  const user = userId && provider && subject ? await readPerson(ctx.db, { userId, provider, subject }) : undefined;
+  if (!user || !sealed) throw new AccessError('forbidden', 'The code is unknown, used or too old');
+  const now = await readNow(ctx.db);
+  const tokens = await openTokens(ctx, sealed, now);
+  const { login, opened } = await ctx.db.transaction(async (tx) => {
+    const made = await createLogin(ctx, { user, kind: 'device' }, tx);
+    return { login: made, opened: await openSession(ctx, tx, { user, loginId: made.loginId, tokens, now }) };
+  });
+  const { email, name, groups } = user;
+  return {
+    token: login.token,
+    expires_at: login.expiresAt.toISOString(),
+    user: { email, name, groups, provider: user.provider },
+    session: await sealSession(ctx, user, { ...opened, loginId: login.loginId, provider: user.provider }, now),
+  };
 }
 
 /** S256: the challenge is the hash of the verifier. */

@@ -1,8 +1,13 @@
 import { idempotencyKeys, loginCodes, logins, oauthFlows } from '@belay/db';
 import { lte, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
+import { expireSessions } from '../sessions/expire.js';
+import { refreshSessions } from '../sessions/refresh.js';
 
-/** Deletes what is over: logins, flows, codes and idempotency keys. Nothing depends on it but the size of the tables. */
+/**
+ * Deletes what is over: logins with their sessions, flows, codes and idempotency keys. Nothing depends on that but the size
+ * of the tables. Then refreshes the sessions whose time comes and deletes those that are over.
+ */
 export async function expireLogins(ctx: Context): Promise<number> {
   const lifetime = `${ctx.timing.idempotency} milliseconds`;
   const over = sql`app_now()`;
@@ -15,5 +20,6 @@ export async function expireLogins(ctx: Context): Promise<number> {
       .where(lte(idempotencyKeys.createdAt, sql`app_now() - ${lifetime}::interval`))
       .returning({ id: idempotencyKeys.key }),
   ]);
-  return gone.reduce((total, rows) => total + rows.length, 0);
+  await refreshSessions(ctx);
+  return gone.reduce((total, rows) => total + rows.length, 0) + (await expireSessions(ctx));
 }

@@ -1,4 +1,4 @@
-import { type Database, logins, users } from '@belay/db';
+import { type Database, logins, type Transaction, userIdentities, users } from '@belay/db';
 import { and, eq, lte, ne, sql } from 'drizzle-orm';
 import { type Adapter, type DatabaseSession, Lucia, TimeSpan } from 'lucia';
 import { hashSecret } from '../canonical.js';
@@ -10,6 +10,8 @@ export interface LoginAttributes {
   loginId: string;
   kind: LoginKind;
   provider: string;
+  /** Who the person is to that provider; null for a login older than identities. */
+  subject: string | null;
   label: string | null;
 }
 
@@ -35,8 +37,8 @@ export function newLoginSecret(ctx: Context): string {
 }
 
 /** Lucia over our tables: the only module that knows it (design, issue 2). Sessions slide; its ids are the logins' secrets. */
-export function luciaOf(ctx: Context): Lucia<LoginAttributes, PersonAttributes> {
-  return new Lucia(createAdapter(ctx), {
+export function luciaOf(ctx: Context, db: Database | Transaction = ctx.db): Lucia<LoginAttributes, PersonAttributes> {
+  return new Lucia(createAdapter(ctx, db), {
     sessionExpiresIn: new TimeSpan(ctx.timing.login, 'ms'),
     getSessionAttributes: (attributes) => attributes,
     getUserAttributes: (attributes) => attributes,
@@ -47,27 +49,29 @@ export function luciaOf(ctx: Context): Lucia<LoginAttributes, PersonAttributes> 
  * Lucia's adapter with two differences from its own: a secret is stored as its hash, and times are the database's. Lucia
  * compares with the process's clock, so times are shifted on their way in and out by what the two clocks differ.
  */
-function createAdapter(ctx: Context): Adapter {
-  const { db } = ctx;
+function createAdapter(ctx: Context, db: Database | Transaction): Adapter {
   let shift = 0;
   const toRow = (time: Date) => new Date(time.getTime() - shift);
   return {
     async getSessionAndUser(secret) {
-      const [row] = await readLogin(db).execute({ hash: hashSecret(secret) });
+      const [row] = await readLogin(ctx.db).execute({ hash: hashSecret(secret) });
       if (!row) return [null, null];
       shift = ctx.clock().getTime() - new Date(row.now).getTime();
-      const { login, user } = row;
+      const { login } = row;
+      // What a person is called, and which groups they are in, is what the provider says that this login proved itself to.
+      const user = { ...row.user, ...row.identity };
       const attributes = {
         loginId: login.id,
         kind: login.kind as LoginKind,
         provider: login.provider,
+        subject: login.subject,
         label: login.label,
       };
       const expiresAt = new Date(login.expiresAt.getTime() + shift);
       return [
         { id: secret, userId: login.userId, expiresAt, attributes },
         {
-          id: user.id,
+          id: login.userId,
           attributes: {
             email: user.email,
             name: user.name,
@@ -83,13 +87,14 @@ function createAdapter(ctx: Context): Adapter {
       return [];
     },
     async setSession(session) {
-      const { loginId, kind, provider, label } = session.attributes;
+      const { loginId, kind, provider, subject, label } = session.attributes;
       await db.insert(logins).values({
         secretHash: hashSecret(session.id),
         id: loginId,
         userId: session.userId,
         kind,
         provider,
+        subject,
         label,
         expiresAt: sql`app_now() + ${`${session.expiresAt.getTime() - ctx.clock().getTime()} milliseconds`}::interval`,
       });
@@ -124,9 +129,17 @@ function readLogin(db: Database) {
 
 function prepareLogin(db: Database) {
   return db
-    .select({ login: logins, user: users, now: sql<string>`app_now()` })
+    .select({ login: logins, user: users, identity: userIdentities, now: sql<string>`app_now()` })
     .from(logins)
     .innerJoin(users, eq(users.id, logins.userId))
+    .leftJoin(
+      userIdentities,
+      and(
+        eq(userIdentities.provider, logins.provider),
+        eq(userIdentities.subject, logins.subject),
+        eq(userIdentities.userId, logins.userId),
+      ),
+    )
     .where(eq(logins.secretHash, sql.placeholder('hash')))
     .prepare('read_login');
 }

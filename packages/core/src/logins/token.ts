@@ -6,8 +6,8 @@ import { requireDuration } from '../duration.js';
 import { AccessError, invalid } from '../errors.js';
 import { appendLedger } from '../ledger/append.js';
 import { requireText } from '../text.js';
-import { upsertUser } from './create.js';
 import { newLoginSecret } from './lucia.js';
+import { upsertUser } from './people.js';
 
 /** Tokens that an operator made belong to nobody's provider. */
 const OPERATOR_PROVIDER = 'operator';
@@ -70,6 +70,7 @@ export async function createToken(
         userId: user.id,
         kind: 'token',
         provider: user.provider,
+        subject: user.subject,
         label: input.label ?? null,
         expiresAt: sql`app_now() + ${`${ttl} milliseconds`}::interval`,
       })

@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm';
-import { check, index, pgTable, text, unique, uuid } from 'drizzle-orm/pg-core';
+import { check, index, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core';
 import { appNow, instant, json } from './columns.js';
 
-/** A person, as a provider knows them. */
+/** A person, as the provider knows them that they first came from. */
 export const users = pgTable(
   'users',
   {
@@ -21,6 +21,28 @@ export const users = pgTable(
   ],
 );
 
+/** What a person is to each provider that they are known at: a person may have several identities, an identity has one person. */
+export const userIdentities = pgTable(
+  'user_identities',
+  {
+    provider: text('provider').notNull(),
+    subject: text('subject').notNull(),
+    userId: uuid('user_id')
+      .notNull()
+      .references(() => users.id),
+    email: text('email').notNull(),
+    name: text('name').notNull(),
+    groups: json<string[]>('groups').notNull(),
+    linkedAt: instant('linked_at').notNull().default(appNow),
+    updatedAt: instant('updated_at').notNull().default(appNow),
+  },
+  (table) => [
+    primaryKey({ name: 'user_identities_pk', columns: [table.provider, table.subject] }),
+    index('user_identities_user_idx').on(table.userId),
+    index('user_identities_email_idx').on(sql`lower(${table.email})`),
+  ],
+);
+
 /** A proof of who is calling: a browser's login, a command line's, or a token an operator made. Only the hash of its secret is kept. */
 export const logins = pgTable(
   'logins',
@@ -31,7 +53,9 @@ export const logins = pgTable(
       .notNull()
       .references(() => users.id),
     kind: text('kind').notNull(),
+    /** What was proved last: the identity that the login speaks for. */
     provider: text('provider').notNull(),
+    subject: text('subject'),
     label: text('label'),
     createdAt: instant('created_at').notNull().default(appNow),
     expiresAt: instant('expires_at').notNull(),
@@ -55,13 +79,24 @@ export const oauthFlows = pgTable(
     sealed: text('sealed').notNull(),
     /** S256 challenge of a program that will exchange the code it gets at its loopback callback. */
     codeChallenge: text('code_challenge'),
-    /** Hash of the cookie that binds the flow to the browser that began it. */
-    browserHash: text('browser_hash').notNull(),
+    /** Hash of the cookie that binds the flow to the browser that began it; null for a session that a program asked for. */
+    browserHash: text('browser_hash'),
+    /** The login that the flow was begun in: what it proves may be linked to its person. */
+    loginId: uuid('login_id'),
+    /** `session` only adds to that login; it signs nobody in. */
+    purpose: text('purpose').notNull().default('login'),
     createdAt: instant('created_at').notNull().default(appNow),
     expiresAt: instant('expires_at').notNull(),
     consumedAt: instant('consumed_at'),
   },
-  (table) => [index('oauth_flows_expires_idx').on(table.expiresAt)],
+  (table) => [
+    index('oauth_flows_expires_idx').on(table.expiresAt),
+    check('oauth_flow_purpose_is_known', sql`${table.purpose} in ('login', 'session')`),
+    check(
+      'oauth_flow_is_bound',
+      sql`${table.browserHash} is not null or (${table.purpose} = 'session' and ${table.loginId} is not null)`,
+    ),
+  ],
 );
 
 /** A code handed to a program's loopback callback, to be exchanged for its login once (RFC 8252, RFC 7636). */
@@ -73,7 +108,10 @@ export const loginCodes = pgTable(
       .notNull()
       .references(() => users.id),
     provider: text('provider').notNull(),
+    subject: text('subject'),
     codeChallenge: text('code_challenge').notNull(),
+    /** The provider's tokens on their way to the program's session, sealed. */
+    sealed: text('sealed'),
     expiresAt: instant('expires_at').notNull(),
     consumedAt: instant('consumed_at'),
   },

@@ -1,7 +1,7 @@
 import * as client from 'openid-client';
 import { refuseWhenAborted, untilAborted } from '../abort.js';
 import { Terminal } from '../errors.js';
-import type { Authenticator } from '../port.js';
+import type { Authenticator, ProviderTokens } from '../port.js';
 import { readClaims } from './claims.js';
 import type { OidcConfig } from './config.js';
 import { toPortError } from './faults.js';
@@ -43,17 +43,27 @@ export function createAuthenticator(config: OidcConfig, issuer: Issuer): Authent
         const userInfo = configuration.serverMetadata().userinfo_endpoint
           ? await client.fetchUserInfo(configuration, tokens.access_token, idToken.sub)
           : {};
-        const expiresIn = tokens.expiresIn();
-        return {
-          ...readClaims(idToken, userInfo, config.groups_claim),
-          tokens: {
-            accessToken: tokens.access_token,
-            ...(tokens.refresh_token === undefined ? {} : { refreshToken: tokens.refresh_token }),
-            ...(tokens.id_token === undefined ? {} : { idToken: tokens.id_token }),
-            ...(expiresIn === undefined ? {} : { expiresInMilliseconds: expiresIn * 1000 }),
-          },
-        };
+        return { ...readClaims(idToken, userInfo, config.groups_claim), tokens: toPortTokens(tokens) };
       }),
+
+    refresh: ({ refreshToken, subject }, signal) =>
+      guarded(signal, async () => {
+        const tokens = await client.refreshTokenGrant(await issuer.configuration(), refreshToken);
+        // OpenID Connect Core 12.2: an ID token is optional here, but it must be about the same person.
+        const idToken = tokens.claims();
+        if (idToken && idToken.sub !== subject) throw new Terminal('The identity provider answered for somebody else');
+        return toPortTokens(tokens);
+      }),
+  };
+}
+
+function toPortTokens(tokens: client.TokenEndpointResponse & client.TokenEndpointResponseHelpers): ProviderTokens {
+  const expiresIn = tokens.expiresIn();
+  return {
+    accessToken: tokens.access_token,
+    ...(tokens.refresh_token === undefined ? {} : { refreshToken: tokens.refresh_token }),
+    ...(tokens.id_token === undefined ? {} : { idToken: tokens.id_token }),
+    ...(expiresIn === undefined ? {} : { expiresInMilliseconds: expiresIn * 1000 }),
   };
 }
 

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 
+const scope = z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'is not a scope');
+
 /** What a provider of type `oidc` is configured with. */
 export const oidcConfig = z
   .strictObject({
@@ -11,9 +13,9 @@ export const oidcConfig = z
     client_secret: z.string().min(1).optional(),
     /** How the secret is sent; by default in the way the issuer supports, basic before post (OpenID Connect Core 9). */
     token_endpoint_auth_method: z.enum(['client_secret_basic', 'client_secret_post']).optional(),
-    scopes: z
-      .array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'is not a scope'))
-      .default(['openid', 'profile', 'email']),
+    scopes: z.array(scope).default(['openid', 'profile', 'email']),
+    /** What else a session may be asked for (interface, authorizeSession); `offline_access`, say. */
+    session_scopes: z.array(scope).optional(),
     /** The claim that lists the groups of a person. */
     groups_claim: z.string().min(1).default('groups'),
     /** Lets an issuer on this machine be spoken to without TLS: for demos and tests. */

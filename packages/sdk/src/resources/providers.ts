@@ -1,5 +1,6 @@
 import type { Transport } from '../transport/create-transport.js';
 import type {
+  AuthorizationStart,
   CallOptions,
   Capability,
   Provider,
@@ -7,6 +8,7 @@ import type {
   ProviderList,
   ProviderPermissions,
   ProviderRoles,
+  SessionAuthorization,
 } from '../types.js';
 
 /** A search term beside the usual options. */
@@ -22,6 +24,8 @@ export interface ProvidersResource {
   roles(provider: string, options?: SearchOptions): Promise<ProviderRoles>;
   permissions(provider: string, options?: SearchOptions): Promise<ProviderPermissions>;
   identities(provider: string, options?: SearchOptions): Promise<ProviderIdentities>;
+  /** Begins to open, or renew, the caller's session with a provider; send the person to `url`. */
+  authorizeSession(provider: string, request: SessionAuthorization, options?: CallOptions): Promise<AuthorizationStart>;
 }
 
 function search(provider: string, q: string | undefined): { provider: string; q?: string } {
@@ -37,5 +41,7 @@ export function createProviders(transport: Transport): ProvidersResource {
       transport.query('providers.permissions', search(provider, q), options),
     identities: (provider, { q, ...options } = {}) =>
       transport.query('providers.identities', search(provider, q), options),
+    authorizeSession: (provider, request, options) =>
+      transport.mutate('providers.authorizeSession', { provider, ...request }, options),
   };
 }

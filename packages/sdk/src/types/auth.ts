@@ -30,6 +30,26 @@ export interface ExchangedToken {
   token: string;
   expires_at: string;
   user: { email: string; name: string; groups: string[]; provider: string };
+  /** The login's session with the provider, to be shown in requests. */
+  session: Session;
+}
+
+/** A session with a provider, as programs hold it; `session` is encrypted and good until `expiry`, in this `version` only. */
+export interface Session {
+  version: number;
+  expiry: string;
+  session: string;
+}
+
+export interface IssuedSession {
+  session: Session;
+}
+
+export interface SessionList {
+  version: string;
+  timestamp: string;
+  /** By provider. */
+  sessions: Record<string, { version: number; expiry: string }>;
 }
 
 export interface LoggedOut {

@@ -39,6 +39,21 @@ export interface ProviderPermissions {
   permissions: { name: string; description: string }[];
 }
 
+export interface SessionAuthorization {
+  /** Of those that the provider's configuration allows; none: its own. */
+  scopes: string[];
+  /** Handed back at the redirect URI as it is. */
+  state: string;
+  redirect_uri: string;
+}
+
+export interface AuthorizationStart {
+  /** Where to send the person. */
+  url: string;
+  /** Seconds. */
+  expires_in: number;
+}
+
 export interface ProviderIdentities {
   version: string;
   provider: string;

@@ -1,0 +1,128 @@
+import { oauthFlows } from '@belay/db';
+import { type Authenticated, type Authenticator, Retryable } from '@belay/providers';
+import { and, eq, gt, isNull, or, sql } from 'drizzle-orm';
+import { z } from 'zod';
+import { hashSecret } from '../canonical.js';
+import type { Context } from '../context.js';
+import { AccessError, notFound } from '../errors.js';
+import { readNow } from '../now.js';
+import { open, seal } from '../tokens/seal.js';
+
+export type Flow = typeof oauthFlows.$inferSelect;
+
+export interface BeginFlow {
+  provider: string;
+  purpose: Flow['purpose'] & ('login' | 'session');
+  callback: string | null;
+  browserSecret: string | undefined;
+  loginId: string | null;
+  codeChallenge?: string | undefined;
+  scopes?: string[] | undefined;
+  /** What a program wants back at its callback; kept sealed. */
+  clientState?: string | undefined;
+}
+
+const flowSecrets = z.object({ nonce: z.string(), codeVerifier: z.string(), clientState: z.string().optional() });
+
+/** An enabled provider that people may sign in with. Throws `not_found` for any other. */
+export function authenticatorOf(ctx: Context, id: string): Authenticator {
+  const provider = ctx.catalog.current().providers.get(id);
+  const authenticator = ctx.catalog.client(id)?.authenticator;
+  if (!provider?.enabled || !provider.capabilities.has('authenticator') || !authenticator)
+    throw notFound(`Authenticator ${id}`);
+  return authenticator;
+}
+
+/** Where providers return to; it must be registered with them. */
+export function redirectUri(ctx: Context, provider: string): string {
+  return new URL(`/api/v1/auth/callback/${encodeURIComponent(provider)}`, ctx.program.baseUrl).href;
+}
+
+/** Sends somebody to a provider: PKCE, state and nonce always, all three ours (design §10). Answers the URL to go to. */
+export async function beginFlow(ctx: Context, input: BeginFlow): Promise<URL> {
+  const authenticator = authenticatorOf(ctx, input.provider);
+  const secret = () => Buffer.from(ctx.randomBytes(32)).toString('base64url');
+  const [state, nonce, codeVerifier] = [secret(), secret(), secret()];
+  const now = await readNow(ctx.db);
+  const lifetime = ctx.timing.loginFlow;
+  const request = { redirectUri: redirectUri(ctx, input.provider), state, nonce, codeVerifier };
+  const url = await authenticator
+    .authorizationUrl(
+      input.scopes?.length ? { ...request, scopes: input.scopes } : request,
+      AbortSignal.timeout(ctx.timing.callTimeout),
+    )
+    .catch((cause: unknown) => {
+      throw new AccessError('unavailable', `The provider "${input.provider}" cannot be reached`, { cause });
+    });
+  const { clientState } = input;
+  const secrets = { nonce, codeVerifier, ...(clientState === undefined ? {} : { clientState }) };
+  await ctx.db.insert(oauthFlows).values({
+    stateHash: hashSecret(state),
+    provider: input.provider,
+    purpose: input.purpose,
+    callback: input.callback,
+    sealed: await seal(ctx.keyring, 'oauth', secrets, { now, lifetime }),
+    codeChallenge: input.codeChallenge ?? null,
+    browserHash: input.browserSecret === undefined ? null : hashSecret(input.browserSecret),
+    loginId: input.loginId,
+    expiresAt: new Date(now.getTime() + lifetime),
+  });
+  return url;
+}
+
+/** Uses a flow up, when it is this browser's, unused and in time; undefined when it is none of these. */
+export async function takeFlow(
+  ctx: Context,
+  input: { provider: string; purpose: BeginFlow['purpose']; state: string; browserSecret: string | undefined },
+): Promise<Flow | undefined> {
+  // Another browser can neither finish a bound flow nor use it up.
+  const own =
+    input.browserSecret === undefined ? undefined : eq(oauthFlows.browserHash, hashSecret(input.browserSecret));
+  const [flow] = await ctx.db
+    .update(oauthFlows)
+    .set({ consumedAt: sql`app_now()` })
+    .where(
+      and(
+        eq(oauthFlows.stateHash, hashSecret(input.state)),
+        eq(oauthFlows.provider, input.provider),
+        eq(oauthFlows.purpose, input.purpose),
+        or(isNull(oauthFlows.browserHash), own),
+        isNull(oauthFlows.consumedAt),
+        gt(oauthFlows.expiresAt, sql`app_now()`),
+      ),
+    )
+    .returning();
+  return flow;
+}
+
+/** What a flow keeps sealed. */
+export async function openFlow(ctx: Context, flow: Flow, now: Date) {
+  return flowSecrets.parse(await open(ctx.keyring, 'oauth', flow.sealed, now));
+}
+
+/** Exchanges the provider's answer, verified whole; a person without a verified e-mail is refused. Throws `forbidden` or `unavailable`. */
+export async function exchangeAnswer(
+  ctx: Context,
+  flow: Flow,
+  currentUrl: URL,
+  secrets: { nonce: string; codeVerifier: string },
+): Promise<Authenticated> {
+  const { provider } = flow;
+  const { nonce, codeVerifier } = secrets;
+  const state = currentUrl.searchParams.get('state') ?? '';
+  const proved = await authenticatorOf(ctx, provider)
+    .exchange(
+      currentUrl,
+      { redirectUri: redirectUri(ctx, provider), state, nonce, codeVerifier },
+      AbortSignal.timeout(ctx.timing.callTimeout),
+    )
+    .catch((cause: unknown) => {
+      ctx.log.warn({ provider, error: cause }, 'a login could not be completed');
+      if (cause instanceof Retryable)
+        throw new AccessError('unavailable', `The provider "${provider}" cannot be reached`, { cause });
+      throw new AccessError('forbidden', 'The provider did not prove who you are', { cause });
+    });
+  if (!proved.emailVerified || !proved.email)
+    throw new AccessError('forbidden', 'The provider has not verified your e-mail address');
+  return proved;
+}

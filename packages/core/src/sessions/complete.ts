@@ -1,0 +1,61 @@
+import { logins, type Transaction } from '@belay/db';
+import { and, eq, gt, sql } from 'drizzle-orm';
+import type { Context, UserActor } from '../context.js';
+import { AccessError } from '../errors.js';
+import { exchangeAnswer, openFlow, takeFlow } from '../logins/flow.js';
+import { findOwner } from '../logins/link.js';
+import { readNow } from '../now.js';
+import { openSession } from './open.js';
+
+export interface CompleteSession {
+  provider: string;
+  currentUrl: URL;
+  browserSecret: string | undefined;
+  /** Who is signed in in this browser now. */
+  signedIn?: UserActor | undefined;
+}
+
+/**
+ * Completes what `authorizeSession` began: the session is the login's that asked, and only for its own person. It signs
+ * nobody in. Answers where to go on, with the client's own state; null when the answer belongs to no such flow. Throws
+ * `forbidden` when the provider proved somebody else, `unauthenticated` when the login has ended meanwhile.
+ */
+export async function completeSession(ctx: Context, input: CompleteSession): Promise<{ callback: string } | null> {
+  const { provider, currentUrl, browserSecret, signedIn } = input;
+  const state = currentUrl.searchParams.get('state') ?? '';
+  const flow = await takeFlow(ctx, { provider, purpose: 'session', state, browserSecret });
+  if (!flow || flow.callback === null || flow.loginId === null) return null;
+  const { callback, loginId } = flow;
+  const now = await readNow(ctx.db);
+  const { clientState = '', ...secrets } = await openFlow(ctx, flow, now);
+  const answer = (more: Record<string, string>) => {
+    const url = new URL(callback);
+    for (const [name, value] of Object.entries({ ...more, state: clientState })) url.searchParams.set(name, value);
+    return { callback: url.href };
+  };
+  if (currentUrl.searchParams.has('error')) return answer({ error: 'access_denied' });
+  const { subject, email, name, groups, tokens } = await exchangeAnswer(ctx, flow, currentUrl, secrets);
+  // A link is a wish of the browser that asked. Whoever else is sent through here proves who they are and gives nothing away.
+  const mayLink = flow.browserHash !== null && signedIn?.loginId === loginId;
+  await ctx.db.transaction(async (tx) => {
+    const userId = await lockLogin(tx, loginId);
+    const proved = { provider, subject, email, name: name || email, groups };
+    const user = await findOwner(ctx, tx, proved, mayLink ? userId : null);
+    if (user?.id !== userId) {
+      throw new AccessError('forbidden', `You signed in with "${provider}" as somebody else, or for the first time`);
+    }
+    await openSession(ctx, tx, { user, loginId, tokens, now });
+  });
+  return answer({});
+}
+
+/** The person of a login that has not ended, which then cannot end before its session is there. */
+async function lockLogin(tx: Transaction, loginId: string): Promise<string> {
+  const [login] = await tx
+    .select({ userId: logins.userId })
+    .from(logins)
+    .where(and(eq(logins.id, loginId), gt(logins.expiresAt, sql`app_now()`)))
+    .for('update');
+  if (!login) throw new AccessError('unauthenticated', 'The login that asked for this has ended; sign in again');
+  return login.userId;
+}

@@ -1,0 +1,48 @@
+import { logins, sessions } from '@belay/db';
+import { and, desc, eq, gt, sql } from 'drizzle-orm';
+import type { Context, UserActor } from '../context.js';
+
+export interface ActiveSession {
+  loginId: string;
+  provider: string;
+  subject: string;
+  version: number;
+  expiresAt: Date;
+}
+
+/**
+ * A person's active sessions: not over, of a login that is not over, with a provider that still signs people in. The
+ * caller's own login's come first, then those that last longest.
+ */
+export async function findSessions(
+  ctx: Context,
+  user: UserActor,
+  only: { loginId?: string | undefined; provider?: string | undefined } = {},
+): Promise<ActiveSession[]> {
+  const rows = await ctx.db
+    .select({
+      loginId: sessions.loginId,
+      provider: sessions.provider,
+      subject: sessions.subject,
+      version: sessions.version,
+      expiresAt: sql`least(${sessions.expiresAt}, ${logins.expiresAt})`.mapWith(sessions.expiresAt),
+    })
+    .from(sessions)
+    .innerJoin(logins, eq(logins.id, sessions.loginId))
+    .where(
+      and(
+        eq(sessions.userId, user.id),
+        eq(logins.userId, user.id),
+        gt(sessions.expiresAt, sql`app_now()`),
+        gt(logins.expiresAt, sql`app_now()`),
+        only.loginId === undefined ? undefined : eq(sessions.loginId, only.loginId),
+        only.provider === undefined ? undefined : eq(sessions.provider, only.provider),
+      ),
+    )
+    .orderBy(desc(eq(sessions.loginId, user.loginId)), desc(sessions.expiresAt));
+  const { providers } = ctx.catalog.current();
+  return rows.filter(({ provider }) => {
+    const known = providers.get(provider);
+    return known?.enabled === true && known.capabilities.has('authenticator');
+  });
+}

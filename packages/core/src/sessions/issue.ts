@@ -1,0 +1,39 @@
+import { requireUser } from '../actor.js';
+import type { ActorContext, Context, UserActor } from '../context.js';
+import { notFound } from '../errors.js';
+import { readNow } from '../now.js';
+import { seal } from '../tokens/seal.js';
+import { type ActiveSession, findSessions } from './find.js';
+
+/** The interface's Session, as agents and clients hold it. */
+export interface Session {
+  version: number;
+  expiry: string;
+  /** Encrypted; says which session it is, and carries nothing of the provider's. */
+  session: string;
+}
+
+/** The caller's own login's session with a provider, to be shown in a request. Throws `not_found` when there is none. */
+export async function issueSession(ctx: ActorContext, input: { provider: string }): Promise<{ session: Session }> {
+  const user = requireUser(ctx);
+  const [active] = await findSessions(ctx, user, { loginId: user.loginId, provider: input.provider });
+  if (!active) throw notFound(`A session with ${input.provider}`);
+  return { session: await sealSession(ctx, user, active, await readNow(ctx.db)) };
+}
+
+/** Makes the token of a session; it opens until the session's end and counts while the session has this version. */
+export async function sealSession(
+  ctx: Context,
+  user: Pick<UserActor, 'id'>,
+  active: Pick<ActiveSession, 'loginId' | 'provider' | 'version' | 'expiresAt'>,
+  now: Date,
+): Promise<Session> {
+  const { loginId, provider, version, expiresAt } = active;
+  const payload = { kind: 'session', user: user.id, login: loginId, provider, version };
+  const lifetime = expiresAt.getTime() - now.getTime();
+  return {
+    version,
+    expiry: expiresAt.toISOString(),
+    session: await seal(ctx.keyring, 'session', payload, { now, lifetime }),
+  };
+}

@@ -1,0 +1,26 @@
+import { requireUser } from '../actor.js';
+import { versionText } from '../catalog/compile.js';
+import type { ActorContext } from '../context.js';
+import { readNow } from '../now.js';
+import { findSessions } from './find.js';
+
+export interface SessionList {
+  version: string;
+  timestamp: string;
+  sessions: Record<string, { version: number; expiry: string }>;
+}
+
+/** The caller's active sessions by provider (interface, GET /sessions). Never the tokens: in server mode nobody is given those. */
+export async function listSessions(ctx: ActorContext): Promise<SessionList> {
+  const user = requireUser(ctx);
+  const [now, active] = await Promise.all([readNow(ctx.db), findSessions(ctx, user)]);
+  const found = new Map<string, { version: number; expiry: string }>();
+  for (const { provider, version, expiresAt } of active) {
+    if (!found.has(provider)) found.set(provider, { version, expiry: expiresAt.toISOString() });
+  }
+  return {
+    version: versionText(ctx.catalog.current().version),
+    timestamp: now.toISOString(),
+    sessions: Object.fromEntries([...found].sort(([a], [b]) => (a < b ? -1 : 1))),
+  };
+}

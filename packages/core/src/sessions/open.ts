@@ -1,0 +1,41 @@
+import { sessions, type Transaction } from '@belay/db';
+import type { ProviderTokens } from '@belay/providers';
+import { sql } from 'drizzle-orm';
+import type { Context } from '../context.js';
+import { appendLedger } from '../ledger/append.js';
+import type { Person } from '../logins/people.js';
+import { lifeOf } from './lifetime.js';
+
+/**
+ * Opens a login's session with the provider that `user` was just proved by, or gives the one it has new tokens and the
+ * next version, so that what was handed out for the old ones is void.
+ */
+export async function openSession(
+  ctx: Context,
+  tx: Transaction,
+  input: { user: Person; loginId: string; tokens: ProviderTokens; now: Date },
+): Promise<{ version: number; expiresAt: Date }> {
+  const { user, loginId, tokens, now } = input;
+  const { provider, subject } = user;
+  const life = await lifeOf(ctx, provider, tokens, now);
+  const [session] = await tx
+    .insert(sessions)
+    .values({ loginId, provider, subject, userId: user.id, version: 1, ...life })
+    .onConflictDoUpdate({
+      target: [sessions.loginId, sessions.provider],
+      set: { subject, ...life, version: sql`${sessions.version} + 1`, leaseUntil: null },
+    })
+    .returning({ version: sessions.version, expiresAt: sessions.expiresAt });
+  if (!session) throw new Error('A session could not be stored');
+  await appendLedger(tx, [
+    {
+      type: 'session.opened',
+      message: `${user.email} has a session with ${provider}`,
+      actor: { kind: 'user', ...user, loginId },
+      userId: user.id,
+      provider,
+      data: { version: session.version, expires_at: session.expiresAt.toISOString(), login_id: loginId },
+    },
+  ]);
+  return session;
+}

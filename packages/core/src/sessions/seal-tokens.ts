@@ -1,0 +1,25 @@
+import type { ProviderTokens } from '@belay/providers';
+import { z } from 'zod';
+import type { Context } from '../context.js';
+import { open, type SealOptions, seal } from '../tokens/seal.js';
+
+/** `kind` keeps what we store apart from the tokens that clients hold, which are sealed for the same purpose. */
+const stored = z.object({
+  kind: z.literal('tokens'),
+  tokens: z.object({
+    accessToken: z.string(),
+    refreshToken: z.string().exactOptional(),
+    idToken: z.string().exactOptional(),
+    expiresInMilliseconds: z.number().exactOptional(),
+  }),
+});
+
+/** Seals a provider's tokens as they are stored. */
+export function sealTokens(ctx: Context, tokens: ProviderTokens, options: SealOptions): Promise<string> {
+  return seal(ctx.keyring, 'session', { kind: 'tokens', tokens: { ...tokens } }, options);
+}
+
+/** Opens what `sealTokens` sealed. Throws `invalid` when it is over or not that. */
+export async function openTokens(ctx: Context, sealed: string, now: Date): Promise<ProviderTokens> {
+  return stored.parse(await open(ctx.keyring, 'session', sealed, now)).tokens;
+}

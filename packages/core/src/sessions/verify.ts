@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { requireUser } from '../actor.js';
+import type { ActorContext } from '../context.js';
+import { AccessError, invalid } from '../errors.js';
+import { readNow } from '../now.js';
+import { open } from '../tokens/seal.js';
+import { type ActiveSession, findSessions } from './find.js';
+
+export interface PresentedSession {
+  session: string;
+  /** What the client believes of it; has to be so when it is given. */
+  version?: number | undefined;
+  expiry?: string | undefined;
+}
+
+const payloadSchema = z.strictObject({
+  kind: z.literal('session'),
+  user: z.string(),
+  login: z.string(),
+  provider: z.string(),
+  version: z.number().int(),
+});
+
+/**
+ * What a presented session proves: that the caller is signed in with its provider now. Throws `invalid` for what is no
+ * session token, or expired or tampered with, and `unauthenticated` for one that is not the caller's, not of the current
+ * version, or whose login has ended.
+ */
+export async function verifySession(ctx: ActorContext, input: PresentedSession): Promise<ActiveSession> {
+  const user = requireUser(ctx);
+  const opened = await open(ctx.keyring, 'session', input.session, await readNow(ctx.db)).catch((cause: unknown) => {
+    throw new AccessError('invalid', 'The session is not valid or has expired', {
+      issues: [{ path: 'session', message: 'is not valid or has expired' }],
+      cause,
+    });
+  });
+  const payload = payloadSchema.safeParse(opened);
+  if (!payload.success) throw invalid('session', 'is not valid or has expired');
+  const { user: owner, login: loginId, provider, version } = payload.data;
+  if (input.version !== undefined && input.version !== version) {
+    throw invalid('session.version', 'is not the version of the session');
+  }
+  if (input.expiry !== undefined && !z.iso.datetime({ offset: true }).safeParse(input.expiry).success) {
+    throw invalid('session.expiry', 'is not a time');
+  }
+  const [active] = owner === user.id ? await findSessions(ctx, user, { loginId, provider }) : [];
+  if (active?.version !== version) {
+    throw new AccessError('unauthenticated', `The session with "${provider}" is over; sign in there again`);
+  }
+  return active;
+}

@@ -1,0 +1,69 @@
+import { type Authenticated, type AuthorizationRequest, type Connector, Retryable, Terminal } from '@belay/providers';
+import { z } from 'zod';
+
+export interface Told {
+  subject: string;
+  email: string;
+  emailVerified?: boolean;
+  groups?: string[];
+  tokens?: Partial<Authenticated['tokens']>;
+}
+
+/**
+ * An identity provider that proves whoever the test says stands before it, checks what comes back as the real ones do, and
+ * honours each refresh token once, as those do that rotate them.
+ */
+export function createPeopleProvider(type: string) {
+  const asked: AuthorizationRequest[] = [];
+  const refreshed: string[] = [];
+  const state = {
+    person: { subject: 's1', email: 'ada@example.com' } as Told,
+    refresh: 'rotates' as 'rotates' | 'refuses' | 'is down',
+    /** Held up until it resolves, when a test wants two workers to meet. */
+    hold: undefined as Promise<void> | undefined,
+  };
+  let issued = 0;
+  const connector: Connector = {
+    type,
+    description: `An identity provider called ${type}`,
+    capabilities: ['authenticator'],
+    config: z.strictObject({ scopes: z.array(z.string()).optional(), session_scopes: z.array(z.string()).optional() }),
+    create: () => ({
+      authenticator: {
+        async authorizationUrl(request) {
+          asked.push(request);
+          return new URL(`https://${type}.example.com/authorize?state=${request.state}`);
+        },
+        async exchange(url, expected) {
+          const request = asked.find(({ state: one }) => one === expected.state);
+          const same =
+            request &&
+            request.nonce === expected.nonce &&
+            request.codeVerifier === expected.codeVerifier &&
+            request.redirectUri === expected.redirectUri;
+          if (!same || url.searchParams.get('code') !== 'good') throw new Terminal('The code is not ours');
+          const { subject, email, emailVerified = true, groups = [], tokens } = state.person;
+          const given = { accessToken: `secret-access-of-${subject}`, ...tokens };
+          return { subject, email, emailVerified, name: subject, groups, tokens: given };
+        },
+        async refresh({ refreshToken, subject }) {
+          await state.hold;
+          if (state.refresh === 'is down') throw new Retryable('Not now');
+          if (state.refresh === 'refuses' || refreshed.includes(refreshToken)) throw new Terminal('invalid_grant');
+          refreshed.push(refreshToken);
+          issued += 1;
+          return {
+            accessToken: `secret-access-${issued}-of-${subject}`,
+            refreshToken: `secret-refresh-${issued}`,
+            expiresInMilliseconds: 60 * 60_000,
+          };
+        },
+      },
+      check: async () => {},
+      close: async () => {},
+    }),
+  };
+  return { connector, asked, refreshed, state };
+}
+
+export type PeopleProvider = ReturnType<typeof createPeopleProvider>;

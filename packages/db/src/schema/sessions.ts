@@ -1,0 +1,39 @@
+import { sql } from 'drizzle-orm';
+import { check, index, integer, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
+import { appNow, instant } from './columns.js';
+import { logins, users } from './people.js';
+
+/**
+ * A login's session with one provider: the provider's own tokens, sealed, with a version that rises with each refresh. It
+ * is gone in the moment its login is, because the row hangs on the login's.
+ */
+export const sessions = pgTable(
+  'sessions',
+  {
+    loginId: uuid('login_id')
+      .notNull()
+      .references(() => logins.id, { onDelete: 'cascade' }),
+    provider: text('provider').notNull(),
+    userId: uuid('user_id')
+      .notNull()
+      .references(() => users.id),
+    /** Who the person is to the provider. */
+    subject: text('subject').notNull(),
+    version: integer('version').notNull(),
+    /** The provider's tokens; never leaves the process. */
+    sealed: text('sealed').notNull(),
+    createdAt: instant('created_at').notNull().default(appNow),
+    expiresAt: instant('expires_at').notNull(),
+    /** When a worker asks for new tokens; null when there is nothing to ask with. */
+    refreshAt: instant('refresh_at'),
+    /** While it is set and ahead, one worker is asking. */
+    leaseUntil: instant('lease_until'),
+  },
+  (table) => [
+    primaryKey({ name: 'sessions_pk', columns: [table.loginId, table.provider] }),
+    index('sessions_user_idx').on(table.userId),
+    index('sessions_expires_idx').on(table.expiresAt),
+    index('sessions_refresh_idx').on(table.refreshAt).where(sql`${table.refreshAt} is not null`),
+    check('session_version_counts_from_one', sql`${table.version} >= 1`),
+  ],
+);
