@@ -3,6 +3,7 @@ import type { ReplyCookie } from '@belay/api';
 import { negotiate } from './negotiate.js';
 import { errorPage } from './pages/error.js';
 import { renderPage } from './pages/page.js';
+import type { Frame } from './pages/view.js';
 import { published } from './refusal.js';
 import { type CookieNames, writeCookie } from './security.js';
 import { stateOf } from './state.js';
@@ -60,8 +61,15 @@ export function sendError(request: IncomingMessage, response: ServerResponse, th
   }
   if (status === 503 && !response.hasHeader('Retry-After')) response.setHeader('Retry-After', '5');
   if (negotiate(request.headers.accept, ['application/json', 'text/html']) === 'text/html') {
-    sendHtml(response, status, renderPage(errorPage(status, body, stateOf(request).id, basePath), basePath));
+    const { id, frame } = stateOf(request);
+    const shown = frame ?? anonymous(basePath);
+    sendHtml(response, status, renderPage(errorPage(status, body, id, shown), shown));
   } else {
     sendJson(response, status, body);
   }
+}
+
+/** A page for somebody who is not known, or not yet. */
+function anonymous(basePath: string): Frame {
+  return { basePath, path: '', viewer: null, waiting: 0, csrf: () => '' };
 }

@@ -3,10 +3,9 @@ import type { Context, Logger } from '@belay/core';
 import type { AnyTRPCRouter } from '@trpc/server';
 import express, { type ErrorRequestHandler, type Express } from 'express';
 import { send, sendError } from './answer.js';
+import { assets } from './assets.js';
 import type { Site } from './identify.js';
 import { isAuthPath, type Limits, limitRequests } from './limits.js';
-import { stylesheetPath } from './pages/page.js';
-import { stylesheet } from './pages/stylesheet.js';
 import { Refusal, refuse } from './refusal.js';
 import { logRequest } from './request-log.js';
 import { createRestHandler } from './rest.js';
@@ -62,8 +61,8 @@ export function createApp(options: AppOptions): App {
   const nextRequestId = requestIds(context.newId);
   const headers = securityHeaders(baseUrl.protocol === 'https:');
   const documents = new Map([
-    [stylesheetPath(basePath), { type: 'text/css; charset=utf-8', body: stylesheet }],
-    [`${basePath}/openapi.json`, { type: 'application/json; charset=utf-8', body: document }],
+    ...[...assets].map(([name, asset]) => [`${basePath}/assets/${name}`, asset] as const),
+    [`${basePath}/openapi.json`, { type: 'application/json; charset=utf-8', body: document, version: '' }],
   ]);
 
   const app = express();
@@ -93,7 +92,8 @@ export function createApp(options: AppOptions): App {
     if (request.url.startsWith('/trpc/')) return next();
     const found = documents.get(pathOf(request.url));
     if (found === undefined || (request.method !== 'GET' && request.method !== 'HEAD')) return rest(request, response);
-    response.setHeader('Cache-Control', 'public, max-age=300');
+    const lasting = found.version !== '' && request.url.endsWith(`?v=${found.version}`);
+    response.setHeader('Cache-Control', lasting ? 'public, max-age=31536000, immutable' : 'public, max-age=300');
     return send(response, 200, found.type, found.body);
   });
   app.use('/trpc', (request, response, next) => {

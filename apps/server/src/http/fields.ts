@@ -27,10 +27,17 @@ export function fieldKinds(input: ZodObject | undefined): FieldKinds {
 /**
  * Reads a query string or an urlencoded form. A list may be comma-separated, repeated, or both; any other key given
  * twice is refused (400), because two readers would choose differently. Unknown keys are left for the schema to refuse.
+ * `skipEmpty` leaves out what has no value: a field of a form that nobody filled in.
  */
-export function parseFields(encoded: string, kinds: FieldKinds, into: Record<string, unknown>): void {
+export function parseFields(
+  encoded: string,
+  kinds: FieldKinds,
+  into: Record<string, unknown>,
+  { skipEmpty = false }: { skipEmpty?: boolean } = {},
+): void {
   if (encoded === '') return;
   for (const [key, value] of new URLSearchParams(encoded)) {
+    if (skipEmpty && value === '') continue;
     const kind = kinds.get(key) ?? 'text';
     const before = into[key];
     if (kind === 'list') {

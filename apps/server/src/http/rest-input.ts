@@ -30,7 +30,7 @@ export async function readInput(source: Source, limit: number): Promise<RequestI
   if (request.method !== 'POST' || operation.rest.alsoPost === true) return fromQuery(source, operation);
   const type = bodyType(request);
   const text = type === undefined ? '' : await readBody(request, limit);
-  if (route.confirmable !== undefined && type === form && new URLSearchParams(text).has('csrf_token')) {
+  if (route.confirmable !== undefined && type === form && isConfirmation(text)) {
     return confirmation(source, route.confirmable, text);
   }
   if (operation === route.confirmable) {
@@ -39,7 +39,23 @@ export async function readInput(source: Source, limit: number): Promise<RequestI
   const fields = emptyFields();
   readPostQuery(source, fields);
   readBodyInto(fields, operation, type, text);
+  if (type === form && operation.rest.textBody === undefined) requireOwnForm(source, fields);
   return { fields: withParameters(source, fields), confirmed: false };
+}
+
+/** The form of a confirmation page has its token and nothing else: what is confirmed is in the address. */
+function isConfirmation(text: string): boolean {
+  return [...new URLSearchParams(text).keys()].every((name) => name === 'csrf_token') && text !== '';
+}
+
+/** A form that a cookie authenticates must be one of our own pages, made for this login and this address. Throws 403. */
+function requireOwnForm({ operation, context, address }: Source, fields: Record<string, unknown>): void {
+  if (!context.request.viaCookie || context.actor === null || operation.rest.public === true) return;
+  const given = fields.csrf_token;
+  delete fields.csrf_token;
+  if (context.token === null || !isConfirmationToken(given, context.token, address)) {
+    throw refuse(403, 'This form is not for this login; open its page again');
+  }
 }
 
 function confirmation(source: Source, operation: Operation, text: string): RequestInput {
@@ -60,7 +76,9 @@ function fromQuery(source: Source, operation: Operation): RequestInput {
   const fields = emptyFields();
   // What takes no input reads no query either: probes add what they like.
   if (operation.input === undefined) return { fields, confirmed: false };
-  parseFields(source.search, operation.kinds, fields);
+  // A form of a browser sends what was left empty as well.
+  const skipEmpty = source.context.request.accepts === 'html';
+  parseFields(source.search, operation.kinds, fields, { skipEmpty });
   return { fields: withParameters(source, fields), confirmed: false };
 }
 
@@ -96,7 +114,7 @@ function readBodyInto(
     throw refuse(415, `The body must be ${operation.contentTypes.join(' or ')}`);
   }
   if (type === form) {
-    parseFields(text, operation.kinds, fields);
+    parseFields(text, operation.kinds, fields, { skipEmpty: true });
     return;
   }
   for (const [name, value] of Object.entries(parseJsonObject(text))) fields[name] = value;

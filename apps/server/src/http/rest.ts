@@ -7,11 +7,12 @@ import { renderMetrics } from './metrics-text.js';
 import { negotiate } from './negotiate.js';
 import { confirmPage } from './pages/confirm.js';
 import { renderPage } from './pages/page.js';
-import { renderOutput } from './pages/table.js';
+import { renderHome, renderOutput } from './pages/table.js';
 import { Refusal, refuse } from './refusal.js';
 import { type RequestInput, readInput } from './rest-input.js';
 import { createRouteTable, type Operation, type Route } from './route-table.js';
-import { confirmationToken, isSameOrigin } from './security.js';
+import { isSameOrigin } from './security.js';
+import { createAsk, createView, frameOf } from './show.js';
 import { stateOf } from './state.js';
 
 export interface RestOptions extends Site {
@@ -35,6 +36,7 @@ export function createRestHandler(
       const address = request.url ?? '/';
       const query = address.indexOf('?');
       const path = query < 0 ? address : address.slice(0, query);
+      if (isHome(path, basePath)) return await home(options, request, response, path);
       const found = table.find(relative(path, basePath, table.atRoot));
       if (found === 'malformed') throw refuse(400, 'The path has a percent sign that starts nothing');
       if (found === undefined) throw refuse(404, 'There is nothing at this address');
@@ -46,6 +48,7 @@ export function createRestHandler(
       }
       const operation = route.methods.get(request.method ?? '') ?? confirmable(request, route);
       const context = await identify(options, request, 'rest');
+      stateOf(request).frame = frameOf(context, basePath);
       response.setHeader('Vary', 'Accept');
       const search = query < 0 ? '' : address.slice(query + 1);
       await answer({ options, request, response, route, operation, context, parameters, search, address });
@@ -87,8 +90,7 @@ async function answer(exchange: Exchange): Promise<void> {
   const { accepts } = context.request;
   if (exchange.operation.rest.public !== true && context.actor === null) {
     if (accepts === 'html' && (request.method === 'GET' || request.method === 'HEAD')) {
-      const callback = `${options.baseUrl.origin}${exchange.address}`;
-      sendRedirect(response, 302, `${options.basePath}/auth?${new URLSearchParams({ callback }).toString()}`);
+      sendToSignIn(options, response, exchange.address);
       return;
     }
     const message = context.token === null ? 'Sign in first' : 'The login is unknown or has expired';
@@ -100,7 +102,7 @@ async function answer(exchange: Exchange): Promise<void> {
   const input = await readInput(exchange, options.bodyBytes);
   const operation = input.confirmed ? (route.confirmable ?? exchange.operation) : exchange.operation;
   if (mustConfirm(exchange, operation, input)) {
-    askFirst(exchange, operation, input);
+    await askFirst(exchange, operation, input);
     return;
   }
   const output: unknown = await callTRPCProcedure({
@@ -112,7 +114,7 @@ async function answer(exchange: Exchange): Promise<void> {
     signal: undefined,
     batchIndex: 0,
   });
-  reply(exchange, operation, input, output, input.confirmed ? 'text/html' : type);
+  await reply(exchange, operation, input, output, input.confirmed ? 'text/html' : type);
 }
 
 /** What a cookie authenticates must come from our own pages when it changes something (design §10). */
@@ -132,26 +134,27 @@ function mustConfirm({ options, request, context }: Exchange, operation: Operati
   return confirm.when === 'always' || !isSameOrigin(request, options.baseUrl.origin);
 }
 
-function askFirst({ options, response, context, address }: Exchange, operation: Operation, input: RequestInput): void {
+async function askFirst(exchange: Exchange, operation: Operation, input: RequestInput): Promise<void> {
+  const { options, response, context, address } = exchange;
   // Refused now rather than after the person has agreed to it.
   const checked = operation.input?.safeParse(input.fields);
   if (checked?.success === false) {
     const issues = checked.error.issues.map(({ path, message }) => ({ path: path.map(String).join('.'), message }));
     throw new Refusal(400, { message: 'The request is not valid', code: 'BAD_REQUEST', issues });
   }
-  const token = confirmationToken(context.token ?? '', address);
   const title = operation.rest.confirm?.title ?? 'Confirm';
-  sendHtml(response, 200, renderPage(confirmPage({ title, address, token, fields: input.fields }), options.basePath));
+  const shown = { ...options, context, input: input.fields };
+  const view = await createView(shown, createAsk(shown));
+  sendHtml(response, 200, renderPage(confirmPage({ title, address, fields: input.fields }, view), view));
 }
 
-function reply(
+async function reply(
   { options, response, context }: Exchange,
   operation: Operation,
   input: RequestInput,
   output: unknown,
   type: string,
-): void {
-  const { basePath } = options;
+): Promise<void> {
   const { status = 200, location, headers, cookies } = context.reply;
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   if (cookies.length > 0) applyCookies(response, options.cookies, cookies);
@@ -165,10 +168,44 @@ function reply(
     send(response, status, text.type, text.body);
     return;
   }
-  const rendered =
-    type === 'text/html' ? renderOutput(operation.procedure, output, { basePath, input: input.fields }) : undefined;
   if (status === 503) response.setHeader('Retry-After', '5');
+  if (type !== 'text/html') return sendJson(response, status, output);
+  const shown = { ...options, context, input: input.fields };
+  const ask = createAsk(shown);
+  const view = await createView(shown, ask);
+  const rendered = await renderOutput(operation.procedure, output, view, ask);
   if (rendered === undefined) sendJson(response, status, output);
   else if ('redirect' in rendered) sendRedirect(response, 303, rendered.redirect);
-  else sendHtml(response, status, renderPage(rendered.page, basePath));
+  else sendHtml(response, status, renderPage(rendered.page, rendered.view ?? view));
+}
+
+function sendToSignIn(options: RestOptions, response: ServerResponse, address: string): void {
+  const callback = `${options.baseUrl.origin}${address}`;
+  sendRedirect(response, 302, `${options.basePath}/auth?${new URLSearchParams({ callback }).toString()}`);
+}
+
+/** Where people begin; it belongs to no procedure and to no program. */
+function isHome(path: string, basePath: string): boolean {
+  return path === '/' || path === `${basePath}/home`;
+}
+
+async function home(
+  options: RestOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+  path: string,
+): Promise<void> {
+  const allow = 'GET, HEAD, OPTIONS';
+  if (!['GET', 'HEAD'].includes(request.method ?? '')) throw refuse(405, 'There is only a page here', { Allow: allow });
+  const address = `${options.basePath}/home`;
+  if (path !== address) return sendRedirect(response, 302, address);
+  const context = await identify(options, request, 'rest');
+  response.setHeader('Vary', 'Accept');
+  if (negotiate(request.headers.accept, ['text/html']) === undefined) throw refuse(406, 'There is only a page here');
+  if (context.actor === null) return sendToSignIn(options, response, address);
+  if (context.reply.cookies.length > 0) applyCookies(response, options.cookies, context.reply.cookies);
+  const shown = { ...options, context, input: {} };
+  const ask = createAsk(shown);
+  const view = await createView(shown, ask);
+  sendHtml(response, 200, renderPage(await renderHome(view, ask), view));
 }

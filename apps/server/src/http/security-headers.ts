@@ -3,8 +3,8 @@ import { Socket } from 'node:net';
 import helmet from 'helmet';
 
 /**
- * The headers that keep a browser strict: no script at all, styles from our own sheet only, nothing in a frame (design
- * §8). They are the same for every answer, so helmet is asked once and not with each request.
+ * The headers that keep a browser strict: scripts, styles and connections of our own only, nothing inline, nothing in a
+ * frame (design §8). They are the same for every answer, so helmet is asked once and not with each request.
  */
 export function securityHeaders(https: boolean): [name: string, value: string][] {
   const request = new IncomingMessage(new Socket());
@@ -14,6 +14,8 @@ export function securityHeaders(https: boolean): [name: string, value: string][]
       useDefaults: false,
       directives: {
         defaultSrc: ["'none'"],
+        scriptSrc: ["'self'"],
+        connectSrc: ["'self'"],
         styleSrc: ["'self'"],
         imgSrc: ["'self'"],
         formAction: ["'self'"],

@@ -1,37 +1,54 @@
-import type { Page } from './page.js';
+import { Facts } from './parts/facts.js';
+import { PostForm } from './parts/form.js';
+import type { Page, View } from './view.js';
 
 /** Names of a request's fields that nobody reads: sealed tokens. */
 const sealed = new Set(['state', 'input', 'session']);
 
+const names: Readonly<Record<string, string>> = {
+  id: 'Request',
+  role: 'Role',
+  provider: 'Provider',
+  reason: 'Reason',
+  duration: 'How long',
+  workflow: 'Workflow',
+  identities: 'For whom',
+};
+
 /** Asks before a link acts (design §14.3): a form that posts to the very same address. */
-export function confirmPage(options: {
-  title: string;
-  /** Path and query of the request. */
-  address: string;
-  token: string;
-  /** What was asked, to show it. */
-  fields: Readonly<Record<string, unknown>>;
-}): Page {
+export function confirmPage(
+  options: {
+    title: string;
+    /** Path and query of the request. */
+    address: string;
+    /** What was asked, to show it. */
+    fields: Readonly<Record<string, unknown>>;
+  },
+  view: View,
+): Page {
   const shown = Object.entries(options.fields).filter(([name]) => !sealed.has(name));
   return {
     title: options.title,
+    narrow: true,
     content: (
       <>
-        <p>A link brought you here. Nothing has happened yet.</p>
+        <p class="lead">Nothing has happened yet. Confirm it if this is what you want.</p>
         {shown.length > 0 && (
-          <dl>
-            {shown.map(([name, value]) => (
-              <div key={name}>
-                <dt>{name}</dt>
-                <dd>{Array.isArray(value) ? value.join(', ') : String(value)}</dd>
-              </div>
-            ))}
-          </dl>
+          <Facts
+            facts={shown.map(([name, value]) => [
+              names[name] ?? name,
+              Array.isArray(value) ? value.join(', ') : String(value),
+            ])}
+          />
         )}
-        <form method="post" action={options.address}>
-          <input type="hidden" name="csrf_token" value={options.token} />
-          <button type="submit">{options.title}</button>
-        </form>
+        <PostForm action={options.address} view={view}>
+          <div class="actions">
+            <button type="submit">{options.title}</button>
+            <a class="button second" href={`${view.basePath}/home`}>
+              Leave it
+            </a>
+          </div>
+        </PostForm>
       </>
     ),
   };
@@ -41,12 +58,15 @@ export function confirmPage(options: {
 export function donePage({ message }: { message: string }, next: string | undefined): Page {
   return {
     title: 'Done',
+    narrow: true,
     content: (
       <>
         <p role="status">{message}</p>
         {next !== undefined && (
           <p>
-            <a href={next}>See the request</a>
+            <a class="button" href={next}>
+              See the request
+            </a>
           </p>
         )}
       </>

@@ -1,5 +1,5 @@
 import type { ErrorBody } from '@belay/api';
-import type { Page } from './page.js';
+import type { Frame, Page } from './view.js';
 
 const titles: Readonly<Record<number, string>> = {
   400: 'This request cannot be read',
@@ -14,9 +14,10 @@ const titles: Readonly<Record<number, string>> = {
 };
 
 /** What went wrong, in the words of the error, and the id to ask about. */
-export function errorPage(status: number, body: ErrorBody, requestId: string, basePath: string): Page {
+export function errorPage(status: number, body: ErrorBody, requestId: string, view: Frame): Page {
   return {
     title: titles[status] ?? (status >= 500 ? 'Something went wrong' : 'This did not work'),
+    narrow: true,
     content: (
       <>
         <p role="alert">{body.message}</p>
@@ -31,7 +32,14 @@ export function errorPage(status: number, body: ErrorBody, requestId: string, ba
         )}
         {status === 401 && (
           <p>
-            <a href={`${basePath}/auth`}>Sign in</a>
+            <a class="button" href={`${view.basePath}/auth`}>
+              Sign in
+            </a>
+          </p>
+        )}
+        {view.viewer !== null && (
+          <p>
+            <a href={`${view.basePath}/home`}>To the start</a>
           </p>
         )}
         <p class="quiet">

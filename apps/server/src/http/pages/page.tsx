@@ -1,39 +1,132 @@
-import type { ComponentChildren, VNode } from 'preact';
+import type { VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
+import { assetPath } from '../assets.js';
+import { PostForm } from './parts/form.js';
+import type { Frame, Page } from './view.js';
 
-export interface Page {
-  title: string;
-  content: ComponentChildren;
-}
+const navigation = [
+  { path: 'home', text: 'Home', also: [] },
+  { path: 'roles', text: 'Ask', also: ['role', 'elevate'] },
+  { path: 'approvals', text: 'Inbox', also: [] },
+  { path: 'executions', text: 'Requests', also: ['execution'] },
+  { path: 'access', text: 'My access', also: [] },
+  { path: 'workflows', text: 'Workflows', also: ['workflow'] },
+  { path: 'providers', text: 'Providers', also: ['provider'] },
+  { path: 'logs', text: 'Log', also: [] },
+] as const;
 
-/** Address of the one stylesheet, under the prefix so that a proxy which forwards only that still has it. */
-export function stylesheetPath(basePath: string): string {
-  return `${basePath}/assets/belay.css`;
-}
-
-function Document({ page, basePath }: { page: Page; basePath: string }): VNode {
+function Navigation({ view }: { view: Frame }): VNode {
+  const [, first = ''] = view.path.startsWith(view.basePath) ? view.path.slice(view.basePath.length).split('/') : [];
   return (
-    <html lang="en">
+    <nav aria-label="Main">
+      <ul>
+        {navigation.map(({ path, text, also }) => {
+          const here = path === first ? 'page' : (also as readonly string[]).includes(first) ? 'true' : undefined;
+          return (
+            <li key={path}>
+              <a href={`${view.basePath}/${path}`} aria-current={here}>
+                {text}
+                {path === 'approvals' && <Waiting count={view.waiting} />}
+              </a>
+            </li>
+          );
+        })}
+      </ul>
+    </nav>
+  );
+}
+
+function Waiting({ count }: { count: number }): VNode {
+  return (
+    <span id="waiting" data-region>
+      {count > 0 && (
+        <span class="count">
+          {count > 99 ? '99+' : count}
+          <span class="hidden-text"> waiting for your decision</span>
+        </span>
+      )}
+    </span>
+  );
+}
+
+function Account({ view }: { view: Frame }): VNode | null {
+  if (view.viewer === null) return null;
+  return (
+    <div class="account">
+      <span class="account-name">
+        <strong>{view.viewer.name}</strong>
+        <span class="account-mail"> {view.viewer.email}</span>
+      </span>
+      <PostForm action={`${view.basePath}/auth/logout`} view={view} label="Sign out">
+        <button type="submit" class="second small">
+          Sign out
+        </button>
+      </PostForm>
+    </div>
+  );
+}
+
+function Mark(): VNode {
+  return (
+    <svg viewBox="0 0 32 32" aria-hidden="true" fill="none" stroke="currentColor" stroke-width="2.8">
+      <path d="M11.5 6.5a6.5 6.5 0 0 1 10.5 5v9a6.5 6.5 0 0 1-13 0v-6" stroke-linecap="round" />
+      <path d="m9 14.5 4-6.5" stroke-linecap="round" />
+    </svg>
+  );
+}
+
+function Document({ page, view }: { page: Page; view: Frame }): VNode {
+  const { basePath } = view;
+  const live = page.live;
+  return (
+    <html lang="en-GB" data-now={view.now?.toISOString()}>
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <meta name="robots" content="noindex" />
         <title>{`${page.title} · Belay`}</title>
-        <link rel="stylesheet" href={stylesheetPath(basePath)} />
+        <link rel="stylesheet" href={assetPath(basePath, 'belay.css')} />
+        <link rel="icon" type="image/svg+xml" href={assetPath(basePath, 'icon.svg')} />
+        {live !== undefined && <script type="module" src={assetPath(basePath, 'live.js')} />}
       </head>
       <body>
-        <main>
-          <p class="house">Belay</p>
+        <a class="skip" href="#content">
+          Skip to the content
+        </a>
+        <header class="top">
+          <div class="top-row">
+            <a class="brand" href={`${basePath}/home`}>
+              <Mark />
+              Belay
+            </a>
+            <Account view={view} />
+            {view.viewer !== null && <Navigation view={view} />}
+          </div>
+        </header>
+        <main
+          id="content"
+          tabIndex={-1}
+          class={page.narrow === true ? 'narrow' : undefined}
+          data-watch={live !== undefined && 'watch' in live ? live.watch : undefined}
+          data-every={live !== undefined && 'every' in live ? live.every : undefined}
+        >
           <h1>{page.title}</h1>
           {page.content}
         </main>
+        <p id="news" class="hidden-text" role="status" />
+        <footer class="foot">
+          Times are in UTC.{' '}
+          <a class="foot-link" href={`${basePath}/openapi.json`}>
+            API description
+          </a>
+        </footer>
       </body>
     </html>
   );
 }
 
-/** A whole document. Everything in it is escaped by preact; there is no script and no inline style, so a strict policy holds. */
-export function renderPage(page: Page, basePath: string): string {
-  return `<!doctype html>${renderToString(<Document page={page} basePath={basePath} />)}`;
+/** A whole document. Everything in it is escaped by preact; no script or style stands in it, so a strict policy holds. */
+export function renderPage(page: Page, view: Frame): string {
+  return `<!doctype html>${renderToString(<Document page={page} view={view} />)}`;
 }

@@ -1,37 +1,118 @@
+import { accessPage } from './access.js';
+import { inboxPage } from './approvals.js';
 import { donePage } from './confirm.js';
-import type { Page } from './page.js';
+import { executionPage } from './execution.js';
+import { executionsPage } from './executions.js';
+import { homePage } from './home.js';
+import { logsPage } from './logs.js';
+import { providerPage, providersPage } from './providers.js';
+import { rolePage } from './role.js';
+import { type RoleDetails, rolesPage, type Workflows } from './roles.js';
 import { signedInPage, signedOutPage, signInPage } from './sign-in.js';
+import { type Outputs, type Page, to, type View } from './view.js';
+import { workflowPage, workflowsPage } from './workflows.js';
 
-export type Rendered = { page: Page } | { redirect: string };
-type Render = (output: never, view: { basePath: string; input: Readonly<Record<string, unknown>> }) => Rendered;
+export type Rendered = { page: Page; view?: View } | { redirect: string };
 
-const executionPath = (basePath: string, id: unknown) => `${basePath}/execution/${encodeURIComponent(String(id))}`;
-const done: Render = (output: { message: string }, { basePath, input }) => ({
-  page: donePage(output, executionPath(basePath, input.id)),
+/**
+ * Asks another procedure on behalf of the same caller, for a page that shows more than one output; undefined when the
+ * caller may not see it or it is not there.
+ */
+export type Ask = <Output>(procedure: string, input?: object) => Promise<Output | undefined>;
+
+type Render = (output: never, view: View, ask: Ask) => Rendered | Promise<Rendered>;
+
+const requested: Render = (output: Outputs['elevation']['request'], view) => ({
+  redirect: to(view, 'execution', output.output.execution_id),
 });
-const signedOut: Render = (output: { message: string }, { basePath }) => ({ page: signedOutPage(output, basePath) });
-const requested: Render = (output: { output: { execution_id: string } }, { basePath }) => ({
-  redirect: executionPath(basePath, output.output.execution_id),
+/** After an act on a request, its page shows what became of it. */
+const toExecution: Render = (_output: object, view) => ({
+  redirect: to(view, 'execution', String(view.input.execution_id ?? view.input.id)),
+});
+const signedOut: Render = (output: { message: string }, view) => ({
+  page: signedOutPage(output, view),
+  view: { ...view, viewer: null },
 });
 
-/** Procedure → its output as a page. A page is a pure function of the output; what is not here answers JSON. */
+/** Procedure → its output as a page. A page is a pure function of outputs; what is not here answers JSON. */
 const table: Readonly<Record<string, Render>> = {
-  'auth.page': (output: Parameters<typeof signInPage>[0]) => ({ page: signInPage(output) }),
-  'auth.callback': (output: Parameters<typeof signedInPage>[0]) => ({ page: signedInPage(output) }),
+  'access.list': (output: Outputs['access']['list'], view) => ({ page: accessPage(output, view) }),
+  'access.return': toExecution,
+  'approvals.decide': (output: Outputs['approvals']['decide'], view) => ({
+    redirect: to(view, 'execution', output.execution_id),
+  }),
+  'approvals.inbox': (output: Outputs['approvals']['inbox'], view) => ({ page: inboxPage(output, view) }),
+  // Null when it was a provider's session that was begun and not a login of a person.
+  'auth.callback': (output: { user: { name: string; email: string } } | null, view) =>
+    output === null ? { redirect: to(view, 'home') } : { page: signedInPage(output, view) },
   'auth.logout': signedOut,
   'auth.logoutProvider': signedOut,
+  'auth.page': (output: Outputs['auth']['page'], view) => ({ page: signInPage(output, view) }),
+  'elevation.request': requested,
   'elevation.requestLink': requested,
-  'executions.cancel': done,
-  'executions.terminate': done,
-  'executions.signal': done,
+  'executions.cancel': toExecution,
+  'executions.get': async (output: Outputs['executions']['get'], view, ask) => {
+    const inbox = await ask<Outputs['approvals']['inbox']>('approvals.inbox');
+    const item = inbox?.approvals.find(({ execution_id }) => execution_id === output.workflow_id);
+    return { page: executionPage(output, item, view) };
+  },
+  'executions.list': (output: Outputs['executions']['list'], view) => ({ page: executionsPage(output, view) }),
+  'executions.signal': (output: { message: string }, view) => ({
+    page: donePage(output, to(view, 'execution', String(view.input.id))),
+  }),
+  'executions.terminate': toExecution,
+  'logs.list': (output: Outputs['logs']['list'], view) => ({ page: logsPage(output, view) }),
+  'providers.get': async (output: Outputs['providers']['get'], view, ask) => {
+    const roles = output.capabilities.includes('authorizer')
+      ? await ask<Outputs['providers']['roles']>('providers.roles', { provider: output.id })
+      : undefined;
+    return { page: providerPage(output, roles?.roles, view) };
+  },
+  'providers.list': (output: Outputs['providers']['list'], view) => ({ page: providersPage(output, view) }),
+  'roles.get': async (output: Outputs['roles']['get'], view, ask) => ({
+    page: rolePage(output, await workflowsOf([output], ask), view),
+  }),
+  'roles.list': async (output: Outputs['roles']['list'], view, ask) => {
+    const roles = Object.values(output.roles).map(({ role }) => role);
+    return { page: rolesPage(output, await workflowsOf(roles, ask), view) };
+  },
+  'workflows.get': (output: Outputs['workflows']['get'], view) => ({ page: workflowPage(output, view) }),
+  'workflows.list': (output: Outputs['workflows']['list'], view) => ({ page: workflowsPage(output, view) }),
 };
 
+/** The definitions that roles refer to: from them a page says who will decide. */
+async function workflowsOf(roles: readonly RoleDetails[], ask: Ask): Promise<Workflows> {
+  const names = [...new Set(roles.flatMap(({ workflows }) => workflows))];
+  const found = await Promise.all(
+    names.map(async (name) => [name, await ask<Outputs['workflows']['get']>('workflows.get', { name })] as const),
+  );
+  return new Map(found.flatMap(([name, workflow]) => (workflow === undefined ? [] : [[name, workflow]])));
+}
+
 /** How a browser sees the output of a procedure; undefined when it has no page. */
-export function renderOutput(
+export async function renderOutput(
   procedure: string,
   output: unknown,
-  view: { basePath: string; input: Readonly<Record<string, unknown>> },
-): Rendered | undefined {
+  view: View,
+  ask: Ask,
+): Promise<Rendered | undefined> {
   // The table pairs each procedure with a page of its own output; the router's output schema has checked the shape.
-  return table[procedure]?.(output as never, view);
+  return table[procedure]?.(output as never, view, ask);
+}
+
+/** The one page that belongs to no procedure: what concerns the viewer now. */
+export async function renderHome(view: View, ask: Ask): Promise<Page> {
+  const [access, inbox, executions] = await Promise.all([
+    ask<Outputs['access']['list']>('access.list'),
+    ask<Outputs['approvals']['inbox']>('approvals.inbox'),
+    ask<Outputs['executions']['list']>('executions.list'),
+  ]);
+  return homePage(
+    {
+      access: access ?? { access: [] },
+      inbox: inbox ?? { approvals: [] },
+      executions: executions ?? { executions: [] },
+    },
+    view,
+  );
 }

@@ -1,0 +1,82 @@
+import type { VNode } from 'preact';
+import { AccessWords, ProviderLink, residualInWords } from './parts/access.js';
+import { Facts } from './parts/facts.js';
+import { PostForm } from './parts/form.js';
+import { Badge } from './parts/status.js';
+import { TimeLeft, When } from './parts/time.js';
+import { type Outputs, type Page, to, type View } from './view.js';
+
+type Held = Outputs['access']['list']['access'][number];
+
+/** What the viewer holds now. */
+export function accessPage({ access }: Outputs['access']['list'], view: View): Page {
+  return {
+    title: 'My access',
+    live: { every: 5 },
+    content: (
+      <>
+        <p class="lead">What you hold now. It ends by itself; give it back as soon as you need it no more.</p>
+        <div id="held" data-region>
+          <p class="hidden-text" data-say>
+            {access.length === 0 ? 'You hold no access' : `You hold ${access.length}`}
+          </p>
+          <AccessList access={access} view={view} />
+        </div>
+      </>
+    ),
+  };
+}
+
+export function AccessList({ access, view }: { access: Held[]; view: View }): VNode {
+  if (access.length === 0) {
+    return (
+      <div class="empty">
+        <p>
+          You hold no access beyond your own. <a href={`${view.basePath}/roles`}>Ask for access</a>
+        </p>
+      </div>
+    );
+  }
+  return (
+    <ul class="cards two">
+      {access.map((held) => (
+        <li key={held.id} class="card">
+          <div class="card-head">
+            <h3>
+              <a href={to(view, 'execution', held.execution_id)}>{held.role}</a>
+            </h3>
+            <Badge status={held.state} />
+          </div>
+          <Facts
+            facts={[
+              [
+                'Access',
+                <div class="sentence">
+                  <AccessWords access={held.access} />
+                </div>,
+              ],
+              ['At', <ProviderLink id={held.provider} view={view} />],
+              ['As', <code>{held.identity}</code>],
+              held.expires_at === null
+                ? ['Time', 'The clock starts when the access works']
+                : ['Time', <TimeLeft until={held.expires_at} view={view} />],
+              held.expires_at !== null && ['Ends', <When at={held.expires_at} view={view} />],
+              ['Afterwards', `${residualInWords(held.residual)}.`],
+            ]}
+          />
+          <ReturnForm id={held.execution_id} role={held.role} view={view} key={held.id} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+export function ReturnForm({ id, role, view }: { id: string; role: string; view: View }): VNode {
+  return (
+    <PostForm action={to(view, 'access', id, 'return')} view={view} label={`Give back ${role}`}>
+      <button type="submit" class="second">
+        Give it back now
+      </button>
+    </PostForm>
+  );
+}

@@ -1,0 +1,77 @@
+import { count, durationInWords, listInWords } from './words.js';
+
+interface Stage {
+  approvers?: { users?: unknown; groups?: unknown };
+  count?: unknown;
+  timeout?: unknown;
+}
+
+/** Every task of a definition with its name, in the order of the text, however deep it is. */
+export function tasksIn(tasks: unknown): { name: string; task: Record<string, unknown> }[] {
+  if (!Array.isArray(tasks)) return [];
+  return tasks.flatMap((entry: unknown) => {
+    if (!isRecord(entry)) return [];
+    return Object.entries(entry).flatMap(([name, task]) =>
+      isRecord(task) ? [{ name, task }, ...blocksOf(task).flatMap(({ tasks: inner }) => tasksIn(inner))] : [],
+    );
+  });
+}
+
+/** The lists of tasks inside a task, with what each is for. */
+export function blocksOf(task: Record<string, unknown>): { title: string; tasks: unknown[] }[] {
+  const blocks: { title: string; tasks: unknown[] }[] = [];
+  const add = (title: string, tasks: unknown) => {
+    if (Array.isArray(tasks)) blocks.push({ title, tasks: tasks as unknown[] });
+  };
+  add('for' in task ? 'For each' : 'In order', task.do);
+  add('Try', task.try);
+  if (isRecord(task.catch)) add('When that fails', task.catch.do);
+  return blocks;
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Who an approval asks, in words: `one of the group approvers, within 4 hours`. */
+export function approvalInWords(task: Record<string, unknown>): string {
+  const stages = isRecord(task.with) && Array.isArray(task.with.stages) ? (task.with.stages as unknown[]) : [];
+  const [stage] = stages;
+  if (!isRecord(stage)) return 'somebody whom the workflow works out when it runs';
+  const { approvers, count: needed, timeout } = stage as Stage;
+  const users = textsOf(approvers?.users);
+  const groups = textsOf(approvers?.groups).map((group) => `the group ${group}`);
+  const who = [...users, ...groups];
+  if (who.length === 0 || who.some(isExpression)) return 'somebody whom the workflow works out when it runs';
+  const number = typeof needed === 'number' ? needed : 1;
+  const single = who.length === 1 && users.length === 1;
+  const choice = single
+    ? listInWords(who)
+    : `${number === 1 ? 'one person' : `${number} people`} of ${listInWords(who, 'or')}`;
+  const within = typeof timeout === 'string' && !isExpression(timeout) ? `, within ${durationInWords(timeout)}` : '';
+  return `${choice}${within}`;
+}
+
+/** Who will decide about a request that goes through this workflow, each approval in a sentence of its own. */
+export function decisionsIn(tasks: unknown): string[] {
+  return tasksIn(tasks)
+    .filter(({ task }) => task.call === 'access.approve')
+    .map(({ task }) => approvalInWords(task));
+}
+
+/** The same in one phrase. */
+export function whoDecides(tasks: unknown): string {
+  const decisions = decisionsIn(tasks);
+  if (decisions.length === 0) return 'Nobody has to approve it: this workflow has no approval';
+  const text = listInWords(decisions.map((decision, index) => (index === 0 ? decision : `then ${decision}`)));
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${decisions.length > 1 ? ` (${count(decisions.length, 'approval')})` : ''}`;
+}
+
+function textsOf(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  return Array.isArray(value) ? value.filter((each): each is string => typeof each === 'string') : [];
+}
+
+function isExpression(text: string): boolean {
+  return /^\s*(the group )?\$\{/.test(text);
+}

@@ -1,0 +1,71 @@
+import type { Tone } from './parts/status.js';
+import type { Outputs } from './view.js';
+import { listInWords } from './words.js';
+
+export type Execution = Outputs['executions']['get'];
+
+export interface State {
+  tone: Tone;
+  /** The whole of it in a sentence. */
+  text: string;
+  /** What that means, and what comes next. */
+  next: string;
+  /** Whether anything can still change. */
+  over: boolean;
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  expired: 'its time was over',
+  returned: 'it was given back',
+  cancelled: 'the request was cancelled',
+  terminated: 'the request was terminated',
+  faulted: 'the workflow failed',
+  failed: 'it could not be granted',
+  revoked: 'the workflow took it away',
+};
+
+/** Where a request stands, as a person would say it. What is held comes before what the workflow does. */
+export function stateOf(execution: Execution): State {
+  const { grants, approvals, status } = execution;
+  const ended = execution.end_time !== null;
+  const owed = grants.some(({ state }) => state !== 'gone' && state !== 'failed');
+  const over = ended && !owed;
+  const say = (tone: Tone, text: string, next = ''): State => ({ tone, text, next, over });
+
+  if (grants.some(({ state }) => state === 'active')) {
+    return say('good', 'The access is active', 'It ends by itself, and can be given back before.');
+  }
+  if (grants.some(({ state }) => state === 'granting')) {
+    return say('warn', 'The access is being granted', 'The clock starts when it works.');
+  }
+  if (grants.some(({ state }) => state === 'ended')) {
+    return say('warn', 'The access is over and is being taken away', why(execution));
+  }
+  if (status === 'cancelled') return say('plain', 'The request was cancelled', held(execution));
+  if (status === 'terminated') return say('bad', 'The request was terminated', held(execution));
+  if (status === 'faulted') {
+    return say('bad', 'The request failed', execution.error?.detail ?? execution.error?.title ?? held(execution));
+  }
+  if (grants.some(({ state }) => state === 'gone')) return say('plain', 'The access has ended', why(execution));
+  const refused = approvals.find((approval) => approval.status === 'denied' || approval.status === 'expired');
+  if (refused?.status === 'denied') {
+    const by = refused.decisions.filter(({ verdict }) => verdict === 'deny').map(({ approver }) => approver);
+    return say('bad', 'The request was denied', `By ${listInWords(by)}. Nothing was granted.`);
+  }
+  if (refused) return say('bad', 'Nobody decided in time', 'No answer is a refusal. Nothing was granted.');
+  if (approvals.some((approval) => approval.status === 'open')) {
+    return say('warn', 'The request waits for approval', 'Nothing is granted until then.');
+  }
+  if (ended) return say('plain', 'The request is completed', 'Nothing was granted.');
+  const waits = execution.waiting_for;
+  return say('plain', 'The request is under way', waits.length > 0 ? `It waits for ${listInWords(waits)}.` : '');
+}
+
+function held({ grants }: Execution): string {
+  return grants.length === 0 ? 'Nothing was granted.' : 'Whatever it held has been taken away.';
+}
+
+function why({ grants }: Execution): string {
+  const reason = grants.map(({ ended_reason }) => ended_reason).find((each) => each !== null);
+  return reason === undefined || reason === null ? '' : `Because ${reasons[reason] ?? reason}.`;
+}

@@ -1,0 +1,216 @@
+import type { VNode } from 'preact';
+import { ReturnForm } from './access.js';
+import { DecideForm, type InboxItem, Request } from './approvals.js';
+import { type Execution, stateOf } from './execution-state.js';
+import { AccessWords, ProviderLink, residualInWords } from './parts/access.js';
+import { Facts } from './parts/facts.js';
+import { Badge } from './parts/status.js';
+import { TimeLeft, When } from './parts/time.js';
+import { readable } from './readable.js';
+import { type Page, to, type View } from './view.js';
+import { durationInWords, listInWords } from './words.js';
+
+/** One request: where it stands, what was asked and granted, and what happened. `item`: what waits for the viewer's decision. */
+export function executionPage(execution: Execution, item: InboxItem | undefined, view: View): Page {
+  const state = stateOf(execution);
+  const own = execution.user === view.viewer?.email;
+  const active = execution.grants.filter((grant) => grant.state === 'active' && grant.expires_at !== null);
+  const id = execution.workflow_id;
+  return {
+    title: `${execution.role} for ${own ? 'you' : execution.user}`,
+    ...(state.over ? {} : { live: { watch: id } }),
+    content: (
+      <>
+        <p class="lead">
+          At {listInWords(execution.providers)}, for {durationInWords(execution.duration)}
+        </p>
+        <div id="state" data-region>
+          <section class={`state ${state.tone}`} aria-labelledby="now">
+            <h2 id="now" data-say>
+              {state.text}
+            </h2>
+            {active.map(({ provider, identity, expires_at }) => (
+              <p key={`${provider} ${identity}`}>
+                <TimeLeft until={expires_at ?? ''} view={view} /> at {provider}, until{' '}
+                <When at={expires_at ?? ''} view={view} />
+              </p>
+            ))}
+            {state.next !== '' && <p>{state.next}</p>}
+            {own && (
+              <div class="actions">
+                {execution.grants.some((grant) => grant.state === 'active' || grant.state === 'granting') && (
+                  <ReturnForm id={id} role={execution.role} view={view} />
+                )}
+                {execution.end_time === null && (
+                  <>
+                    <a class="button danger" id="cancel" href={to(view, 'execution', id, 'cancel')}>
+                      Cancel the request
+                    </a>
+                    <a class="quiet" id="terminate" href={to(view, 'execution', id, 'terminate')}>
+                      Terminate, without cleaning up
+                    </a>
+                  </>
+                )}
+              </div>
+            )}
+          </section>
+        </div>
+        <div id="decide" data-region>
+          {item !== undefined && (
+            <section class="card" aria-labelledby="decide-head">
+              <h2 id="decide-head" data-say>
+                This waits for your decision
+              </h2>
+              <Request item={item} view={view} />
+              <DecideForm item={item} view={view} />
+            </section>
+          )}
+        </div>
+        <div class="columns">
+          <section aria-labelledby="asked">
+            <h2 id="asked">What was asked for</h2>
+            <Facts
+              facts={[
+                ['Role', <a href={to(view, 'role', execution.role)}>{execution.role}</a>],
+                ['At', listInWords(execution.providers)],
+                ['By', own ? 'you' : execution.user],
+                ['Reason', execution.reason === '' ? 'none given' : execution.reason],
+                ['For', durationInWords(execution.duration)],
+                ['Asked', <When at={execution.start_time} view={view} />],
+                [
+                  'Workflow',
+                  <a href={to(view, 'workflow', execution.workflow_type.name)}>{execution.workflow_type.name}</a>,
+                ],
+                ['Request', <code>{id}</code>],
+              ]}
+            />
+            <div id="found" data-region>
+              <Approvals execution={execution} own={own} view={view} />
+              <Grants execution={execution} view={view} />
+            </div>
+          </section>
+          <section aria-labelledby="happened">
+            <h2 id="happened">What happened</h2>
+            <div id="history" data-region>
+              <Timeline execution={execution} view={view} />
+            </div>
+          </section>
+        </div>
+      </>
+    ),
+  };
+}
+
+function Approvals({ execution, own, view }: { execution: Execution; own: boolean; view: View }): VNode | null {
+  if (execution.approvals.length === 0) return null;
+  return (
+    <>
+      <h2>Approvals</h2>
+      <ul class="cards">
+        {execution.approvals.map((approval) => {
+          const { users, groups } = approval.approvers;
+          const who = [...users, ...groups.map((group) => `the group ${group}`)];
+          const open = approval.status === 'open';
+          return (
+            <li key={approval.id} class="card">
+              <div class="card-head">
+                <h3>
+                  {approval.count > 1 && `${approval.count} of `}
+                  {listInWords(who, 'or')}
+                </h3>
+                <Badge status={approval.status} />
+              </div>
+              {approval.decisions.map((decision) => (
+                <p key={decision.approver}>
+                  {decision.verdict === 'approve' ? 'Approved' : 'Denied'} by {decision.approver},{' '}
+                  <When at={decision.decided_at} view={view} />
+                  {decision.comment !== null && decision.comment !== '' && <q class="remark">{decision.comment}</q>}
+                </p>
+              ))}
+              {open && (
+                <p class="quiet">
+                  To be decided by <When at={approval.expires_at} view={view} />. No answer is a refusal.
+                  {own && ' You cannot decide about your own request.'}
+                </p>
+              )}
+            </li>
+          );
+        })}
+      </ul>
+    </>
+  );
+}
+
+function Grants({ execution, view }: { execution: Execution; view: View }): VNode | null {
+  if (execution.grants.length === 0) return null;
+  return (
+    <>
+      <h2>Access</h2>
+      <ul class="cards">
+        {execution.grants.map((grant) => (
+          <li key={`${grant.provider} ${grant.identity} ${JSON.stringify(grant.access)}`} class="card">
+            <div class="card-head">
+              <h3 class="sentence">
+                <AccessWords access={grant.access} />
+              </h3>
+              <Badge status={grant.state} />
+            </div>
+            <Facts
+              facts={[
+                ['At', <ProviderLink id={grant.provider} view={view} />],
+                ['As', <code>{grant.identity}</code>],
+                grant.granted_at !== null && ['Since', <When at={grant.granted_at} view={view} />],
+                grant.expires_at !== null &&
+                  grant.gone_at === null && ['Until', <When at={grant.expires_at} view={view} />],
+                grant.gone_at !== null && ['Seen to be gone', <When at={grant.gone_at} view={view} />],
+                grant.gone_at === null && ['Afterwards', `${residualInWords(grant.residual)}.`],
+                grant.last_error !== null && ['Last trouble', grant.last_error],
+              ]}
+            />
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+const tones: readonly [RegExp, string][] = [
+  [/^approval\.(approved)$|^entitlement\.granted$/, 'good'],
+  [/^approval\.(denied|expired)$|\.faulted\.|^execution\.terminated$/, 'bad'],
+  [/^approval\.opened$|^grant\.(ended|expired)$/, 'warn'],
+];
+
+/** The story; every step of the machine is beneath it, for who wants to know. */
+function Timeline({ execution, view }: { execution: Execution; view: View }): VNode {
+  const all = execution.history.map((entry, index) => ({ ...entry, key: `${index}` }));
+  const story = all.filter(({ event_type }) => !isStep(event_type));
+  return (
+    <>
+      <Entries entries={story} view={view} />
+      <details id="steps">
+        <summary>Every step ({all.length})</summary>
+        <Entries entries={all} view={view} />
+      </details>
+    </>
+  );
+}
+
+/** What only the machine cares about: tasks that start and end as they should. */
+function isStep(type: string): boolean {
+  return /\.(task|workflow)\.(created|started|completed|suspended|resumed)\.v1$/.test(type);
+}
+
+function Entries(props: { entries: (Execution['history'][number] & { key: string })[]; view: View }): VNode {
+  return (
+    <ol class="timeline">
+      {props.entries.map((entry) => (
+        <li key={entry.key} class={tones.find(([type]) => type.test(entry.event_type))?.[1]}>
+          <p>{readable(entry.message)}</p>
+          <p class="quiet">
+            <When at={entry.timestamp} view={props.view} />
+          </p>
+        </li>
+      ))}
+    </ol>
+  );
+}

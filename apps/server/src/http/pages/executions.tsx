@@ -1,0 +1,59 @@
+import type { VNode } from 'preact';
+import { Badge } from './parts/status.js';
+import { When } from './parts/time.js';
+import { type Outputs, type Page, to, type View } from './view.js';
+import { listInWords } from './words.js';
+
+export type ExecutionSummary = Outputs['executions']['list']['executions'][number];
+
+/** The viewer's running requests. */
+export function executionsPage({ executions }: Outputs['executions']['list'], view: View): Page {
+  return {
+    title: 'Your requests',
+    live: { every: 5 },
+    content: (
+      <>
+        <p class="lead">
+          Requests of yours that are under way. Those that have ended are in the{' '}
+          <a href={`${view.basePath}/logs`}>log</a>.
+        </p>
+        <div id="requests" data-region>
+          <ExecutionList executions={executions} view={view} />
+        </div>
+      </>
+    ),
+  };
+}
+
+export function ExecutionList({ executions, view }: { executions: ExecutionSummary[]; view: View }): VNode {
+  if (executions.length === 0) {
+    return (
+      <div class="empty">
+        <p>
+          No request of yours is under way. <a href={`${view.basePath}/roles`}>Ask for access</a>
+        </p>
+      </div>
+    );
+  }
+  return (
+    <ul class="cards">
+      {executions.map((execution) => (
+        <li key={execution.workflow_id} class="card">
+          <div class="card-head">
+            <h3>
+              <a href={to(view, 'execution', execution.workflow_id)}>
+                {execution.role} at {listInWords(execution.providers)}
+              </a>
+            </h3>
+            <Badge status={execution.status} />
+          </div>
+          {execution.reason !== '' && <p>{execution.reason}</p>}
+          <p class="quiet">
+            {execution.waiting_for.length > 0 && `Waits for ${listInWords(execution.waiting_for)}. `}
+            Asked <When at={execution.start_time} view={view} />
+          </p>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,43 @@
+import type { VNode } from 'preact';
+import { to, type View } from '../view.js';
+import { durationInWords } from '../words.js';
+
+/** What a grant is at its provider, in plain words: connectors name its parts, and all of them are shown. */
+export function AccessWords({ access }: { access: unknown }): VNode {
+  const parts =
+    typeof access === 'object' && access !== null && !Array.isArray(access) ? Object.entries(access) : undefined;
+  if (parts === undefined || parts.length === 0) return <code>{textOf(access)}</code>;
+  const [first] = parts;
+  if (parts.length === 1 && first?.[0] === 'role') {
+    return (
+      <>
+        membership of the role <code>{textOf(first[1])}</code>
+      </>
+    );
+  }
+  return (
+    <>
+      {parts.map(([name, value], index) => (
+        <span key={name}>
+          {index > 0 && ', '}
+          {name} <code>{textOf(value)}</code>
+        </span>
+      ))}
+    </>
+  );
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+export function ProviderLink({ id, view, name }: { id: string; view: View; name?: string | undefined }): VNode {
+  return <a href={to(view, 'provider', id)}>{name ?? id}</a>;
+}
+
+/** What taking away cannot reach, said before anybody relies on it. */
+export function residualInWords(residual: string): string {
+  return /^P(T?0[SMHD])$/.test(residual)
+    ? 'It ends at once: nothing that was handed out keeps working'
+    : `What was handed out can work for up to ${durationInWords(residual)} after the end`;
+}

@@ -1,0 +1,71 @@
+import type { VNode } from 'preact';
+import { whoDecides } from './approvers.js';
+import { AccessWords, ProviderLink } from './parts/access.js';
+import { Facts } from './parts/facts.js';
+import { type Outputs, type Page, to, type View } from './view.js';
+import { durationInWords } from './words.js';
+
+export type RoleDetails = Outputs['roles']['get'];
+/** Definitions by the name of their workflow; those that the viewer may not see are not there. */
+export type Workflows = ReadonlyMap<string, Outputs['workflows']['get']>;
+
+/** What can be asked for. */
+export function rolesPage({ roles }: Outputs['roles']['list'], workflows: Workflows, view: View): Page {
+  const entries = Object.entries(roles);
+  return {
+    title: 'Ask for access',
+    content: (
+      <>
+        <p class="lead">
+          These are the roles that you may ask for. Asking grants nothing by itself: each role says who decides, and for
+          how long it can be held.
+        </p>
+        {entries.length === 0 ? (
+          <div class="empty">
+            <p>There is no role here that you may ask for.</p>
+          </div>
+        ) : (
+          <ul class="cards two">
+            {entries.map(([name, { role }]) => (
+              <li key={name} class="card">
+                <h2>
+                  <a href={to(view, 'role', name)}>{name}</a>
+                </h2>
+                {role.description !== '' && <p>{role.description}</p>}
+                <Facts facts={[permitted(role, view), decided(role, workflows), held(role)]} />
+                <a class="button" href={to(view, 'role', name)} aria-label={`Ask for ${name}`}>
+                  Ask
+                </a>
+              </li>
+            ))}
+          </ul>
+        )}
+      </>
+    ),
+  };
+}
+
+export function permitted(role: RoleDetails, view: View): [string, VNode] {
+  return [
+    'Permits',
+    <ul>
+      {role.grants.length === 0 && <li>nothing yet</li>}
+      {role.grants.map(({ provider, access }) => (
+        <li key={`${provider} ${JSON.stringify(access)}`} class="sentence">
+          <AccessWords access={access} /> at <ProviderLink id={provider} view={view} />
+        </li>
+      ))}
+    </ul>,
+  ];
+}
+
+export function decided(role: RoleDetails, workflows: Workflows): [string, string] | undefined {
+  const first = workflows.get(role.workflows[0] ?? '');
+  return first === undefined ? undefined : ['Decided by', whoDecides(first.document.do)];
+}
+
+export function held(role: RoleDetails): [string, string] {
+  const most = durationInWords(role.max_duration);
+  const usual = durationInWords(role.default_duration);
+  return ['Held for', most === usual ? most : `${usual}, ${most} at most`];
+}

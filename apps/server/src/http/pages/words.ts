@@ -1,0 +1,70 @@
+import { parseDuration } from '@belay/workflow';
+
+const units = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1000],
+] as const;
+
+/** An ISO 8601 duration in words (`1 hour 30 minutes`); as it is when it cannot be read. */
+export function durationInWords(iso: string): string {
+  let rest: number;
+  try {
+    rest = parseDuration(iso);
+  } catch {
+    return iso;
+  }
+  if (rest < 1000) return rest === 0 ? 'no time' : 'less than a second';
+  const parts: string[] = [];
+  for (const [unit, size] of units) {
+    const number = Math.floor(rest / size);
+    rest -= number * size;
+    if (number > 0) parts.push(count(number, unit));
+  }
+  return parts.slice(0, 2).join(' ');
+}
+
+/** `1 minute`, `2 minutes`. */
+export function count(number: number, unit: string): string {
+  return `${number} ${unit}${number === 1 ? '' : 's'}`;
+}
+
+/** `a`, `a and b`, `a, b and c`. */
+export function listInWords(items: readonly string[], word: 'and' | 'or' = 'and'): string {
+  return items.length < 2 ? (items[0] ?? '') : `${items.slice(0, -1).join(', ')} ${word} ${items.at(-1)}`;
+}
+
+/** A moment in UTC, as people write it: `21 Nov 2026, 16:05:09 UTC`. */
+export function momentInWords(iso: string): string {
+  const [date = '', time = ''] = iso.split('T');
+  const [year = '', month = '', day = ''] = date.split('-');
+  return `${Number(day)} ${months[Number(month) - 1] ?? month} ${year}, ${time.slice(0, 8)} UTC`;
+}
+const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+/** How much is left, to the second. The same words as static/words.js, which keeps them right. */
+export function leftInWords(milliseconds: number): string {
+  const seconds = Math.floor(milliseconds / 1000);
+  if (seconds <= 0) return 'no time left';
+  const days = Math.floor(seconds / 86_400);
+  const hours = Math.floor((seconds % 86_400) / 3600);
+  const minutes = Math.floor((seconds % 3600) / 60);
+  if (days > 0) return `${days} d ${hours} h left`;
+  if (hours > 0) return `${hours} h ${minutes} min left`;
+  if (minutes > 0) return `${minutes} min ${seconds % 60} s left`;
+  return `${seconds} s left`;
+}
+
+/** How long ago, or in how long. The same words as static/words.js. */
+export function relativeInWords(milliseconds: number): string {
+  const seconds = Math.abs(milliseconds) / 1000;
+  if (seconds < 45) return milliseconds > 0 ? 'in a moment' : 'just now';
+  const text =
+    seconds < 5400
+      ? count(Math.round(seconds / 60), 'minute')
+      : seconds < 129_600
+        ? count(Math.round(seconds / 3600), 'hour')
+        : count(Math.round(seconds / 86_400), 'day');
+  return milliseconds > 0 ? `in ${text}` : `${text} ago`;
+}

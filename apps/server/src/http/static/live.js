@@ -1,0 +1,176 @@
+// Makes a page live: it follows an execution over server-sent events or looks again every few seconds, swaps the parts
+// that changed, keeps the times right, and says aloud what is new. Every page is whole without it.
+// @ts-check
+import { leftInWords, relativeInWords } from './words.js';
+
+/** What a stream says arrives in bursts; one look is enough for all of it. */
+const settle = 150;
+/** A stream may be cut by a proxy without a word; look again now and then all the same. */
+const withStream = 15_000;
+
+const main = document.querySelector('main');
+const skew = Date.parse(document.documentElement.dataset.now ?? '') - Date.now() || 0;
+let busy = false;
+let again = false;
+
+function tick() {
+  const now = Date.now() + skew;
+  for (const element of document.querySelectorAll('[data-left]')) {
+    write(element, leftInWords(Date.parse(element.getAttribute('data-left') ?? '') - now));
+  }
+  for (const element of document.querySelectorAll('[data-relative]')) {
+    write(element, relativeInWords(Date.parse(element.getAttribute('data-relative') ?? '') - now));
+  }
+}
+
+/** @param {Element} element @param {string} text */
+function write(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/** Fetches this very page and takes over what is another by now. */
+async function refresh() {
+  if (busy) {
+    again = true;
+    return;
+  }
+  busy = true;
+  try {
+    const answer = await fetch(location.href, { headers: { accept: 'text/html' }, redirect: 'manual' });
+    if (answer.type === 'opaqueredirect') return stop('You are signed out. Sign in to go on.');
+    if (!answer.ok) return;
+    takeOver(new DOMParser().parseFromString(await answer.text(), 'text/html'));
+  } catch {
+    // Off the network for a moment; the next look will tell.
+  } finally {
+    busy = false;
+    if (again) {
+      again = false;
+      void refresh();
+    }
+  }
+}
+
+/** @param {Document} fresh */
+function takeOver(fresh) {
+  const said = sayings(document);
+  for (const region of document.querySelectorAll('[data-region]')) {
+    const next = fresh.getElementById(region.id);
+    if (next === null || comparable(region) === comparable(next) || isInUse(region)) continue;
+    swap(region, /** @type {HTMLElement} */ (document.importNode(next, true)));
+  }
+  document.title = fresh.title;
+  const fresher = fresh.querySelector('main');
+  if (main !== null && fresher !== null) {
+    main.dataset.watch = fresher.dataset.watch ?? '';
+    main.dataset.every = fresher.dataset.every ?? '';
+  }
+  const news = sayings(document).filter((text) => !said.includes(text));
+  if (news.length > 0) announce(news.join('. '));
+  tick();
+  follow();
+}
+
+/** @param {Element} old @param {HTMLElement} next */
+function swap(old, next) {
+  const focused = old.contains(document.activeElement) ? document.activeElement : null;
+  const open = [...old.querySelectorAll('details[open]')].map(({ id }) => id);
+  next.classList.add('changed');
+  old.replaceWith(next);
+  for (const id of open) document.getElementById(id)?.setAttribute('open', '');
+  if (focused === null) return;
+  const twin = focused.id === '' ? null : document.getElementById(focused.id);
+  if (twin === null) next.tabIndex = -1;
+  (twin ?? next).focus({ preventScroll: true });
+}
+
+/** Markup without what only the passing of time changes. @param {Element} element */
+function comparable(element) {
+  const copy = /** @type {Element} */ (element.cloneNode(true));
+  copy.classList.remove('changed');
+  if (copy.getAttribute('class') === '') copy.removeAttribute('class');
+  copy.removeAttribute('tabindex');
+  for (const timed of copy.querySelectorAll('[data-left], [data-relative]')) timed.textContent = '';
+  for (const folded of copy.querySelectorAll('details')) folded.removeAttribute('open');
+  return copy.outerHTML;
+}
+
+/** Nobody's half-written words are taken from under their fingers. @param {Element} region */
+function isInUse(region) {
+  const fields = [...region.querySelectorAll('textarea, input:not([type=hidden])')];
+  return fields.some(
+    (field) => field === document.activeElement || /** @type {HTMLInputElement} */ (field).value !== '',
+  );
+}
+
+/** @param {Document} document */
+function sayings(document) {
+  return [...document.querySelectorAll('[data-say]')].map((element) => element.textContent?.trim() ?? '');
+}
+
+/** @param {string} text */
+function announce(text) {
+  const place = document.getElementById('news');
+  if (place !== null) place.textContent = text;
+}
+
+/** @type {{ close(): void } | undefined} */
+let following;
+let followed = '';
+
+/** @param {string} text */
+function stop(text) {
+  following?.close();
+  following = undefined;
+  followed = 'nothing';
+  announce(text);
+}
+
+function follow() {
+  const id = main?.dataset.watch ?? '';
+  const every = Number(main?.dataset.every ?? 0);
+  const wanted = id === '' ? String(every) : id;
+  if (wanted === followed || followed === 'nothing') return;
+  following?.close();
+  followed = wanted;
+  const timers = [];
+  if (every > 0 || id !== '') {
+    const period = id === '' ? every * 1000 : withStream;
+    timers.push(setInterval(() => document.visibilityState === 'visible' && void refresh(), period));
+  }
+  const stream = id === '' ? undefined : listen(id);
+  following = {
+    close() {
+      stream?.close();
+      for (const timer of timers) clearInterval(timer);
+    },
+  };
+}
+
+/** @param {string} id */
+function listen(id) {
+  const input = encodeURIComponent(JSON.stringify({ id }));
+  const stream = new EventSource(`/trpc/executions.watch?input=${input}`);
+  let timer = 0;
+  const soon = () => {
+    clearTimeout(timer);
+    timer = window.setTimeout(() => void refresh(), settle);
+  };
+  stream.addEventListener('message', soon);
+  stream.addEventListener('return', () => {
+    stream.close();
+    soon();
+  });
+  return stream;
+}
+
+document.addEventListener('visibilitychange', () => {
+  if (document.visibilityState === 'visible') void refresh();
+});
+window.addEventListener('pagehide', () => following?.close());
+window.addEventListener('pageshow', (event) => {
+  if (event.persisted) location.reload();
+});
+setInterval(tick, 1000);
+tick();
+follow();

@@ -1,0 +1,82 @@
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import { type Folder, makeFolder, type ServerProcess, startProcess } from '../../start/server-process.js';
+import { launchChromium } from './chromium.js';
+
+export const people = { rita: 'Rita Requester', adam: 'Adam Approver', bea: 'Bea Bystander' } as const;
+export type PersonName = keyof typeof people;
+
+export interface Visitor {
+  page: Page;
+  context: BrowserContext;
+}
+
+export interface Stage extends AsyncDisposable {
+  url: string;
+  browser: Browser;
+  /** What a browser complained about, and what it asked of anybody but us: both have to stay empty. */
+  complaints: string[];
+  /** A browser of somebody who is not signed in. */
+  visit(options?: BrowserContextOptions): Promise<Visitor>;
+  /** A browser of a person of the demo, signed in through its identity provider. */
+  signIn(person: PersonName, options?: BrowserContextOptions): Promise<Visitor>;
+}
+
+/** The demo as `npm start` runs it, as a process of its own, and a browser. */
+export async function openStage(): Promise<Stage> {
+  const folder: Folder = await makeFolder();
+  const server: ServerProcess = startProcess(folder.path);
+  const browser = await launchChromium();
+  await server.says('Database');
+  const url = /is ready at (\S+)/.exec(server.stdout())?.[1] ?? '';
+  const complaints: string[] = [];
+
+  const visit = async (options: BrowserContextOptions = {}): Promise<Visitor> => {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+    context.setDefaultTimeout(10_000);
+    const page = await context.newPage();
+    page.on('console', (message) => {
+      if (['error', 'warning'].includes(message.type())) complaints.push(`${page.url()}: ${message.text()}`);
+    });
+    page.on('pageerror', (error) => complaints.push(`${page.url()}: ${error.message}`));
+    page.on('request', (request) => {
+      const { hostname, protocol } = new URL(request.url());
+      if (hostname !== '127.0.0.1' && protocol !== 'data:') complaints.push(`asked for ${request.url()}`);
+    });
+    return { page, context };
+  };
+
+  return {
+    url,
+    browser,
+    complaints,
+    visit,
+    async signIn(person, options) {
+      const visitor = await visit(options);
+      await signInAs(visitor.page, url, person);
+      return visitor;
+    },
+    async [Symbol.asyncDispose]() {
+      await browser.close();
+      await server[Symbol.asyncDispose]();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** From the front door to the start page, as a person does it. */
+export async function signInAs(page: Page, url: string, person: PersonName): Promise<void> {
+  await page.goto(url);
+  await page.getByRole('link', { name: 'Continue with Demo identity provider' }).click();
+  await page.getByRole('button', { name: `Sign in as ${people[person]}` }).click();
+  await page.getByRole('heading', { name: `Hello, ${people[person]}` }).waitFor();
+}
+
+/** Asks for the demo's role on its page and ends on the page of the request; its path comes back. */
+export async function ask(page: Page, url: string, reason: string): Promise<string> {
+  await page.goto(`${url}/api/v1/roles`);
+  await page.getByRole('link', { name: 'Ask for reporting-readonly' }).click();
+  await page.getByLabel('Reason').fill(reason);
+  await page.getByRole('button', { name: 'Ask for reporting-readonly' }).click();
+  await page.waitForURL(/\/execution\//);
+  return new URL(page.url()).pathname;
+}
