@@ -135,6 +135,11 @@ describe('each rule can fail', () => {
     const silent = 'await ctx.db.transaction(async (tx) => { await tx.delete(grants); });';
     expect(checkTransactions(broken({ 'packages/core/src/access/end.ts': silent }))).toHaveLength(1);
     expect(checkTransactions(broken({ 'packages/core/src/functions/hold.ts': 'export {}' }))).toHaveLength(1);
+    const told = broken({
+      'packages/core/src/logins/create.ts': 'export async function createLogin(tx) { await appendLedger(tx, []); }',
+      'packages/core/src/logins/complete.ts': 'await db.transaction(async (tx) => createLogin(tx));',
+    });
+    expect(checkTransactions(told)).toEqual([]);
   });
 
   it.each([
@@ -157,11 +162,11 @@ describe('each rule can fail', () => {
     expect(checkPurity(broken({ 'apps/server/src/machine.ts': 'export {}' }))).toHaveLength(1);
   });
 
-  it('length: a source of more than 400 lines, a test of more than 500', () => {
+  it('length: a source of more than 400 lines, a test of more than 600', () => {
     const lines = (count: number) => 'x();\n'.repeat(count);
-    const fault = broken({ 'packages/a/src/a.ts': lines(401), 'packages/a/test/a.test.ts': lines(501) });
+    const fault = broken({ 'packages/a/src/a.ts': lines(401), 'packages/a/test/a.test.ts': lines(601) });
     expect(checkLength(fault)).toHaveLength(2);
-    expect(checkLength(broken({ 'packages/a/src/a.ts': lines(400), 'bench/test/b.ts': lines(500) }))).toEqual([]);
+    expect(checkLength(broken({ 'packages/a/src/a.ts': lines(400), 'bench/test/b.ts': lines(600) }))).toEqual([]);
   });
 
   it('pins: a range at the root, a version below it, one that nobody pins, one that nobody wants, a stale range of the SDK', () => {
