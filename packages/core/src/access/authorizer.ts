@@ -1,10 +1,16 @@
-import { type Authorizer, Retryable } from '@belay/providers';
+import { type Authorizer, Retryable, Terminal } from '@belay/providers';
 import type { Context } from '../context.js';
 
-/** The authorizer of a provider. Throws Retryable when it has no client now: what is owed there stays owed. */
-export function authorizerOf(ctx: Context, provider: string): Authorizer {
+/**
+ * The authorizer of a provider. One that is switched off grants nothing any more, but still takes away what is owed.
+ * Throws Retryable when it has no client now, and Terminal for a grant at one that is switched off.
+ */
+export function authorizerOf(ctx: Context, provider: string, task: 'observe' | 'grant' | 'revoke'): Authorizer {
   const authorizer = ctx.catalog.client(provider)?.authorizer;
   if (!authorizer) throw new Retryable(`The provider "${provider}" is not available`);
+  if (task === 'grant' && !ctx.catalog.current().providers.get(provider)?.enabled) {
+    throw new Terminal(`The provider "${provider}" is switched off`);
+  }
   return authorizer;
 }
 

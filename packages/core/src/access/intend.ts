@@ -43,7 +43,10 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
     .sort((a, b) => (a.key < b.key ? -1 : 1));
   const held = await Promise.all(
     planned.map((grant) =>
-      authorizerOf(ctx, grant.provider).holds({ id: grant.id, identity: grant.identity, access: grant.access }, signal),
+      authorizerOf(ctx, grant.provider, 'observe').holds(
+        { id: grant.id, identity: grant.identity, access: grant.access },
+        signal,
+      ),
     ),
   );
   const result = await ctx.db.transaction(async (tx): Promise<Intended & { hints?: Hint[] }> => {

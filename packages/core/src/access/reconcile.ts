@@ -23,7 +23,7 @@ export async function reconcileEntitlement(ctx: Context, input: { entitlementId:
   const reference = { id: claim.id, identity: claim.identity, access: claim.access as never };
   let held: boolean | 'unknown';
   try {
-    const authorizer: Authorizer = authorizerOf(ctx, claim.provider);
+    const authorizer: Authorizer = authorizerOf(ctx, claim.provider, claim.task);
     if (claim.task === 'grant') await authorizer.ensurePresent(reference, claim.until, signal);
     else await authorizer.ensureAbsent(reference, signal);
     ctx.crashpoint(`${claim.task} called`);

@@ -1,8 +1,8 @@
-import { catalogs, type Database } from '@belay/db';
-import { desc, sql } from 'drizzle-orm';
+import { catalogs, type Database, entitlements, type Transaction } from '@belay/db';
+import { desc, ne, sql } from 'drizzle-orm';
 import { AccessError } from '../errors.js';
 import { appendLedger } from '../ledger/append.js';
-import { type CompileOptions, compileCatalog, versionText } from './compile.js';
+import { type Catalog, type CompileOptions, compileCatalog, versionText } from './compile.js';
 
 const catalogLock = 7_235_309_115;
 
@@ -27,6 +27,7 @@ export async function applyCatalog(
       .orderBy(desc(catalogs.version))
       .limit(1);
     if (latest?.digest === catalog.digest) return { version: latest.version, applied: false };
+    await refuseToForget(tx, catalog);
     const version = (latest?.version ?? 0) + 1;
     await tx
       .insert(catalogs)
@@ -40,5 +41,25 @@ export async function applyCatalog(
       },
     ]);
     return { version, applied: true };
+  });
+}
+
+/**
+ * A provider that holds something on our account cannot be taken out of the configuration: nobody could revoke there any
+ * more (R4). Switched off is enough to stop new access, and what is owed is still taken away.
+ */
+async function refuseToForget(tx: Transaction, catalog: Catalog): Promise<void> {
+  const owed = await tx
+    .select({ provider: entitlements.provider, count: sql<number>`count(*)::int` })
+    .from(entitlements)
+    .where(ne(entitlements.state, 'absent'))
+    .groupBy(entitlements.provider);
+  const forgotten = owed.filter(({ provider }) => !catalog.providers.get(provider)?.connector.plan);
+  if (forgotten.length === 0) return;
+  throw new AccessError('invalid', 'The configuration was refused', {
+    issues: forgotten.map(({ provider, count }) => ({
+      path: `providers.${provider}`,
+      message: `access that was granted there is not settled yet (${count}); keep the provider, with enabled: false, until it is`,
+    })),
   });
 }

@@ -46,7 +46,7 @@ export function getRole(ctx: ActorContext, input: { role: string }): RoleDetails
 const described = new WeakMap<CompiledRole, RoleDetails>();
 
 /** A compiled role never changes, so neither does its description: made once for each version of the catalog. */
-function describeRole(role: CompiledRole): RoleDetails {
+export function describeRole(role: CompiledRole): RoleDetails {
   const ready = described.get(role);
   if (ready) return ready;
   const { permissions } = role.definition;

@@ -53,12 +53,13 @@ export async function openCatalog(options: CatalogSourceOptions): Promise<LiveCa
     const stale: ProviderClient[] = [];
     for (const [id, open] of clients) {
       const provider = catalog.providers.get(id);
-      if (provider?.enabled && fingerprint(provider) === open.fingerprint) continue;
+      if (provider && fingerprint(provider) === open.fingerprint) continue;
       clients.delete(id);
       stale.push(open.client);
     }
     for (const provider of catalog.providers.values()) {
-      if (!provider.enabled || clients.has(provider.id)) continue;
+      // One that is switched off has a client all the same, as far as it is configured: what it holds must be taken away.
+      if (provider.config === undefined || clients.has(provider.id)) continue;
       try {
         const client = provider.connector.create(provider.config, {
           log: (line, detail) => log.info({ provider: provider.id, ...detail }, line),

@@ -23,6 +23,9 @@ export interface ExecutionSummary {
   waiting_for: string[];
 }
 
+/** The queue that executions are worked from. */
+export const taskQueue = 'executions';
+
 /** The caller's running executions, newest first (interface, GET /executions). */
 export async function listExecutions(ctx: ActorContext): Promise<{ executions: ExecutionSummary[] }> {
   const user = requireUser(ctx);
@@ -88,7 +91,7 @@ export function summarise(
     status: row.status,
     start_time: from.toISOString(),
     execution_time: formatDuration(Math.max(0, (row.endedAt ?? now).getTime() - from.getTime())),
-    task_queue: 'executions',
+    task_queue: taskQueue,
     user,
     workflow_type: { name: row.workflow },
     role: input.role,

@@ -18,19 +18,20 @@ export const approve: CallFunction = {
     const stage = settings.success ? settings.data.stages[0] : undefined;
     if (!settings.success || !stage)
       throw new AccessError('invalid', 'The approval of the workflow names no approvers');
-    const opened = await ctx.db
-      .select({ id: approvals.id })
+    const [opened] = await ctx.db
+      .select({ expiresAt: approvals.expiresAt })
       .from(approvals)
       .where(and(eq(approvals.executionId, call.executionId), eq(approvals.stepKey, call.key)));
-    const plan = opened.length === 0 ? await planElevation(ctx, call.input, signal) : null;
+    const plan = opened === undefined ? await planElevation(ctx, call.input, signal) : null;
     const rule: ApprovalRule = { ...stage.approvers, count: stage.count, refusals: stage.refusals };
     const timeout = stage.timeout === undefined ? ctx.timing.approval : requireDuration(stage.timeout, 'timeout');
-    await ctx.db.transaction(async (tx) => {
+    const expiresAt = await ctx.db.transaction(async (tx) => {
       const locked = await lockExecution(ctx, tx, call.executionId, call.key);
-      if (!locked?.step || locked.step.attempt !== call.attempt) return;
-      const expiresAt = new Date(call.openedAt.getTime() + timeout);
+      if (!locked?.step || locked.step.attempt !== call.attempt) return null;
+      // The approvers' time begins when they can see the request, not when a provider that was down kept it from them.
+      const expiresAt = opened?.expiresAt ?? new Date(locked.now.getTime() + timeout);
       await parkCall(tx, call, { waitingFor: `approval by ${describeRule(rule)}`, dueAt: expiresAt, waiting: true });
-      if (!plan) return;
+      if (!plan) return expiresAt;
       await Promise.all([
         tx
           .insert(approvals)
@@ -57,6 +58,7 @@ export const approve: CallFunction = {
           },
         ]),
       ]);
+      return expiresAt;
     });
     ctx.crashpoint('approval opened');
     if (plan && settings.data.notify) {
@@ -75,14 +77,9 @@ export const approve: CallFunction = {
         signal,
       ).catch((error: unknown) => ctx.log.warn({ execution: call.executionId, error }, 'approvers could not be told'));
     }
-    ctx.waker.wake([
-      {
-        queue: 'executions',
-        executionId: call.executionId,
-        key: call.key,
-        dueAt: new Date(call.openedAt.getTime() + timeout),
-      },
-    ]);
+    if (expiresAt) {
+      ctx.waker.wake([{ queue: 'executions', executionId: call.executionId, key: call.key, dueAt: expiresAt }]);
+    }
     return parked;
   },
 };

@@ -13,8 +13,10 @@ export async function deliverMessage(
   signal: AbortSignal,
 ): Promise<void> {
   const { provider, ...rest } = message;
+  const defined = ctx.catalog.current().providers.get(provider);
   const notifications = ctx.catalog.client(provider)?.notifications;
-  if (!notifications) throw new Terminal(`The provider "${provider}" delivers no messages`);
+  if (!notifications || !defined?.enabled || !defined.capabilities.has('notifications'))
+    throw new Terminal(`The provider "${provider}" delivers no messages`);
   await notifications.deliver(rest, signal);
 }
 

@@ -1,6 +1,6 @@
-import { requireUser } from '../actor.js';
 import { versionText } from '../catalog/compile.js';
 import type { ActorContext, Context } from '../context.js';
+import { AccessError } from '../errors.js';
 import { readNow } from '../now.js';
 import { programVersion } from './version.js';
 
@@ -21,11 +21,12 @@ export function readApiConfiguration(ctx: Context) {
   };
 }
 
-/** The versions of the program and of the configuration in force (interface, GET /sync; design §14.10). */
+/** The versions of the program and of the configuration in force, for people and agents (interface, GET /sync; design §14.10). */
 export async function readSync(
   ctx: ActorContext,
 ): Promise<{ version: string; timestamp: string; catalog_version: string }> {
-  requireUser(ctx);
+  if (ctx.actor.kind !== 'user' && ctx.actor.kind !== 'agent')
+    throw new AccessError('unauthenticated', 'Sign in first');
   return {
     version: programVersion(ctx),
     timestamp: (await readNow(ctx.db)).toISOString(),

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { chmodSync, cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -36,6 +36,11 @@ export const PLATFORM_PACKAGE = dirname(
   ),
 );
 
+/** The client's package; which of its files `resolve` would name depends on the conditions the tests run under. */
+const POSTGRES_PACKAGE = (requireFromHere.resolve.paths('postgres') ?? [])
+  .map((folder) => join(folder, 'postgres'))
+  .find((folder) => existsSync(join(folder, 'package.json')));
+
 /**
  * Copies the built launcher, and what it imports, to a folder that every account can read: an ordinary account cannot read
  * a checkout in root's home.
@@ -43,9 +48,8 @@ export const PLATFORM_PACKAGE = dirname(
 export function makeKit(folder: string): string {
   mkdirSync(folder, { recursive: true });
   cpSync(join(here, '../../../dist/embedded'), join(folder, 'embedded'), { recursive: true });
-  cpSync(dirname(dirname(requireFromHere.resolve('postgres'))), join(folder, 'node_modules/postgres'), {
-    recursive: true,
-  });
+  if (!POSTGRES_PACKAGE) throw new Error('The package postgres is not installed');
+  cpSync(POSTGRES_PACKAGE, join(folder, 'node_modules/postgres'), { recursive: true });
   cpSync(join(here, 'serve.mjs'), join(folder, 'serve.mjs'));
   cpSync(process.execPath, join(folder, 'node'));
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');

@@ -45,7 +45,7 @@ export async function commit(
   decide: (execution: Locked, tx: Transaction) => Promise<Move | null>,
   options: CommitOptions = {},
 ): Promise<Committed | null> {
-  const result = await ctx.db.transaction(async (tx) => {
+  const attempt = async (tx: Transaction) => {
     const locked = await lockExecution(ctx, tx, executionId, options.key);
     if (!locked) return null;
     const move = await decide(locked, tx);
@@ -56,10 +56,21 @@ export async function commit(
       return { move: further.move, hints: [...hints, ...further.hints] };
     }
     return { move, hints };
+  };
+  // `decide` is pure, so the loser of a deadlock may simply go again.
+  const result = await ctx.db.transaction(attempt).catch((error: unknown) => {
+    if (!isDeadlock(error)) throw error;
+    return ctx.db.transaction(attempt);
   });
   ctx.crashpoint('committed');
   if (!result) return null;
   return settleHints(ctx, result, options);
+}
+
+/** PostgreSQL ended this transaction so that others could go on (40P01). */
+function isDeadlock(error: unknown): boolean {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  return cause instanceof Error && 'code' in cause && cause.code === '40P01';
 }
 
 function settleHints(ctx: Context, result: { move: Move; hints: Hint[] }, options: CommitOptions): Committed {

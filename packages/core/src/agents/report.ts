@@ -1,0 +1,72 @@
+import { requireAgent } from '../actor.js';
+import { versionText } from '../catalog/compile.js';
+import type { ActorContext } from '../context.js';
+import { appendLedger } from '../ledger/append.js';
+import { readNow } from '../now.js';
+import { programVersion } from '../system/version.js';
+import { requireText } from '../text.js';
+import type { AgentEnvironment } from './register.js';
+
+export interface AgentCheck {
+  name: string;
+  ok: boolean;
+  message?: string | undefined;
+}
+
+export interface AgentReport {
+  environment?: AgentEnvironment | undefined;
+  /** The agent's program. */
+  version?: string | undefined;
+  /** The configuration that it has. */
+  catalog_version?: string | undefined;
+  /** What it looked at on its side. */
+  checks?: AgentCheck[] | undefined;
+}
+
+export interface AgentReportAnswer {
+  /** The report was taken, and no check in it failed. */
+  success: boolean;
+  version: string;
+  timestamp: string;
+  catalog_version: string;
+  /** Whether the agent's configuration is the one in force; false when it did not say. */
+  current: boolean;
+}
+
+/** Takes what an agent says before it registers (`preflight`) or after it has set itself up (`postflight`), and records it. */
+export async function reportAgent(
+  ctx: ActorContext,
+  phase: 'preflight' | 'postflight',
+  input: AgentReport,
+): Promise<AgentReportAnswer> {
+  const agent = requireAgent(ctx);
+  const checks = (input.checks ?? []).map(({ name, ok, message }, index) => ({
+    name: requireText(name, `checks.${index}.name`, 200),
+    ok,
+    ...(message === undefined ? {} : { message: requireText(message, `checks.${index}.message`, 2_000) }),
+  }));
+  const { environment, version, catalog_version: told } = input;
+  const failed = checks.filter(({ ok }) => !ok).length;
+  const inForce = versionText(ctx.catalog.current().version);
+  await appendLedger(ctx.db, [
+    {
+      type: `agent.${phase}`,
+      level: failed === 0 ? 'info' : 'warning',
+      message: `The agent "${agent.name}" reported its ${phase}: ${failed === 0 ? 'well' : `${failed} checks failed`}`,
+      actor: agent,
+      data: {
+        ...(environment ? { environment } : {}),
+        ...(version === undefined ? {} : { version: requireText(version, 'version', 200) }),
+        ...(told === undefined ? {} : { catalog_version: requireText(told, 'catalog_version', 200) }),
+        checks,
+      },
+    },
+  ]);
+  return {
+    success: failed === 0,
+    version: programVersion(ctx),
+    timestamp: (await readNow(ctx.db)).toISOString(),
+    catalog_version: inForce,
+    current: told === inForce,
+  };
+}

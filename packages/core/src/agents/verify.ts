@@ -1,0 +1,23 @@
+import { agents } from '@belay/db';
+import { and, eq, gt, isNull, lt, or, sql } from 'drizzle-orm';
+import { hashSecret } from '../canonical.js';
+import type { AgentActor, Context } from '../context.js';
+import { isAgentCredential } from './credential.js';
+
+/** Which agent a credential proves, or null when it is unknown, replaced or over; all look alike. Notes that it was seen. */
+export async function verifyAgent(ctx: Context, input: { token: string }): Promise<AgentActor | null> {
+  if (!isAgentCredential(input.token)) return null;
+  const [agent] = await ctx.db
+    .select({ id: agents.id, name: agents.name })
+    .from(agents)
+    .where(and(eq(agents.secretHash, hashSecret(input.token)), gt(agents.expiresAt, sql`app_now()`)));
+  if (!agent) return null;
+  // Once a minute is often enough to tell who is there, and spares a write with every request.
+  await ctx.db
+    .update(agents)
+    .set({ seenAt: sql`app_now()` })
+    .where(
+      and(eq(agents.id, agent.id), or(isNull(agents.seenAt), lt(agents.seenAt, sql`app_now() - interval '1 minute'`))),
+    );
+  return { kind: 'agent', ...agent };
+}

@@ -1,0 +1,56 @@
+import type { LedgerLevel } from '@belay/db';
+import { requireAgent } from '../actor.js';
+import type { ActorContext } from '../context.js';
+import { AccessError, invalid } from '../errors.js';
+import { requireText } from '../text.js';
+import { appendLedger } from './append.js';
+
+export interface RecordedEntry {
+  /** When it happened, as the agent's clock says; ISO 8601. */
+  timestamp: string;
+  level: LedgerLevel;
+  message: string;
+  type?: string | undefined;
+  provider?: string | undefined;
+  workflow_id?: string | undefined;
+}
+
+const most = 200;
+
+/**
+ * Takes log entries from an agent (interface, POST /logs). Each is kept as what it is: the agent's word, under the one type
+ * `agent.log`, at our time, about nobody. What it says of type, provider, workflow and time stays in the entry's data, so
+ * that it can pass neither for one of ours nor for one about a person. Answers how many were taken: all or none.
+ */
+export async function recordLogs(
+  ctx: ActorContext,
+  input: { entries: RecordedEntry[] },
+): Promise<{ accepted: number }> {
+  const agent = requireAgent(ctx);
+  const { entries } = input;
+  if (entries.length === 0) throw new AccessError('invalid', 'There are no entries');
+  if (entries.length > most) throw invalid('entries', `are more than ${most}`);
+  const rows = entries.map((entry, index) => {
+    const at = `entries.${index}`;
+    const message = requireText(entry.message, `${at}.message`, 2_000);
+    if (Number.isNaN(Date.parse(entry.timestamp))) throw invalid(`${at}.timestamp`, 'is not a time');
+    const optional = (name: 'type' | 'provider' | 'workflow_id') => {
+      const text = entry[name];
+      return text === undefined ? {} : { [name]: requireText(text, `${at}.${name}`, 200) };
+    };
+    return {
+      type: 'agent.log',
+      level: entry.level,
+      message: `[${agent.name}] ${message}`,
+      actor: agent,
+      data: {
+        reported_at: entry.timestamp,
+        ...optional('type'),
+        ...optional('provider'),
+        ...optional('workflow_id'),
+      },
+    };
+  });
+  await appendLedger(ctx.db, rows);
+  return { accepted: rows.length };
+}
