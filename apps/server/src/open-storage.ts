@@ -90,7 +90,7 @@ async function checkDatabase(url: string): Promise<void> {
 }
 
 /** One line about a database that cannot be used; no password in it. */
-export function explainDatabase(url: string, error: unknown): string {
+function explainDatabase(url: string, error: unknown): string {
   const { host, pathname, username } = new URL(url);
   const code = (error as { code?: string }).code ?? '';
   if (code === '28P01' || code === '28000') {

@@ -14,7 +14,7 @@ export interface OutboundOptions {
 }
 
 /** Why a request was not sent, or its response not taken. Fit for the author of a workflow to read. */
-export class OutboundError extends Error {
+class OutboundError extends Error {
   override readonly name = 'OutboundError';
 }
 

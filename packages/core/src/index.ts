@@ -1,6 +1,7 @@
 export * from './access/list.js';
 export * from './access/reconcile.js';
 export * from './access/return.js';
+export * from './access/revoke.js';
 export * from './actor.js';
 export * from './agents/credential.js';
 export * from './agents/enroll.js';

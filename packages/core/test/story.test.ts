@@ -8,6 +8,7 @@ import {
   listInbox,
   requestElevation,
   returnAccess,
+  revokeAccess,
   terminateExecution,
 } from '@belay/core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -170,6 +171,20 @@ describe('the main job: ask, decide, grant, take away', () => {
     await expect(returnAccess(ada, { execution_id: id })).rejects.toMatchObject({ code: 'conflict' });
   });
 
+  it('lets an operator revoke, with a reason, and nobody else', async () => {
+    const id = await ask('automatic');
+    await expect(revokeAccess(grace, { execution_id: id, reason: 'x' })).rejects.toMatchObject({ code: 'forbidden' });
+    await expect(revokeAccess(house.operator(), { execution_id: id, reason: ' ' })).rejects.toMatchObject({
+      code: 'invalid',
+    });
+    await revokeAccess(house.operator(), { execution_id: id, reason: 'an incident' });
+    await house.work();
+    expect(holds()).toBe(false);
+    const execution = await getExecution(ada, { id });
+    expect(execution).toMatchObject({ status: 'completed', grants: [{ state: 'gone', ended_reason: 'revoked' }] });
+    expect(execution.history.map((entry) => entry.message)).toContainEqual(expect.stringContaining('an incident'));
+  });
+
   it('keeps access while another grant claims it: the last one out takes it away', async () => {
     const first = await ask('automatic', 'PT30M');
     await house.pass(20 * minute);
@@ -230,7 +245,7 @@ describe('the main job: ask, decide, grant, take away', () => {
   });
 
   it('never lets a grant call that lands late survive (R5)', async () => {
-    house.provider.inject('ensurePresent', { kind: 'late' }, 1);
+    house.provider.inject('ensurePresent', { kind: 'late', delayMilliseconds: 60_000 }, 1);
     const id = await ask('automatic', 'PT10M');
     await cancelExecution(ada, { id });
     await house.work();

@@ -8,7 +8,7 @@ export interface HintVerbs {
   reconcileEntitlement(context: Context, input: { entitlementId: string }): Promise<void>;
 }
 
-export const coreHintVerbs: HintVerbs = { performStep, reconcileEntitlement };
+const coreHintVerbs: HintVerbs = { performStep, reconcileEntitlement };
 
 /**
  * One function per queue: parse the ids, call the verb. None rejects: a job that is not ours to read is dropped, and a

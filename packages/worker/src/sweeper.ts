@@ -7,7 +7,7 @@ export interface SweepVerbs {
   expireLogins(context: Context): Promise<number>;
 }
 
-export const coreSweepVerbs: SweepVerbs = { sweep, expireLogins };
+const coreSweepVerbs: SweepVerbs = { sweep, expireLogins };
 
 /** How often expired logins go; nothing waits for it. */
 const expiryInterval = 5 * 60_000;

@@ -2,7 +2,7 @@ import postgres from 'postgres';
 import { StartError } from '../start-error.js';
 import { demoPeople } from './people.js';
 
-export const targetDatabase = 'belay_demo_target';
+const targetDatabase = 'belay_demo_target';
 const groupRole = 'reporting_readonly';
 const ownerRole = 'belay_demo_owner';
 const connectorRole = 'belay_demo_connector';

@@ -342,7 +342,7 @@ describe('the log', () => {
     const before = served.lines.length;
     await get('/thing/a?plain=very-secret', { authorization: 'Basic very-secret' });
     const lines = served.lines.slice(before).filter(({ message }) => message === 'request');
-    expect(lines).toMatchObject([{ level: 'info', detail: { method: 'GET', path: '/api/v1/thing/a', status: 200 } }]);
+    expect(lines).toMatchObject([{ level: 'debug', detail: { method: 'GET', path: '/api/v1/thing/a', status: 200 } }]);
     expect(JSON.stringify(served.lines)).not.toContain('very-secret');
   });
 });

@@ -28,7 +28,7 @@ export type Intended =
   | { outcome: 'moved_on' };
 
 /** The key of an entitlement: one row for each provider, identity and access. */
-export function entitlementKey(grant: Pick<PlannedGrant, 'provider' | 'identity' | 'access'>): string {
+function entitlementKey(grant: Pick<PlannedGrant, 'provider' | 'identity' | 'access'>): string {
   return digestOf([grant.provider, grant.identity, grant.access]);
 }
 

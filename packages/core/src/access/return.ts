@@ -1,10 +1,11 @@
-import { executions, steps } from '@belay/db';
+import { type EndedReason, executions, steps } from '@belay/db';
 import { and, eq } from 'drizzle-orm';
 import { requireUser } from '../actor.js';
 import type { ActorContext } from '../context.js';
 import { AccessError } from '../errors.js';
 import { findExecution } from '../executions/find.js';
 import { advanceStep } from '../executions/runtime/advance.js';
+import { appendLedger, type LedgerEntry } from '../ledger/append.js';
 import { endGrants } from './end.js';
 
 /**
@@ -18,8 +19,21 @@ export async function returnAccess(
   const user = requireUser(ctx);
   const { execution, sight } = await findExecution(ctx, user, input.execution_id);
   if (sight !== 'owner') throw new AccessError('forbidden', 'The access belongs to somebody else');
+  await endHeld(ctx, execution, { reason: 'returned' });
+  return { status: 'ok', message: 'The access is given back' };
+}
+
+/**
+ * Ends what an execution holds, whether it has ended itself or not: access outlives a workflow that completed. Its parked
+ * steps look at it at once. Throws `conflict` when nothing is held.
+ */
+export async function endHeld(
+  ctx: ActorContext,
+  execution: { id: string },
+  how: { reason: EndedReason; entry?: LedgerEntry },
+): Promise<void> {
   const { hints, open } = await ctx.db.transaction(async (tx) => {
-    // Lock order: the execution first, whether it has ended or not; access outlives a workflow that completed.
+    // Lock order: the execution first.
     const locking = tx
       .select({ id: executions.id })
       .from(executions)
@@ -30,12 +44,17 @@ export async function returnAccess(
       .from(steps)
       .where(and(eq(steps.executionId, execution.id), eq(steps.status, 'open'), eq(steps.kind, 'call')));
     const [, parked] = await Promise.all([locking, reading]);
-    const ended = await endGrants(tx, { executionId: execution.id, reason: 'returned', actor: user });
-    if (ended.length === 0) throw new AccessError('conflict', 'There is nothing to give back');
+    const ended = await endGrants(tx, { executionId: execution.id, reason: how.reason, actor: ctx.actor });
+    if (ended.length === 0) throw new AccessError('conflict', 'The execution holds nothing');
+    if (how.entry) await appendLedger(tx, [how.entry]);
     return { hints: ended, open: parked };
   });
   ctx.crashpoint('returned');
   ctx.waker.wake(hints);
-  for (const { key } of open) await advanceStep(ctx, execution.id, key);
-  return { status: 'ok', message: 'The access is given back' };
+  for (const { key } of open) {
+    // The access ends in any case; a step that cannot be advanced here is, when the revocation is recorded.
+    await advanceStep(ctx, execution.id, key).catch((error: unknown) =>
+      ctx.log.debug({ execution: execution.id, key, error }, 'a parked step was left to a worker'),
+    );
+  }
 }

@@ -39,14 +39,14 @@ export const approveWith = z.strictObject({
 });
 
 export const grantWith = z.strictObject({ duration: durationText.optional() });
-export const revokeWith = z.strictObject({ reason: z.string().optional() });
+const revokeWith = z.strictObject({ reason: z.string().optional() });
 export const notifyWith = z.strictObject({
   provider: z.string().min(1),
   to: z.string().min(1),
   title: z.string().optional(),
   message: z.string().min(1),
 });
-export const nothing = z.strictObject({});
+const nothing = z.strictObject({});
 
 function checkWith(schema: z.ZodType): CallCheck {
   return (value) => {

@@ -5,7 +5,7 @@ import { AccessError, type ErrorCode } from '../errors.js';
 const standard = 'https://serverlessworkflow.io/spec/1.0.0/errors';
 
 /** What an identity holds already is not ours to manage (R2). */
-export const HELD_OUTSIDE = 'https://belay.dev/errors/held-outside';
+const HELD_OUTSIDE = 'https://belay.dev/errors/held-outside';
 /** An approval is missing, was refused or was for something else. */
 export const NOT_APPROVED = 'https://belay.dev/errors/not-approved';
 

@@ -24,6 +24,6 @@ export function checkCallback(ctx: Context, callback: string, path = 'callback')
 }
 
 /** A program on the person's own machine (RFC 8252, section 7.3). */
-export function isLoopback(url: URL): boolean {
+function isLoopback(url: URL): boolean {
   return url.protocol === 'http:' && ['127.0.0.1', '[::1]', 'localhost'].includes(url.hostname);
 }

@@ -34,6 +34,6 @@ export const oidcConfig = z
 export type OidcConfig = z.infer<typeof oidcConfig>;
 
 /** Whether a URL can only lead to this machine (RFC 8252, 7.3). */
-export function isLoopback(url: URL): boolean {
+function isLoopback(url: URL): boolean {
   return ['localhost', '[::1]'].includes(url.hostname) || /^127(\.\d{1,3}){3}$/.test(url.hostname);
 }

