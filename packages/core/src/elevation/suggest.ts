@@ -1,0 +1,112 @@
+import { formatDuration } from '@belay/workflow';
+import { requireUser } from '../actor.js';
+import type { ActorContext } from '../context.js';
+import { invalid } from '../errors.js';
+import { readNow } from '../now.js';
+import { readWishedDuration } from '../suggestions/durations.js';
+import { lexicalSuggester } from '../suggestions/lexical.js';
+import { listRequestable } from '../suggestions/requestable.js';
+import { type Suggestion, settleSuggestions } from '../suggestions/settle.js';
+import type { ModelSuggester, SuggestedRole, SuggestionQuestion } from '../suggestions/suggester.js';
+import { requireText } from '../text.js';
+
+export interface SuggestedElevation {
+  /** `no_match`: nothing fits well enough to say; every field of `output` is empty then. */
+  status: 'suggested' | 'no_match';
+  output: {
+    suggested_role: string;
+    /** ISO 8601. */
+    suggested_duration: string;
+    suggested_providers: string[];
+    /** Name of the workflow that a request for this role would start. Nothing has been started. */
+    workflow_id: string;
+    /** Words of the text that led here. */
+    matched: string[];
+    /** Who answered: the lexical matcher, or the language model that is configured. */
+    engine: 'lexical' | 'model';
+    alternatives: {
+      suggested_role: string;
+      suggested_duration: string;
+      suggested_providers: string[];
+      workflow_id: string;
+    }[];
+  };
+}
+
+/** A caller's context, and the language model where one is configured. */
+export interface SuggestionContext extends ActorContext {
+  suggester?: ModelSuggester | undefined;
+}
+
+/** As many characters as the interface's other texts may have. */
+const textLimit = 4_000;
+/** A model that has said nothing by then is not waited for, in milliseconds. */
+const modelTimeout = 10_000;
+
+/**
+ * Suggests a role, duration, providers and workflow for words (interface, POST /elevate/llm). It reads and answers:
+ * nothing is started, stored or granted, and a request made of the answer goes through `requestElevation` like any other
+ * (design §10). Only roles that the caller may ask for are looked at, before and after. Throws `invalid`.
+ */
+export async function suggestElevation(ctx: SuggestionContext, input: { reason: string }): Promise<SuggestedElevation> {
+  const user = requireUser(ctx);
+  const text = requireText(input.reason, 'reason', textLimit).trim();
+  if (text === '') throw invalid('reason', 'is required');
+  const now = await readNow(ctx.db);
+  const roles = [...listRequestable(ctx, user).values()].map(({ described }) => described);
+  const { answers, engine } = await answer(ctx, { text, roles, now });
+  // Asked again: a model takes its time, and the catalog in force may be another one by now.
+  const catalog = ctx.catalog.current();
+  return publish(settleSuggestions(catalog, listRequestable(ctx, user), answers), engine);
+}
+
+interface Answered {
+  answers: readonly SuggestedRole[];
+  engine: 'lexical' | 'model';
+}
+
+async function answer(ctx: SuggestionContext, question: SuggestionQuestion): Promise<Answered> {
+  const model = question.roles.length === 0 ? undefined : ctx.suggester?.current();
+  if (model) {
+    try {
+      const answers = await model.suggest(question, AbortSignal.timeout(modelTimeout));
+      const offered = new Set(question.roles.map(({ name }) => name));
+      const sound = answers.filter(({ role }) => offered.has(role));
+      // A model that answers with roles it was not shown is not answering the question.
+      if (sound.length > 0 || answers.length === 0) return { answers: withOwnWords(sound, question), engine: 'model' };
+      ctx.log.warn({}, 'the language model named roles that it was not offered; the lexical matcher answers');
+    } catch (error) {
+      ctx.log.warn({ error }, 'the language model did not answer; the lexical matcher does');
+    }
+  }
+  const lexical = lexicalSuggester(ctx.catalog.current());
+  return { answers: await lexical.suggest(question, new AbortController().signal), engine: 'lexical' };
+}
+
+/** A duration that the text states counts for more than what a model made of it. */
+function withOwnWords(answers: readonly SuggestedRole[], { text, now }: SuggestionQuestion): SuggestedRole[] {
+  const stated = readWishedDuration(text, now);
+  return answers.map((one) => (stated === undefined ? one : { ...one, duration: formatDuration(stated) }));
+}
+
+function publish(suggestions: readonly Suggestion[], engine: 'lexical' | 'model'): SuggestedElevation {
+  const [best, ...others] = suggestions;
+  return {
+    status: best ? 'suggested' : 'no_match',
+    output: {
+      ...shape(best),
+      matched: best?.why ?? [],
+      engine,
+      alternatives: others.map(shape),
+    },
+  };
+}
+
+function shape(suggestion: Suggestion | undefined) {
+  return {
+    suggested_role: suggestion?.role ?? '',
+    suggested_duration: suggestion?.duration ?? '',
+    suggested_providers: suggestion?.providers ?? [],
+    workflow_id: suggestion?.workflow ?? '',
+  };
+}

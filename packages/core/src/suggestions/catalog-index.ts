@@ -1,0 +1,144 @@
+import MiniSearch from 'minisearch';
+import type { Catalog } from '../catalog/compile.js';
+import { allOfIt, canonicalWord, environments, levelOf } from './lexicon.js';
+import { partsOf, plain } from './words.js';
+
+/** How well one word of a text fits a role or a provider: 0 to 1. */
+export type Fit = ReadonlyMap<string, number>;
+
+export interface RoleFacts {
+  /** 1 looks, 2 changes, 3 rules. */
+  level: number;
+  environments: ReadonlySet<string>;
+}
+
+export interface CatalogIndex {
+  /** Roles by name for one word. */
+  roles(term: string): Fit;
+  /** Providers by id for one word. */
+  providers(term: string): Fit;
+  facts(role: string): RoleFacts | undefined;
+  /** Environments that a provider is for. */
+  environmentsOf(provider: string): ReadonlySet<string>;
+}
+
+const weights: Readonly<Record<string, number>> = { name: 1, gives: 0.9, description: 1, id: 1 };
+const longestMemory = 2_000;
+
+/**
+ * The words of a catalog, made searchable once for each version. It knows every role; whoever searches keeps to those
+ * that the caller may see, and takes no statistics from the others.
+ */
+export function createCatalogIndex(catalog: Catalog): CatalogIndex {
+  const roles = search(
+    [...catalog.roles.values()].map((role) => ({
+      key: role.name,
+      name: role.name,
+      description: role.definition.description,
+      gives: [...role.accesses.values()]
+        .flat()
+        .map((access) => JSON.stringify(access))
+        .join(' '),
+    })),
+  );
+  const providers = search(
+    [...catalog.providers.values()].map(({ id, definition }) => ({
+      key: id,
+      name: `${id} ${definition.name ?? ''} ${definition.provider}`,
+      description: definition.description,
+      gives: '',
+    })),
+  );
+  const facts = new Map(
+    [...catalog.roles.values()].map((role): [string, RoleFacts] => {
+      const said = termsOf(`${role.name} ${role.definition.description}`);
+      const gives = [...role.accesses.values()]
+        .flat()
+        .map((access) => JSON.stringify(access))
+        .join(' ');
+      return [role.name, { level: levelIn(said, gives), environments: environmentsIn(said) }];
+    }),
+  );
+  const places = new Map(
+    [...catalog.providers.values()].map(({ id, definition }): [string, ReadonlySet<string>] => [
+      id,
+      environmentsIn(termsOf(`${id} ${definition.name ?? ''} ${definition.description}`)),
+    ]),
+  );
+  return {
+    roles,
+    providers,
+    facts: (role) => facts.get(role),
+    environmentsOf: (provider) => places.get(provider) ?? new Set(),
+  };
+}
+
+interface Entry {
+  key: string;
+  name: string;
+  description: string;
+  gives: string;
+}
+
+function search(entries: Entry[]): (term: string) => Fit {
+  const index = new MiniSearch<Entry>({
+    idField: 'key',
+    fields: ['name', 'description', 'gives'],
+    tokenize: (text) => termsOf(text).map(({ term }) => term),
+    processTerm: (term) => term,
+  });
+  index.addAll(entries);
+  // The same words come again and again; what is remembered is bounded, because the words are the caller's.
+  const memory = new Map<string, Fit>();
+  return (term) => {
+    const known = memory.get(term);
+    if (known) return known;
+    const found = index.search(term, {
+      tokenize: (text) => [text],
+      processTerm: (text) => text,
+      prefix: term.length >= 5,
+      fuzzy: term.length >= 6 ? 1 : false,
+    });
+    const fit = new Map(found.map(({ id, match }): [string, number] => [String(id), bestMatch(term, match)]));
+    if (memory.size >= longestMemory) memory.clear();
+    memory.set(term, fit);
+    return fit;
+  };
+}
+
+function bestMatch(term: string, match: Record<string, string[]>): number {
+  return Math.max(
+    ...Object.entries(match).map(([found, fields]) => {
+      const likeness = found === term ? 1 : found.startsWith(term) ? 0.7 : 0.5;
+      return likeness * Math.max(...fields.map((field) => weights[field] ?? 0.5));
+    }),
+  );
+}
+
+interface Term {
+  raw: string;
+  term: string;
+}
+
+function termsOf(text: string): Term[] {
+  return [...plain(text).matchAll(/[\p{L}\p{N}']+/gu)]
+    .flatMap(([piece]) => partsOf(piece))
+    .map((raw) => ({ raw, term: canonicalWord(raw) }));
+}
+
+/** What the name and the description say; where they say nothing, what is given. Unknown counts as changing things. */
+function levelIn(said: readonly Term[], gives: string): number {
+  const named = highest(said);
+  if (named !== undefined) return named;
+  if (said.some(({ raw }) => allOfIt.has(raw))) return 3;
+  return highest(termsOf(gives)) ?? 2;
+}
+
+function highest(terms: readonly Term[]): number | undefined {
+  const levels = terms.flatMap(({ raw }) => levelOf(raw) ?? []);
+  return levels.length === 0 ? undefined : Math.max(...levels);
+}
+
+function environmentsIn(terms: readonly Term[]): ReadonlySet<string> {
+  return new Set(terms.map(({ term }) => term).filter((term) => environments.has(term)));
+}

@@ -1,0 +1,208 @@
+import { formatDuration } from '@belay/workflow';
+import type { Catalog } from '../catalog/compile.js';
+import { type CatalogIndex, createCatalogIndex } from './catalog-index.js';
+import { readWishedDuration } from './durations.js';
+import { allOfIt, common, environments, levelOf, relatedWords, silent } from './lexicon.js';
+import { clearPasted } from './pasted.js';
+import type { SuggestedRole, Suggester, SuggestibleRole } from './suggester.js';
+import { readWords, type Word } from './words.js';
+
+/** Below this the words have too little to do with the role to say anything. */
+const leastScore = 0.3;
+/** What part of the words that say anything has to be about the role. */
+const leastCoverage = 0.2;
+/** More roles than this that fit equally well are no suggestion. */
+const mostEquals = 3;
+const mostTerms = 60;
+const mostAnswers = 5;
+
+const indexes = new WeakMap<Catalog, CatalogIndex>();
+
+/**
+ * The matcher that is always there: words of the text against words of the catalog, with the same answer to the same
+ * question every time. Its index is made once for each version of the catalog; only the roles of the question count, in
+ * the answer as well as in what makes a word rare.
+ */
+export function lexicalSuggester(catalog: Catalog): Suggester {
+  let index = indexes.get(catalog);
+  if (!index) {
+    index = createCatalogIndex(catalog);
+    indexes.set(catalog, index);
+  }
+  const ready = index;
+  return { suggest: async ({ text, roles, now }) => rank(ready, readWish(text, now), roles) };
+}
+
+interface Wish {
+  terms: ReadonlyMap<string, number>;
+  unwanted: ReadonlySet<string>;
+  /** The most that is asked for; undefined: nothing is said. */
+  level: number | undefined;
+  /** Less than this is wanted. */
+  below: number | undefined;
+  environments: ReadonlySet<string>;
+  duration: string | undefined;
+}
+
+function readWish(text: string, now: Date): Wish {
+  const words = readWords(clearPasted(text));
+  const terms = new Map<string, number>();
+  const add = (term: string, weight: number) => {
+    if (terms.size < mostTerms || terms.has(term)) terms.set(term, Math.max(weight, terms.get(term) ?? 0));
+  };
+  for (const word of words) {
+    if (word.negated || isSilent(word) || allOfIt.has(word.raw)) continue;
+    add(word.term, weightOf(word));
+    for (const other of relatedWords(word.term)) add(other, 0.4);
+    if (word.raw !== word.term) for (const other of relatedWords(word.raw)) add(other, 0.4);
+  }
+  const unwanted = words.filter((word) => word.negated && !isSilent(word));
+  const wanted = words.filter(({ negated }) => !negated);
+  const refused = unwanted.flatMap(({ level }) => level ?? []);
+  const duration = readWishedDuration(text, now);
+  return {
+    terms,
+    unwanted: new Set(unwanted.filter(({ level }) => level === undefined).map(({ term }) => term)),
+    level: wantedLevel(wanted),
+    below: refused.length === 0 ? undefined : Math.min(...refused),
+    environments: new Set(wanted.map(({ term }) => term).filter((term) => environments.has(term))),
+    duration: duration === undefined ? undefined : formatDuration(duration),
+  };
+}
+
+/** Verbs are common and environments are shared: what the role is about counts most. */
+function weightOf({ term, level }: Word): number {
+  if (common.has(term)) return 0.45;
+  if (level !== undefined) return 0.6;
+  return environments.has(term) ? 0.5 : 1;
+}
+
+function isSilent({ raw, term }: Word): boolean {
+  return silent.has(raw) || silent.has(term);
+}
+
+function wantedLevel(words: readonly Word[]): number | undefined {
+  const raws = words.map(({ raw }) => raw);
+  const only = raws.some(
+    (raw, index) => raw === 'readonly' || (raw === 'only' && /^(?:read|view|look)/.test(`${raws[index - 1]} `)),
+  );
+  if (only) return 1;
+  const levels = words.flatMap(({ level }) => level ?? []);
+  if (levels.length > 0) return Math.max(...levels);
+  return raws.some((raw) => allOfIt.has(raw)) ? 3 : undefined;
+}
+
+interface Judged {
+  role: SuggestibleRole;
+  score: number;
+  coverage: number;
+  level: number;
+  words: string[];
+  providers: string[];
+}
+
+function rank(index: CatalogIndex, wish: Wish, roles: readonly SuggestibleRole[]): SuggestedRole[] {
+  const matches = [...wish.terms].map(([term, weight]) => matchTerm(index, term, weight, roles));
+  const said = matches.reduce((sum, { weight, rarity }) => sum + (weight >= 0.5 ? weight * rarity : 0), 0);
+  const judged = roles
+    .flatMap((role) => judge(index, wish, matches, said, role) ?? [])
+    .filter(({ score, coverage }) => score >= leastScore && coverage >= leastCoverage)
+    .sort((a, b) => b.score - a.score || a.level - b.level || (a.role.name < b.role.name ? -1 : 1));
+  const [best] = judged;
+  if (!best) return [];
+  if (judged.filter(({ score }) => score > best.score * 0.98).length > mostEquals) return [];
+  return judged.slice(0, mostAnswers).map(({ role, score, words, providers }) => ({
+    role: role.name,
+    providers,
+    duration: wish.duration,
+    score: Math.round(score * 1000) / 1000,
+    why: words,
+  }));
+}
+
+interface TermMatch {
+  term: string;
+  weight: number;
+  /** 1 when one role only knows the word, nearer 0 the more do. */
+  rarity: number;
+  fits: ReadonlyMap<SuggestibleRole, { fit: number; byProvider: boolean; providers: string[] }>;
+}
+
+function matchTerm(index: CatalogIndex, term: string, weight: number, roles: readonly SuggestibleRole[]): TermMatch {
+  const byRole = index.roles(term);
+  const byProvider = index.providers(term);
+  const fits = new Map<SuggestibleRole, { fit: number; byProvider: boolean; providers: string[] }>();
+  if (byRole.size + byProvider.size > 0) {
+    for (const role of roles) {
+      const own = byRole.get(role.name) ?? 0;
+      const providers = role.providers.filter(({ id }) => byProvider.has(id)).map(({ id }) => id);
+      const there = Math.max(0, ...providers.map((id) => (byProvider.get(id) ?? 0) * 0.8));
+      const fit = Math.max(own, there);
+      if (fit > 0) fits.set(role, { fit, byProvider: own === 0, providers });
+    }
+  }
+  // A word that nobody knows says something too: that the text is about something else.
+  const rarity = Math.log(1 + roles.length / Math.max(1, fits.size)) / Math.log(1 + Math.max(1, roles.length));
+  return { term, weight, rarity, fits };
+}
+
+function judge(
+  index: CatalogIndex,
+  wish: Wish,
+  matches: readonly TermMatch[],
+  said: number,
+  role: SuggestibleRole,
+): Judged | undefined {
+  let score = 0;
+  let covered = 0;
+  let subjects = 0;
+  const words: string[] = [];
+  const named = new Set<string>();
+  for (const { term, weight, rarity, fits } of matches) {
+    const match = fits.get(role);
+    if (!match) continue;
+    score += weight * rarity * match.fit;
+    if (weight >= 0.5) covered += weight * rarity;
+    // An environment or a common verb is no subject: "something in production" is every role there.
+    if (!environments.has(term) && (levelOf(term) === undefined || rarity >= 0.5)) subjects += 1;
+    if (weight >= 0.45) words.push(term);
+    for (const id of match.providers) if (weight >= 0.5) named.add(id);
+  }
+  if (subjects === 0 || words.length === 0) return undefined;
+  const facts = index.facts(role.name);
+  const level = facts?.level ?? 2;
+  score *= levelFactor(wish, level);
+  const places = new Set([
+    ...(facts?.environments ?? []),
+    ...role.providers.flatMap(({ id }) => [...index.environmentsOf(id)]),
+  ]);
+  score *= placeFactor(wish, places);
+  for (const term of wish.unwanted) {
+    if (index.roles(term).has(role.name) || role.providers.some(({ id }) => index.providers(term).has(id)))
+      score *= 0.2;
+  }
+  const providers = role.providers.map(({ id }) => id);
+  const singled = providers.filter((id) => named.has(id));
+  return {
+    role,
+    score,
+    coverage: said === 0 ? 0 : covered / said,
+    level,
+    words,
+    providers: singled.length > 0 ? singled : providers,
+  };
+}
+
+/** Another environment than the one that is named is hardly ever meant; a role of none may be. */
+function placeFactor({ environments: wanted }: Wish, places: ReadonlySet<string>): number {
+  if (wanted.size === 0) return 1;
+  if (places.size === 0) return 0.75;
+  return [...places].some((place) => wanted.has(place)) ? 1 : 0.2;
+}
+
+/** The least access that fits comes first; what is too little fits hardly at all. */
+function levelFactor({ level: wanted, below }: Wish, has: number): number {
+  if (below !== undefined && has >= below) return 0.15;
+  if (wanted === undefined) return 1 - 0.12 * (has - 1);
+  return has < wanted ? 0.4 : 1 - 0.15 * (has - wanted);
+}

@@ -1,0 +1,89 @@
+import type { Access, Json } from '@belay/providers';
+import { formatDuration } from '@belay/workflow';
+import { can } from '../can.js';
+import type { Catalog, CompiledRole } from '../catalog/compile.js';
+import type { Context, UserActor } from '../context.js';
+import { longestDuration } from '../elevation/plan.js';
+import type { SuggestibleRole } from './suggester.js';
+
+/** A role that a person may ask for now, and within what. */
+export interface Requestable {
+  role: CompiledRole;
+  /** Those of the role's that the person may see and that can grant. */
+  providers: string[];
+  workflow: string;
+  described: SuggestibleRole;
+}
+
+/**
+ * Every role that a request of this person would not be refused for, by name: enabled, theirs to ask for, by this
+ * sign-in, with a workflow and at least one provider. A suggester is shown these and no others.
+ */
+export function listRequestable(ctx: Context, user: UserActor): ReadonlyMap<string, Requestable> {
+  const catalog = ctx.catalog.current();
+  const usable = new Set(
+    [...catalog.providers.values()]
+      .filter(
+        (provider) => can(user, 'view', { provider }) && ctx.catalog.client(provider.id)?.authorizer !== undefined,
+      )
+      .map(({ id }) => id),
+  );
+  const found = new Map<string, Requestable>();
+  for (const role of catalog.roles.values()) {
+    if (!can(user, 'request', { role })) continue;
+    const { authenticators } = role.definition;
+    if (authenticators && !authenticators.includes(user.provider)) continue;
+    const providers = role.providers.filter((id) => usable.has(id));
+    const [workflow] = role.workflows;
+    if (providers.length === 0 || workflow === undefined || !catalog.workflows.get(workflow)?.enabled) continue;
+    found.set(role.name, { role, providers, workflow, described: describe(catalog, role, providers) });
+  }
+  return found;
+}
+
+/** The longest a role may be held at all of these providers, in milliseconds. */
+export function longestAt(catalog: Catalog, role: CompiledRole, providers: readonly string[]): number {
+  return Math.min(...providers.map((id) => longestDuration(catalog, role, id)));
+}
+
+const descriptions = new WeakMap<CompiledRole, Map<string, SuggestibleRole>>();
+
+/** Made once for each version of the catalog and set of providers: compiled roles never change. */
+function describe(catalog: Catalog, role: CompiledRole, providers: readonly string[]): SuggestibleRole {
+  const known = descriptions.get(role) ?? new Map<string, SuggestibleRole>();
+  descriptions.set(role, known);
+  const key = providers.join(' ');
+  const ready = known.get(key);
+  if (ready) return ready;
+  const longest = longestAt(catalog, role, providers);
+  const made: SuggestibleRole = {
+    name: role.name,
+    description: role.definition.description,
+    providers: providers.map((id) => {
+      const definition = catalog.providers.get(id)?.definition;
+      return {
+        id,
+        name: definition?.name ?? id,
+        description: definition?.description ?? '',
+        type: definition?.provider ?? '',
+      };
+    }),
+    gives: givenBy(role, providers),
+    maxDuration: formatDuration(longest),
+    defaultDuration: formatDuration(Math.min(role.defaultDuration, longest)),
+  };
+  known.set(key, made);
+  return made;
+}
+
+/** Names of accesses, as the provider's connector planned them; no more than a reader could take in. */
+function givenBy(role: CompiledRole, providers: readonly string[]): string[] {
+  const accesses: Access[] = providers.flatMap((id) => role.accesses.get(id) ?? []);
+  return [...new Set(accesses.flatMap((access) => Object.values(access).flatMap(textsOf)))].slice(0, 200);
+}
+
+function textsOf(value: Json): string[] {
+  if (typeof value === 'string') return [value.slice(0, 200)];
+  if (Array.isArray(value)) return value.flatMap(textsOf);
+  return value !== null && typeof value === 'object' ? Object.values(value).flatMap(textsOf) : [];
+}

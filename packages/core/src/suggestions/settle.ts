@@ -1,0 +1,57 @@
+import { formatDuration, parseDuration } from '@belay/workflow';
+import type { Catalog } from '../catalog/compile.js';
+import { longestAt, type Requestable } from './requestable.js';
+import type { SuggestedRole } from './suggester.js';
+
+/** A suggestion that a request could be made of as it stands. */
+export interface Suggestion {
+  role: string;
+  providers: string[];
+  /** ISO 8601; never more than the role and its providers allow. */
+  duration: string;
+  workflow: string;
+  why: string[];
+}
+
+const mostSuggestions = 5;
+
+/**
+ * Holds what a suggester answered against what the caller may ask for: an unknown role, or one of somebody else's, is
+ * dropped, providers are those of the role, and a duration is cut to the longest allowed. Nothing an answer says can add
+ * to what `requestable` holds.
+ */
+export function settleSuggestions(
+  catalog: Catalog,
+  requestable: ReadonlyMap<string, Requestable>,
+  answers: readonly SuggestedRole[],
+): Suggestion[] {
+  const settled = new Map<string, Suggestion>();
+  for (const answer of answers) {
+    const known = requestable.get(answer.role);
+    if (!known || settled.has(answer.role)) continue;
+    const named = known.providers.filter((id) => answer.providers?.includes(id));
+    const providers = named.length > 0 ? named : known.providers;
+    const longest = longestAt(catalog, known.role, providers);
+    const asked = readDuration(answer.duration) ?? known.role.defaultDuration;
+    settled.set(answer.role, {
+      role: known.role.name,
+      providers,
+      duration: formatDuration(Math.min(asked, longest)),
+      workflow: known.workflow,
+      why: [...answer.why],
+    });
+    if (settled.size === mostSuggestions) break;
+  }
+  return [...settled.values()];
+}
+
+function readDuration(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  try {
+    const milliseconds = parseDuration(text);
+    return milliseconds > 0 ? milliseconds : undefined;
+  } catch {
+    // Unreadable is unsaid: the role's default holds.
+    return undefined;
+  }
+}

@@ -1,0 +1,66 @@
+import { canonicalWord, levelOf } from './lexicon.js';
+
+export interface Word {
+  /** Lower case, as written. */
+  raw: string;
+  /** The word that stands for it. */
+  term: string;
+  /** 1 look, 2 change, 3 rule. */
+  level: number | undefined;
+  /** "not production", "without admin". */
+  negated: boolean;
+}
+
+const longestWord = 40;
+const negators = new Set(['not', 'no', 'without', 'except', 'excluding', 'never', 'nor', 'neither', 'dont', "don't"]);
+/** After these words a "not" is a refusal or a phrase, and no wish: "not authorized", "not only", "no longer". */
+const notWishes = new Set(
+  `authorized authorised allowed able permitted have in working work found possible sure know only more least longer yet
+  sufficient enough idea matter problem permission such exist defined`.split(/\s+/),
+);
+const conjunctions = new Set(['but', 'and', 'just', 'only', 'so', 'because', 'then', 'instead']);
+const reach = 4;
+
+/** Words of a text, in order: identifiers come whole and in their parts. Bounded by the length of the text. */
+export function readWords(text: string): Word[] {
+  const words: Word[] = [];
+  let negating = 0;
+  for (const [piece] of plain(text).matchAll(/[\p{L}\p{N}']+|[.,;:()!?\n]/gu)) {
+    if (/^[.,;:()!?\n]$/.test(piece)) {
+      negating = 0;
+      continue;
+    }
+    const lower = piece.toLowerCase();
+    if (negators.has(lower)) {
+      negating = reach;
+      continue;
+    }
+    if (conjunctions.has(lower) || (negating === reach && notWishes.has(lower))) negating = 0;
+    const negated = negating > 0;
+    if (negated) negating -= 1;
+    for (const raw of partsOf(piece)) words.push({ raw, term: canonicalWord(raw), level: levelOf(raw), negated });
+  }
+  return words;
+}
+
+/** `GetObject` is getobject, get and object; a number is nothing. */
+export function partsOf(piece: string): string[] {
+  const bare = piece.replaceAll("'", '');
+  const parts = bare
+    .replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, '$1 $2')
+    .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1 $2')
+    .split(' ');
+  const whole = parts.length > 1 ? [bare, ...parts] : parts;
+  return whole
+    .map((part) => part.toLowerCase())
+    .filter((part) => part.length > 1 && part.length <= longestWord && !/^\p{N}+$/u.test(part));
+}
+
+/** One way of writing for all: compatibility forms unfolded, accents and invisible characters gone. */
+export function plain(text: string): string {
+  return text
+    .normalize('NFKD')
+    .replace(/[\p{M}\p{Cf}\p{Co}\p{Cn}]/gu, '')
+    .replace(/[’`]/g, "'")
+    .replace(/[_/\\-]/g, ' ');
+}

@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import type { Question } from './question.js';
+
+/** What a model may say, to the letter: anything beside it makes the whole answer void. */
+export const answerSchema = z.strictObject({
+  candidates: z
+    .array(
+      z.strictObject({
+        role: z.string().max(200),
+        providers: z.array(z.string().max(200)).max(50),
+        duration: z.string().max(64).nullable(),
+      }),
+    )
+    .max(5),
+});
+
+export type Answer = z.infer<typeof answerSchema>;
+
+/** The same for the vendor, with the names there are; only keywords that every vendor knows. */
+export function answerJsonSchema(roles: Question['roles']) {
+  return {
+    type: 'object' as const,
+    additionalProperties: false,
+    required: ['candidates'],
+    properties: {
+      candidates: {
+        type: 'array' as const,
+        items: {
+          type: 'object' as const,
+          additionalProperties: false,
+          required: ['role', 'providers', 'duration'],
+          properties: {
+            role: { type: 'string' as const, enum: roles.map(({ name }) => name) },
+            providers: { type: 'array' as const, items: { type: 'string' as const } },
+            duration: { type: ['string' as const, 'null' as const] },
+          },
+        },
+      },
+    },
+  };
+}

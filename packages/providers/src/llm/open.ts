@@ -1,0 +1,108 @@
+import { untilAborted } from '../abort.js';
+import { Retryable, Terminal } from '../errors.js';
+import { answerJsonSchema, answerSchema } from './answer.js';
+import { boundedFetch } from './bounded-fetch.js';
+import { type LanguageModelConfig, languageModelConfig } from './config.js';
+import { describeQuestion, instructions, type Question } from './question.js';
+
+export interface LanguageModel {
+  /** Roles for words, best first. Throws when the answer is not exactly what was asked for, or does not come. */
+  suggest(
+    question: Question,
+    signal: AbortSignal,
+  ): Promise<{ role: string; providers: string[]; duration: string | undefined; score: number; why: string[] }[]>;
+  /** Whether the endpoint answers and takes the key, by its list of models. Throws `Retryable` or `Terminal`. */
+  check(signal: AbortSignal): Promise<void>;
+}
+
+/** An answer has a few hundred bytes; this leaves room for what vendors wrap around it. */
+const maximumBytes = 256 * 1024;
+const maximumTokens = 1_000;
+/** More than this would be a prompt nobody wants to pay for; the lexical matcher takes any number. */
+const mostRoles = 500;
+
+/**
+ * Makes the client of a language model from `services.llm`. Vendors' code is loaded here and nowhere earlier. Throws
+ * when the configuration is not one. Nothing is retried: whoever asks has another way to an answer.
+ */
+export async function openLanguageModel(input: unknown): Promise<LanguageModel> {
+  const parsed = languageModelConfig.safeParse(input);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw new Terminal(`services.llm.${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'is not valid'}`);
+  }
+  const config = parsed.data;
+  const fetch = boundedFetch(maximumBytes);
+  // It would write to the console, which is the operator's.
+  globalThis.AI_SDK_LOG_WARNINGS = false;
+  const [{ generateText, jsonSchema, Output }, model] = await Promise.all([import('ai'), openModel(config, fetch)]);
+  return {
+    async suggest(question, signal) {
+      if (question.roles.length > mostRoles)
+        throw new Terminal(`More than ${mostRoles} roles are too many for a model`);
+      const schema = jsonSchema(answerJsonSchema(question.roles), {
+        validate: (value) => {
+          const checked = answerSchema.safeParse(value);
+          return checked.success
+            ? { success: true, value: checked.data }
+            : { success: false, error: new Terminal('The answer has another shape') };
+        },
+      });
+      const { output } = await untilAborted(
+        generateText({
+          model,
+          system: instructions,
+          prompt: describeQuestion(question),
+          output: Output.object({ schema, name: 'suggestion' }),
+          maxOutputTokens: maximumTokens,
+          maxRetries: 0,
+          abortSignal: signal,
+        }),
+        signal,
+      );
+      return output.candidates.map(({ role, providers, duration }, index) => ({
+        role,
+        providers,
+        duration: duration ?? undefined,
+        score: 1 / (index + 1),
+        // What a model says about its reasons is not shown to anybody: it would be text of whoever wrote the request.
+        why: [],
+      }));
+    },
+    async check(signal) {
+      const response = await fetch(`${config.base_url.replace(/\/$/, '')}/models`, {
+        headers: credentialsOf(config),
+        signal,
+      });
+      if (response.status === 401 || response.status === 403) throw new Terminal('The endpoint refuses the key');
+      // Not every compatible server lists its models; one that says so is there.
+      if (!response.ok && response.status !== 404 && response.status !== 405) {
+        throw new Retryable(`The endpoint answers ${response.status}`);
+      }
+    },
+  };
+}
+
+function credentialsOf({ provider, api_key }: LanguageModelConfig): Record<string, string> {
+  if (api_key === undefined) return {};
+  return provider === 'anthropic'
+    ? { 'x-api-key': api_key, 'anthropic-version': '2023-06-01' }
+    : { authorization: `Bearer ${api_key}` };
+}
+
+async function openModel(config: LanguageModelConfig, fetch: typeof globalThis.fetch) {
+  const baseURL = config.base_url.replace(/\/$/, '');
+  if (config.provider === 'anthropic') {
+    const { createAnthropic } = await import('@ai-sdk/anthropic');
+    // An empty key, not none: the vendor's code would look for one in the environment.
+    return createAnthropic({ baseURL, apiKey: config.api_key ?? '', fetch })(config.model);
+  }
+  const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
+  return createOpenAICompatible({
+    name: 'llm',
+    baseURL,
+    ...(config.api_key === undefined ? {} : { apiKey: config.api_key }),
+    supportsStructuredOutputs: config.structured_output,
+    fetch,
+  })(config.model);
+}
