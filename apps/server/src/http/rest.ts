@@ -11,9 +11,10 @@ import { renderHome, renderOutput } from './pages/table.js';
 import { Refusal, refuse } from './refusal.js';
 import { type RequestInput, readInput } from './rest-input.js';
 import { createRouteTable, type Operation, type Route } from './route-table.js';
-import { isSameOrigin } from './security.js';
+import { isPrefetch, isSameOrigin } from './security.js';
 import { createAsk, createView, frameOf } from './show.js';
 import { stateOf } from './state.js';
+import { ndjson, type StreamPage, streamPages } from './stream.js';
 
 export interface RestOptions extends Site {
   router: AnyTRPCRouter;
@@ -105,15 +106,26 @@ async function answer(exchange: Exchange): Promise<void> {
     await askFirst(exchange, operation, input);
     return;
   }
-  const output: unknown = await callTRPCProcedure({
-    router: options.router,
-    path: operation.procedure,
-    type: operation.type,
-    ctx: context,
-    getRawInput: async () => (operation.input === undefined ? undefined : input.fields),
-    signal: undefined,
-    batchIndex: 0,
-  });
+  const call = (fields: Record<string, unknown>): Promise<unknown> =>
+    callTRPCProcedure({
+      router: options.router,
+      path: operation.procedure,
+      type: operation.type,
+      ctx: context,
+      getRawInput: async () => (operation.input === undefined ? undefined : fields),
+      signal: undefined,
+      batchIndex: 0,
+    });
+  const output = await call(input.fields);
+  if (type === ndjson) {
+    await streamPages({
+      response,
+      first: output as StreamPage,
+      page: async (cursor) => (await call({ ...input.fields, cursor })) as StreamPage,
+      stillAllowed: async () => (await identify(options, request, 'rest')).actor !== null,
+    });
+    return;
+  }
   await reply(exchange, operation, input, output, input.confirmed ? 'text/html' : type);
 }
 
@@ -121,6 +133,8 @@ async function answer(exchange: Exchange): Promise<void> {
 function guardOrigin({ options, request, operation, context }: Exchange): void {
   if (!context.request.viaCookie || context.actor === null) return;
   const acts = request.method === 'POST' || operation.type === 'mutation';
+  // A browser that only gets ready for a click has not been told to do anything.
+  if (acts && isPrefetch(request)) throw refuse(403, 'What changes something is not prefetched');
   if (!acts || isSameOrigin(request, options.baseUrl.origin)) return;
   // A page that only asks may be shown to whoever followed a link from elsewhere.
   if (request.method === 'GET' && context.request.accepts === 'html' && operation.rest.confirm !== undefined) return;

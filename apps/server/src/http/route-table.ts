@@ -2,6 +2,7 @@ import { type DeclaredOperation, listOperations } from '@belay/api';
 import type { AnyTRPCRouter } from '@trpc/server';
 import { type FieldKinds, fieldKinds } from './fields.js';
 import { metricsTypes } from './metrics-text.js';
+import { ndjson } from './stream.js';
 
 export interface Operation extends DeclaredOperation {
   kinds: FieldKinds;
@@ -32,6 +33,7 @@ const html = 'text/html';
 
 function offersOf({ rest }: DeclaredOperation): string[] {
   if (rest.metrics === true) return [json, ...metricsTypes];
+  if (rest.stream !== undefined) return [ndjson, json];
   if (rest.html === 'preferred') return [html, json];
   return rest.html === 'offered' || rest.confirm !== undefined || rest.redirect !== undefined ? [json, html] : [json];
 }

@@ -66,6 +66,12 @@ export function isSameOrigin(request: IncomingMessage, origin: string): boolean 
   return request.headers.origin === origin;
 }
 
+/** True when the browser says that nobody asked for this yet: it loads what somebody may click next. */
+export function isPrefetch(request: IncomingMessage): boolean {
+  const purposes = [request.headers['sec-purpose'], request.headers.purpose, request.headers['x-moz']];
+  return purposes.some((purpose) => /\bprefetch|\bpreview/i.test(String(purpose ?? '')));
+}
+
 /** The token of a confirmation page: bound to the login (only it knows the secret) and to the very address it confirms. */
 export function confirmationToken(loginToken: string, address: string): string {
   return createHmac('sha256', loginToken).update(`belay confirmation\n${address}`).digest('base64url');

@@ -20,14 +20,15 @@ export function accessPage({ access }: Outputs['access']['list'], view: View): P
           <p class="hidden-text" data-say>
             {access.length === 0 ? 'You hold no access' : `You hold ${access.length}`}
           </p>
-          <AccessList access={access} view={view} />
+          <AccessList access={access} heading="h2" view={view} />
         </div>
       </>
     ),
   };
 }
 
-export function AccessList({ access, view }: { access: Held[]; view: View }): VNode {
+export function AccessList(props: { access: Held[]; heading: 'h2' | 'h3'; view: View }): VNode {
+  const { access, heading: Heading, view } = props;
   if (access.length === 0) {
     return (
       <div class="empty">
@@ -42,9 +43,9 @@ export function AccessList({ access, view }: { access: Held[]; view: View }): VN
       {access.map((held) => (
         <li key={held.id} class="card">
           <div class="card-head">
-            <h3>
+            <Heading>
               <a href={to(view, 'execution', held.execution_id)}>{held.role}</a>
-            </h3>
+            </Heading>
             <Badge status={held.state} />
           </div>
           <Facts
@@ -73,9 +74,9 @@ export function AccessList({ access, view }: { access: Held[]; view: View }): VN
 
 export function ReturnForm({ id, role, view }: { id: string; role: string; view: View }): VNode {
   return (
-    <PostForm action={to(view, 'access', id, 'return')} view={view} label={`Give back ${role}`}>
+    <PostForm action={to(view, 'access', id, 'return')} view={view}>
       <button type="submit" class="second">
-        Give it back now
+        Give it back now<span class="hidden-text">: {role}</span>
       </button>
     </PostForm>
   );

@@ -31,9 +31,7 @@ export function inboxPage({ approvals }: Outputs['approvals']['inbox'], view: Vi
             <ul class="cards">
               {approvals.map((item) => (
                 <li key={item.id} class="card">
-                  <h2 id={`item-${item.id}`}>
-                    {item.requester.name} asks for {item.role}
-                  </h2>
+                  <h2 id={`item-${item.id}`}>{titleOf(item)}</h2>
                   <Request item={item} view={view} />
                   <DecideForm item={item} view={view} />
                 </li>
@@ -83,11 +81,7 @@ export function Request({ item, view }: { item: InboxItem; view: View }): VNode 
 export function DecideForm({ item, view }: { item: InboxItem; view: View }): VNode {
   const remark = `remark-${item.id}`;
   return (
-    <PostForm
-      action={to(view, 'approvals', item.id, 'decision')}
-      view={view}
-      label={`Decide about ${item.role} for ${item.requester.name}`}
-    >
+    <PostForm action={to(view, 'approvals', item.id, 'decision')} view={view}>
       <input type="hidden" name="request_digest" value={item.request_digest} />
       <div class="field">
         <label for={remark}>
@@ -96,13 +90,24 @@ export function DecideForm({ item, view }: { item: InboxItem; view: View }): VNo
         <input id={remark} type="text" name="comment" maxLength={2000} autocomplete="off" />
       </div>
       <div class="actions">
-        <button type="submit" name="verdict" value="approve" id={`approve-${item.id}`}>
+        <button type="submit" name="verdict" value="approve" id={`approve-${item.id}`} aria-description={titleOf(item)}>
           Approve
         </button>
-        <button type="submit" name="verdict" value="deny" class="danger" id={`deny-${item.id}`}>
+        <button
+          type="submit"
+          name="verdict"
+          value="deny"
+          class="danger"
+          id={`deny-${item.id}`}
+          aria-description={titleOf(item)}
+        >
           Deny
         </button>
       </div>
     </PostForm>
   );
+}
+
+function titleOf(item: InboxItem): string {
+  return `${item.requester.name} asks for ${item.role}`;
 }

@@ -65,7 +65,8 @@ function held({ grants }: Execution): string {
   return grants.length === 0 ? 'Nothing was granted.' : 'Whatever it held has been taken away.';
 }
 
+/** Time is nobody's doing: what it ends has no other reason. */
 function why({ grants }: Execution): string {
-  const reason = grants.map(({ ended_reason }) => ended_reason).find((each) => each !== null);
-  return reason === undefined || reason === null ? '' : `Because ${reasons[reason] ?? reason}.`;
+  const reason = grants.map(({ ended_reason }) => ended_reason).find((each) => each !== null) ?? 'expired';
+  return `Because ${reasons[reason] ?? reason}.`;
 }

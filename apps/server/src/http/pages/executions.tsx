@@ -18,14 +18,15 @@ export function executionsPage({ executions }: Outputs['executions']['list'], vi
           <a href={`${view.basePath}/logs`}>log</a>.
         </p>
         <div id="requests" data-region>
-          <ExecutionList executions={executions} view={view} />
+          <ExecutionList executions={executions} heading="h2" view={view} />
         </div>
       </>
     ),
   };
 }
 
-export function ExecutionList({ executions, view }: { executions: ExecutionSummary[]; view: View }): VNode {
+export function ExecutionList(props: { executions: ExecutionSummary[]; heading: 'h2' | 'h3'; view: View }): VNode {
+  const { executions, heading: Heading, view } = props;
   if (executions.length === 0) {
     return (
       <div class="empty">
@@ -40,11 +41,11 @@ export function ExecutionList({ executions, view }: { executions: ExecutionSumma
       {executions.map((execution) => (
         <li key={execution.workflow_id} class="card">
           <div class="card-head">
-            <h3>
+            <Heading>
               <a href={to(view, 'execution', execution.workflow_id)}>
                 {execution.role} at {listInWords(execution.providers)}
               </a>
-            </h3>
+            </Heading>
             <Badge status={execution.status} />
           </div>
           {execution.reason !== '' && <p>{execution.reason}</p>}

@@ -43,11 +43,11 @@ export function homePage(
         </div>
         <h2>What you hold</h2>
         <div id="held" data-region>
-          <AccessList access={found.access.access} view={view} />
+          <AccessList access={found.access.access} heading="h3" view={view} />
         </div>
         <h2>What you asked for</h2>
         <div id="requests" data-region>
-          <ExecutionList executions={found.executions.executions} view={view} />
+          <ExecutionList executions={found.executions.executions} heading="h3" view={view} />
         </div>
         <p>
           <br />

@@ -46,7 +46,8 @@ export function logsPage({ logs }: Outputs['logs']['list'], view: View): Page {
                     </td>
                     <td>
                       {entry.workflow_id !== '' && (
-                        <a href={to(view, 'execution', entry.workflow_id)} aria-label={`Request ${entry.workflow_id}`}>
+                        <a href={to(view, 'execution', entry.workflow_id)}>
+                          <span class="hidden-text">Request </span>
                           {entry.workflow_id.slice(-8)}
                         </a>
                       )}

@@ -57,7 +57,7 @@ function Account({ view }: { view: Frame }): VNode | null {
         <strong>{view.viewer.name}</strong>
         <span class="account-mail"> {view.viewer.email}</span>
       </span>
-      <PostForm action={`${view.basePath}/auth/logout`} view={view} label="Sign out">
+      <PostForm action={`${view.basePath}/auth/logout`} view={view}>
         <button type="submit" class="second small">
           Sign out
         </button>

@@ -1,0 +1,271 @@
+/// <reference lib="dom" />
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findFaults } from './support/axe.js';
+import { picture } from './support/pictures.js';
+import { ask, elsewhere, openStage, type Stage, type Visitor } from './support/stage.js';
+
+let stage: Stage;
+let rita: Visitor;
+let adam: Visitor;
+let bea: Visitor;
+beforeAll(async () => {
+  stage = await openStage();
+  [rita, adam, bea] = await Promise.all([stage.signIn('rita'), stage.signIn('adam'), stage.signIn('bea')]);
+}, 120_000);
+afterAll(() => stage[Symbol.asyncDispose]());
+
+const api = (path: string) => `${stage.url}/api/v1/${path}`;
+const state = (page: Page, text: string) => page.getByRole('heading', { name: text }).waitFor();
+const mark = (page: Page) => page.evaluate(() => Object.assign(globalThis, { stillHere: true }));
+const isSameDocument = (page: Page) => page.evaluate(() => 'stillHere' in globalThis);
+
+/** Fetches as a script of our own page would. */
+const call = (page: Page, path: string, body?: object) =>
+  page.evaluate(
+    async ([address, json]) => {
+      const answer = await fetch(address as string, {
+        method: json === undefined ? 'GET' : 'POST',
+        headers: { accept: 'application/json', 'content-type': 'application/json' },
+        ...(json === undefined ? {} : { body: json }),
+      });
+      return { status: answer.status, json: (await answer.json()) as Record<string, unknown> };
+    },
+    [path, body === undefined ? undefined : JSON.stringify(body)] as const,
+  );
+
+async function decide(page: Page, verdict: 'Approve' | 'Deny', remark: string): Promise<void> {
+  await page.goto(api('approvals'));
+  await page.getByLabel('Remark').first().fill(remark);
+  await page.getByRole('button', { name: verdict }).first().click();
+  await page.waitForURL(/\/execution\//);
+}
+
+describe('the story in a browser', () => {
+  it('is asked, decided by somebody else, active while one watches, and given back', async () => {
+    await rita.page.goto(api('roles'));
+    await picture(rita.page, 'ask');
+    await rita.page.goto(api('role/reporting-readonly'));
+    expect(await rita.page.locator('main').textContent()).toMatch(/One person of the group approvers, within 4 hours/);
+    await rita.page.getByLabel('Reason').fill('The September figures look wrong');
+    await picture(rita.page, 'role');
+    const path = await ask(rita.page, stage.url, 'The September figures look wrong: I compare them with the ledger');
+    await state(rita.page, 'The request waits for approval');
+    await picture(rita.page, 'waiting');
+    await mark(rita.page);
+
+    // Her own request is not hers to decide: no form, and no way around it.
+    expect(await rita.page.getByRole('button', { name: 'Approve' }).count()).toBe(0);
+    const id = path.split('/').at(-1) ?? '';
+    const aside = await rita.context.newPage();
+    await aside.goto(api('home'));
+    const own = await call(aside, `/api/v1/approvals/${id}/decision`, { verdict: 'approve' });
+    expect(own.status).toBe(403);
+    await aside.close();
+    // Nor is it Bea's to see.
+    expect((await bea.page.goto(`${stage.url}${path}`))?.status()).toBe(404);
+    await picture(bea.page, 'not-found');
+
+    await adam.page.goto(api('home'));
+    await adam.page.getByRole('heading', { name: '1 request waits for your decision' }).waitFor();
+    await picture(adam.page, 'home');
+    await adam.page.goto(api('approvals'));
+    expect(await adam.page.locator('#inbox').textContent()).toMatch(/role reporting_readonly at demo-postgres to rita/);
+    await picture(adam.page, 'inbox');
+    await decide(adam.page, 'Approve', 'Fine for today');
+
+    await state(rita.page, 'The access is active');
+    expect(await isSameDocument(rita.page)).toBe(true);
+    await expect.poll(() => rita.page.locator('#news').textContent()).toContain('The access is active');
+    expect(await rita.page.locator('#state').textContent()).toMatch(/14 min \d+ s left/);
+    await picture(rita.page, 'active');
+
+    await rita.page.goto(api('access'));
+    await picture(rita.page, 'access');
+    await rita.page.getByRole('button', { name: 'Give it back now' }).click();
+    await state(rita.page, 'The access has ended');
+    expect(await rita.page.locator('#state').textContent()).toContain('it was given back');
+    await rita.page.goto(api('access'));
+    expect(await rita.page.locator('#held').textContent()).toContain('You hold no access');
+  });
+
+  it('ends by itself when the time is over, while one watches', async () => {
+    await rita.page.goto(api('role/reporting-readonly'));
+    await rita.page.getByLabel('Reason').fill('Only for a moment');
+    await rita.page.getByLabel('How long').evaluate((select) => select.append(new Option('2 s', 'PT2S', true, true)));
+    await rita.page.getByRole('button', { name: 'Ask for reporting-readonly' }).click();
+    await state(rita.page, 'The request waits for approval');
+    await mark(rita.page);
+    await decide(adam.page, 'Approve', 'Quickly then');
+    await state(rita.page, 'The access has ended');
+    expect(await isSameDocument(rita.page)).toBe(true);
+    expect(await rita.page.locator('#state').textContent()).toContain('its time was over');
+  });
+
+  it('is denied with a remark, and cancelled through a page that asks first', async () => {
+    await ask(rita.page, stage.url, 'To be denied');
+    await decide(adam.page, 'Deny', 'Not this week');
+    await state(rita.page, 'The request was denied');
+    await expect.poll(() => rita.page.locator('#found').textContent()).toContain('Not this week');
+
+    await ask(rita.page, stage.url, 'To be cancelled');
+    await rita.page.getByRole('link', { name: 'Cancel the request' }).click();
+    await rita.page.getByText('Nothing has happened yet').waitFor();
+    await rita.page.getByRole('button', { name: 'Cancel this request' }).click();
+    await state(rita.page, 'The request was cancelled');
+  });
+
+  it('goes all the way without a script', async () => {
+    const [requester, approver] = await Promise.all([
+      stage.signIn('rita', { javaScriptEnabled: false }),
+      stage.signIn('adam', { javaScriptEnabled: false }),
+    ]);
+    const path = await ask(requester.page, stage.url, 'Without a script');
+    const until = async (page: Page, address: string, text: string) => {
+      await expect
+        .poll(
+          async () => {
+            await page.goto(address);
+            return page.locator('main').textContent();
+          },
+          { timeout: 10_000, interval: 200 },
+        )
+        .toContain(text);
+    };
+    await until(approver.page, api('approvals'), 'Without a script');
+    await decide(approver.page, 'Approve', '');
+    await until(requester.page, `${stage.url}${path}`, 'The access is active');
+    await requester.page.getByRole('button', { name: 'Give it back now' }).click();
+    await until(requester.page, `${stage.url}${path}`, 'The access has ended');
+    await requester.page.getByRole('button', { name: 'Sign out' }).click();
+    await requester.page.getByText('You are signed out').waitFor();
+    await requester.page.goto(api('home'));
+    expect(requester.page.url()).toContain('/api/v1/auth?callback=');
+    await Promise.all([requester.context.close(), approver.context.close()]);
+  });
+
+  it('is decided with the keyboard alone', async () => {
+    await ask(rita.page, stage.url, 'By keyboard');
+    const { page } = adam;
+    await page.goto(api('approvals'));
+    await page.getByRole('heading', { name: 'Rita Requester asks for reporting-readonly' }).waitFor();
+    const focused = () => page.evaluate(() => document.activeElement?.textContent?.trim() ?? '');
+    await page.keyboard.press('Tab');
+    expect(await focused()).toBe('Skip to the content');
+    await page.keyboard.press('Enter');
+    for (let presses = 0; (await focused()) !== 'Approve'; presses++) {
+      expect(presses).toBeLessThan(12);
+      await page.keyboard.press('Tab');
+      if (await page.evaluate(() => document.activeElement?.tagName === 'INPUT')) await page.keyboard.type('Typed');
+    }
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/execution\//);
+    await state(page, 'The access is active');
+    await state(rita.page, 'The access is active');
+    expect(await page.locator('#found').textContent()).toContain('Typed');
+  });
+});
+
+describe('a page of somebody else', () => {
+  it('changes nothing by links, images, prefetches or forms, though the person is signed in', async () => {
+    const path = await ask(rita.page, stage.url, 'To be left alone');
+    await state(rita.page, 'The request waits for approval');
+    const status = async () => (await call(rita.page, path)).json.status;
+    const cancel = `${stage.url}${path}/cancel`;
+    await rita.context.route(`http://${elsewhere}/**`, (route) =>
+      route.fulfill({
+        contentType: 'text/html',
+        body: `<!doctype html><title>Elsewhere</title><link rel="prefetch" href="${cancel}"><img src="${cancel}" alt="">
+          <a href="${cancel}">Win</a><form method="post" action="${cancel}"><button>Win more</button></form>`,
+      }),
+    );
+    const visitor = await rita.context.newPage();
+    await visitor.goto(`http://${elsewhere}/`, { waitUntil: 'networkidle' });
+    await visitor.getByRole('link', { name: 'Win' }).click();
+    await visitor.getByText('Nothing has happened yet').waitFor();
+    await visitor.goto(`http://${elsewhere}/`);
+    await visitor.getByRole('button', { name: 'Win more' }).click();
+    await visitor.waitForURL(cancel);
+    expect(await visitor.locator('h1').textContent()).not.toMatch(/cancelled/i);
+
+    // Our own page, should anything ever make it prefetch what acts.
+    await visitor.goto(api('home'));
+    const refused = visitor.waitForResponse(cancel);
+    await visitor.evaluate((href) => {
+      document.head.append(Object.assign(document.createElement('link'), { rel: 'prefetch', href }));
+    }, cancel);
+    expect((await refused).status()).toBe(403);
+    await visitor.close();
+    expect(await status()).toBe('waiting');
+  });
+});
+
+describe('every page', () => {
+  it('has nothing that axe finds: light, dark, and on a phone, where nothing is wider than the screen', async () => {
+    // Something to see on each of them: one request waits, another is held.
+    const waiting = await ask(rita.page, stage.url, 'For the pictures');
+    await state(rita.page, 'The request waits for approval');
+    const anybody = await stage.visit();
+    const held = await rita.page.evaluate(async () => {
+      const answer = await fetch('/api/v1/access', { headers: { accept: 'application/json' } });
+      return ((await answer.json()) as { access: { execution_id: string }[] }).access[0]?.execution_id ?? '';
+    });
+    expect(held).not.toBe('');
+    const tour: [Visitor, string][] = [
+      [anybody, '/api/v1/auth'],
+      [rita, '/api/v1/home'],
+      [rita, '/api/v1/roles'],
+      [rita, '/api/v1/role/reporting-readonly'],
+      [rita, waiting],
+      [rita, `/api/v1/execution/${held}`],
+      [rita, '/api/v1/executions'],
+      [rita, '/api/v1/access'],
+      [rita, '/api/v1/workflows'],
+      [rita, '/api/v1/workflow/approve-and-grant'],
+      [rita, '/api/v1/providers'],
+      [rita, '/api/v1/provider/demo-postgres'],
+      [rita, '/api/v1/logs'],
+      [rita, `${waiting}/cancel`],
+      [rita, '/api/v1/role/no-such-role'],
+      [adam, '/api/v1/approvals'],
+      [adam, waiting],
+      [bea, '/api/v1/home'],
+    ];
+    const faults: string[] = [];
+    const look = async (visitor: Visitor, paths: string[]) => {
+      const { page } = visitor;
+      for (const path of paths) {
+        await page.emulateMedia({ colorScheme: 'light' });
+        await page.setViewportSize({ width: 1280, height: 800 });
+        await page.goto(`${stage.url}${path}`);
+        const name = path.split('/').at(3) ?? '';
+        if (['auth', 'workflow', 'logs'].includes(name)) await picture(page, name);
+        const found = await findFaults(page);
+        await page.emulateMedia({ colorScheme: 'dark' });
+        found.push(...(await findFaults(page, 'colours')).map((fault) => `dark ${fault}`));
+        if (path.endsWith(held)) await picture(page, 'dark');
+        await page.emulateMedia({ colorScheme: 'light' });
+        await page.setViewportSize({ width: 360, height: 740 });
+        if (['home', 'approvals'].includes(name) && visitor !== bea) await picture(page, `phone-${name}`);
+        found.push(...(await findFaults(page)).map((fault) => `phone ${fault}`));
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+        if (wide > 360) found.push(`is ${wide} wide on a phone`);
+        faults.push(...found.map((fault) => `${path}: ${fault}`));
+      }
+    };
+    const visitors = [...new Set(tour.map(([visitor]) => visitor))];
+    await Promise.all(
+      visitors.map((visitor) =>
+        look(
+          visitor,
+          tour.flatMap(([who, path]) => (who === visitor ? [path] : [])),
+        ),
+      ),
+    );
+    expect(faults).toEqual([]);
+  }, 60_000);
+
+  it('loads nothing from elsewhere and makes no browser complain', () => {
+    expect(stage.complaints).toEqual([]);
+  });
+});

@@ -1,0 +1,13 @@
+/// <reference lib="dom" />
+import axe from 'axe-core';
+import type { Page } from 'playwright-core';
+
+/** What axe finds on a page: every rule, or only what colours can break. Evaluated by the debugger, so the policy stays. */
+export async function findFaults(page: Page, only?: 'colours'): Promise<string[]> {
+  await page.evaluate(axe.source);
+  return page.evaluate(async (rules) => {
+    const { axe: inPage } = globalThis as unknown as { axe: typeof axe };
+    const { violations } = await inPage.run(document, rules === 'colours' ? { runOnly: ['color-contrast'] } : {});
+    return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`));
+  }, only);
+}
