@@ -99,7 +99,7 @@ const obediences: [what: string, candidates: unknown][] = [
 
 const withModel = (suggester: Suggester) => ({
   ...ada,
-  suggester: { current: () => suggester, health: async () => 'healthy' },
+  suggester: { current: () => suggester, patience: 5_000, health: async () => 'healthy' },
 });
 
 /** What a text may come to: a refusal of the text itself, nothing, or something the caller may ask for anyway. */

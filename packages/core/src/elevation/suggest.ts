@@ -40,8 +40,6 @@ export interface SuggestionContext extends ActorContext {
 
 /** As many characters as the interface's other texts may have. */
 const textLimit = 4_000;
-/** A model that has said nothing by then is not waited for, in milliseconds. */
-const modelTimeout = 10_000;
 
 /**
  * Suggests a role, duration, providers and workflow for words (interface, POST /elevate/llm). It reads and answers:
@@ -67,9 +65,9 @@ interface Answered {
 
 async function answer(ctx: SuggestionContext, question: SuggestionQuestion): Promise<Answered> {
   const model = question.roles.length === 0 ? undefined : ctx.suggester?.current();
-  if (model) {
+  if (model && ctx.suggester) {
     try {
-      const answers = await model.suggest(question, AbortSignal.timeout(modelTimeout));
+      const answers = await model.suggest(question, AbortSignal.timeout(ctx.suggester.patience));
       const offered = new Set(question.roles.map(({ name }) => name));
       const sound = answers.filter(({ role }) => offered.has(role));
       // A model that answers with roles it was not shown is not answering the question.

@@ -18,6 +18,8 @@ export interface ConfigureOptions {
   log: Logger;
   /** The process's own clock, in milliseconds. */
   now(): number;
+  /** How long an answer is waited for, in milliseconds; ten seconds by default. */
+  patience?: number;
 }
 
 /** Questions to the model at one time; whoever comes beyond that is answered by the lexical matcher. */
@@ -60,6 +62,7 @@ export function configureSuggester(options: ConfigureOptions): ModelSuggester {
   }
 
   return {
+    patience: options.patience ?? 10_000,
     current() {
       const found = find();
       return found === undefined || found.busy >= mostAtOnce ? undefined : askOne(found);

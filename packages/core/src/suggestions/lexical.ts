@@ -125,20 +125,20 @@ interface TermMatch {
   weight: number;
   /** 1 when one role only knows the word, nearer 0 the more do. */
   rarity: number;
-  fits: ReadonlyMap<SuggestibleRole, { fit: number; byProvider: boolean; providers: string[] }>;
+  fits: ReadonlyMap<SuggestibleRole, { fit: number; providers: string[] }>;
 }
 
 function matchTerm(index: CatalogIndex, term: string, weight: number, roles: readonly SuggestibleRole[]): TermMatch {
   const byRole = index.roles(term);
   const byProvider = index.providers(term);
-  const fits = new Map<SuggestibleRole, { fit: number; byProvider: boolean; providers: string[] }>();
+  const fits = new Map<SuggestibleRole, { fit: number; providers: string[] }>();
   if (byRole.size + byProvider.size > 0) {
     for (const role of roles) {
       const own = byRole.get(role.name) ?? 0;
       const providers = role.providers.filter(({ id }) => byProvider.has(id)).map(({ id }) => id);
       const there = Math.max(0, ...providers.map((id) => (byProvider.get(id) ?? 0) * 0.8));
       const fit = Math.max(own, there);
-      if (fit > 0) fits.set(role, { fit, byProvider: own === 0, providers });
+      if (fit > 0) fits.set(role, { fit, providers });
     }
   }
   // A word that nobody knows says something too: that the text is about something else.

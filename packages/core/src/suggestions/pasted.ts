@@ -11,6 +11,7 @@ const origins: readonly (readonly [pattern: RegExp, words: string])[] = [
 /** Parts of a refusal that name whoever was refused, and no access. */
 const noise: readonly RegExp[] = [
   /\b(?:user|client):? ?(?:"[^"]{0,200}"|'[^']{0,200}'(?:@'[^']{0,200}')?|arn:\S{1,200})/gi,
+  /\bis not in the sudoers file\b/gi,
   /\bAPI group "[^"]{0,200}"/gi,
   /\bdenied to \S{1,200}/gi,
   /\bhttps?:\/\/\S{1,500}/gi,

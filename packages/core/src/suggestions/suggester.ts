@@ -39,6 +39,8 @@ export interface Suggester {
 export interface ModelSuggester {
   /** The suggester in force; undefined when none is configured or as many questions as allowed are under way. */
   current(): Suggester | undefined;
+  /** How long an answer is waited for, in milliseconds. */
+  readonly patience: number;
   /** `not configured`, `healthy`, or `degraded: …`; never throws. The lexical matcher works in every case. */
   health(): Promise<string>;
 }

@@ -15,7 +15,7 @@ const longestWord = 40;
 const negators = new Set(['not', 'no', 'without', 'except', 'excluding', 'never', 'nor', 'neither', 'dont', "don't"]);
 /** After these words a "not" is a refusal or a phrase, and no wish: "not authorized", "not only", "no longer". */
 const notWishes = new Set(
-  `authorized authorised allowed able permitted have in working work found possible sure know only more least longer yet
+  `authorized authorised allowed able permitted have working work found possible sure know only more least longer yet
   sufficient enough idea matter problem permission such exist defined`.split(/\s+/),
 );
 const conjunctions = new Set(['but', 'and', 'just', 'only', 'so', 'because', 'then', 'instead']);
