@@ -18,29 +18,35 @@ export function loadOperator(host: ServerProcess, account: string): Operator {
       const result = await validateConfiguration(source, createReferenceResolver(host.env));
       return { ok: result.ok, source, messages: result.ok ? [] : result.messages };
     },
-    createToken: async (request) => {
-      const [server, core] = await Promise.all([import('@belay/server'), import('@belay/core')]);
-      // Standard output holds the token and nothing else.
-      const write = (line: string) => void host.stderr.write(line);
-      try {
-        const environment = server.parseEnvironment(host.env);
-        const log = server.createLogger({ level: 'warn', readable: true, write });
-        const { context, close } = await server.openOperatorContext({ environment, name: account, log });
-        try {
-          return await core.createToken(context, request);
-        } finally {
-          await close();
-        }
-      } catch (error) {
-        if (error instanceof core.AccessError) {
-          throw new CliError(error.code, error.message, {
-            ...(error.issues && { issues: error.issues }),
-            cause: error,
-          });
-        }
-        if (error instanceof server.StartError) throw new CliError('failed', error.message, { cause: error });
-        throw error;
-      }
-    },
+    createToken: (request) => withContext((core, context) => core.createToken(context, request)),
+    enrollAgent: (request) => withContext((core, context) => core.enrollAgent(context, request)),
   };
+
+  /** Opens the installation's own database for one verb, and gives it back. */
+  async function withContext<T>(
+    verb: (core: typeof import('@belay/core'), context: import('@belay/core').ActorContext) => Promise<T>,
+  ): Promise<T> {
+    const [server, core] = await Promise.all([import('@belay/server'), import('@belay/core')]);
+    // Standard output holds the credential and nothing else.
+    const write = (line: string) => void host.stderr.write(line);
+    try {
+      const environment = server.parseEnvironment(host.env);
+      const log = server.createLogger({ level: 'warn', readable: true, write });
+      const { context, close } = await server.openOperatorContext({ environment, name: account, log });
+      try {
+        return await verb(core, context);
+      } finally {
+        await close();
+      }
+    } catch (error) {
+      if (error instanceof core.AccessError) {
+        throw new CliError(error.code, error.message, {
+          ...(error.issues && { issues: error.issues }),
+          cause: error,
+        });
+      }
+      if (error instanceof server.StartError) throw new CliError('failed', error.message, { cause: error });
+      throw error;
+    }
+  }
 }

@@ -3,6 +3,7 @@ import { CliError } from './cli-error.js';
 import { addGroup, type Parent } from './command.js';
 import { addAccessList } from './commands/access-list.js';
 import { addAccessReturn } from './commands/access-return.js';
+import { addAgentEnroll } from './commands/agent-enroll.js';
 import { addApprove } from './commands/approve.js';
 import { addDeny } from './commands/deny.js';
 import { addExecutionsCancel } from './commands/executions-cancel.js';
@@ -50,6 +51,7 @@ function addCommands(root: Parent): void {
   addAccessReturn(access);
   addSessions(root);
   addTokenCreate(addGroup(root, 'token', 'bearer tokens, for operators'));
+  addAgentEnroll(addGroup(root, 'agent', 'agents, for operators'));
   addValidate(root);
   addStart(root);
 }

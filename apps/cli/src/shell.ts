@@ -25,6 +25,11 @@ export interface TokenRequest {
   label?: string;
 }
 
+export interface AgentRequest {
+  name: string;
+  ttl: string;
+}
+
 export interface Validation {
   ok: boolean;
   /** The file or folder that was read. */
@@ -38,6 +43,7 @@ export interface Operator {
   /** Resolves when the server has stopped. */
   start(): Promise<void>;
   validate(path: string | undefined): Promise<Validation>;
+  enrollAgent(request: AgentRequest): Promise<{ credential: string; expires_at: string; agent: { name: string } }>;
   createToken(request: TokenRequest): Promise<{ token: string; expires_at: string; user: { email: string } }>;
 }
 

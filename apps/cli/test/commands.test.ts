@@ -272,6 +272,10 @@ describe('operator commands', () => {
         asked.push(wanted);
         return { token: 'made-once', expires_at: '2030-01-01T00:00:00.000Z', user: { email: 'bot@example.com' } };
       },
+      enrollAgent: async (wanted: { name: string }) => {
+        asked.push(wanted);
+        return { credential: 'agent-once', expires_at: '2030-01-01T00:00:00.000Z', agent: { name: wanted.name } };
+      },
     };
     const args = [
       'token',
@@ -289,5 +293,10 @@ describe('operator commands', () => {
     expect([code, stdout]).toEqual([0, 'made-once\n']);
     expect(stderr).not.toContain('made-once');
     expect(asked).toEqual([{ user: 'bot@example.com', ttl: 'PT8H', groups: ['robots'], label: 'nightly' }]);
+    const enrolled = await terminal.run(['agent', 'enroll', '--name', 'build-3', '--ttl', 'P90D'], { operator });
+    expect([enrolled.code, enrolled.stdout]).toEqual([0, 'agent-once\n']);
+    expect(enrolled.stderr).not.toContain('agent-once');
+    expect(asked.at(-1)).toEqual({ name: 'build-3', ttl: 'P90D' });
+    expect((await terminal.run(['agent', 'enroll', '--name', 'build-3'], { operator })).code).not.toBe(0);
   });
 });

@@ -143,6 +143,11 @@ function representations(operation: Operation, path: string, rest: RestMeta): vo
   if (success === undefined || !('content' in success) || success.content === undefined) return;
   if (rest.html !== undefined || rest.confirm !== undefined)
     success.content['text/html'] = { schema: { type: 'string' } };
+  if (rest.stream !== undefined) {
+    success.content['application/x-ndjson'] = {
+      schema: { type: 'string', description: 'One entry a line, to the end' },
+    };
+  }
   if (rest.metrics === true) success.content['text/plain'] = { schema: { type: 'string' } };
   if (path === '/health' || path === '/ready') {
     // The same shape when it is not well: probes read the status, people the body.

@@ -19,6 +19,8 @@ export interface RestMeta {
   html?: 'preferred' | 'offered';
   /** Numbers, which a scraper may have as text. */
   metrics?: boolean;
+  /** A page of a long list: as `application/x-ndjson` the adapter writes page after page, `next` of each being `cursor` of the following. */
+  stream?: 'logs';
   /** The same answer under POST too, for a browser that was sent here by a 307 after a POST. */
   alsoPost?: boolean;
   /** Also served without the prefix, where orchestrators look. */

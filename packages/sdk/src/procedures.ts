@@ -45,6 +45,11 @@ export interface Procedures {
   'system.ready': Query<undefined, t.Readiness>;
   'system.metrics': Query<undefined, t.Metrics>;
   'logs.list': Query<t.LogFilter, t.LogList>;
+  'logs.export': Query<t.LogFilter & { cursor?: string }, t.LogPage>;
+  'logs.record': Mutation<{ entries: t.AgentLogEntry[] }, { accepted: number }>;
+  'configuration.preflight': Mutation<t.AgentReport, t.AgentReported>;
+  'configuration.register': Mutation<{ environment: t.AgentEnvironment }, t.Registration>;
+  'configuration.postflight': Mutation<t.AgentReport, t.AgentReported>;
   'configuration.describe': Query<undefined, t.ApiConfiguration>;
   'configuration.sync': Query<undefined, t.Sync>;
 }

@@ -45,7 +45,7 @@ export async function openTerminal(settings: Partial<Shell> = {}): Promise<Termi
         openBrowser: () => {},
         randomBytes,
         signal: new AbortController().signal,
-        operator: { start: unavailable, validate: unavailable, createToken: unavailable },
+        operator: { start: unavailable, validate: unavailable, createToken: unavailable, enrollAgent: unavailable },
         ...settings,
         ...shell,
       });

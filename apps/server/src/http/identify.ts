@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Host, RequestContext, RequestInfo } from '@belay/api';
-import { type Context, invalid, type VerifiedLogin } from '@belay/core';
+import { type Actor, type Context, invalid, isAgentCredential, type VerifiedLogin, verifyAgent } from '@belay/core';
 import { names, negotiate } from './negotiate.js';
 import { type CookieNames, readCookie, readCredential } from './security.js';
 import { stateOf } from './state.js';
@@ -21,21 +21,29 @@ export async function identify(
   transport: RequestInfo['transport'],
 ): Promise<RequestContext> {
   const { token, viaCookie } = readCredential(request, site.cookies);
-  const login = token === null ? null : await site.verify(token);
+  const agent = token === null || viaCookie ? null : await findAgent(site, token);
+  const login = token === null || agent !== null ? null : await site.verify(token);
   const state = stateOf(request);
-  if (login !== null) state.user = login.actor.email;
+  const actor: Actor | null = agent ?? login?.actor ?? null;
+  if (actor?.kind === 'user') state.user = actor.email;
+  if (actor?.kind === 'agent') state.user = `agent ${actor.name}`;
   const reply: RequestContext['reply'] = { headers: {}, cookies: [] };
   if (login !== null && viaCookie && token !== null && login.refreshed) {
     reply.cookies.push({ kind: 'login', value: token, expiresAt: login.expiresAt });
   }
   return {
     core: site.context,
-    actor: login?.actor ?? null,
+    actor,
     token,
     reply,
     request: describe(site, request, transport, viaCookie),
     host: site.host,
   };
+}
+
+/** The agent of a credential; a browser's cookie is never one. */
+async function findAgent(site: Site, token: string): Promise<Actor | null> {
+  return isAgentCredential(token) ? verifyAgent(site.context, { token }) : null;
 }
 
 function describe(

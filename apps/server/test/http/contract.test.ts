@@ -100,7 +100,6 @@ const rows: Row[] = [
       reason: 'An incident',
       duration: 'PT5M',
       identities: [],
-      session: { version: 1, expiry: '2030-01-01T00:00:00.000Z', session: 'opaque' },
     },
     output: elevation,
   },

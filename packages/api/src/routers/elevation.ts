@@ -15,7 +15,7 @@ const resumeResult = z.object({
   status: z.string(),
   output: z.object({ approved: z.boolean(), session_created: z.boolean() }),
 });
-const session = z.strictObject({ version: z.number().int(), expiry: z.string(), session: z.string() });
+const session = z.strictObject({ version: z.number().int(), expiry: name, session: opaque });
 const tags = ['elevation'];
 
 export const elevationRouter = router({
@@ -37,9 +37,10 @@ export const elevationRouter = router({
       }),
     )
     .output(elevationResult)
-    .mutation(({ ctx, input: { provider, session: _session, ...input } }) =>
+    .mutation(({ ctx, input: { provider, session: token, ...input } }) =>
       requestElevation(ctx.caller, {
         ...input,
+        ...(token === undefined ? {} : { session: { session: token } }),
         providers: [provider],
         idempotencyKey: ctx.request.idempotencyKey,
       }),
@@ -68,7 +69,7 @@ export const elevationRouter = router({
       }),
     )
     .output(elevationResult)
-    .mutation(async ({ ctx, input: { role, session: _session, ...input } }) =>
+    .mutation(async ({ ctx, input: { role, ...input } }) =>
       requestElevation(ctx.caller, {
         ...input,
         role: resolveRole(ctx.caller, role),

@@ -1,10 +1,22 @@
-import { listLogs } from '@belay/core';
+import { exportLogs, listLogs, recordLogs } from '@belay/core';
 import { z } from 'zod';
-import { authenticated } from '../procedures.js';
-import { instant, name } from '../text.js';
+import { agentOnly, authenticated } from '../procedures.js';
+import { instant, name, remark } from '../text.js';
 import { router } from '../trpc.js';
 
-const logEntry = z.object({
+const level = z.enum(['info', 'warning', 'error']);
+const time = z.iso.datetime({ offset: true });
+const filter = {
+  level: level.optional(),
+  provider: name.optional(),
+  user: name.optional().describe('E-mail address'),
+  workflow_id: name.optional(),
+  type: name.optional(),
+  since: time.optional(),
+  until: time.optional(),
+  limit: z.number().int().min(1).max(500).optional(),
+};
+const entry = {
   timestamp: instant,
   level: z.string(),
   message: z.string(),
@@ -12,7 +24,8 @@ const logEntry = z.object({
   user: z.string(),
   workflow_id: z.string(),
   type: z.string(),
-});
+};
+const tags = ['logs'];
 
 export const logsRouter = router({
   list: authenticated
@@ -20,20 +33,55 @@ export const logsRouter = router({
       openapi: {
         method: 'GET',
         path: '/logs',
-        tags: ['logs'],
+        tags,
         summary: 'Read the most recent log entries you may see: system events, user actions and the audit trail',
       },
       rest: { html: 'offered' },
     })
+    .input(z.strictObject(filter))
+    .output(z.object({ logs: z.array(z.object(entry)) }))
+    .query(({ ctx, input }) => listLogs(ctx.caller, input)),
+  export: authenticated
+    .meta({
+      openapi: {
+        method: 'GET',
+        path: '/logs/export',
+        tags,
+        summary: 'Read every log entry you may see: one a line as NDJSON, or page by page as JSON',
+      },
+      rest: { stream: 'logs' },
+    })
     .input(
       z.strictObject({
-        level: name.optional(),
-        provider: name.optional(),
-        user: name.optional(),
-        workflow_id: name.optional(),
-        limit: z.number().int().min(1).max(500).optional(),
+        ...filter,
+        cursor: z
+          .string()
+          .regex(/^\d{1,15}$/)
+          .optional()
+          .describe('Goes on after the entry that has it'),
       }),
     )
-    .output(z.object({ logs: z.array(logEntry) }))
-    .query(({ ctx, input }) => listLogs(ctx.caller, input)),
+    .output(z.object({ logs: z.array(z.object({ ...entry, cursor: z.string() })), next: z.string().nullable() }))
+    .query(({ ctx, input }) => exportLogs(ctx.caller, input)),
+  record: agentOnly
+    .meta({ openapi: { method: 'POST', path: '/logs', tags, summary: 'Send log entries, as an agent' } })
+    .input(
+      z.strictObject({
+        entries: z
+          .array(
+            z.strictObject({
+              timestamp: time,
+              level,
+              message: remark.min(1),
+              type: name.optional(),
+              provider: name.optional(),
+              workflow_id: name.optional(),
+            }),
+          )
+          .min(1)
+          .max(200),
+      }),
+    )
+    .output(z.object({ accepted: z.number().int() }))
+    .mutation(({ ctx, input }) => recordLogs(ctx.caller, input)),
 });

@@ -29,11 +29,17 @@ export interface Metrics {
   overdue_revocations: number;
 }
 
+export type LogLevel = 'info' | 'warning' | 'error';
+
 export interface LogFilter {
-  level?: string;
+  level?: LogLevel;
   provider?: string;
   user?: string;
   workflow_id?: string;
+  type?: string;
+  /** ISO 8601, both inclusive. */
+  since?: string;
+  until?: string;
   /** At most 500. */
   limit?: number;
 }
@@ -50,6 +56,78 @@ export interface LogEntry {
 
 export interface LogList {
   logs: LogEntry[];
+}
+
+/** One page of the export, newest first; `next` is null after the last. */
+export interface LogPage {
+  logs: (LogEntry & { cursor: string })[];
+  next: string | null;
+}
+
+/** What an agent sends; kept as the agent's word. */
+export interface AgentLogEntry {
+  timestamp: string;
+  level: LogLevel;
+  message: string;
+  type?: string;
+  provider?: string;
+  workflow_id?: string;
+}
+
+export interface AgentEnvironment {
+  name: string;
+  description: string;
+}
+
+export interface AgentReport {
+  environment?: AgentEnvironment;
+  /** Of the agent's program. */
+  version?: string;
+  catalog_version?: string;
+  checks?: { name: string; ok: boolean; message?: string }[];
+}
+
+export interface AgentReported {
+  success: boolean;
+  version: string;
+  timestamp: string;
+  catalog_version: string;
+  /** Whether the agent has the configuration in force. */
+  current: boolean;
+}
+
+/** A task of a workflow by its name, and the tasks within. */
+export interface WorkflowStep {
+  name: string;
+  task: string;
+  call?: string;
+  steps?: WorkflowStep[];
+}
+
+/** The whole configuration, as an agent gets it. */
+export interface Registration {
+  success: boolean;
+  services: {
+    workflow_engine: { enabled: boolean; namespace: string; task_queue: string };
+    llm: { enabled: boolean; provider: string };
+  };
+  roles: {
+    definitions: Record<
+      string,
+      {
+        name: string;
+        description: string;
+        providers: string[];
+        workflows: string[];
+        enabled: boolean;
+        permissions?: { users?: string[]; groups?: string[] };
+        max_duration: string;
+        default_duration: string;
+      }
+    >;
+  };
+  providers: { definitions: Record<string, { name: string; provider: string }> };
+  workflows: { definitions: Record<string, { name: string; steps: WorkflowStep[] }> };
 }
 
 /** What `/.well-known/api-configuration` answers. */

@@ -1,0 +1,27 @@
+import { addCommand, type Parent } from '../command.js';
+
+interface Options {
+  name: string;
+  ttl: string;
+}
+
+/**
+ * `belay agent enroll`: the credential that an agent registers with, made by whoever can reach the server's own database
+ * and secret. Audited there. It is printed once, alone on standard output; enrolling a name again voids its old one.
+ */
+export function addAgentEnroll(parent: Parent): void {
+  addCommand<Options>(parent, {
+    name: 'enroll',
+    description: 'make the credential of an agent (for operators, on the server’s machine)',
+    options: (command) =>
+      command
+        .requiredOption('--name <name>', 'what to call the agent')
+        .requiredOption('--ttl <duration>', 'how long the credential is good for, as in P90D'),
+    run: async ({ options: { name, ttl }, output, shell }) => {
+      const enrolled = await shell.operator.enrollAgent({ name, ttl });
+      output.result(enrolled, () => enrolled.credential);
+      output.note(`for the agent ${enrolled.agent.name}, until ${enrolled.expires_at}; it is not shown again`);
+      return undefined;
+    },
+  });
+}

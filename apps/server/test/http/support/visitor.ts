@@ -1,0 +1,56 @@
+import { openBrowser } from '../../demo-identity-provider/browser.js';
+import { type Answer, send } from './serve.js';
+
+export interface Visit extends Answer {
+  location: string;
+  json: Record<string, unknown>;
+}
+
+/** A browser at Belay: it keeps cookies, says where a request came from, and follows nothing by itself. */
+export function openVisitor(url: string) {
+  const cookies = new Map<string, string>();
+  async function visit(
+    path: string,
+    options: { method?: string; body?: object; site?: string; accept?: string } = {},
+  ): Promise<Visit> {
+    const body = options.body === undefined ? undefined : JSON.stringify(options.body);
+    const answer = await send(path.startsWith('http') ? path : `${url}/api/v1${path}`, {
+      method: options.method ?? (body === undefined ? 'GET' : 'POST'),
+      headers: {
+        accept: options.accept ?? 'application/json',
+        'sec-fetch-site': options.site ?? 'same-origin',
+        cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; '),
+        ...(body === undefined
+          ? {}
+          : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) }),
+      },
+      ...(body === undefined ? {} : { body }),
+    });
+    for (const line of answer.headers['set-cookie'] ?? []) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+      if (value === '') cookies.delete(name);
+      else cookies.set(name, value);
+    }
+    const isJson = String(answer.headers['content-type']).startsWith('application/json');
+    return {
+      ...answer,
+      location: String(answer.headers.location ?? ''),
+      json: isJson ? (JSON.parse(answer.body) as Visit['json']) : {},
+    };
+  }
+  return {
+    visit,
+    cookies,
+    /** From a provider's own address back to ours, as the person that they say they are there. */
+    async prove(address: string, subject: string): Promise<string> {
+      const provider = openBrowser();
+      const page = await provider.open(address);
+      return (await provider.open(page.url, { subject })).url.href;
+    },
+    /** The whole way of a sign-in, begun on a page of ours unless told otherwise. */
+    async signIn(provider: string, subject: string, site = 'same-origin'): Promise<Visit> {
+      const begun = await visit(`/auth/request/${provider}`, { site });
+      return visit(await this.prove(begun.location, subject), { site: 'cross-site' });
+    },
+  };
+}
