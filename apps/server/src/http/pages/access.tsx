@@ -15,7 +15,10 @@ export function accessPage({ access }: Outputs['access']['list'], view: View): P
     live: { every: 5 },
     content: (
       <>
-        <p class="lead">What you hold now. It ends by itself; give it back as soon as you need it no more.</p>
+        <p class="lead">
+          What you hold now. It ends by itself; give it back as soon as you need it no more. To have more,{' '}
+          <a href={`${view.basePath}/roles`}>ask for access</a>.
+        </p>
         <div id="held" data-region>
           <p class="hidden-text" data-say>
             {access.length === 0 ? 'You hold no access' : `You hold ${access.length}`}
@@ -32,9 +35,7 @@ export function AccessList(props: { access: Held[]; heading: 'h2' | 'h3'; view: 
   if (access.length === 0) {
     return (
       <div class="empty">
-        <p>
-          You hold no access beyond your own. <a href={`${view.basePath}/roles`}>Ask for access</a>
-        </p>
+        <p>You hold no access beyond your own.</p>
       </div>
     );
   }

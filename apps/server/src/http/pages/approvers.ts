@@ -7,12 +7,18 @@ interface Stage {
 }
 
 /** Every task of a definition with its name, in the order of the text, however deep it is. */
-export function tasksIn(tasks: unknown): { name: string; task: Record<string, unknown> }[] {
+function tasksIn(tasks: unknown): { name: string; task: Record<string, unknown> }[] {
   if (!Array.isArray(tasks)) return [];
   return tasks.flatMap((entry: unknown) => {
     if (!isRecord(entry)) return [];
     return Object.entries(entry).flatMap(([name, task]) =>
-      isRecord(task) ? [{ name, task }, ...blocksOf(task).flatMap(({ tasks: inner }) => tasksIn(inner))] : [],
+      isRecord(task)
+        ? [
+            { name, task },
+            ...blocksOf(task).flatMap(({ tasks: inner }) => tasksIn(inner)),
+            ...tasksIn(branchesOf(task)),
+          ]
+        : [],
     );
   });
 }
@@ -26,7 +32,13 @@ export function blocksOf(task: Record<string, unknown>): { title: string; tasks:
   add('for' in task ? 'For each' : 'In order', task.do);
   add('Try', task.try);
   if (isRecord(task.catch)) add('When that fails', task.catch.do);
+  if (isRecord(task.foreach)) add('For each event', task.foreach.do);
   return blocks;
+}
+
+/** What runs side by side. */
+export function branchesOf(task: Record<string, unknown>): unknown[] {
+  return isRecord(task.fork) && Array.isArray(task.fork.branches) ? (task.fork.branches as unknown[]) : [];
 }
 
 export function isRecord(value: unknown): value is Record<string, unknown> {
@@ -53,7 +65,7 @@ export function approvalInWords(task: Record<string, unknown>): string {
 }
 
 /** Who will decide about a request that goes through this workflow, each approval in a sentence of its own. */
-export function decisionsIn(tasks: unknown): string[] {
+function decisionsIn(tasks: unknown): string[] {
   return tasksIn(tasks)
     .filter(({ task }) => task.call === 'access.approve')
     .map(({ task }) => approvalInWords(task));
@@ -64,7 +76,9 @@ export function whoDecides(tasks: unknown): string {
   const decisions = decisionsIn(tasks);
   if (decisions.length === 0) return 'Nobody has to approve it: this workflow has no approval';
   const text = listInWords(decisions.map((decision, index) => (index === 0 ? decision : `then ${decision}`)));
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${decisions.length > 1 ? ` (${count(decisions.length, 'approval')})` : ''}`;
+  // An address is written as it is.
+  const first = /^\S*@/.test(text) ? text.charAt(0) : text.charAt(0).toUpperCase();
+  return `${first}${text.slice(1)}${decisions.length > 1 ? ` (${count(decisions.length, 'approval')})` : ''}`;
 }
 
 function textsOf(value: unknown): string[] {

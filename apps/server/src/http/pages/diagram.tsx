@@ -1,5 +1,5 @@
 import type { ComponentChildren, VNode } from 'preact';
-import { approvalInWords, blocksOf, isRecord } from './approvers.js';
+import { approvalInWords, blocksOf, branchesOf, isRecord } from './approvers.js';
 import { durationInWords } from './words.js';
 
 /** A workflow as boxes joined by arrows: an ordered list, so that it reads aloud as well as it looks. */
@@ -33,7 +33,7 @@ function Tasks({ tasks, path }: { tasks: readonly unknown[]; path: string }): VN
 function Task({ name, task, path }: { name: string; task: Record<string, unknown>; path: string }): VNode {
   const { kind, text, tone } = describe(task);
   const inner = `${path}${name}-`;
-  const branches = isRecord(task.fork) && Array.isArray(task.fork.branches) ? (task.fork.branches as unknown[]) : [];
+  const branches = branchesOf(task);
   return (
     <div class={`node ${tone}`} id={anchor(path, name)}>
       <p class="node-head">

@@ -53,12 +53,25 @@ export function stateOf(execution: Execution): State {
     return say('bad', 'The request was denied', `By ${listInWords(by)}. Nothing was granted.`);
   }
   if (refused) return say('bad', 'Nobody decided in time', 'No answer is a refusal. Nothing was granted.');
-  if (approvals.some((approval) => approval.status === 'open')) {
-    return say('warn', 'The request waits for approval', 'Nothing is granted until then.');
+  const open = approvals.find((approval) => approval.status === 'open');
+  if (open) {
+    return say(
+      'warn',
+      'The request waits for approval',
+      `By ${approversInWords(open)}. Nothing is granted until then.`,
+    );
   }
   if (ended) return say('plain', 'The request is completed', 'Nothing was granted.');
   const waits = execution.waiting_for;
   return say('plain', 'The request is under way', waits.length > 0 ? `It waits for ${listInWords(waits)}.` : '');
+}
+
+/** Who may decide: `one person of the group approvers`. */
+export function approversInWords({ approvers, count }: Execution['approvals'][number]): string {
+  const { users, groups } = approvers;
+  const who = listInWords([...users, ...groups.map((group) => `the group ${group}`)], 'or');
+  if (count > 1) return `${count} people of ${who}`;
+  return groups.length === 0 && users.length === 1 ? who : `one person of ${who}`;
 }
 
 function held({ grants }: Execution): string {

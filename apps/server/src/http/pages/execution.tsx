@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { ReturnForm } from './access.js';
 import { DecideForm, type InboxItem, Request } from './approvals.js';
-import { type Execution, stateOf } from './execution-state.js';
+import { approversInWords, type Execution, stateOf } from './execution-state.js';
 import { AccessWords, ProviderLink, residualInWords } from './parts/access.js';
 import { Facts } from './parts/facts.js';
 import { Badge } from './parts/status.js';
@@ -108,16 +108,11 @@ function Approvals({ execution, own, view }: { execution: Execution; own: boolea
       <h2>Approvals</h2>
       <ul class="cards">
         {execution.approvals.map((approval) => {
-          const { users, groups } = approval.approvers;
-          const who = [...users, ...groups.map((group) => `the group ${group}`)];
           const open = approval.status === 'open';
           return (
             <li key={approval.id} class="card">
               <div class="card-head">
-                <h3>
-                  {approval.count > 1 && `${approval.count} of `}
-                  {listInWords(who, 'or')}
-                </h3>
+                <h3 class="sentence">{approversInWords(approval)}</h3>
                 <Badge status={approval.status} />
               </div>
               {approval.decisions.map((decision) => (

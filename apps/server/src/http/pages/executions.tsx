@@ -30,9 +30,7 @@ export function ExecutionList(props: { executions: ExecutionSummary[]; heading: 
   if (executions.length === 0) {
     return (
       <div class="empty">
-        <p>
-          No request of yours is under way. <a href={`${view.basePath}/roles`}>Ask for access</a>
-        </p>
+        <p>No request of yours is under way.</p>
       </div>
     );
   }

@@ -18,6 +18,12 @@ export function homePage(
     live: { every: 5 },
     content: (
       <>
+        <p class="lead">Nobody holds more than they need for longer than they need it.</p>
+        <p class="actions">
+          <a class="button" href={`${view.basePath}/roles`}>
+            Ask for access
+          </a>
+        </p>
         <div id="to-decide" data-region>
           {approvals.length > 0 && (
             <section class="state warn" aria-labelledby="decide">
@@ -49,12 +55,6 @@ export function homePage(
         <div id="requests" data-region>
           <ExecutionList executions={found.executions.executions} heading="h3" view={view} />
         </div>
-        <p>
-          <br />
-          <a class="button" href={`${view.basePath}/roles`}>
-            Ask for access
-          </a>
-        </p>
       </>
     ),
   };

@@ -59,7 +59,7 @@ export function permitted(role: RoleDetails, view: View): [string, VNode] {
   ];
 }
 
-export function decided(role: RoleDetails, workflows: Workflows): [string, string] | undefined {
+function decided(role: RoleDetails, workflows: Workflows): [string, string] | undefined {
   const first = workflows.get(role.workflows[0] ?? '');
   return first === undefined ? undefined : ['Decided by', whoDecides(first.document.do)];
 }

@@ -70,7 +70,7 @@ export async function openStage(): Promise<Stage> {
 }
 
 /** From the front door to the start page, as a person does it. */
-export async function signInAs(page: Page, url: string, person: PersonName): Promise<void> {
+async function signInAs(page: Page, url: string, person: PersonName): Promise<void> {
   await page.goto(url);
   await page.getByRole('link', { name: 'Continue with Demo identity provider' }).click();
   await page.getByRole('button', { name: `Sign in as ${people[person]}` }).click();
