@@ -42,6 +42,10 @@ describe('what the matcher makes of words', () => {
     expect((await first(catalog, 'production aws account'))?.role).toBe('aws-prod-readonly');
   });
 
+  it('says by which words, as they were written', async () => {
+    expect((await first(catalog, 'read the invoices'))?.why).toEqual(['read', 'invoices']);
+  });
+
   it('heeds what is not wanted', async () => {
     expect((await first(catalog, 'the database, not production but staging'))?.role).toBe('staging-db-read');
     expect((await first(catalog, 'start virtual machines, not in azure'))?.role).toBe('aws-ec2-operator');

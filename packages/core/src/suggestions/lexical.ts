@@ -35,6 +35,8 @@ export function lexicalSuggester(catalog: Catalog): Suggester {
 
 interface Wish {
   terms: ReadonlyMap<string, number>;
+  /** How each word was written: what a person is told led there. */
+  written: ReadonlyMap<string, string>;
   unwanted: ReadonlySet<string>;
   /** The most that is asked for; undefined: nothing is said. */
   level: number | undefined;
@@ -47,12 +49,14 @@ interface Wish {
 function readWish(text: string, now: Date): Wish {
   const words = readWords(clearPasted(text));
   const terms = new Map<string, number>();
+  const written = new Map<string, string>();
   const add = (term: string, weight: number) => {
     if (terms.size < mostTerms || terms.has(term)) terms.set(term, Math.max(weight, terms.get(term) ?? 0));
   };
   for (const word of words) {
     if (word.negated || isSilent(word) || allOfIt.has(word.raw)) continue;
     add(word.term, weightOf(word));
+    if (!written.has(word.term)) written.set(word.term, word.raw);
     for (const other of relatedWords(word.term)) add(other, 0.4);
     if (word.raw !== word.term) for (const other of relatedWords(word.raw)) add(other, 0.4);
   }
@@ -62,6 +66,7 @@ function readWish(text: string, now: Date): Wish {
   const duration = readWishedDuration(text, now);
   return {
     terms,
+    written,
     unwanted: new Set(unwanted.filter(({ level }) => level === undefined).map(({ term }) => term)),
     level: wantedLevel(wanted),
     below: refused.length === 0 ? undefined : Math.min(...refused),
@@ -165,7 +170,7 @@ function judge(
     if (weight >= 0.5) covered += weight * rarity;
     // An environment or a common verb is no subject: "something in production" is every role there.
     if (!environments.has(term) && (levelOf(term) === undefined || rarity >= 0.5)) subjects += 1;
-    if (weight >= 0.45) words.push(term);
+    if (weight >= 0.45) words.push(wish.written.get(term) ?? term);
     for (const id of match.providers) if (weight >= 0.5) named.add(id);
   }
   if (subjects === 0 || words.length === 0) return undefined;
