@@ -171,23 +171,13 @@ describe('registration', () => {
     expect(answer.workflows.definitions.secretive).toEqual({
       name: 'secretive',
       steps: [
-        { name: 'ask', task: 'call', call: 'http' },
-        {
-          name: 'maybe',
-          task: 'try',
-          steps: [
-            { name: 'grant', task: 'call', call: 'access.grant' },
-            { name: 'note', task: 'set' },
-          ],
-        },
-        {
-          name: 'both',
-          task: 'fork',
-          steps: [
-            { name: 'hold', task: 'call', call: 'access.hold' },
-            { name: 'pause', task: 'wait' },
-          ],
-        },
+        { name: 'ask', path: '/do/0/ask', task: 'call', call: 'http' },
+        { name: 'maybe', path: '/do/1/maybe', task: 'try' },
+        { name: 'grant', path: '/do/1/maybe/try/0/grant', task: 'call', call: 'access.grant' },
+        { name: 'note', path: '/do/1/maybe/catch/do/0/note', task: 'set' },
+        { name: 'both', path: '/do/2/both', task: 'fork' },
+        { name: 'hold', path: '/do/2/both/fork/branches/0/hold', task: 'call', call: 'access.hold' },
+        { name: 'pause', path: '/do/2/both/fork/branches/1/pause', task: 'wait' },
       ],
     });
   });

@@ -63,5 +63,5 @@ INSERT INTO "user_identities" ("provider", "subject", "user_id", "email", "name"
 UPDATE "logins" SET "subject" = "users"."subject" FROM "users" WHERE "users"."id" = "logins"."user_id" AND "users"."provider" = "logins"."provider";--> statement-breakpoint
 UPDATE "login_codes" SET "subject" = "users"."subject" FROM "users" WHERE "users"."id" = "login_codes"."user_id" AND "users"."provider" = "login_codes"."provider";--> statement-breakpoint
 COMMENT ON TABLE user_identities IS 'What a person is to each provider that they are known at; an identity has one person.';--> statement-breakpoint
-COMMENT ON TABLE sessions IS 'A login''s session with one provider: its tokens, sealed, with a version and an expiry. Gone with the login.';--> statement-breakpoint
+COMMENT ON TABLE sessions IS 'The session of a login with one provider: its tokens, sealed, with a version and an expiry. Gone with the login.';--> statement-breakpoint
 COMMENT ON TABLE agents IS 'Agents that an operator enrolled; only the hash of the credential is kept.';

@@ -59,11 +59,11 @@ describe('POST /register', () => {
             'approve-and-grant': {
               name: 'approve-and-grant',
               steps: [
-                { name: 'validate', task: 'call', call: 'access.validate' },
-                { name: 'approve', task: 'call', call: 'access.approve' },
-                { name: 'decide', task: 'switch' },
-                { name: 'grant', task: 'call', call: 'access.grant' },
-                { name: 'hold', task: 'call', call: 'access.hold' },
+                { name: 'validate', path: '/do/0/validate', task: 'call', call: 'access.validate' },
+                { name: 'approve', path: '/do/1/approve', task: 'call', call: 'access.approve' },
+                { name: 'decide', path: '/do/2/decide', task: 'switch' },
+                { name: 'grant', path: '/do/3/grant', task: 'call', call: 'access.grant' },
+                { name: 'hold', path: '/do/4/hold', task: 'call', call: 'access.hold' },
               ],
             },
           },

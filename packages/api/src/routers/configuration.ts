@@ -38,11 +38,9 @@ const reported = z.object({
 
 const step = z.object({
   name: z.string(),
+  path: z.string().describe('JSON pointer into the document, such as /do/0/validate'),
   task: z.string(),
   call: z.string().exactOptional(),
-  get steps() {
-    return z.array(step).exactOptional();
-  },
 });
 const registration = z.object({
   success: z.boolean(),

@@ -14,8 +14,14 @@ export interface RoleForAgents {
   default_duration: string;
 }
 
-/** A task by its name: what it does, what it calls, and the tasks within. Nothing that an author wrote into it. */
-export type Step = { name: string; task: string; call?: string; steps?: Step[] };
+/** A task: where it is in the document, what it does and what it calls. Nothing else that an author wrote into it. */
+export interface Step {
+  name: string;
+  /** JSON pointer, as the DSL refers to tasks: `/do/0/validate`. */
+  path: string;
+  task: string;
+  call?: string;
+}
 
 export interface Definitions {
   roles: { definitions: Record<string, RoleForAgents> };
@@ -70,29 +76,31 @@ function plain(text: string): string {
 /** The keys of the DSL that make a task what it is (DSL reference, Task). */
 const kinds = ['call', 'do', 'emit', 'for', 'fork', 'listen', 'raise', 'run', 'set', 'switch', 'try', 'wait'] as const;
 
+/** Every task of a workflow, each before those within it. */
 function stepsOf(workflow: CompiledWorkflow): Step[] {
-  return tasksOf(workflow.definition.workflow.do);
+  return tasksOf(workflow.definition.workflow.do, '/do');
 }
 
-function tasksOf(list: unknown): Step[] {
+function tasksOf(list: unknown, at: string): Step[] {
   if (!Array.isArray(list)) return [];
-  return list.flatMap((item) => (isObject(item) ? Object.entries(item).map(([name, task]) => toStep(name, task)) : []));
+  return list.flatMap((item, index) =>
+    isObject(item) ? Object.entries(item).flatMap(([name, task]) => toSteps(name, task, `${at}/${index}/${name}`)) : [],
+  );
 }
 
-function toStep(name: string, task: unknown): Step {
+function toSteps(name: string, task: unknown, path: string): Step[] {
   const body = isObject(task) ? task : {};
   // A `for` and a `try` have a `do` beside them, which is theirs.
   const kindOfTask = kinds.find((kind) => kind !== 'do' && kind in body) ?? 'do';
   const { call } = body;
-  const fork = isObject(body.fork) ? body.fork.branches : undefined;
-  const caught = isObject(body.catch) ? body.catch.do : undefined;
-  const steps = [body.do, body.try, caught, fork].flatMap(tasksOf);
-  return {
-    name,
-    task: kindOfTask,
-    ...(typeof call === 'string' && /^[A-Za-z0-9._-]{1,100}$/.test(call) ? { call } : {}),
-    ...(steps.length > 0 ? { steps } : {}),
-  };
+  const named = typeof call === 'string' && /^[A-Za-z0-9._-]{1,100}$/.test(call) ? { call } : {};
+  return [
+    { name, path, task: kindOfTask, ...named },
+    ...tasksOf(body.do, `${path}/do`),
+    ...tasksOf(body.try, `${path}/try`),
+    ...(isObject(body.catch) ? tasksOf(body.catch.do, `${path}/catch/do`) : []),
+    ...(isObject(body.fork) ? tasksOf(body.fork.branches, `${path}/fork/branches`) : []),
+  ];
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -96,12 +96,12 @@ export interface AgentReported {
   current: boolean;
 }
 
-/** A task of a workflow by its name, and the tasks within. */
+/** A task of a workflow; `path` is its JSON pointer, as in `/do/0/validate`. */
 export interface WorkflowStep {
   name: string;
+  path: string;
   task: string;
   call?: string;
-  steps?: WorkflowStep[];
 }
 
 /** The whole configuration, as an agent gets it. */
