@@ -47,8 +47,14 @@ export function frameOf(context: RequestContext, basePath: string): Frame {
 }
 
 /** What every page knows: who looks, and what waits for them. */
-export async function createView({ context, basePath, input }: Shown, ask: Ask): Promise<View> {
+export async function createView({ router, context, basePath, input }: Shown, ask: Ask): Promise<View> {
   const frame = frameOf(context, basePath);
   const inbox = frame.viewer === null ? undefined : await ask<{ approvals: unknown[] }>('approvals.inbox');
-  return { ...frame, input, now: context.core.clock(), waiting: inbox?.approvals.length ?? 0 };
+  return {
+    ...frame,
+    input,
+    now: context.core.clock(),
+    waiting: inbox?.approvals.length ?? 0,
+    offers: (procedure) => procedure in router._def.procedures,
+  };
 }

@@ -3,6 +3,7 @@ import { whoDecides } from '../../src/http/pages/approvers.js';
 import { Diagram } from '../../src/http/pages/diagram.js';
 import { renderPage } from '../../src/http/pages/page.js';
 import { readable } from '../../src/http/pages/readable.js';
+import { suggestionPage } from '../../src/http/pages/suggest.js';
 import type { View } from '../../src/http/pages/view.js';
 import * as words from '../../src/http/pages/words.js';
 import * as browserWords from '../../src/http/static/words.js';
@@ -16,6 +17,7 @@ const view: View = {
   now: new Date('2026-01-02T03:04:05.678Z'),
   viewer: { name: '<b>Rita</b>', email: 'rita@example.test' },
   waiting: 0,
+  offers: () => true,
   csrf: (action) => `token for ${action}`,
 };
 
@@ -94,6 +96,49 @@ describe('the picture of a workflow', () => {
     for (const tasks of [[], [null], ['x'], [{ a: 1 }], [{ a: { switch: 'x', fork: 1, catch: 2, then: 'a' } }]]) {
       expect(renderPage({ title: 'Odd', content: Diagram({ tasks }) }, view)).toContain('The end');
     }
+  });
+});
+
+describe('a suggestion', () => {
+  const role = {
+    name: 'reader',
+    description: 'Read the store',
+    providers: ['store', 'archive'],
+    workflows: ['approve-and-grant'],
+    enabled: true,
+    max_duration: 'PT1H',
+    default_duration: 'PT15M',
+    reason: { required: true },
+    inherits: [],
+    grants: [],
+  };
+  const output = {
+    suggested_role: 'reader',
+    suggested_duration: 'PT20M',
+    suggested_providers: ['archive'],
+    matched: ['read'],
+    alternatives: [{ suggested_role: 'writer', suggested_duration: 'PT5M', suggested_providers: [] }],
+  };
+
+  it('is the form to ask with, filled in and still the person’s to change; it asks for nothing itself', () => {
+    const input = { reason: 'read "it" for 20 minutes </textarea><script>' };
+    const page = suggestionPage({ status: 'suggested', output }, { role, workflows: new Map() }, { ...view, input });
+    const markup = renderPage(page, view);
+    expect(markup).toContain('Nothing has been asked for yet');
+    expect(markup).toMatch(/<form method="post" action="\/api\/v1\/elevate">/);
+    expect(markup).toMatch(/<option value="PT20M" selected>20 minutes/);
+    expect(markup).toMatch(/<option value="archive" selected>/);
+    expect(markup).toContain('href="/api/v1/role/writer"');
+    expect(markup).not.toContain('</textarea><script>');
+  });
+
+  it('that is none says so and keeps the words', () => {
+    const none = { status: 'no_match', output: { ...output, suggested_role: '', alternatives: [] } };
+    const found = { role: undefined, workflows: new Map() };
+    const markup = renderPage(suggestionPage(none, found, { ...view, input: { reason: 'tea' } }), view);
+    expect(markup).toContain('Nothing fits');
+    expect(markup).toMatch(/<textarea[^>]*>tea<\/textarea>/);
+    expect(markup).not.toContain('action="/api/v1/elevate"');
   });
 });
 

@@ -49,8 +49,19 @@ export function rolePage(role: RoleDetails, workflows: Workflows, view: View): P
   };
 }
 
-function AskForm({ role, view }: { role: RoleDetails; view: View }): VNode {
+interface Preset {
+  reason: string;
+  /** ISO 8601. */
+  duration: string;
+  providers: string[];
+}
+
+/** The form that asks; whatever is filled in already, the person sees it and can change it. */
+export function AskForm({ role, preset, view }: { role: RoleDetails; preset?: Preset; view: View }): VNode {
   const { required, pattern } = role.reason;
+  const durations = durationsOf(role, preset?.duration);
+  const chosen = durations.find((each) => isSame(each, preset?.duration)) ?? role.default_duration;
+  const everywhere = role.providers.join(',');
   return (
     <PostForm action={`${view.basePath}/elevate`} view={view}>
       <input type="hidden" name="role" value={role.name} />
@@ -72,13 +83,15 @@ function AskForm({ role, view }: { role: RoleDetails; view: View }): VNode {
           maxLength={2000}
           required={required}
           aria-describedby="reason-hint"
-        />
+        >
+          {preset?.reason}
+        </textarea>
       </div>
       <div class="field">
         <label for="duration">How long</label>
         <select id="duration" name="duration">
-          {durationsOf(role).map((duration) => (
-            <option key={duration} value={duration} selected={duration === role.default_duration}>
+          {durations.map((duration) => (
+            <option key={duration} value={duration} selected={isSame(duration, chosen)}>
               {durationInWords(duration)}
             </option>
           ))}
@@ -88,9 +101,9 @@ function AskForm({ role, view }: { role: RoleDetails; view: View }): VNode {
         <div class="field">
           <label for="providers">Where</label>
           <select id="providers" name="providers">
-            <option value={role.providers.join(',')}>{listInWords(role.providers)}</option>
+            <option value={everywhere}>{listInWords(role.providers)}</option>
             {role.providers.map((provider) => (
-              <option key={provider} value={provider}>
+              <option key={provider} value={provider} selected={preset?.providers.join(',') === provider}>
                 {provider}
               </option>
             ))}
@@ -116,10 +129,17 @@ function AskForm({ role, view }: { role: RoleDetails; view: View }): VNode {
 
 const usual = ['PT15M', 'PT30M', 'PT1H', 'PT2H', 'PT4H', 'PT8H', 'P1D', 'P3D', 'P7D'];
 
-/** Round durations up to the role's longest, with its usual one and its longest among them. */
-function durationsOf(role: RoleDetails): string[] {
+/** Round durations up to the role's longest, with its usual one, its longest and the one that is wished for among them. */
+function durationsOf(role: RoleDetails, wished: string | undefined): string[] {
   const most = parseDuration(role.max_duration);
-  const all = [role.default_duration, role.max_duration, ...usual.filter((each) => parseDuration(each) < most)];
-  const byLength = new Map(all.toReversed().map((each) => [parseDuration(each), each]));
+  const wishes = wished === undefined || wished === '' ? [] : [wished];
+  const within = [...wishes, ...usual].filter((each) => parseDuration(each) < most);
+  const byLength = new Map(
+    [role.default_duration, role.max_duration, ...within].map((each) => [parseDuration(each), each]),
+  );
   return [...byLength].sort(([one], [other]) => one - other).map(([, each]) => each);
+}
+
+function isSame(one: string, other: string | undefined): boolean {
+  return other !== undefined && other !== '' && parseDuration(one) === parseDuration(other);
 }

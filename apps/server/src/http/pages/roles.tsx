@@ -20,6 +20,11 @@ export function rolesPage({ roles }: Outputs['roles']['list'], workflows: Workfl
           These are the roles that you may ask for. Asking grants nothing by itself: each role says who decides, and for
           how long it can be held.
         </p>
+        {view.offers('elevation.suggest') && (
+          <p>
+            <a href={`${view.basePath}/elevate/llm`}>Say in words what you need</a>, and have a role suggested.
+          </p>
+        )}
         {entries.length === 0 ? (
           <div class="empty">
             <p>There is no role here that you may ask for.</p>
@@ -59,7 +64,7 @@ export function permitted(role: RoleDetails, view: View): [string, VNode] {
   ];
 }
 
-function decided(role: RoleDetails, workflows: Workflows): [string, string] | undefined {
+export function decided(role: RoleDetails, workflows: Workflows): [string, string] | undefined {
   const first = workflows.get(role.workflows[0] ?? '');
   return first === undefined ? undefined : ['Decided by', whoDecides(first.document.do)];
 }

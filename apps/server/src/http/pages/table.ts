@@ -9,6 +9,7 @@ import { providerPage, providersPage } from './providers.js';
 import { rolePage } from './role.js';
 import { type RoleDetails, rolesPage, type Workflows } from './roles.js';
 import { signedInPage, signedOutPage, signInPage } from './sign-in.js';
+import { describePage, type Suggestion, suggestionPage } from './suggest.js';
 import { type Outputs, type Page, to, type View } from './view.js';
 import { workflowPage, workflowsPage } from './workflows.js';
 
@@ -50,6 +51,13 @@ const table: Readonly<Record<string, Render>> = {
   'auth.page': (output: Outputs['auth']['page'], view) => ({ page: signInPage(output, view) }),
   'elevation.request': requested,
   'elevation.requestLink': requested,
+  'elevation.suggest': async (output: Suggestion, view, ask) => {
+    const name = output.output.suggested_role;
+    const role = name === '' ? undefined : await ask<RoleDetails>('roles.get', { role: name });
+    const workflows = await workflowsOf(role === undefined ? [] : [role], ask);
+    return { page: suggestionPage(output, { role, workflows }, view) };
+  },
+  'elevation.suggestForm': (_output: unknown, view) => ({ page: describePage(view) }),
   'executions.cancel': toExecution,
   'executions.get': async (output: Outputs['executions']['get'], view, ask) => {
     const inbox = await ask<Outputs['approvals']['inbox']>('approvals.inbox');

@@ -27,6 +27,8 @@ export interface Frame {
 /** What every page knows beside its output. */
 export interface View extends Frame {
   now: Date;
+  /** Whether this server has a procedure, for links to what not every one has. */
+  offers(procedure: string): boolean;
   /** The request's own fields. */
   input: Readonly<Record<string, unknown>>;
 }
