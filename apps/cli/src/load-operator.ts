@@ -18,6 +18,7 @@ export function loadOperator(host: ServerProcess, account: string): Operator {
       const result = await validateConfiguration(source, createReferenceResolver(host.env));
       return { ok: result.ok, source, messages: result.ok ? [] : result.messages };
     },
+    revokeAccess: (request) => withContext((core, context) => core.revokeAccess(context, request)),
     createToken: (request) => withContext((core, context) => core.createToken(context, request)),
     enrollAgent: (request) => withContext((core, context) => core.enrollAgent(context, request)),
   };

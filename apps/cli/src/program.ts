@@ -3,6 +3,7 @@ import { CliError } from './cli-error.js';
 import { addGroup, type Parent } from './command.js';
 import { addAccessList } from './commands/access-list.js';
 import { addAccessReturn } from './commands/access-return.js';
+import { addAccessRevoke } from './commands/access-revoke.js';
 import { addAgentEnroll } from './commands/agent-enroll.js';
 import { addApprove } from './commands/approve.js';
 import { addDeny } from './commands/deny.js';
@@ -49,6 +50,7 @@ function addCommands(root: Parent): void {
   const access = addGroup(root, 'access', 'the access you hold');
   addAccessList(access);
   addAccessReturn(access);
+  addAccessRevoke(access);
   addSessions(root);
   addTokenCreate(addGroup(root, 'token', 'bearer tokens, for operators'));
   addAgentEnroll(addGroup(root, 'agent', 'agents, for operators'));

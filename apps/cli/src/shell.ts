@@ -44,6 +44,7 @@ export interface Operator {
   start(): Promise<void>;
   validate(path: string | undefined): Promise<Validation>;
   enrollAgent(request: AgentRequest): Promise<{ credential: string; expires_at: string; agent: { name: string } }>;
+  revokeAccess(request: { of: string; reason: string }): Promise<{ message: string; executions: string[] }>;
   createToken(request: TokenRequest): Promise<{ token: string; expires_at: string; user: { email: string } }>;
 }
 

@@ -272,6 +272,10 @@ describe('operator commands', () => {
         asked.push(wanted);
         return { token: 'made-once', expires_at: '2030-01-01T00:00:00.000Z', user: { email: 'bot@example.com' } };
       },
+      revokeAccess: async (wanted: unknown) => {
+        asked.push(wanted);
+        return { message: 'It ends now', executions: ['e-1'] };
+      },
       enrollAgent: async (wanted: { name: string }) => {
         asked.push(wanted);
         return { credential: 'agent-once', expires_at: '2030-01-01T00:00:00.000Z', agent: { name: wanted.name } };
@@ -298,5 +302,11 @@ describe('operator commands', () => {
     expect(enrolled.stderr).not.toContain('agent-once');
     expect(asked.at(-1)).toEqual({ name: 'build-3', ttl: 'P90D' });
     expect((await terminal.run(['agent', 'enroll', '--name', 'build-3'], { operator })).code).not.toBe(0);
+    expect(await terminal.run(['access', 'revoke', 'e-1', '--reason', 'an incident'], { operator })).toMatchObject({
+      code: 0,
+      stdout: 'It ends now\n',
+    });
+    expect(asked.at(-1)).toEqual({ of: 'e-1', reason: 'an incident' });
+    expect((await terminal.run(['access', 'revoke', 'e-1'], { operator })).code).toBe(2);
   });
 });

@@ -45,7 +45,13 @@ export async function openTerminal(settings: Partial<Shell> = {}): Promise<Termi
         openBrowser: () => {},
         randomBytes,
         signal: new AbortController().signal,
-        operator: { start: unavailable, validate: unavailable, createToken: unavailable, enrollAgent: unavailable },
+        operator: {
+          start: unavailable,
+          validate: unavailable,
+          createToken: unavailable,
+          enrollAgent: unavailable,
+          revokeAccess: unavailable,
+        },
         ...settings,
         ...shell,
       });

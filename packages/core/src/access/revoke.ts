@@ -1,22 +1,46 @@
+import { grants, users } from '@belay/db';
+import { and, eq, sql } from 'drizzle-orm';
 import type { ActorContext } from '../context.js';
-import { AccessError } from '../errors.js';
-import { findExecution } from '../executions/find.js';
+import { AccessError, invalid } from '../errors.js';
+import { findExecution, isId } from '../executions/find.js';
 import { requireText } from '../text.js';
 import { endHeld } from './return.js';
+import { isLive } from './wanted.js';
+
+export interface RevokeAccess {
+  /** An execution's id, or the e-mail address of a person: then everything that they hold. */
+  of: string;
+  reason: string;
+}
 
 /**
- * Ends the access of anybody's execution at once (`belay access revoke`): operators only, with a reason, audited. The
- * provider follows as it does for every early end. Throws `forbidden` for anybody else, `conflict` when nothing is held.
+ * Ends somebody's access at once (`belay access revoke`): operators only, with a reason, audited. The provider follows as
+ * it does for every early end. Throws `forbidden` for anybody else, `not_found` and `conflict` when nothing is held.
  */
 export async function revokeAccess(
   ctx: ActorContext,
-  input: { execution_id: string; reason: string },
-): Promise<{ status: 'ok'; message: string }> {
+  input: RevokeAccess,
+): Promise<{ status: 'ok'; message: string; executions: string[] }> {
   if (ctx.actor.kind !== 'operator') throw new AccessError('forbidden', "Only operators revoke other people's access");
   const reason = requireText(input.reason.trim(), 'reason', 500);
-  if (reason.length === 0)
-    throw new AccessError('invalid', 'Say why', { issues: [{ path: 'reason', message: 'is required' }] });
-  const { execution, owner } = await findExecution(ctx, ctx.actor, input.execution_id);
+  if (reason.length === 0) throw invalid('reason', 'is required');
+  const executions = isId(input.of) ? [input.of] : await executionsOf(ctx, input.of);
+  if (executions.length === 0) throw new AccessError('conflict', `${input.of} holds nothing`);
+  for (const id of executions) await revokeOne(ctx, id, reason);
+  return { status: 'ok', message: `The access of ${executions.length} request(s) ends now`, executions };
+}
+
+async function executionsOf(ctx: ActorContext, email: string): Promise<string[]> {
+  const rows = await ctx.db
+    .selectDistinct({ id: grants.executionId })
+    .from(grants)
+    .innerJoin(users, eq(users.id, grants.userId))
+    .where(and(eq(sql`lower(${users.email})`, requireText(email, 'of', 320).trim().toLowerCase()), isLive));
+  return rows.map(({ id }) => id);
+}
+
+async function revokeOne(ctx: ActorContext, id: string, reason: string): Promise<void> {
+  const { execution, owner } = await findExecution(ctx, ctx.actor, id);
   await endHeld(ctx, execution, {
     reason: 'revoked',
     entry: {
@@ -28,5 +52,4 @@ export async function revokeAccess(
       executionId: execution.id,
     },
   });
-  return { status: 'ok', message: `The access of ${owner.email} ends now` };
 }

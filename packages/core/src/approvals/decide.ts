@@ -9,6 +9,7 @@ import { isId } from '../executions/find.js';
 import { commit, stay } from '../executions/runtime/commit.js';
 import type { Move } from '../executions/runtime/write.js';
 import { appendLedger } from '../ledger/append.js';
+import { listIdentities, type Person } from '../logins/people.js';
 import { requireText } from '../text.js';
 import type { ApprovalSubject } from './inbox.js';
 import { settleApproval } from './settle.js';
@@ -131,22 +132,26 @@ async function findApproval(ctx: ActorContext, user: UserActor, id: string): Pro
 /** The one rule of who may decide. The requester, and whoever would be elevated, never may, whatever the rule names (design §10). */
 async function requireApprover(ctx: ActorContext, user: UserActor, approval: Approval): Promise<void> {
   if (user.id === approval.ownerId) throw new AccessError('forbidden', 'Nobody decides on their own request');
-  const names = [user.email.toLowerCase(), user.subject.toLowerCase()];
   if (!isNamed(user, approval.rule)) throw notFound('The approval');
+  // Whoever has several identities is one person under each of them.
+  const faces = await listIdentities(ctx.db, user);
+  const names = faces.flatMap(({ email, subject }) => [email.toLowerCase(), subject.toLowerCase()]);
   const elevated =
-    approval.excluded.some((excluded) => names.includes(excluded)) || (await wouldBeElevated(ctx, user, approval));
+    approval.excluded.some((excluded) => names.includes(excluded)) || (await wouldBeElevated(ctx, faces, approval));
   if (elevated) throw new AccessError('forbidden', 'Nobody decides on access for themselves');
 }
 
 /** Whether an identity of the request is the approver's own at its provider, under whatever name it goes there. */
-async function wouldBeElevated(ctx: ActorContext, user: UserActor, approval: Approval): Promise<boolean> {
+async function wouldBeElevated(ctx: ActorContext, faces: Person[], approval: Approval): Promise<boolean> {
   const { grants } = approval.subject as ApprovalSubject;
   for (const provider of new Set(grants.map((grant) => grant.provider))) {
     const identities = ctx.catalog.client(provider)?.identities;
     if (!identities) continue;
     try {
-      const own = await identities.find(user, AbortSignal.timeout(ctx.timing.earlyCheck));
-      if (own && grants.some((grant) => grant.provider === provider && grant.identity === own.id)) return true;
+      const signal = AbortSignal.timeout(ctx.timing.earlyCheck);
+      const found = await Promise.all(faces.map((face) => identities.find(face, signal)));
+      const own = new Set(found.map((identity) => identity?.id));
+      if (grants.some((grant) => grant.provider === provider && own.has(grant.identity))) return true;
     } catch (cause) {
       // In doubt, refuse: without the provider's answer it cannot be told who is elevated.
       throw new AccessError('unavailable', `The provider "${provider}" cannot be asked who you are there; try again`, {

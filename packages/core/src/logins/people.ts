@@ -77,6 +77,12 @@ export async function readPerson(
   return identity && toPerson(identity);
 }
 
+/** Everybody that a person is to the providers they are known at, the identity that they act by first. */
+export async function listIdentities(db: Database | Transaction, person: Person): Promise<Person[]> {
+  const identities = await db.select().from(userIdentities).where(eq(userIdentities.userId, person.id));
+  return [person, ...identities.map(toPerson)];
+}
+
 export function toPerson(identity: typeof userIdentities.$inferSelect): Person {
   const { userId: id, email, name, groups, provider, subject } = identity;
   return { id, email, name, groups, provider, subject };

@@ -1,0 +1,18 @@
+import { addCommand, type Parent } from '../command.js';
+
+/**
+ * `belay access revoke <execution or e-mail>`: ends somebody else's access now, by whoever can reach the server's own database and
+ * secret. Audited there, with the reason. The provider follows within seconds of the next look of a worker.
+ */
+export function addAccessRevoke(parent: Parent): void {
+  addCommand<{ reason: string }>(parent, {
+    name: 'revoke <of>',
+    description: 'end the access of a request, or of a person by e-mail, now (for operators, on the server’s machine)',
+    options: (command) => command.requiredOption('--reason <text>', 'why, for the ledger'),
+    run: async ({ args: [of = ''], options: { reason }, output, shell }) => {
+      const done = await shell.operator.revokeAccess({ of, reason });
+      output.result(done, () => done.message);
+      return undefined;
+    },
+  });
+}

@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs';
+import { createLogin, upsertUser, verifyLogin, withActor } from '@belay/core';
+import { migrateDatabase } from '@belay/db';
+import postgres from 'postgres';
+import { expect, it } from 'vitest';
+import { newId } from '../../../test/support/house.js';
+import { approve, ask, openCast, staged } from './support/stories.js';
+
+const migrations = new URL('../../db/drizzle/', import.meta.url);
+
+it('people and logins from before identities have theirs after the migration', async () => {
+  await using cast = await openCast({});
+  const { database } = cast.house;
+  const name = `belay_before_${newId().slice(-12)}`;
+  await database.sql.unsafe(`create database ${name}`);
+  const url = new URL(database.url);
+  url.pathname = `/${name}`;
+  const sql = postgres(url.href, { max: 1, onnotice: () => {} });
+  try {
+    const journal = JSON.parse(readFileSync(new URL('meta/_journal.json', migrations), 'utf8')) as {
+      entries: { tag: string; when: number }[];
+    };
+    const before = journal.entries.slice(0, 3);
+    for (const { tag } of before) await sql.unsafe(readFileSync(new URL(`${tag}.sql`, migrations), 'utf8'));
+    await sql.unsafe('create table migrations (id serial primary key, hash text not null, created_at bigint)');
+    await sql`insert into migrations (hash, created_at) values ('before', ${String(before.at(-1)?.when)})`;
+    const [user, other] = [newId(), newId()];
+    await sql`insert into users (id, provider, subject, email, name, groups) values
+      (${user}, 'corp', 's1', 'Ada@example.com', 'Ada', '["engineers"]'), (${other}, 'operator', 'r', 'r@x', 'r', '[]')`;
+    await sql`insert into logins (secret_hash, id, user_id, kind, provider, expires_at) values
+      ('h1', ${newId()}, ${user}, 'browser', 'corp', now()), ('h2', ${newId()}, ${other}, 'token', 'operator', now())`;
+    await migrateDatabase(url.href);
+    expect([
+      ...(await sql`select provider, subject, user_id, email, groups from user_identities order by provider`),
+    ]).toEqual([
+      { provider: 'corp', subject: 's1', user_id: user, email: 'Ada@example.com', groups: ['engineers'] },
+      { provider: 'operator', subject: 'r', user_id: other, email: 'r@x', groups: [] },
+    ]);
+    expect([...(await sql`select subject from logins order by secret_hash`)]).toEqual([
+      { subject: 's1' },
+      { subject: 'r' },
+    ]);
+    await migrateDatabase(url.href);
+  } finally {
+    await sql.end();
+    await database.sql.unsafe(`drop database ${name} with (force)`);
+  }
+});
+
+it('nobody approves access for themselves by coming as another of their identities', async () => {
+  await using cast = await openCast({
+    catalog: staged({}, { permissions: { delegates: { users: ['ada@example.com'] } } }),
+  });
+  const { house, ada } = cast;
+  // Grace is known at two providers; Ada asks for her first identity, and Grace comes as her second.
+  const known = { provider: 'hub', subject: 'g2', email: 'g2@example.org', name: 'Grace', groups: ['approvers'] };
+  await house.database.sql`
+    insert into user_identities (provider, subject, user_id, email, name, groups)
+    values (${known.provider}, ${known.subject}, ${cast.grace.actor.id}, ${known.email}, ${known.name}, '["approvers"]')`;
+  const id = await ask(house, ada, { identities: ['grace@example.com'] });
+  const { token } = await createLogin(house.ctx, { user: { ...known, id: cast.grace.actor.id }, kind: 'browser' });
+  const second = await verifyLogin(house.ctx, { token });
+  expect(second?.actor).toMatchObject({ id: cast.grace.actor.id, email: known.email, groups: ['approvers'] });
+  if (!second) return;
+  await expect(approve(withActor(house.ctx, second.actor), id)).rejects.toMatchObject({ code: 'forbidden' });
+  // Whoever signs in with either is the same person, and Alan is another.
+  expect(await upsertUser(house.database.db, { ...known, id: newId() })).toMatchObject({ id: cast.grace.actor.id });
+  expect(await approve(cast.alan, id)).toMatchObject({ status: 'approved' });
+});
