@@ -1,0 +1,109 @@
+import { generateKeyPairSync, sign } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { oidcConnector, Retryable, Terminal } from '../../src/index.js';
+
+const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const calm = () => new AbortController().signal;
+const closing: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closing.splice(0)) close();
+});
+
+interface Told {
+  status?: number;
+  /** Of the ID token; none without it. */
+  subject?: string;
+  answer?: Record<string, unknown>;
+}
+
+/** An issuer whose token endpoint says what it is told to say, and keeps what it was asked. */
+async function openIssuer(told: Told) {
+  const asked: URLSearchParams[] = [];
+  const server = createServer((incoming, answer) => {
+    const send = (body: unknown, status = 200) =>
+      answer.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    if (incoming.url === '/.well-known/openid-configuration') {
+      return send({
+        issuer,
+        authorization_endpoint: `${issuer}/auth`,
+        token_endpoint: `${issuer}/token`,
+        jwks_uri: `${issuer}/jwks`,
+        response_types_supported: ['code'],
+        subject_types_supported: ['public'],
+        id_token_signing_alg_values_supported: ['ES256'],
+      });
+    }
+    if (incoming.url === '/jwks') {
+      return send({ keys: [{ ...keys.publicKey.export({ format: 'jwk' }), kid: 'k', alg: 'ES256', use: 'sig' }] });
+    }
+    let body = '';
+    incoming.on('data', (chunk: Buffer) => {
+      body += chunk.toString();
+    });
+    return incoming.on('end', () => {
+      asked.push(new URLSearchParams(body));
+      if (told.status !== undefined) return send({ error: 'invalid_grant', error_description: 'the-old' }, told.status);
+      const idToken = told.subject === undefined ? {} : { id_token: signed(told.subject) };
+      return send({ access_token: 'the-next-access', token_type: 'Bearer', ...idToken, ...told.answer });
+    });
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  closing.push(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const signed = (sub: string) => {
+    const now = Math.floor(Date.now() / 1000);
+    const parts = [
+      { alg: 'ES256', kid: 'k' },
+      { iss: issuer, aud: 'belay', sub, iat: now, exp: now + 300 },
+    ].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'));
+    const text = parts.join('.');
+    const signature = sign('sha256', Buffer.from(text), { key: keys.privateKey, dsaEncoding: 'ieee-p1363' });
+    return `${text}.${signature.toString('base64url')}`;
+  };
+  const config = { issuer, client_id: 'belay', client_secret: 'the-secret', allow_insecure_issuer: true };
+  const { authenticator } = oidcConnector.create(oidcConnector.config.parse(config), { log: () => {} });
+  const refresh = () => authenticator?.refresh?.({ refreshToken: 'the-old', subject: 's' }, calm());
+  return { asked, refresh };
+}
+
+describe('refreshing a session at an OpenID provider', () => {
+  it('exchanges the refresh token for new tokens, with a new refresh token or without', async () => {
+    const { asked, refresh } = await openIssuer({
+      answer: { refresh_token: 'the-next', expires_in: 60 },
+      subject: 's',
+    });
+    expect(await refresh()).toMatchObject({
+      accessToken: 'the-next-access',
+      refreshToken: 'the-next',
+      expiresInMilliseconds: 60_000,
+      idToken: expect.any(String),
+    });
+    expect(Object.fromEntries(asked[0] ?? [])).toMatchObject({ grant_type: 'refresh_token', refresh_token: 'the-old' });
+    const plain = await openIssuer({});
+    expect(await plain.refresh()).toEqual({ accessToken: 'the-next-access' });
+  });
+
+  it('believes no answer about somebody else', async () => {
+    const { refresh } = await openIssuer({ subject: 'another' });
+    await expect(refresh()).rejects.toBeInstanceOf(Terminal);
+  });
+
+  it('tells a refusal from a provider that may answer later, and repeats neither’s words', async () => {
+    for (const [status, kind] of [
+      [400, Terminal],
+      [401, Terminal],
+      [503, Retryable],
+      [429, Retryable],
+    ] as const) {
+      const { refresh } = await openIssuer({ status });
+      const error: unknown = await refresh()?.catch((caught: unknown) => caught);
+      expect(error).toBeInstanceOf(kind);
+      expect(String(error)).not.toMatch(/the-(old|secret)/);
+    }
+  });
+});
