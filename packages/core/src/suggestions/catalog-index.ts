@@ -23,7 +23,7 @@ export interface CatalogIndex {
 }
 
 const weights: Readonly<Record<string, number>> = { name: 1, gives: 0.9, description: 1, id: 1 };
-const longestMemory = 2_000;
+const longestMemory = 256;
 
 /**
  * The words of a catalog, made searchable once for each version. It knows every role; whoever searches keeps to those

@@ -140,7 +140,7 @@ export function relatedWords(word: string): readonly string[] {
 }
 
 /** A light stem, the same for catalog and text, so that it need not be a word. */
-export function stemOf(word: string): string {
+function stemOf(word: string): string {
   if (word.length <= 3) return word;
   if (/ies$/.test(word)) return `${word.slice(0, -3)}y`;
   if (/(?:x|ch|sh|ss)es$/.test(word)) return word.slice(0, -2);

@@ -14,8 +14,6 @@ export const answerSchema = z.strictObject({
     .max(5),
 });
 
-export type Answer = z.infer<typeof answerSchema>;
-
 /** The same for the vendor, with the names there are; only keywords that every vendor knows. */
 export function answerJsonSchema(roles: Question['roles']) {
   return {
