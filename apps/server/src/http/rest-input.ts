@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { RequestContext } from '@belay/api';
 import { bodyType, parseJsonObject, readBody } from './body.js';
 import { parseFields } from './fields.js';
+import { toUrlencoded } from './multipart.js';
 import { refuse, refuseField } from './refusal.js';
 import type { Operation, Route } from './route-table.js';
 import { isConfirmationToken } from './security.js';
@@ -23,13 +24,17 @@ interface Source {
 }
 
 const form = 'application/x-www-form-urlencoded';
+const multipart = 'multipart/form-data';
 
 /** Collects the input of a request from its path, query and body. Throws 400, 403, 405, 413 and 415. */
 export async function readInput(source: Source, limit: number): Promise<RequestInput> {
   const { request, route, operation } = source;
   if (request.method !== 'POST' || operation.rest.alsoPost === true) return fromQuery(source, operation);
-  const type = bodyType(request);
-  const text = type === undefined ? '' : await readBody(request, limit);
+  const given = bodyType(request);
+  const body = given === undefined ? '' : await readBody(request, limit);
+  const isMultipart = given === multipart && operation.contentTypes.includes(multipart);
+  const type = isMultipart ? form : given;
+  const text = isMultipart ? await toUrlencoded(request.headers['content-type'] ?? '', body) : body;
   if (route.confirmable !== undefined && type === form && isConfirmation(text)) {
     return confirmation(source, route.confirmable, text);
   }

@@ -198,6 +198,43 @@ describe('forms', () => {
     expect([answer.status, JSON.parse(answer.body)]).toMatchObject([200, { status: 'pending' }]);
   });
 
+  it('are read as multipart too, without files, and under the same rules', async () => {
+    const token = await signIn('requester');
+    const sendParts = (parts: [name: string, extra: string, value: string][], headers: Record<string, string>) =>
+      send(`${world.url}${elevate}`, {
+        method: 'POST',
+        headers: { 'content-type': 'multipart/form-data; boundary=edge', ...headers },
+        body: `${parts
+          .map(
+            ([name, extra, value]) =>
+              `--edge\r\nContent-Disposition: form-data; name="${name}"${extra}\r\n\r\n${value}\r\n`,
+          )
+          .join('')}--edge--\r\n`,
+      });
+    const bearer = { authorization: `Bearer ${token}` };
+    const fields: [string, string, string][] = [
+      ['role', '', 'reader'],
+      ['providers', '', 'store'],
+      ['reason', '', 'Ein Zwischenfall: grün & rot'],
+    ];
+    expect((await sendParts(fields, bearer)).status).toBe(200);
+    expect((await sendParts([...fields, ['role', '', 'secret']], bearer)).status).toBe(400);
+    expect((await sendParts([...fields, ['duration', '; filename="a.txt"', 'PT5M']], bearer)).status).toBe(400);
+    expect((await sendParts(fields, asBrowser(token))).status).toBe(403);
+    const broken = await send(`${world.url}${elevate}`, {
+      method: 'POST',
+      headers: { 'content-type': 'multipart/form-data; boundary=edge', ...bearer },
+      body: 'no form at all',
+    });
+    expect(broken.status).toBe(400);
+    const unread = await send(`${world.url}/api/v1/auth/token`, {
+      method: 'POST',
+      headers: { 'content-type': 'multipart/form-data; boundary=edge' },
+      body: '--edge--\r\n',
+    });
+    expect(unread.status).toBe(415);
+  });
+
   it('decide about exactly what was shown, and not about one’s own', async () => {
     const [rita, adam] = await Promise.all([signIn('requester'), signIn('approver')]);
     const csrf_token = tokenFor(await open(rita, '/api/v1/role/reader'), elevate);

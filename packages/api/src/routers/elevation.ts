@@ -52,7 +52,7 @@ export const elevationRouter = router({
         path: '/elevate',
         tags,
         summary: 'Ask for a role',
-        contentTypes: ['application/json', 'application/x-www-form-urlencoded'],
+        contentTypes: ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data'],
       },
       rest: { redirect: { status: 303, always: false } },
     })

@@ -43,7 +43,7 @@ export function errorPage(status: number, body: ErrorBody, requestId: string, vi
           </p>
         )}
         <p class="quiet">
-          Request <code>{requestId}</code>
+          Reference <code>{requestId}</code>
         </p>
       </>
     ),

@@ -19,7 +19,7 @@ export function homePage(
     content: (
       <>
         <p class="lead">Nobody holds more than they need for longer than they need it.</p>
-        <p class="actions">
+        <p class="actions start">
           <a class="button" href={`${view.basePath}/roles`}>
             Ask for access
           </a>
@@ -30,7 +30,7 @@ export function homePage(
               <h2 id="decide" data-say>
                 {count(approvals.length, 'request')} {approvals.length === 1 ? 'waits' : 'wait'} for your decision
               </h2>
-              <ul>
+              <ul class="names">
                 {approvals.slice(0, 5).map((item) => (
                   <li key={item.id}>
                     <a href={to(view, 'execution', item.execution_id)}>

@@ -12,7 +12,19 @@ export function logsPage({ logs }: Outputs['logs']['list'], view: View): Page {
     title: 'Log',
     content: (
       <>
-        <p class="lead">What happened, newest first: what you did, and what was done about your requests.</p>
+        <p class="lead">
+          What happened, newest first: what you did, and what was done about your requests.
+          {view.offers('logs.export') && (
+            <>
+              {' '}
+              All of it is to be had as a{' '}
+              <a href={`${view.basePath}/logs/export`} download="belay-log.ndjson">
+                file
+              </a>
+              .
+            </>
+          )}
+        </p>
         <Filters view={view} />
         <p role="status">
           {logs.length === 0 ? 'No entry is like that.' : logs.length === 1 ? '1 entry' : `${logs.length} entries`}
