@@ -160,6 +160,13 @@ export async function startService(): Promise<Service> {
       inbox: signedIn.query(() => ({ approvals: state.approvals })),
       decide: change({ id: 'a-1', status: 'approved', execution_id: 'e-1' }),
     }),
+    sessions: router({
+      list: signedIn.query(() => ({
+        version: '1.0.1',
+        timestamp: '2030-01-01T00:00:00.000Z',
+        sessions: { demo: { version: 2, expiry: '2030-01-01T01:00:00.000Z' } },
+      })),
+    }),
     access: router({
       list: signedIn.query(() => ({ access: [] })),
       return: change({ status: 'ok', message: 'Given back' }),
