@@ -196,6 +196,12 @@ describe('a session', () => {
     await house.database.advance(46 * minute);
     corp.state.refresh = 'is down';
     await expireLogins(house.ctx);
+    const { document } = house.catalog.current();
+    const off = { ...document.providers, corp: { ...document.providers.corp, enabled: false } };
+    await house.applyCatalog({ ...document, providers: off });
+    await house.database.advance(2 * minute);
+    await expireLogins(house.ctx);
+    await house.applyCatalog(document);
     expect(await sessionsOf(me)).toMatchObject({ corp: { version: 1 } });
     await house.database.advance(2 * minute);
     corp.state.refresh = 'refuses';
@@ -550,7 +556,7 @@ describe('authorizeSession', () => {
     expect(Object.keys(await sessionsOf(me))).toEqual(['corp', 'hub']);
     await begin();
     await endLogin(me, {});
-    await expect(finish('mine')).rejects.toMatchObject({ code: 'unauthenticated' });
+    await expect(finish('mine')).rejects.toMatchObject({ code: 'forbidden' });
   });
 
   it('cannot be finished as a sign-in, nor a sign-in as it', async () => {

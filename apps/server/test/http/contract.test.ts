@@ -82,6 +82,19 @@ const rows: Row[] = [
     auth: true,
     output: { version: 'version', provider: 'string', identities: [{ id: 'string', name: 'string', email: 'string' }] },
   },
+  {
+    method: 'POST',
+    path: '/provider/demo/authorizeSession',
+    auth: true,
+    body: { scopes: ['openid'], state: 'mine', redirect_uri: 'http://127.0.0.1:5999/back' },
+    output: { url: 'string', expires_in: 'integer' },
+  },
+  {
+    method: 'GET',
+    path: '/sessions',
+    auth: true,
+    output: { version: 'version', timestamp: 'instant', sessions: { each: { version: 'integer', expiry: 'instant' } } },
+  },
   { method: 'GET', path: `/elevate?${elevateQuery}`, auth: true, output: elevation },
   {
     method: 'POST',

@@ -18,7 +18,7 @@ export interface CompleteSession {
 /**
  * Completes what `authorizeSession` began: the session is the login's that asked, and only for its own person. It signs
  * nobody in. Answers where to go on, with the client's own state; null when the answer belongs to no such flow. Throws
- * `forbidden` when the provider proved somebody else, `unauthenticated` when the login has ended meanwhile.
+ * `forbidden` when the provider proved somebody else, or the login has ended meanwhile.
  */
 export async function completeSession(ctx: Context, input: CompleteSession): Promise<{ callback: string } | null> {
   const { provider, currentUrl, browserSecret, signedIn } = input;
@@ -56,6 +56,6 @@ async function lockLogin(tx: Transaction, loginId: string): Promise<string> {
     .from(logins)
     .where(and(eq(logins.id, loginId), gt(logins.expiresAt, sql`app_now()`)))
     .for('update');
-  if (!login) throw new AccessError('unauthenticated', 'The login that asked for this has ended; sign in again');
+  if (!login) throw new AccessError('forbidden', 'The login that asked for this has ended; sign in again');
   return login.userId;
 }

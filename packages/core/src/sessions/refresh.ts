@@ -1,5 +1,5 @@
 import { logins, sessions } from '@belay/db';
-import { type ProviderTokens, Terminal } from '@belay/providers';
+import { type ProviderTokens, Retryable, Terminal } from '@belay/providers';
 import { and, asc, eq, gt, isNotNull, isNull, lte, or, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { AccessError } from '../errors.js';
@@ -58,7 +58,10 @@ async function refreshSession(ctx: Context, row: Row): Promise<boolean> {
   try {
     const now = await readNow(ctx.db);
     const old = await openTokens(ctx, row.sealed, now);
-    const authenticator = ctx.catalog.client(row.provider)?.authenticator;
+    const client = ctx.catalog.client(row.provider);
+    // Switched off, or not ready here: that may pass, and another process may know better.
+    if (!client) throw new Retryable('The provider has no client');
+    const { authenticator } = client;
     if (!authenticator?.refresh || old.refreshToken === undefined) {
       await giveUp(ctx, row, 'the provider refreshes no sessions');
       return false;
