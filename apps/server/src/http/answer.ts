@@ -70,6 +70,6 @@ export function sendError(request: IncomingMessage, response: ServerResponse, th
 }
 
 /** A page for somebody who is not known, or not yet. */
-function anonymous(basePath: string): Frame {
+export function anonymous(basePath: string): Frame {
   return { basePath, path: '', viewer: null, waiting: 0, csrf: () => '' };
 }

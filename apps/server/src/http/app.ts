@@ -2,10 +2,12 @@ import { describeApi, type Host, isForeseen } from '@belay/api';
 import type { Context, Logger } from '@belay/core';
 import type { AnyTRPCRouter } from '@trpc/server';
 import express, { type ErrorRequestHandler, type Express } from 'express';
-import { send, sendError } from './answer.js';
+import { anonymous, send, sendError } from './answer.js';
 import { assets } from './assets.js';
 import type { Site } from './identify.js';
 import { isAuthPath, type Limits, limitRequests } from './limits.js';
+import { renderPage } from './pages/page.js';
+import { referencePage } from './pages/reference.js';
 import { Refusal, refuse } from './refusal.js';
 import { logRequest } from './request-log.js';
 import { createRestHandler } from './rest.js';
@@ -56,13 +58,16 @@ export function createApp(options: AppOptions): App {
   const trpc = createTrpcMount(site, router, limits);
   const rest = createRestHandler({ ...site, router, basePath, bodyBytes: limits.bodyBytes });
   const version = context.program.version;
-  const document = JSON.stringify(describeApi(router, { baseUrl: baseUrl.origin, basePath, version }));
+  const described = describeApi(router, { baseUrl: baseUrl.origin, basePath, version });
+  const document = JSON.stringify(described);
+  const reference = renderPage(referencePage(described, basePath), anonymous(basePath));
 
   const nextRequestId = requestIds(context.newId);
   const headers = securityHeaders(baseUrl.protocol === 'https:');
   const documents = new Map([
     ...[...assets].map(([name, asset]) => [`${basePath}/assets/${name}`, asset] as const),
     [`${basePath}/openapi.json`, { type: 'application/json; charset=utf-8', body: document, version: '' }],
+    [`${basePath}/reference`, { type: 'text/html; charset=utf-8', body: reference, version: '' }],
   ]);
 
   const app = express();

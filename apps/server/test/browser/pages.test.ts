@@ -104,6 +104,7 @@ describe('the story in a browser', () => {
 
   it('is denied with a remark, and cancelled through a page that asks first', async () => {
     await ask(rita.page, stage.url, 'To be denied');
+    await state(rita.page, 'The request waits for approval');
     await decide(adam.page, 'Deny', 'Not this week');
     await state(rita.page, 'The request was denied');
     await expect.poll(() => rita.page.locator('#found').textContent()).toContain('Not this week');
@@ -146,6 +147,7 @@ describe('the story in a browser', () => {
 
   it('is decided with the keyboard alone', async () => {
     await ask(rita.page, stage.url, 'By keyboard');
+    await state(rita.page, 'The request waits for approval');
     const { page } = adam;
     await page.goto(api('approvals'));
     await page.getByRole('heading', { name: 'Rita Requester asks for reporting-readonly' }).waitFor();
@@ -213,6 +215,7 @@ describe('every page', () => {
     expect(held).not.toBe('');
     const tour: [Visitor, string][] = [
       [anybody, '/api/v1/auth'],
+      [anybody, '/api/v1/reference'],
       [rita, '/api/v1/home'],
       [rita, '/api/v1/roles'],
       [rita, '/api/v1/role/reporting-readonly'],
@@ -239,7 +242,7 @@ describe('every page', () => {
         await page.setViewportSize({ width: 1280, height: 800 });
         await page.goto(`${stage.url}${path}`);
         const name = path.split('/').at(3) ?? '';
-        if (['auth', 'workflow', 'logs'].includes(name)) await picture(page, name);
+        if (['auth', 'workflow', 'logs', 'reference'].includes(name)) await picture(page, name);
         const found = await findFaults(page);
         await page.emulateMedia({ colorScheme: 'dark' });
         found.push(...(await findFaults(page, 'colours')).map((fault) => `dark ${fault}`));

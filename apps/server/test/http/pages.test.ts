@@ -302,6 +302,19 @@ describe('forms', () => {
     }
   });
 
+  it('and the reference names every operation of the document', async () => {
+    const { body, status } = await send(`${world.url}/api/v1/reference`);
+    expect(status).toBe(200);
+    const published = await send(`${world.url}/api/v1/openapi.json`);
+    const { paths } = JSON.parse(published.body) as { paths: Record<string, Record<string, { summary: string }>> };
+    for (const [path, methods] of Object.entries(paths)) {
+      for (const method of Object.keys(methods)) {
+        expect(body).toContain(`<span class="badge">${method.toUpperCase()}</span> <code>${path}</code>`);
+      }
+    }
+    expect(body).not.toMatch(/<script|<style|style=|\son\w+=/);
+  });
+
   it('and what they load is kept for as long as it is the same', async () => {
     const page = await open(await signIn('requester'), '/api/v1/home');
     for (const [, address = ''] of page.matchAll(/(?:src|href)="(\/api\/v1\/assets\/[^"]+)"/g)) {

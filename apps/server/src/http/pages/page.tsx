@@ -117,8 +117,8 @@ function Document({ page, view }: { page: Page; view: Frame }): VNode {
         <p id="news" class="hidden-text" role="status" />
         <footer class="foot">
           Times are in UTC.{' '}
-          <a class="foot-link" href={`${basePath}/openapi.json`}>
-            API description
+          <a class="foot-link" href={`${basePath}/reference`}>
+            API reference
           </a>
         </footer>
       </body>

@@ -1,0 +1,205 @@
+import type { OpenApiDocument } from '@belay/api';
+import type { VNode } from 'preact';
+import { isRecord } from './approvers.js';
+import type { Page } from './view.js';
+
+interface Operation {
+  method: string;
+  path: string;
+  summary: string;
+  tag: string;
+  open: boolean;
+  parameters: Parameter[];
+  bodies: [type: string, schema: unknown][];
+  responses: [status: string, response: Record<string, unknown>][];
+}
+
+interface Parameter {
+  name: string;
+  in: string;
+  required: boolean;
+  description: string;
+  schema: unknown;
+}
+
+/** The published document as a page to read: every operation by its part of the interface. */
+export function referencePage(document: OpenApiDocument, basePath: string): Page {
+  const operations = operationsIn(document);
+  const tags = document.tags ?? [];
+  return {
+    title: 'API reference',
+    content: (
+      <>
+        <p class="lead">
+          Everything that Belay does, programs can do as well. This page says the same as the{' '}
+          <a href={`${basePath}/openapi.json`}>OpenAPI document</a>. Paths are under <code>{basePath}</code>; a program
+          proves who it is with <code>Authorization: Bearer</code> and a token of <code>belay login</code>.
+        </p>
+        <nav aria-label="Parts of the interface">
+          <ul class="parts">
+            {tags.map(({ name }) => (
+              <li key={name}>
+                <a href={`#${name}`}>{name}</a>
+              </li>
+            ))}
+          </ul>
+        </nav>
+        {tags.map(({ name, description }) => (
+          <section key={name} aria-labelledby={name}>
+            <h2 id={name}>{sentence(name)}</h2>
+            <p class="quiet">{description}</p>
+            <ul class="cards">
+              {operations
+                .filter(({ tag }) => tag === name)
+                .map((operation) => (
+                  <li key={`${operation.method} ${operation.path}`} class="card">
+                    <OperationCard operation={operation} />
+                  </li>
+                ))}
+            </ul>
+          </section>
+        ))}
+      </>
+    ),
+  };
+}
+
+function OperationCard({ operation }: { operation: Operation }): VNode {
+  const { method, path, parameters, bodies, responses } = operation;
+  return (
+    <>
+      <h3>
+        <span class="badge">{method}</span> <code>{path}</code>
+      </h3>
+      <p>
+        {operation.summary}
+        {operation.open && <span class="quiet"> (needs no credential)</span>}
+      </p>
+      <details>
+        <summary>
+          What it takes and answers<span class="hidden-text">: {`${method} ${path}`}</span>
+        </summary>
+        {parameters.length > 0 && (
+          <>
+            <h4>Parameters</h4>
+            <ul>
+              {parameters.map((parameter) => (
+                <li key={`${parameter.in} ${parameter.name}`}>
+                  <code>{parameter.name}</code> in the {parameter.in}: {typeOf(parameter.schema)}
+                  {parameter.required && ', required'}
+                  {parameter.description !== '' && `. ${parameter.description}`}
+                </li>
+              ))}
+            </ul>
+          </>
+        )}
+        {bodies.length > 0 && (
+          <>
+            <h4>Body</h4>
+            <p class="quiet">{bodies.map(([type]) => type).join(', ')}</p>
+            <Fields schema={bodies[0]?.[1]} depth={0} />
+          </>
+        )}
+        <h4>Answers</h4>
+        <ul>
+          {responses.map(([status, response]) => (
+            <li key={status}>
+              <strong>{status}</strong> {String(response.description ?? '')}
+              {status.startsWith('2') && <Fields schema={schemaOf(response)} depth={0} />}
+            </li>
+          ))}
+        </ul>
+      </details>
+    </>
+  );
+}
+
+const deepest = 4;
+
+/** The fields of an object, and of what is in them. */
+function Fields({ schema, depth }: { schema: unknown; depth: number }): VNode | null {
+  const inner = contentOf(schema);
+  if (inner === undefined || depth > deepest) return null;
+  const required = Array.isArray(inner.required) ? (inner.required as unknown[]) : [];
+  return (
+    <ul>
+      {Object.entries(inner.properties).map(([name, value]) => (
+        <li key={name}>
+          <code>{name}</code>: {typeOf(value)}
+          {required.includes(name) ? '' : ', optional'}
+          {isRecord(value) && typeof value.description === 'string' && `. ${value.description}`}
+          <Fields schema={value} depth={depth + 1} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** The object that a schema is, or is a list of, or holds by name. */
+function contentOf(schema: unknown): { properties: Record<string, unknown>; required?: unknown } | undefined {
+  if (!isRecord(schema)) return undefined;
+  if (isRecord(schema.properties)) return { properties: schema.properties, required: schema.required };
+  const choices = Array.isArray(schema.anyOf) ? (schema.anyOf as unknown[]) : [];
+  for (const inside of [schema.items, schema.additionalProperties, ...choices]) {
+    const found = contentOf(inside);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function typeOf(schema: unknown): string {
+  if (!isRecord(schema)) return 'anything';
+  if (Array.isArray(schema.enum)) return (schema.enum as unknown[]).join(' or ');
+  if ('const' in schema) return String(schema.const);
+  const choices = schema.anyOf ?? schema.oneOf;
+  if (Array.isArray(choices)) return [...new Set((choices as unknown[]).map(typeOf))].join(' or ');
+  if (schema.type === 'array') return `list of ${typeOf(schema.items)}`;
+  if (isRecord(schema.additionalProperties)) return `object by name, each ${typeOf(schema.additionalProperties)}`;
+  const types = Array.isArray(schema.type) ? (schema.type as unknown[]).join(' or ') : schema.type;
+  const format = typeof schema.format === 'string' ? ` (${schema.format})` : '';
+  return typeof types === 'string' ? `${types}${format}` : 'anything';
+}
+
+function schemaOf(holder: Record<string, unknown>): unknown {
+  const content = isRecord(holder.content) ? holder.content['application/json'] : undefined;
+  return isRecord(content) ? content.schema : undefined;
+}
+
+function operationsIn(document: OpenApiDocument): Operation[] {
+  return Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
+    Object.entries(item as Record<string, unknown>).flatMap(([method, value]): Operation[] => {
+      if (!isRecord(value)) return [];
+      const body = isRecord(value.requestBody) && isRecord(value.requestBody.content) ? value.requestBody.content : {};
+      return [
+        {
+          method: method.toUpperCase(),
+          path,
+          summary: String(value.summary ?? ''),
+          tag: Array.isArray(value.tags) ? String(value.tags[0]) : '',
+          open: Array.isArray(value.security) && value.security.length === 0,
+          parameters: Array.isArray(value.parameters)
+            ? (value.parameters as unknown[]).filter(isRecord).map(parameterOf)
+            : [],
+          bodies: Object.entries(body).map(([type, media]) => [type, isRecord(media) ? media.schema : undefined]),
+          responses: Object.entries(isRecord(value.responses) ? value.responses : {}).flatMap(([status, response]) =>
+            isRecord(response) ? [[status, response] as [string, Record<string, unknown>]] : [],
+          ),
+        },
+      ];
+    }),
+  );
+}
+
+function parameterOf(value: Record<string, unknown>): Parameter {
+  return {
+    name: String(value.name),
+    in: String(value.in),
+    required: value.required === true,
+    description: typeof value.description === 'string' ? value.description : '',
+    schema: value.schema,
+  };
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}
