@@ -376,6 +376,14 @@ describe('several providers at once', () => {
     expect(await together([endLogin(me, {}), endLogin(me, { provider: 'hub' })])).toEqual(['ok', 'ok']);
   });
 
+  it('signing out while the next sign-in comes back is no fault', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const browser = openBrowser();
+      const me = await signIn(browser, corp, ada);
+      expect(await together([signIn(browser, hub, adaAtHub), endLogin(me, {})])).toEqual(['ok', 'ok']);
+    }
+  });
+
   it('another person at the same provider takes the browser over and is linked to nobody', async () => {
     const browser = openBrowser();
     const first = await signIn(browser, corp, ada);

@@ -63,6 +63,9 @@ export async function completeLogin(ctx: Context, input: CompleteLogin): Promise
 
 /** The new login takes the place of the old one: its other sessions, what is under way in it, and its life. */
 async function continueLogin(tx: Transaction, old: string, next: string, provider: string): Promise<void> {
+  // The login before its sessions, as signing out takes them: else the two could wait for each other.
+  const [held] = await tx.select({ id: logins.id }).from(logins).where(eq(logins.id, old)).for('update');
+  if (!held) return;
   await tx
     .update(sessions)
     .set({ loginId: next })

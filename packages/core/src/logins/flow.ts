@@ -34,7 +34,7 @@ export function authenticatorOf(ctx: Context, id: string): Authenticator {
 }
 
 /** Where providers return to; it must be registered with them. */
-export function redirectUri(ctx: Context, provider: string): string {
+function redirectUri(ctx: Context, provider: string): string {
   return new URL(`/api/v1/auth/callback/${encodeURIComponent(provider)}`, ctx.program.baseUrl).href;
 }
 
