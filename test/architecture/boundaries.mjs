@@ -27,7 +27,7 @@ export const boundaries = {
   },
   'packages/providers': {
     workspace: [],
-    outside: ['zod', 'postgres', 'openid-client', 'jose'],
+    outside: ['zod', 'postgres', 'openid-client', 'jose', 'ai', '@ai-sdk/anthropic', '@ai-sdk/openai-compatible'],
     why: 'a connector knows its vendor and the port, nothing of ours',
     files: [
       { names: ['testkit/conformance.ts'], imports: ['vitest'], why: 'the types of the runner that a suite is given' },
@@ -40,7 +40,7 @@ export const boundaries = {
   },
   'packages/core': {
     workspace: ['workflow', 'providers', 'db'],
-    outside: ['zod', 'drizzle-orm', 'jose', 'lucia', 'node:crypto'],
+    outside: ['zod', 'drizzle-orm', 'jose', 'lucia', 'minisearch', 'node:crypto'],
     why: 'the verbs know no transport: no tRPC, no express, no BullMQ, no environment',
   },
   'packages/api': {
@@ -63,6 +63,7 @@ export const boundaries = {
     outside: [
       'zod',
       'yaml',
+      'busboy',
       'chokidar',
       'express',
       'express-rate-limit',

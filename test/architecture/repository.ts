@@ -5,18 +5,6 @@ const exact = /^\d+\.\d+\.\d+(-[\w.]+)?$/;
 /** Used from the command line or by the build, and imported by nobody. */
 const tools = ['@biomejs/biome', 'knip', 'turbo', 'typescript', 'vitest', 'drizzle-kit', '@types/node'];
 
-/** Pinned ahead of their use, by work that is under way. A name goes when it is used, or when that work is given up. */
-const ahead = [
-  '@ai-sdk/anthropic',
-  '@ai-sdk/openai-compatible',
-  '@types/busboy',
-  'ai',
-  'axe-core',
-  'busboy',
-  'minisearch',
-  'playwright-core',
-];
-
 /** Every version is pinned exactly once, at the root; workspaces say `*`. What is published, and what is a platform's, says more. */
 export function checkPins(tree: Tree): string[] {
   const faults: string[] = [];
@@ -46,7 +34,7 @@ export function checkPins(tree: Tree): string[] {
     if (/\.(ts|tsx|mjs)$/.test(path)) for (const each of importsOf(text)) asked.add(packageOf(each));
   for (const name of Object.keys(pins)) {
     const typed = name.startsWith('@types/') && asked.has(name.slice('@types/'.length));
-    if (!asked.has(name) && !typed && ![...tools, ...ahead].includes(name))
+    if (!asked.has(name) && !typed && !tools.includes(name))
       faults.push(`package.json pins ${name}, which nobody asks for`);
   }
   return faults;

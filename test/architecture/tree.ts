@@ -15,7 +15,8 @@ export function readTree(): Tree {
     for (const entry of readdirSync(`${root}${folder}`, { withFileTypes: true })) {
       const path = `${folder}${entry.name}`;
       if (entry.isDirectory() && !generated.has(entry.name)) visit(`${path}/`);
-      if (entry.isFile() && text.test(path)) tree.set(path, readFileSync(`${root}${path}`, 'utf8'));
+      // Of what is no text only the name counts.
+      if (entry.isFile()) tree.set(path, text.test(path) ? readFileSync(`${root}${path}`, 'utf8') : '');
     }
   };
   visit('');
