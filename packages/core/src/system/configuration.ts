@@ -15,7 +15,7 @@ export function readApiConfiguration(ctx: Context) {
     apiBasePath: '/api/v1',
     authEndpoint: `${baseUrl}/api/v1/auth`,
     authMethods: ['session', 'bearer'],
-    docsUrl: `${baseUrl}/api/v1/openapi.json`,
+    docsUrl: `${baseUrl}/api/v1/reference`,
     openApiSpec: `${baseUrl}/api/v1/openapi.json`,
     capabilities: { workflow_engine: true, vault: false },
   };
