@@ -1,4 +1,4 @@
-import { executions, steps, users } from '@belay/db';
+import { executions, steps, userIdentities } from '@belay/db';
 import { and, eq, isNull, lte, or, sql } from 'drizzle-orm';
 import type { Context } from '../../context.js';
 import type { ElevationInput } from '../../elevation/input.js';
@@ -17,7 +17,14 @@ export async function claimCall(ctx: Context, executionId: string, key: string):
       leaseUntil: sql`app_now() + ${`${ctx.timing.lease} milliseconds`}::interval`,
     })
     .from(executions)
-    .innerJoin(users, eq(users.id, executions.ownerId))
+    .leftJoin(
+      userIdentities,
+      and(
+        eq(userIdentities.userId, executions.ownerId),
+        eq(userIdentities.provider, sql`${executions.input} #>> '{user,provider}'`),
+        eq(userIdentities.subject, sql`${executions.input} #>> '{user,subject}'`),
+      ),
+    )
     .where(
       and(
         eq(steps.executionId, executionId),
@@ -35,8 +42,8 @@ export async function claimCall(ctx: Context, executionId: string, key: string):
       openedAt: steps.openedAt,
       input: executions.input,
       ownerId: executions.ownerId,
-      email: users.email,
-      groups: users.groups,
+      email: userIdentities.email,
+      groups: userIdentities.groups,
     });
   if (!row) return null;
   ctx.crashpoint('step claimed');
@@ -47,8 +54,9 @@ export async function claimCall(ctx: Context, executionId: string, key: string):
     attempt: row.attempt,
     name: callName(row.request),
     with: callWith(row.request),
-    // Who they are now: somebody who has left a group since they asked has left its rights (design §16, access.validate).
-    input: { ...input, user: { ...input.user, email: row.email, groups: row.groups } },
+    // Who they are now, by the identity they asked under: somebody who has left a group since has left its rights, and an
+    // identity that is nobody's any more has none (design §16, access.validate).
+    input: { ...input, user: { ...input.user, email: row.email ?? '', groups: row.groups ?? [] } },
     ownerId: row.ownerId,
     openedAt: row.openedAt,
   };
