@@ -2,6 +2,7 @@ import type { Database } from '@belay/db';
 import type { ProviderClient } from '@belay/providers';
 import type { Evaluate } from '@belay/workflow';
 import type { Catalog } from './catalog/compile.js';
+import type { ModelSuggester } from './suggestions/suggester.js';
 import type { Timing } from './timing.js';
 import type { Keyring } from './tokens/seal.js';
 
@@ -68,6 +69,8 @@ export interface Context {
   /** Named points after each commit, where the crash tests kill the process. Does nothing in production. */
   crashpoint(name: string): void;
   program: { version: string; revision: string; baseUrl: string };
+  /** The language model of `services.llm`; without one the lexical matcher suggests alone. */
+  suggester?: ModelSuggester | undefined;
 }
 
 /** A context with the caller in it: what every verb takes first. */

@@ -1,5 +1,6 @@
-import { type Context, createKeyring, openCatalog, timing } from '@belay/core';
+import { type Context, configureSuggester, createKeyring, openCatalog, timing } from '@belay/core';
 import { migrateDatabase, openDatabase } from '@belay/db';
+import { openLanguageModel } from '@belay/providers';
 import { createWaker, openQueueBackend } from '@belay/worker';
 import { createExpressionPool } from '@belay/workflow';
 import type { Closing } from '../closing.js';
@@ -81,6 +82,7 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
     fetch: createOutbound({ allowed: () => [...catalog.current().httpHosts] }),
     crashpoint: () => {},
     program: { ...(await readProgram()), baseUrl: baseUrl?.public ?? environment.baseUrl ?? '' },
+    suggester: configureSuggester({ catalog, resolve, open: openLanguageModel, log, now: () => clock().getTime() }),
   };
 
   const reload = await watchChoice(choice, {

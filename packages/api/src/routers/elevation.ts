@@ -1,4 +1,4 @@
-import { createState, requestElevation, resolveRole, resumeExecution } from '@belay/core';
+import { createState, requestElevation, resolveRole, resumeExecution, suggestElevation } from '@belay/core';
 import { z } from 'zod';
 import { authenticated } from '../procedures.js';
 import { redirectUnlessJson } from '../reply.js';
@@ -16,6 +16,22 @@ const resumeResult = z.object({
   output: z.object({ approved: z.boolean(), session_created: z.boolean() }),
 });
 const session = z.strictObject({ version: z.number().int(), expiry: name, session: opaque });
+const suggested = z.object({
+  suggested_role: z.string().describe('Empty when nothing fits'),
+  suggested_duration: z.string().describe('ISO 8601 duration'),
+  suggested_providers: z.array(z.string()),
+  workflow_id: z.string().describe('Name of the workflow that a request would start; nothing has been started'),
+});
+const suggestion = z.object({
+  status: z.enum(['suggested', 'no_match']),
+  output: suggested.extend({
+    matched: z.array(z.string()).describe('Words of the text that led here'),
+    engine: z.enum(['lexical', 'model']),
+    alternatives: z.array(suggested),
+  }),
+});
+/** As many characters as `prose` may have. */
+const longestProse = 4000;
 const tags = ['elevation'];
 
 export const elevationRouter = router({
@@ -76,6 +92,30 @@ export const elevationRouter = router({
         idempotencyKey: ctx.request.idempotencyKey,
       }),
     ),
+  suggestForm: authenticated
+    .meta({
+      openapi: { method: 'GET', path: '/elevate/llm', tags, summary: 'Show the form to ask in your own words' },
+      rest: { html: 'preferred' },
+    })
+    .output(
+      z.object({ method: z.string(), fields: z.array(z.object({ name: z.string(), max_length: z.number().int() })) }),
+    )
+    .query(() => ({ method: 'POST', fields: [{ name: 'reason', max_length: longestProse }] })),
+  /** A mutation only so that the words travel in a body, and never in an address; it changes nothing. */
+  suggest: authenticated
+    .meta({
+      openapi: {
+        method: 'POST',
+        path: '/elevate/llm',
+        tags,
+        summary: 'Suggest a role for your own words; nothing is requested or granted',
+        contentTypes: ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data'],
+      },
+      rest: { html: 'offered' },
+    })
+    .input(z.strictObject({ reason: prose.describe('What you want to do, or the refusal that you ran into') }))
+    .output(suggestion)
+    .mutation(({ ctx, input }) => suggestElevation(ctx.caller, input)),
   prepareResume: authenticated
     .meta({
       openapi: {

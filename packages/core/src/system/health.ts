@@ -25,8 +25,9 @@ export async function readHealth(
     return 'healthy';
   });
   const now = storage === 'healthy' ? await readNow(ctx.db) : ctx.clock();
-  const [scheduler, encryption, engine] = await Promise.all([
+  const [scheduler, llm, encryption, engine] = await Promise.all([
     ask(ctx, input.scheduler),
+    ask(ctx, async () => (await ctx.suggester?.health()) ?? 'not configured'),
     ask(ctx, async () => {
       await open(ctx.keyring, 'state', await seal(ctx.keyring, 'state', {}, { now, lifetime: limit }), now);
       return 'healthy';
@@ -35,7 +36,7 @@ export async function readHealth(
   ]);
   const services = {
     workflow_engine: engine,
-    llm: 'not configured',
+    llm,
     encryption,
     vault: 'not configured',
     scheduler,
