@@ -172,22 +172,27 @@ describe('a session', () => {
     release();
     const counts = await Promise.all(workers);
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(1);
-    expect(corp.refreshed).toEqual(['secret-refresh-0']);
+    expect([corp.state.attempts, corp.refreshed]).toEqual([1, ['secret-refresh-0']]);
     expect(await sessionsOf(me)).toMatchObject({ corp: { version: 2 } });
   });
 
-  it('whose login ends while it is being refreshed stays dead, and its new tokens are dropped', async () => {
-    const me = await signIn(openBrowser(), corp, { ...ada, tokens: refreshable });
-    await cast.house.database.advance(50 * minute);
+  it.each(['update', 'delete'])('takes no tokens that come too late: after an %s of it', async (change) => {
+    await signIn(openBrowser(), corp, { ...ada, tokens: refreshable });
+    const { database, ctx } = cast.house;
+    await database.advance(50 * minute);
     let release = () => {};
     corp.state.hold = new Promise((resolve) => {
       release = resolve;
     });
-    const working = refreshSessions(cast.house.ctx);
-    await endLogin(me, {});
+    const working = refreshSessions(ctx);
+    await expect.poll(() => corp.state.attempts).toBe(1);
+    // Newer tokens came meanwhile; or the login ended, and the session with it.
+    await database.sql.unsafe(change === 'update' ? "update sessions set sealed = 'newer'" : 'delete from logins');
     release();
     expect(await working).toBe(0);
-    expect(await rows('sessions')).toHaveLength(0);
+    expect((await rows('sessions')).map(({ sealed }) => sealed as string)).toEqual(
+      change === 'update' ? ['newer'] : [],
+    );
   });
 
   it('ends with its tokens when the provider refuses to go on, and waits when the provider is down', async () => {

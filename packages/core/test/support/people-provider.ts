@@ -19,6 +19,8 @@ export function createPeopleProvider(type: string) {
   const state = {
     person: { subject: 's1', email: 'ada@example.com' } as Told,
     refresh: 'rotates' as 'rotates' | 'refuses' | 'is down',
+    /** How often it was asked to refresh. */
+    attempts: 0,
     /** Held up until it resolves, when a test wants two workers to meet. */
     hold: undefined as Promise<void> | undefined,
   };
@@ -47,6 +49,7 @@ export function createPeopleProvider(type: string) {
           return { subject, email, emailVerified, name: subject, groups, tokens: given };
         },
         async refresh({ refreshToken, subject }) {
+          state.attempts += 1;
           await state.hold;
           if (state.refresh === 'is down') throw new Retryable('Not now');
           if (state.refresh === 'refuses' || refreshed.includes(refreshToken)) throw new Terminal('invalid_grant');
