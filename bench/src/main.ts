@@ -37,7 +37,7 @@ write('\n(c) approve → active, and expiry → gone, in milliseconds');
 for (const backend of backends) {
   for (const local of [true, false]) {
     const name = `${backend.name}, worker ${local ? 'in the same process' : 'reached through the queue'}`;
-    printLatency(name, await measureLatency({ people: 8, rounds: quick ? 2 : 25, local, ...backend.redis }));
+    printLatency(name, await measureLatency({ people: 8, rounds: quick ? 2 : 12, local, ...backend.redis }));
   }
 }
 await redis?.stop();
