@@ -13,10 +13,11 @@ const round = (value: number, digits = 0) => value.toFixed(digits);
 write(`Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown processor'}`);
 
 write('\n(a) an authenticated GET /api/v1/roles, against a bare Express route that answers the same bytes');
-const roles = await measureRolesRatio({ turns: quick ? 3 : 9, requests: quick ? 500 : 3_000, together: 8 });
-write(
-  `    ratio ${round(roles.ratio, 2)}  (${round(roles.belayPerSecond)}/s against ${round(roles.barePerSecond)}/s, ${roles.bytes} bytes)`,
-);
+for (const together of [8, 32]) {
+  const roles = await measureRolesRatio({ turns: quick ? 3 : 9, requests: quick ? 500 : 3_000, together });
+  const rates = `${round(roles.belayPerSecond)}/s against ${round(roles.barePerSecond)}/s, ${roles.bytes} bytes`;
+  write(`    ${String(together).padStart(2)} connections  ratio ${round(roles.ratio, 2)}  (${rates})`);
+}
 
 const redis = await startRedis(process.env.REDIS_URL);
 const backends = [
