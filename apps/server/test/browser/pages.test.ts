@@ -2,6 +2,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findFaults } from './support/axe.js';
+import { hasChromium } from './support/chromium.js';
 import { picture } from './support/pictures.js';
 import { ask, elsewhere, openStage, type Stage, type Visitor } from './support/stage.js';
 
@@ -9,11 +10,13 @@ let stage: Stage;
 let rita: Visitor;
 let adam: Visitor;
 let bea: Visitor;
+const here = hasChromium();
 beforeAll(async () => {
+  if (!here) return;
   stage = await openStage();
   [rita, adam, bea] = await Promise.all([stage.signIn('rita'), stage.signIn('adam'), stage.signIn('bea')]);
 }, 120_000);
-afterAll(() => stage[Symbol.asyncDispose]());
+afterAll(() => stage?.[Symbol.asyncDispose]());
 
 const api = (path: string) => `${stage.url}/api/v1/${path}`;
 const state = (page: Page, text: string) => page.getByRole('heading', { name: text }).waitFor();
@@ -41,7 +44,7 @@ async function decide(page: Page, verdict: 'Approve' | 'Deny', remark: string): 
   await page.waitForURL(/\/execution\//);
 }
 
-describe('the story in a browser', () => {
+describe.runIf(here)('the story in a browser', () => {
   it('is asked, decided by somebody else, active while one watches, and given back', async () => {
     await rita.page.goto(api('roles'));
     await picture(rita.page, 'ask');
@@ -168,7 +171,7 @@ describe('the story in a browser', () => {
   });
 });
 
-describe('a page of somebody else', () => {
+describe.runIf(here)('a page of somebody else', () => {
   it('changes nothing by links, images, prefetches or forms, though the person is signed in', async () => {
     const path = await ask(rita.page, stage.url, 'To be left alone');
     await state(rita.page, 'The request waits for approval');
@@ -202,7 +205,7 @@ describe('a page of somebody else', () => {
   });
 });
 
-describe('every page', () => {
+describe.runIf(here)('every page', () => {
   it('has nothing that axe finds: light, dark, and on a phone, where nothing is wider than the screen', async () => {
     // Something to see on each of them: one request waits, another is held.
     const waiting = await ask(rita.page, stage.url, 'For the pictures');

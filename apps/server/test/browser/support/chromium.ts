@@ -3,13 +3,20 @@ import { type Browser, chromium } from 'playwright-core';
 
 const executable = process.env.BELAY_TEST_CHROMIUM ?? '/usr/bin/chromium';
 
-/** Starts the browser that the machine has. Throws when it has none: a page that nobody has opened has not been tested. */
+/**
+ * Whether the machine has the browser. Belay itself needs none, so without one the pages are left out, saying so; CI brings
+ * it, and there its absence is a failure.
+ */
+export function hasChromium(): boolean {
+  if (existsSync(executable) || process.env.CI) return true;
+  console.warn(
+    `pages are not tested: there is no Chromium at ${executable}. On Debian: apt-get install chromium; elsewhere: name one with BELAY_TEST_CHROMIUM`,
+  );
+  return false;
+}
+
+/** Starts the browser that the machine has. */
 export function launchChromium(): Promise<Browser> {
-  if (!existsSync(executable)) {
-    throw new Error(
-      `There is no Chromium at ${executable}. On Debian: apt-get install chromium; elsewhere: name one with BELAY_TEST_CHROMIUM`,
-    );
-  }
   return chromium.launch({
     executablePath: executable,
     headless: true,
