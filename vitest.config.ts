@@ -9,7 +9,8 @@ export default defineConfig({
     include: ['{packages,apps}/*/test/**/*.test.{ts,tsx}', 'test/**/*.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
-    maxWorkers: 2,
+    // More than two cores' worth: many tests wait for a server, a browser or a lease.
+    maxWorkers: 3,
     // Bounds for a machine that is busy with something else; nothing waits for them.
     testTimeout: 60_000,
     hookTimeout: 120_000,
