@@ -83,6 +83,7 @@ describe('the environment', () => {
     ['BELAY_SECRET', 'short', 'use at least 32 characters'],
     ['BELAY_WORKER', 'on', 'use inline, off or only'],
     ['LOG_LEVEL', 'loud', 'use one of trace, debug'],
+    ['BELAY_TRUST_PROXY', 'everybody', 'use how many proxies stand before Belay'],
   ])('refuses %s=%s on one line that names the variable and the cure', (name, value, cure) => {
     const line = refusal({ [name]: value });
     expect(line.startsWith(`${name} `)).toBe(true);
@@ -94,6 +95,12 @@ describe('the environment', () => {
     expect(refusal({ DATABASE_URL: 'mysql://root:hunter2@db' })).not.toContain('hunter2');
     expect(refusal({ REDIS_URL: 'http://:hunter2@cache' })).not.toContain('hunter2');
     expect(refusal({ BELAY_SECRET: 'hunter2' })).not.toContain('hunter2');
+  });
+
+  it('takes proxies by number or by address, and trusts nobody unless told', () => {
+    expect(parseEnvironment({}).trustProxy).toBeUndefined();
+    expect(parseEnvironment({ BELAY_TRUST_PROXY: '2' }).trustProxy).toBe(2);
+    expect(parseEnvironment({ BELAY_TRUST_PROXY: '10.0.0.0/8, ::1' }).trustProxy).toBe('10.0.0.0/8, ::1');
   });
 
   it('names every wrong variable at once', () => {
