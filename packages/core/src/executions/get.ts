@@ -54,12 +54,12 @@ export interface ExecutionDetails extends ExecutionSummary {
 /** One execution with its history (interface, GET /execution/{id}); `not_found` for whoever may not see it. */
 export async function getExecution(ctx: ActorContext, input: { id: string }): Promise<ExecutionDetails> {
   const { execution, owner } = await findExecution(ctx, ctx.actor, input.id);
-  const [now, waiting, history, asked, held] = await Promise.all([
-    readNow(ctx.db),
+  const now = await readNow(ctx.db);
+  const [waiting, history, asked, held] = await Promise.all([
     readWaiting(ctx, [execution.id]),
     readHistory(ctx, execution.id),
     readApprovals(ctx, execution.id),
-    readGrants(ctx, execution.id),
+    readGrants(ctx, execution.id, now),
   ]);
   return {
     ...summarise(execution, owner.email, waiting.get(execution.id) ?? [], now),
@@ -124,8 +124,7 @@ async function readApprovals(ctx: Context, executionId: string): Promise<Executi
   }));
 }
 
-async function readGrants(ctx: Context, executionId: string): Promise<ExecutionGrant[]> {
-  const now = await readNow(ctx.db);
+async function readGrants(ctx: Context, executionId: string, now: Date): Promise<ExecutionGrant[]> {
   const rows = await ctx.db
     .select({ grant: grants, entitlement: entitlements })
     .from(grants)
