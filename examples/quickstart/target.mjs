@@ -13,6 +13,8 @@ export async function connect(databaseUrl) {
     connect_timeout: 5,
     idle_timeout: 0,
     max_lifetime: null,
+    // Array types are not used here, and reading them in the background would fail unheard when the session is ended.
+    fetch_types: false,
   });
   open.add(sql);
   const [{ pid }] = await sql`select pg_backend_pid() as pid`;
@@ -51,7 +53,7 @@ export async function once(databaseUrl, work) {
 
 /** Whether the requester is a member of the database role, as the server's own catalog has it. */
 export async function isMember(databaseUrl, role) {
-  const sql = postgres(databaseUrl, { max: 1, onnotice: () => {}, connect_timeout: 5 });
+  const sql = postgres(databaseUrl, { max: 1, onnotice: () => {}, connect_timeout: 5, fetch_types: false });
   try {
     const rows = await sql`
       select from pg_auth_members m

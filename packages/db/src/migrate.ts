@@ -11,7 +11,7 @@ const migrationLock = 7_235_309_114;
  * advisory lock, because concurrent runs of the migrator fail (design §13).
  */
 export async function migrateDatabase(url: string): Promise<void> {
-  const client = postgres(url, { max: 1, onnotice: () => {}, connect_timeout: 10 });
+  const client = postgres(url, { max: 1, onnotice: () => {}, connect_timeout: 10, fetch_types: false });
   try {
     await client`select pg_advisory_lock(${migrationLock})`;
     await migrate(drizzle(client), {

@@ -32,7 +32,7 @@ export interface DemoTarget {
  * `url` may not do it, or a role of the same name belongs to somebody else.
  */
 export async function prepareDemoTarget(options: TargetOptions): Promise<DemoTarget> {
-  const server = postgres(options.url, { max: 1, onnotice: () => {}, connect_timeout: 10 });
+  const server = postgres(options.url, { max: 1, onnotice: () => {}, connect_timeout: 10, fetch_types: false });
   try {
     // On the connection's session, so that the lock is gone when the process is.
     await server`select pg_advisory_lock(${targetLock})`;
@@ -124,7 +124,7 @@ async function allowEndingSessions(sql: postgres.Sql): Promise<void> {
 }
 
 async function fillTarget(url: string, facts: ServerFacts): Promise<void> {
-  const sql = postgres(url, { max: 1, onnotice: () => {}, connect_timeout: 10 });
+  const sql = postgres(url, { max: 1, onnotice: () => {}, connect_timeout: 10, fetch_types: false });
   try {
     await sql.begin(async (tx) => {
       await tx.unsafe('create schema if not exists reporting');

@@ -50,7 +50,14 @@ export interface SwitchOptions {
 
 function connect(url: string): postgres.Sql {
   // No timeouts, and no renewal of an old connection: it is the lock that counts, and the lock is the connection's.
-  return postgres(url, { max: 1, onnotice: () => {}, connect_timeout: 10, idle_timeout: 0, max_lifetime: null });
+  return postgres(url, {
+    max: 1,
+    onnotice: () => {},
+    connect_timeout: 10,
+    idle_timeout: 0,
+    max_lifetime: null,
+    fetch_types: false,
+  });
 }
 
 /** Runs a worker whenever nobody asks for all of them to be stopped. Resolves when it runs, or waits because somebody does. */

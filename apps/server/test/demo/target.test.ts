@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 async function ask(url: string, statement: string): Promise<unknown> {
-  const sql = postgres(url, { max: 1, onnotice: () => {} });
+  const sql = postgres(url, { max: 1, onnotice: () => {}, fetch_types: false });
   try {
     return await sql.unsafe(statement);
   } catch (error) {
@@ -47,7 +47,7 @@ describe('the target of the demo', () => {
 
   it('lets the connector end the sessions of a person', async () => {
     const target = await prepareDemoTarget(options());
-    const open = postgres(target.personUrls['demo-rita'] ?? '', { max: 1, onnotice: () => {} });
+    const open = postgres(target.personUrls['demo-rita'] ?? '', { max: 1, onnotice: () => {}, fetch_types: false });
     const [{ pid } = { pid: 0 }] = await open<{ pid: number }[]>`select pg_backend_pid() as pid`;
     expect(await ask(target.connectorUrl, `select pg_terminate_backend(${pid}, 2000) as ended`)).toEqual([
       { ended: true },
@@ -73,7 +73,7 @@ describe('the target of the demo', () => {
     expect(await ask(rita, 'select * from reporting.revenue')).toBe('42501');
     await ask(target.connectorUrl, 'grant reporting_readonly to rita');
     expect(await ask(rita, 'select count(*)::int as rows from reporting.revenue')).toEqual([{ rows: 6 }]);
-    const open = postgres(rita, { max: 1, onnotice: () => {} });
+    const open = postgres(rita, { max: 1, onnotice: () => {}, fetch_types: false });
     const [{ pid } = { pid: 0 }] = await open<{ pid: number }[]>`select pg_backend_pid() as pid`;
     expect(await ask(target.connectorUrl, `select pg_terminate_backend(${pid}, 2000) as ended`)).toEqual([
       { ended: true },

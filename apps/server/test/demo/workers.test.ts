@@ -67,7 +67,7 @@ describe('the control of the demo', () => {
     const { state, stop } = await worker();
     expect(await setWorkers(false)).toBe(200);
     expect(state.running).toBe(0);
-    const admin = postgres(databaseUrl, { max: 1, onnotice: () => {} });
+    const admin = postgres(databaseUrl, { max: 1, onnotice: () => {}, fetch_types: false });
     // What a kill of its process does to its connection.
     await admin`
       select pg_terminate_backend(l.pid) from pg_locks l

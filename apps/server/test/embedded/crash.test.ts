@@ -83,7 +83,7 @@ describe('after kill -9', () => {
     const data = join(folder.path, 'data');
     const first = await start(data);
     await query(first.url('postgres'), 'create table kept as select 42 as answer');
-    const sql = postgres(first.url('postgres'), { max: 1, onnotice: () => undefined });
+    const sql = postgres(first.url('postgres'), { max: 1, onnotice: () => undefined, fetch_types: false });
     const [child] = await sql<Array<{ pid: number }>>`select pg_backend_pid() as pid`;
     const pid = child?.pid ?? 0;
     process.kill(pid, 'SIGSTOP');

@@ -37,7 +37,7 @@ const loopback = {
 };
 
 const { db, close } = openDatabase(databaseUrl, { max: 6 });
-const sql = postgres(databaseUrl, { max: 1 });
+const sql = postgres(databaseUrl, { max: 1, fetch_types: false });
 const connectors = createRegistry([loopback]);
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 const delay = (milliseconds, signal) => wait(milliseconds, undefined, { signal });

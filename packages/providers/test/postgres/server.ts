@@ -55,7 +55,7 @@ export async function openTestServer(): Promise<TestServer> {
       return { name: await role(`login password '${password}' ${options}`), password };
     },
     connect(user) {
-      const sql = postgres(url(user), { max: 1, onnotice: () => {}, idle_timeout: 0 });
+      const sql = postgres(url(user), { max: 1, onnotice: () => {}, idle_timeout: 0, fetch_types: false });
       connections.push(sql);
       return sql;
     },

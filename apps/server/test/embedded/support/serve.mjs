@@ -24,7 +24,7 @@ try {
     process.exit(0);
   });
   if (write === 'write') {
-    const sql = postgres(server.url('postgres'), { max: 4, onnotice: () => undefined });
+    const sql = postgres(server.url('postgres'), { max: 4, onnotice: () => undefined, fetch_types: false });
     await sql`create table if not exists kept (id text primary key)`;
     const insert = async (lane) => {
       for (let count = 1; ; count += 1) {

@@ -36,7 +36,7 @@ export async function refusal(starting: Promise<EmbeddedPostgres>): Promise<Embe
 
 /** Runs a query over a connection of its own. */
 export async function query<Row extends object>(url: string, text: string): Promise<Row[]> {
-  const sql = postgres(url, { max: 1, onnotice: () => undefined });
+  const sql = postgres(url, { max: 1, onnotice: () => undefined, fetch_types: false });
   try {
     return [...(await sql.unsafe<Row[]>(text))];
   } finally {
