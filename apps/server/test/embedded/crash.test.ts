@@ -196,7 +196,8 @@ describe('what a dead process left behind', () => {
     const content = readFileSync(file, 'utf8');
     const pid = postmasterOf(join(data, 'postgres')) ?? 0;
     await first.stop();
-    expect(isAlive(pid)).toBe(false);
+    // pg_ctl returns when the pid file is gone, which is a moment before the process is.
+    await vi.waitFor(() => expect(isAlive(pid)).toBe(false));
     writeFileSync(file, content.replace(/^\d+/, String(process.pid)));
     const second = await start(data);
     expect(second.adopted).toBe(false);
