@@ -85,6 +85,9 @@ export const oauthFlows = pgTable(
     loginId: uuid('login_id'),
     /** `session` only adds to that login; it signs nobody in. */
     purpose: text('purpose').notNull().default('login'),
+    /** Hash of the code with which the browser fetches what a provider posted here; the answer itself is sealed. Once for each flow. */
+    answerHash: text('answer_hash'),
+    answer: text('answer'),
     createdAt: instant('created_at').notNull().default(appNow),
     expiresAt: instant('expires_at').notNull(),
     consumedAt: instant('consumed_at'),
@@ -96,6 +99,7 @@ export const oauthFlows = pgTable(
       'oauth_flow_is_bound',
       sql`${table.browserHash} is not null or (${table.purpose} = 'session' and ${table.loginId} is not null)`,
     ),
+    check('oauth_flow_answer_has_its_code', sql`(${table.answerHash} is null) = (${table.answer} is null)`),
   ],
 );
 
