@@ -22,6 +22,7 @@ export interface Procedures {
   'workflows.list': Query<undefined, t.WorkflowList>;
   'workflows.get': Query<{ name: string }, t.Workflow>;
   'elevation.request': Mutation<t.ElevationRequest, t.Elevation>;
+  'elevation.suggest': Mutation<{ reason: string }, t.Suggestion>;
   'elevation.resume': Mutation<{ state: string }, t.Resumption>;
   'executions.list': Query<undefined, t.ExecutionList>;
   'executions.get': Query<{ id: string }, t.ExecutionDetails>;
@@ -41,6 +42,7 @@ export interface Procedures {
   'auth.logoutProvider': Mutation<{ provider: string }, t.LoggedOut>;
   'auth.page': Query<{ callback?: string; provider?: string }, t.SignInProviders>;
   'sessions.list': Query<undefined, t.SessionList>;
+  'sessions.verify': Mutation<{ session: string }, t.VerifiedSession>;
   'system.health': Query<undefined, t.Health>;
   'system.ready': Query<undefined, t.Readiness>;
   'system.metrics': Query<undefined, t.Metrics>;
@@ -50,6 +52,7 @@ export interface Procedures {
   'configuration.preflight': Mutation<t.AgentReport, t.AgentReported>;
   'configuration.register': Mutation<{ environment: t.AgentEnvironment }, t.Registration>;
   'configuration.postflight': Mutation<t.AgentReport, t.AgentReported>;
+  'configuration.adopt': Mutation<{ credential: string }, { success: boolean; expires_at: string }>;
   'configuration.describe': Query<undefined, t.ApiConfiguration>;
   'configuration.sync': Query<undefined, t.Sync>;
 }

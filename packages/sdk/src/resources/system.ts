@@ -44,6 +44,8 @@ export interface ConfigurationResource {
   register(environment: AgentEnvironment, options?: CallOptions): Promise<Registration>;
   /** With the credential of an agent: how it stands once it is set up. */
   postflight(report: AgentReport, options?: CallOptions): Promise<AgentReported>;
+  /** With the credential of an agent: puts one of the agent's own making in its place. */
+  adopt(credential: string, options?: CallOptions): Promise<{ success: boolean; expires_at: string }>;
   /** The version of the program and of its catalog. */
   sync(options?: CallOptions): Promise<Sync>;
 }
@@ -77,6 +79,7 @@ export function createConfiguration(transport: Transport): ConfigurationResource
     preflight: (report, options) => transport.mutate('configuration.preflight', report, options),
     register: (environment, options) => transport.mutate('configuration.register', { environment }, options),
     postflight: (report, options) => transport.mutate('configuration.postflight', report, options),
+    adopt: (credential, options) => transport.mutate('configuration.adopt', { credential }, options),
     sync: (options) => transport.query('configuration.sync', undefined, options),
   };
 }

@@ -21,6 +21,28 @@ export interface Idempotent {
   idempotencyKey?: string | undefined;
 }
 
+/** What a request could be, in the interface's own names for it. */
+export interface SuggestedRequest {
+  /** Empty when nothing fits. */
+  suggested_role: string;
+  /** ISO 8601. */
+  suggested_duration: string;
+  suggested_providers: string[];
+  /** The name of the workflow that a request would start; nothing has been started. */
+  workflow_id: string;
+}
+
+/** How words were understood. Nothing was requested. */
+export interface Suggestion {
+  status: 'suggested' | 'no_match';
+  output: SuggestedRequest & {
+    /** The words that led here. */
+    matched: string[];
+    engine: 'lexical' | 'model';
+    alternatives: SuggestedRequest[];
+  };
+}
+
 export interface Elevation {
   status: string;
   output: { workflow_id: string; execution_id: string };

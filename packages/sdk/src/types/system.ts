@@ -123,11 +123,37 @@ export interface Registration {
         permissions?: { users?: string[]; groups?: string[] };
         max_duration: string;
         default_duration: string;
+        reason: { required: boolean; pattern?: string };
       }
     >;
   };
-  providers: { definitions: Record<string, { name: string; provider: string }> };
-  workflows: { definitions: Record<string, { name: string; steps: WorkflowStep[] }> };
+  providers: {
+    definitions: Record<
+      string,
+      {
+        name: string;
+        provider: string;
+        description: string;
+        enabled: boolean;
+        capabilities: string[];
+        permissions?: { users?: string[]; groups?: string[] };
+      }
+    >;
+  };
+  workflows: {
+    definitions: Record<string, { name: string; description: string; enabled: boolean; steps: WorkflowStep[] }>;
+  };
+  catalog_version: string;
+  signature: ConfigurationSignature;
+}
+
+/** By the key that an agent pins when it enrols. */
+export interface ConfigurationSignature {
+  key: { kid: string; x: string };
+  /** Statements of older keys that name this one. */
+  announced: string[];
+  /** JWS (EdDSA) over the version and the digest of everything else in the answer. */
+  statement: string;
 }
 
 /** What `/.well-known/api-configuration` answers. */
@@ -148,4 +174,5 @@ export interface Sync {
   version: string;
   timestamp: string;
   catalog_version: string;
+  signature: ConfigurationSignature;
 }
