@@ -5,6 +5,7 @@ import { readDuration } from '../duration.js';
 import type { ErrorIssue } from '../errors.js';
 import { functionChecks } from '../functions/checks.js';
 import { timing } from '../timing.js';
+import { compileDynamic, type DynamicBounds } from './dynamic.js';
 import { collectAccess, type RoleGraph } from './inherit.js';
 import { type ResolveReference, resolveReferences } from './references.js';
 import {
@@ -56,6 +57,8 @@ export interface Catalog {
   providers: ReadonlyMap<string, CompiledProvider>;
   roles: ReadonlyMap<string, CompiledRole>;
   workflows: ReadonlyMap<string, CompiledWorkflow>;
+  /** Providers at which people may ask for access of their own choosing, and within which bounds. */
+  dynamic: ReadonlyMap<string, DynamicBounds>;
   callbacks: readonly string[];
   httpHosts: ReadonlySet<string>;
 }
@@ -67,10 +70,7 @@ export interface CompileOptions {
 
 export type CompileResult = { ok: true; catalog: Catalog } | { ok: false; issues: ErrorIssue[] };
 
-/** `1.0.N`, the interface's form of a catalog's version (design §14.10). */
-export function versionText(version: number): string {
-  return `1.0.${version}`;
-}
+export { versionText } from './version.js';
 
 /**
  * Checks a configuration whole and makes it ready to act on. Nothing is asked of any provider. Answers every issue
@@ -87,8 +87,10 @@ export function compileCatalog(document: unknown, options: CompileOptions): Comp
   const issues: ErrorIssue[] = [];
   const providers = compileProviders(parsed.data, options, issues);
   const workflows = compileWorkflows(parsed.data, issues);
-  const serverMaximum = readDuration(parsed.data.server.max_duration, 'server.max_duration', issues);
-  const roles = compileRoles(parsed.data, providers, workflows, serverMaximum ?? timing.maximumDuration, issues);
+  const serverMaximum =
+    readDuration(parsed.data.server.max_duration, 'server.max_duration', issues) ?? timing.maximumDuration;
+  const roles = compileRoles(parsed.data, providers, workflows, serverMaximum, issues);
+  const dynamic = compileDynamic({ providers, workflows, serverMaximum }, issues);
   if (issues.length > 0) return { ok: false, issues };
   const catalog: Catalog = {
     version: 0,
@@ -97,6 +99,7 @@ export function compileCatalog(document: unknown, options: CompileOptions): Comp
     providers,
     roles,
     workflows,
+    dynamic,
     callbacks: parsed.data.server.callbacks,
     httpHosts: new Set(parsed.data.server.http_hosts),
   };

@@ -15,6 +15,28 @@ const strings = z.array(z.string().min(1)).default([]);
 /** Checked as a duration when the catalog is compiled. */
 const duration = z.string().min(1);
 
+/** Names that may be asked for, and those that may not; `*` stands for any run of characters, and `deny` wins. */
+const nameRules = z.strictObject({ allow: strings, deny: strings }).default({ allow: [], deny: [] });
+
+/** What people may put together by themselves at a provider, in a request that names no role (decision 0022). */
+const dynamicSchema = z.strictObject({
+  permissions: nameRules,
+  resources: nameRules,
+  /** The provider's own roles, to become a member of. */
+  groups: nameRules,
+  /** The first is used unless the request names another. */
+  workflows: z.array(name).min(1),
+  /** Who may ask. Nobody, unless named. */
+  requesters: z
+    .strictObject(audience)
+    .refine(({ users = [], groups = [] }) => users.length + groups.length > 0, 'names nobody'),
+  /** Who of them may ask for others (design §14.14). */
+  delegates: z.strictObject(audience).optional(),
+  authenticators: z.array(name).optional(),
+  max_duration: duration.optional(),
+  default_duration: duration.optional(),
+});
+
 export const providerSchema = z.strictObject({
   name: z.string().min(1).optional(),
   description: z.string().default(''),
@@ -26,6 +48,8 @@ export const providerSchema = z.strictObject({
   /** Can only take capabilities away (design §15). */
   capabilities: z.array(z.enum(['authenticator', 'authorizer', 'identities', 'notifications'])).optional(),
   max_duration: duration.optional(),
+  /** Absent: requests must name a role. */
+  dynamic: dynamicSchema.optional(),
   /** E-mail domains for which this provider's word counts: its verified addresses there are one person with those of other such providers (design §14.15). */
   trusted_email_domains: z.array(z.string().regex(/^[a-z0-9-]+(\.[a-z0-9-]+)+$/i, 'is not a domain')).optional(),
 });
@@ -81,6 +105,7 @@ export const catalogSchema = z.strictObject({
 });
 
 export type CatalogDocument = z.infer<typeof catalogSchema>;
+export type DynamicDefinition = z.infer<typeof dynamicSchema>;
 export type ProviderDefinition = z.infer<typeof providerSchema>;
 export type RoleDefinition = z.infer<typeof roleSchema>;
 export type WorkflowDefinition = z.infer<typeof workflowSchema>;

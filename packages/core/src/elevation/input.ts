@@ -20,6 +20,15 @@ export const elevationInputSchema = z.object({
     subject: z.string(),
   }),
   requested_at: z.string(),
+  /** Only in a dynamic request: what was asked for in place of a role. */
+  dynamic: z
+    .object({
+      permissions: z.array(z.string()),
+      resources: z.array(z.string()),
+      /** Each as `<provider>:<the provider's own role>`. */
+      groups: z.array(z.string()),
+    })
+    .optional(),
 });
 
 export type ElevationInput = z.infer<typeof elevationInputSchema>;

@@ -5,6 +5,7 @@ import type { Catalog, CompiledRole } from '../catalog/compile.js';
 import type { Context } from '../context.js';
 import { requireDuration } from '../duration.js';
 import { AccessError, invalid, notFound } from '../errors.js';
+import { composeRole } from './dynamic-role.js';
 import type { ElevationInput } from './input.js';
 
 /** One entitlement a request would intend. */
@@ -35,8 +36,7 @@ export interface Plan {
  */
 export async function planElevation(ctx: Context, input: ElevationInput, signal: AbortSignal): Promise<Plan> {
   const catalog = ctx.catalog.current();
-  const role = catalog.roles.get(input.role);
-  if (!role?.enabled || !isInAudience(input.user, role.definition.permissions)) throw notFound(`Role ${input.role}`);
+  const role = roleOf(catalog, input);
   const duration = requireDuration(input.duration, 'duration');
   const grants: PlannedGrant[] = [];
   for (const id of input.providers) {
@@ -47,6 +47,15 @@ export async function planElevation(ctx: Context, input: ElevationInput, signal:
   const requester = { email: input.user.email, name: input.user.name };
   const content = { role: role.name, reason: input.reason, duration, grants, requester };
   return { ...content, digest: digestOf(content) };
+}
+
+/** The role as it is now: the catalog's, or the one that a dynamic request makes within the bounds of now. */
+function roleOf(catalog: Catalog, input: ElevationInput): CompiledRole {
+  const { dynamic, providers, user } = input;
+  if (dynamic) return composeRole(catalog, user, { providers, asked: dynamic });
+  const role = catalog.roles.get(input.role);
+  if (!role?.enabled || !isInAudience(user, role.definition.permissions)) throw notFound(`Role ${input.role}`);
+  return role;
 }
 
 /** The longest a role may be held at a provider: the smallest of the role's and the provider's maximum, in milliseconds. */

@@ -1,0 +1,120 @@
+import type { AccessRequest } from '@belay/providers';
+import type { Audience } from '../can.js';
+import { readDuration } from '../duration.js';
+import type { ErrorIssue } from '../errors.js';
+import { timing } from '../timing.js';
+import type { CompiledProvider, CompiledWorkflow } from './compile.js';
+import type { NameRules } from './name-rules.js';
+import type { DynamicDefinition } from './schema.js';
+
+/** Within what people may put together a request of their own at a provider. */
+export interface DynamicBounds {
+  permissions: NameRules;
+  resources: NameRules;
+  groups: NameRules;
+  workflows: readonly string[];
+  requesters: Audience;
+  delegates: Audience | undefined;
+  authenticators: readonly string[] | undefined;
+  /** Milliseconds. */
+  maxDuration: number;
+  defaultDuration: number;
+}
+
+interface Surroundings {
+  providers: ReadonlyMap<string, CompiledProvider>;
+  workflows: ReadonlyMap<string, CompiledWorkflow>;
+  serverMaximum: number;
+}
+
+/** The bounds of every provider that has some. A bound that allows nothing, or what no connector can grant, is an issue. */
+export function compileDynamic(
+  { providers, workflows, serverMaximum }: Surroundings,
+  issues: ErrorIssue[],
+): Map<string, DynamicBounds> {
+  const compiled = new Map<string, DynamicBounds>();
+  for (const [id, provider] of providers) {
+    const definition = provider.definition.dynamic;
+    if (!definition) continue;
+    const path = `providers.${id}.dynamic`;
+    checkWorkflows(definition, workflows, path, issues);
+    checkGrantable(provider, definition, path, issues);
+    const maxDuration = Math.min(
+      readDuration(definition.max_duration, `${path}.max_duration`, issues) ?? serverMaximum,
+      serverMaximum,
+      provider.maxDuration ?? serverMaximum,
+    );
+    const defaultDuration =
+      readDuration(definition.default_duration, `${path}.default_duration`, issues) ??
+      Math.min(timing.defaultDuration, maxDuration);
+    if (defaultDuration > maxDuration) {
+      issues.push({ path: `${path}.default_duration`, message: 'is longer than the longest duration allowed' });
+    }
+    const { permissions, resources, groups, requesters, delegates, authenticators } = definition;
+    compiled.set(id, {
+      permissions,
+      resources,
+      groups,
+      workflows: definition.workflows,
+      requesters,
+      delegates,
+      authenticators,
+      maxDuration,
+      defaultDuration,
+    });
+  }
+  return compiled;
+}
+
+function checkWorkflows(
+  definition: DynamicDefinition,
+  workflows: ReadonlyMap<string, CompiledWorkflow>,
+  path: string,
+  issues: ErrorIssue[],
+): void {
+  definition.workflows.forEach((name, index) => {
+    const workflow = workflows.get(name);
+    if (workflow?.enabled) return;
+    const message = workflow ? `the workflow "${name}" is disabled` : `there is no sound workflow "${name}"`;
+    issues.push({ path: `${path}.workflows[${index}]`, message });
+  });
+}
+
+/** Asks the connector to plan what the bounds name, patterns with a sample in place of each `*`. */
+function checkGrantable(
+  provider: CompiledProvider,
+  definition: DynamicDefinition,
+  path: string,
+  issues: ErrorIssue[],
+): void {
+  const { connector, config } = provider;
+  if (!connector.plan || !provider.capabilities.has('authorizer')) {
+    issues.push({ path, message: `"${provider.id}" cannot grant anything: it is no authorizer` });
+    return;
+  }
+  if (definition.permissions.allow.length + definition.groups.allow.length === 0) {
+    issues.push({ path, message: 'allows neither permissions nor groups' });
+    return;
+  }
+  if (config === undefined) return;
+  const sample = (names: readonly string[]) => names.map((name) => name.replaceAll('*', 'x'));
+  const literal = connector.plan(
+    config,
+    requestOf(definition, (names) => [...names]),
+  );
+  const plan = literal.ok ? literal : connector.plan(config, requestOf(definition, sample));
+  if (plan.ok && plan.accesses.length > 0) return;
+  const found = plan.ok ? [{ path: 'groups.allow', message: 'comes to nothing' }] : plan.issues;
+  for (const issue of found) {
+    issues.push({ path: `${path}.${issue.path.replace(/^inherits/, 'groups.allow')}`, message: issue.message });
+  }
+}
+
+function requestOf(definition: DynamicDefinition, names: (given: readonly string[]) => string[]): AccessRequest {
+  const { permissions, resources, groups } = definition;
+  return {
+    roles: names(groups.allow),
+    permissions: { allow: names(permissions.allow), deny: [...permissions.deny] },
+    resources: { allow: names(resources.allow), deny: [...resources.deny] },
+  };
+}

@@ -1,0 +1,47 @@
+import { formatDuration } from '@belay/workflow';
+import { requireUser } from '../actor.js';
+import { can, isNamed } from '../can.js';
+import type { NameRules } from '../catalog/name-rules.js';
+import type { ActorContext } from '../context.js';
+
+export interface DynamicBoundsSummary {
+  provider: string;
+  name: string;
+  permissions: { allow: string[]; deny: string[] };
+  resources: { allow: string[]; deny: string[] };
+  groups: { allow: string[]; deny: string[] };
+  workflows: string[];
+  /** ISO 8601. */
+  max_duration: string;
+  default_duration: string;
+  /** Whether the caller may ask for others. */
+  for_others: boolean;
+}
+
+/** Where the caller may ask for access of their own choosing, and within which bounds; nothing of what others may. */
+export function listDynamicBounds(ctx: ActorContext): { bounds: DynamicBoundsSummary[] } {
+  const user = requireUser(ctx);
+  const catalog = ctx.catalog.current();
+  const bounds = [...catalog.dynamic].flatMap(([id, bound]): DynamicBoundsSummary[] => {
+    const provider = catalog.providers.get(id);
+    if (!provider || !can(user, 'view', { provider }) || !isNamed(user, bound.requesters)) return [];
+    return [
+      {
+        provider: id,
+        name: provider.definition.name ?? id,
+        permissions: listed(bound.permissions),
+        resources: listed(bound.resources),
+        groups: listed(bound.groups),
+        workflows: [...bound.workflows],
+        max_duration: formatDuration(bound.maxDuration),
+        default_duration: formatDuration(bound.defaultDuration),
+        for_others: bound.delegates !== undefined && isNamed(user, bound.delegates),
+      },
+    ];
+  });
+  return { bounds: bounds.sort((a, b) => (a.provider < b.provider ? -1 : 1)) };
+}
+
+function listed({ allow, deny }: NameRules): { allow: string[]; deny: string[] } {
+  return { allow: [...allow], deny: [...deny] };
+}

@@ -1,0 +1,171 @@
+import type { Access } from '@belay/providers';
+import { isInAudience, isNamed } from '../can.js';
+import { canonicalJson } from '../canonical.js';
+import type { Catalog, CompiledProvider, CompiledRole } from '../catalog/compile.js';
+import type { DynamicBounds } from '../catalog/dynamic.js';
+import { faultOfName, type NameRules, permits } from '../catalog/name-rules.js';
+import { AccessError, type ErrorIssue } from '../errors.js';
+import type { ElevationInput } from './input.js';
+
+/** What a request is called that names no role. No role of a catalog can have this name: it has a space in it. */
+export const dynamicRoleName = 'dynamic access';
+
+export interface DynamicAsk {
+  providers: readonly string[];
+  asked: NonNullable<ElevationInput['dynamic']>;
+}
+
+interface Place {
+  provider: CompiledProvider;
+  bounds: DynamicBounds;
+}
+
+/**
+ * The role that a dynamic request makes for itself, out of the bounds as they are now: when it is asked for, when it is put
+ * to approvers, and when it is granted. Throws `invalid` naming each field that is outside the bounds, and `forbidden` where
+ * the caller may not ask for access of their own choosing.
+ */
+export function composeRole(
+  catalog: Catalog,
+  user: { email: string; groups: readonly string[] },
+  { providers, asked }: DynamicAsk,
+): CompiledRole {
+  const places = providers.map((id, index) => findPlace(catalog, user, id, index));
+  const issues: ErrorIssue[] = [];
+  check('permissions', asked.permissions, places, issues);
+  check('resources', asked.resources, places, issues);
+  asked.groups.forEach((group, index) => {
+    const [id, name] = splitGroup(group);
+    const own = places.filter(({ provider }) => provider.id === id);
+    checkName(`groups[${index}]`, name, 'groups', own, issues);
+  });
+  if (asked.permissions.length + asked.groups.length === 0) {
+    issues.push({ path: 'permissions', message: 'name permissions or groups' });
+  }
+  if (issues.length === 0) issues.push(...plannable(places, asked));
+  if (issues.length > 0) throw refusal(issues);
+  const accesses = new Map(places.map((place) => [place.provider.id, plan(place, asked)] as const));
+  const workflows = (places[0]?.bounds.workflows ?? []).filter((name) =>
+    places.every(({ bounds }) => bounds.workflows.includes(name)),
+  );
+  if (workflows.length === 0) {
+    throw refusal([{ path: 'providers', message: 'have no workflow in common: ask for each by itself' }]);
+  }
+  const authenticators = commonAuthenticators(places);
+  const mayDelegate = places.every(({ bounds }) => bounds.delegates !== undefined && isNamed(user, bounds.delegates));
+  const maxDuration = Math.min(...places.map(({ bounds }) => bounds.maxDuration));
+  return {
+    name: dynamicRoleName,
+    definition: {
+      description: '',
+      providers: [...providers],
+      workflows,
+      enabled: true,
+      inherits: [],
+      permissions: { allow: [], deny: [], ...(mayDelegate ? { delegates: { users: [user.email] } } : {}) },
+      ...(authenticators === undefined ? {} : { authenticators }),
+    },
+    enabled: true,
+    providers: [...providers],
+    workflows,
+    accesses,
+    maxDuration,
+    defaultDuration: Math.min(maxDuration, ...places.map(({ bounds }) => bounds.defaultDuration)),
+    reason: { required: true, pattern: undefined },
+  };
+}
+
+/** `<provider>:<role>` in its two parts; a provider's identifier has no colon, its roles may. */
+function splitGroup(group: string): [provider: string, name: string] {
+  const colon = group.indexOf(':');
+  return [group.slice(0, colon), group.slice(colon + 1)];
+}
+
+/** Whoever is not named as a requester learns nothing of what others may ask for. */
+function findPlace(
+  catalog: Catalog,
+  user: { email: string; groups: readonly string[] },
+  id: string,
+  index: number,
+): Place {
+  const provider = catalog.providers.get(id);
+  if (!provider?.enabled || !isInAudience(user, provider.definition.permissions)) {
+    throw refusal([{ path: `providers[${index}]`, message: `there is no provider "${id}" for you` }]);
+  }
+  const bounds = catalog.dynamic.get(id);
+  if (!bounds || !isNamed(user, bounds.requesters)) {
+    const message = `access there is to be had by roles only, for you`;
+    throw new AccessError('forbidden', `You may not ask for access of your own choosing at "${id}"`, {
+      issues: [{ path: `providers[${index}]`, message }],
+    });
+  }
+  return { provider, bounds };
+}
+
+function check(kind: 'permissions' | 'resources', names: string[], places: Place[], issues: ErrorIssue[]): void {
+  names.forEach((name, index) => {
+    checkName(`${kind}[${index}]`, name, kind, places, issues);
+  });
+}
+
+/** A permission or resource goes to every provider of the request, as a role's does: each of them must allow it. */
+function checkName(
+  path: string,
+  name: string,
+  kind: 'permissions' | 'resources' | 'groups',
+  places: readonly Place[],
+  issues: ErrorIssue[],
+): void {
+  const fault = faultOfName(name);
+  if (fault !== undefined) {
+    issues.push({ path, message: fault });
+    return;
+  }
+  const outside = places.find(({ bounds }) => !permits(bounds[kind] satisfies NameRules, name));
+  if (outside === undefined && places.length > 0) return;
+  const where = outside === undefined ? '' : ` at "${outside.provider.id}"`;
+  issues.push({ path, message: `is not among what you may ask for${where}` });
+}
+
+function requestFor({ provider, bounds }: Place, asked: DynamicAsk['asked']) {
+  const own = asked.groups.map(splitGroup).filter(([id]) => id === provider.id);
+  return {
+    roles: own.map(([, name]) => name),
+    permissions: { allow: [...asked.permissions], deny: [...bounds.permissions.deny] },
+    resources: { allow: [...asked.resources], deny: [...bounds.resources.deny] },
+  };
+}
+
+function planOf(place: Place, asked: DynamicAsk['asked']) {
+  return place.provider.connector.plan?.(place.provider.config, requestFor(place, asked));
+}
+
+function plannable(places: readonly Place[], asked: DynamicAsk['asked']): ErrorIssue[] {
+  return places.flatMap((place) => {
+    const planned = planOf(place, asked);
+    const { id } = place.provider;
+    if (planned?.ok && planned.accesses.length > 0) return [];
+    if (!planned || planned.ok) return [{ path: 'providers', message: `the request gives nothing at "${id}"` }];
+    return planned.issues.map(({ path, message }) => ({
+      path: path.replace(/^inherits/, 'groups').replace(/\.(allow|deny)/, ''),
+      message: `${message} (provider "${id}")`,
+    }));
+  });
+}
+
+function plan(place: Place, asked: DynamicAsk['asked']): readonly Access[] {
+  const planned = planOf(place, asked);
+  const accesses = planned?.ok ? planned.accesses : [];
+  return [...accesses].sort((a, b) => (canonicalJson(a) < canonicalJson(b) ? -1 : 1));
+}
+
+/** What every place that is particular accepts; undefined when none is. */
+function commonAuthenticators(places: readonly Place[]): string[] | undefined {
+  const lists = places.flatMap(({ bounds }) => (bounds.authenticators === undefined ? [] : [bounds.authenticators]));
+  const [first, ...others] = lists;
+  return first?.filter((id) => others.every((list) => list.includes(id)));
+}
+
+function refusal(issues: ErrorIssue[]): AccessError {
+  return new AccessError('invalid', 'The request asks for what may not be asked for', { issues });
+}

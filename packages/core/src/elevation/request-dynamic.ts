@@ -1,0 +1,63 @@
+import { requireUser } from '../actor.js';
+import type { Catalog } from '../catalog/compile.js';
+import type { ActorContext } from '../context.js';
+import { AccessError, type ErrorIssue, invalid } from '../errors.js';
+import { composeRole } from './dynamic-role.js';
+import { type ElevationResult, type RequestTerms, submitRequest } from './submit.js';
+
+/** A request that names what it wants itself, and no role (interface, POST /elevate, form data). */
+export interface DynamicElevationRequest extends RequestTerms {
+  /** The providers' own permission strings; each goes to every provider of the request. */
+  permissions?: string[] | undefined;
+  resources?: string[] | undefined;
+  /** The providers' own roles to become a member of, `<provider>:<role>`; the provider may be left out when there is one. */
+  groups?: string[] | undefined;
+  /** Whom to elevate, beside `identities`. */
+  users?: string[] | undefined;
+}
+
+/**
+ * Starts an execution for access that the caller has put together, within the bounds that the configuration sets (design
+ * §14.4, decision 0022). From there it goes the way of every request. Throws `invalid` naming each field outside the bounds,
+ * `forbidden` where the caller may not ask like this or not for others, and what `submitRequest` throws.
+ */
+export async function requestDynamicElevation(
+  ctx: ActorContext,
+  request: DynamicElevationRequest,
+): Promise<ElevationResult> {
+  const user = requireUser(ctx);
+  const catalog = ctx.catalog.current();
+  const providers = [...new Set(clean(request.providers))];
+  if (providers.length === 0) throw invalid('providers', 'is required in a request that names no role');
+  const asked = {
+    permissions: [...new Set(clean(request.permissions))],
+    resources: [...new Set(clean(request.resources))],
+    groups: [...new Set(qualify(catalog, providers, clean(request.groups)))],
+  };
+  const role = composeRole(catalog, user, { providers, asked });
+  const { permissions: _, resources: __, groups: ___, users, ...given } = request;
+  const terms = { ...given, providers, identities: [...clean(given.identities), ...clean(users)] };
+  return submitRequest(ctx, { catalog, user, role, terms, dynamic: asked, request });
+}
+
+/** Comma-separated lists are written with spaces after the commas, too. */
+function clean(names: readonly string[] | undefined): string[] {
+  return (names ?? []).map((name) => name.trim()).filter((name) => name !== '');
+}
+
+/** Each group with its provider before it. A provider that is not asked, or not said where there are several, is refused. */
+function qualify(catalog: Catalog, providers: readonly string[], groups: readonly string[]): string[] {
+  const issues: ErrorIssue[] = [];
+  const qualified = groups.map((group, index) => {
+    const prefix = group.slice(0, Math.max(0, group.indexOf(':')));
+    if (providers.includes(prefix)) return group;
+    if (prefix !== '' && catalog.providers.has(prefix)) {
+      issues.push({ path: `groups[${index}]`, message: 'is of a provider that the request does not name' });
+    } else if (providers.length > 1) {
+      issues.push({ path: `groups[${index}]`, message: 'must say of which provider: <provider>:<group>' });
+    }
+    return `${providers[0]}:${group}`;
+  });
+  if (issues.length > 0) throw new AccessError('invalid', 'The request asks for what may not be asked for', { issues });
+  return qualified;
+}

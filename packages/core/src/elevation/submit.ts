@@ -1,0 +1,257 @@
+import { executions, idempotencyKeys, steps, type Transaction } from '@belay/db';
+import { Retryable, Terminal } from '@belay/providers';
+import { begin, formatDuration, type Json, validateInput } from '@belay/workflow';
+import { and, eq, sql } from 'drizzle-orm';
+import { can } from '../can.js';
+import { digestOf } from '../canonical.js';
+import type { Catalog, CompiledRole, CompiledWorkflow } from '../catalog/compile.js';
+import type { ActorContext, UserActor } from '../context.js';
+import { requireDuration } from '../duration.js';
+import { AccessError, invalid } from '../errors.js';
+import { environment } from '../executions/runtime/commit.js';
+import { keepWorkflow } from '../executions/runtime/load.js';
+import { entriesOf, hintsOf, stepRows } from '../executions/runtime/write.js';
+import { appendLedger } from '../ledger/append.js';
+import { readNow } from '../now.js';
+import type { PresentedSession } from '../sessions/verify.js';
+import { requireText } from '../text.js';
+import { checkAuthenticator } from './authenticators.js';
+import type { ElevationInput } from './input.js';
+import { longestDuration, planElevation } from './plan.js';
+
+/** What a request may say beside what it asks for. */
+export interface RequestTerms {
+  /** Default: all of the role's. */
+  providers?: string[] | undefined;
+  /** Default: the role's first. */
+  workflow?: string | undefined;
+  reason?: string | undefined;
+  /** ISO 8601 or the short form; default: the role's. */
+  duration?: string | undefined;
+  /** Default: the caller's own at each provider. */
+  identities?: string[] | undefined;
+  /** The provider the caller must have signed in with. */
+  authenticator?: string | undefined;
+  /** A session to prove that with (interface, Session); checked whenever it is given. */
+  session?: PresentedSession | undefined;
+  idempotencyKey?: string | undefined;
+}
+
+export interface ElevationResult {
+  status: 'pending';
+  output: { workflow_id: string; execution_id: string };
+}
+
+const reasonLimit = 2_000;
+
+interface Submission {
+  catalog: Catalog;
+  user: UserActor;
+  /** The role as it counts: one of the catalog's, or one that was made for this request. */
+  role: CompiledRole;
+  terms: RequestTerms;
+  dynamic?: ElevationInput['dynamic'];
+  /** All of what the caller asked: what an idempotency key stands for. */
+  request: RequestTerms;
+}
+
+/**
+ * The one way of every request to its execution: checks the names, the reason, the duration, the proof of who asks and the
+ * workflow's own schema before anything is stored; commits the execution with its first steps and answers its id. Throws
+ * `invalid` naming the field.
+ */
+export async function submitRequest(ctx: ActorContext, submission: Submission): Promise<ElevationResult> {
+  const { catalog, user, role, terms, dynamic, request } = submission;
+  const now = await readNow(ctx.db);
+  const input: ElevationInput = {
+    ...chooseProviders(ctx, catalog, role, user, terms),
+    role: role.name,
+    reason: checkReason(role, terms.reason),
+    duration: chooseDuration(catalog, role, terms),
+    identities: chooseIdentities(terms.identities ?? []),
+    user: {
+      id: user.id,
+      email: user.email,
+      name: user.name,
+      groups: user.groups,
+      provider: user.provider,
+      subject: user.subject,
+    },
+    requested_at: now.toISOString(),
+    ...(dynamic === undefined ? {} : { dynamic }),
+  };
+  await checkAuthenticator(ctx, user, role, terms);
+  const workflow = chooseWorkflow(catalog, role, terms.workflow);
+  const issues = validateInput(workflow.workflow, input as Json);
+  if (issues.length > 0) {
+    throw new AccessError('invalid', 'The request does not fit the workflow', {
+      issues: issues.map((issue) => ({ path: `input${issue.path.replaceAll('/', '.')}`, message: issue.message })),
+    });
+  }
+  await refuseEarly(ctx, input);
+  return start(ctx, user, { catalog, workflow, input, now, request });
+}
+
+function chooseIdentities(asked: readonly string[]): string[] {
+  const names = asked.map((identity, index) => requireText(identity.trim(), `identities[${index}]`, 320));
+  return [...new Set(names.filter(Boolean))];
+}
+
+function chooseProviders(
+  ctx: ActorContext,
+  catalog: Catalog,
+  role: CompiledRole,
+  user: UserActor,
+  request: RequestTerms,
+): Pick<ElevationInput, 'providers' | 'provider'> {
+  const providers = [...new Set(request.providers?.length ? request.providers : role.providers)];
+  providers.forEach((id, index) => {
+    const provider = catalog.providers.get(id);
+    if (!role.providers.includes(id) || !provider || !can(user, 'view', { provider })) {
+      throw invalid(`providers[${index}]`, `the role "${role.name}" cannot be had at "${id}"`);
+    }
+    if (!ctx.catalog.client(id)?.authorizer) throw new AccessError('unavailable', `The provider "${id}" is not ready`);
+  });
+  const [provider] = providers;
+  if (provider === undefined) throw invalid('providers', 'names none');
+  return { providers, provider };
+}
+
+function checkReason(role: CompiledRole, reason: string | undefined): string {
+  const text = reason?.trim() ?? '';
+  if (text.length === 0 && role.reason.required) throw invalid('reason', 'is required');
+  requireText(text, 'reason', reasonLimit);
+  if (text.length > 0 && role.reason.pattern && !role.reason.pattern.test(text)) {
+    throw invalid('reason', `does not match what the role asks for: ${role.reason.pattern.source}`);
+  }
+  return text;
+}
+
+function chooseDuration(catalog: Catalog, role: CompiledRole, request: RequestTerms): string {
+  const providers = request.providers?.length ? request.providers : role.providers;
+  const longest = Math.min(...providers.map((provider) => longestDuration(catalog, role, provider)));
+  if (request.duration === undefined) return formatDuration(Math.min(role.defaultDuration, longest));
+  const milliseconds = requireDuration(request.duration, 'duration');
+  if (milliseconds > longest)
+    throw invalid('duration', `is longer than ${formatDuration(longest)}, the longest allowed`);
+  return formatDuration(milliseconds);
+}
+
+function chooseWorkflow(catalog: Catalog, role: CompiledRole, asked: string | undefined): CompiledWorkflow {
+  const name = asked ?? role.workflows[0] ?? '';
+  const workflow = role.workflows.includes(name) ? catalog.workflows.get(name) : undefined;
+  if (!workflow?.enabled) throw invalid('workflow', `the role "${role.name}" cannot be had through "${name}"`);
+  return workflow;
+}
+
+/** What cannot be granted is refused now; a provider that is down is for the execution to wait for. */
+async function refuseEarly(ctx: ActorContext, input: ElevationInput): Promise<void> {
+  try {
+    await planElevation(ctx, input, AbortSignal.timeout(ctx.timing.earlyCheck));
+  } catch (error) {
+    if (error instanceof AccessError) throw error;
+    if (error instanceof Terminal) throw new AccessError('unavailable', error.message, { cause: error });
+    if (!(error instanceof Retryable) && !(error instanceof Error && error.name === 'TimeoutError')) throw error;
+    ctx.log.warn({ error, providers: input.providers }, 'a provider could not be asked; the request waits for it');
+  }
+}
+
+interface Start {
+  catalog: Catalog;
+  workflow: CompiledWorkflow;
+  input: ElevationInput;
+  now: Date;
+  request: RequestTerms;
+}
+
+async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<ElevationResult> {
+  const { catalog, workflow, input, now } = plan;
+  const id = ctx.newId();
+  const transition = await begin(workflow.workflow, input as Json, environment(ctx, id, now, now));
+  keepWorkflow(workflow.digest, workflow.workflow);
+  const ended = transition.status !== 'running' && transition.status !== 'waiting';
+  const existing = await ctx.db.transaction(async (tx) => {
+    const earlier = await claimIdempotencyKey(ctx, tx, user, id, plan.request);
+    if (earlier) return earlier;
+    const opened = ended ? [] : transition.open;
+    await Promise.all([
+      tx.insert(executions).values({
+        id,
+        workflow: workflow.name,
+        definition: workflow.definition.workflow,
+        definitionDigest: workflow.digest,
+        catalogVersion: catalog.version,
+        ownerId: user.id,
+        input,
+        status: transition.status,
+        state: transition.state,
+        output: transition.output,
+        fault: transition.fault,
+        startedAt: sql`app_now()`,
+        ...(ended ? { endedAt: sql`app_now()` } : {}),
+      }),
+      opened.length > 0 ? tx.insert(steps).values(stepRows(id, opened)) : undefined,
+      appendLedger(tx, [
+        {
+          type: 'elevation.requested',
+          message: `${user.email} asks for ${input.role} at ${input.providers.join(', ')} for ${input.duration}: ${input.reason}`,
+          actor: ctx.actor,
+          userId: user.id,
+          provider: input.provider,
+          executionId: id,
+          data: {
+            role: input.role,
+            providers: input.providers,
+            duration: input.duration,
+            reason: input.reason,
+            workflow: workflow.name,
+            ...(input.dynamic === undefined ? {} : { asked: input.dynamic }),
+          },
+        },
+        ...entriesOf({ id, workflow: workflow.name, ownerId: user.id, startedAt: now }, transition, ctx.actor),
+      ]),
+    ]);
+    return null;
+  });
+  ctx.crashpoint('started');
+  if (!existing && !ended) ctx.waker.wake(hintsOf(id, transition.open));
+  const executionId = existing ?? id;
+  return { status: 'pending', output: { workflow_id: executionId, execution_id: executionId } };
+}
+
+/**
+ * The same key and body give the same execution for 24 hours; the same key with another body is a conflict (design
+ * §14.16). Answers the earlier execution, or null when the key is this request's now.
+ */
+async function claimIdempotencyKey(
+  ctx: ActorContext,
+  tx: Transaction,
+  user: UserActor,
+  executionId: string,
+  request: RequestTerms,
+): Promise<string | null> {
+  // A session proves the request and is no part of it: by the next attempt it may have been refreshed.
+  const { idempotencyKey: key, session: _proof, ...body } = request;
+  if (key === undefined) return null;
+  requireText(key, 'Idempotency-Key', 255);
+  const requestDigest = digestOf(body);
+  const lifetime = `${ctx.timing.idempotency} milliseconds`;
+  const [claimed] = await tx
+    .insert(idempotencyKeys)
+    .values({ userId: user.id, key, requestDigest, executionId })
+    .onConflictDoUpdate({
+      target: [idempotencyKeys.userId, idempotencyKeys.key],
+      set: { requestDigest, executionId, createdAt: sql`app_now()` },
+      setWhere: sql`${idempotencyKeys.createdAt} <= app_now() - ${lifetime}::interval`,
+    })
+    .returning({ executionId: idempotencyKeys.executionId });
+  if (claimed) return null;
+  const [earlier] = await tx
+    .select()
+    .from(idempotencyKeys)
+    .where(and(eq(idempotencyKeys.userId, user.id), eq(idempotencyKeys.key, key)));
+  if (earlier?.requestDigest !== requestDigest) {
+    throw new AccessError('conflict', 'The Idempotency-Key was used for another request');
+  }
+  return earlier.executionId;
+}
