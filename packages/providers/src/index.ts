@@ -1,6 +1,19 @@
 export * from './errors.js';
+export { languageModelConfig } from './llm/config.js';
 export { type LanguageModel, openLanguageModel } from './llm/open.js';
+export { type LocalVault, openLocalVault } from './local/vault.js';
 export { oidcConnector } from './oidc/connector.js';
 export * from './port.js';
 export { postgresConnector } from './postgres/connector.js';
 export * from './registry.js';
+export { encryptionConfig, vaultConfig } from './services/config.js';
+export { openEncryptionService, openVaultService } from './services/open.js';
+export type {
+  EncryptionService,
+  LocalKey,
+  LocalTools,
+  SecretName,
+  ServiceTools,
+  VaultFile,
+  VaultService,
+} from './services/port.js';

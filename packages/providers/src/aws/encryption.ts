@@ -1,0 +1,41 @@
+import { DecryptCommand, EncryptCommand, KMSClient } from '@aws-sdk/client-kms';
+import type { z } from 'zod';
+import { Retryable } from '../errors.js';
+import { attempt } from '../services/attempt.js';
+import { checkByWrapping } from '../services/check-by-wrapping.js';
+import type { awsEncryption } from '../services/config.js';
+import { explainFaults } from '../services/faults.js';
+import type { EncryptionService, ServiceTools } from '../services/port.js';
+import { clientSettings } from './client.js';
+
+const service = 'AWS KMS';
+const explain = explainFaults(service);
+/** Authenticated with what is wrapped, and shown in CloudTrail. */
+const context = { application: 'belay' };
+
+/** Key material wrapped by a symmetric key of AWS KMS; needs `kms:Encrypt` and `kms:Decrypt` on it. */
+export function openEncryption(config: z.infer<typeof awsEncryption>, tools: ServiceTools): EncryptionService {
+  const client = new KMSClient(clientSettings(config, tools));
+  const adapter: Pick<EncryptionService, 'wrap' | 'unwrap'> = {
+    wrap: (material, signal) =>
+      attempt(tools, signal, explain, async (abortSignal) => {
+        const command = new EncryptCommand({ KeyId: config.key, Plaintext: material, EncryptionContext: context });
+        const { CiphertextBlob, KeyId } = await client.send(command, { abortSignal });
+        if (!CiphertextBlob) throw new Retryable(`${service} answered without a ciphertext`);
+        return { wrapped: CiphertextBlob, key: KeyId ?? config.key };
+      }),
+    unwrap: ({ wrapped }, signal) =>
+      attempt(tools, signal, explain, async (abortSignal) => {
+        // The key that is configured and no other: whoever can write our rows could name one of their own.
+        const command = new DecryptCommand({ KeyId: config.key, CiphertextBlob: wrapped, EncryptionContext: context });
+        const { Plaintext } = await client.send(command, { abortSignal });
+        if (!Plaintext) throw new Retryable(`${service} answered without a plaintext`);
+        return Plaintext;
+      }),
+  };
+  return {
+    ...adapter,
+    check: (signal) => checkByWrapping(adapter, signal),
+    close: async () => client.destroy(),
+  };
+}

@@ -1,0 +1,104 @@
+import { z } from 'zod';
+import { Retryable, Terminal } from '../errors.js';
+import { boundedFetch } from '../llm/bounded-fetch.js';
+import { attempt } from '../services/attempt.js';
+import { explainFaults, explainStatus } from '../services/faults.js';
+import type { ServiceTools } from '../services/port.js';
+
+export const service = 'HashiCorp Vault';
+const explain = explainFaults(service);
+/** A secret of HashiCorp Vault has at most a megabyte. */
+const maximumBytes = 2 * 1024 * 1024;
+
+interface Settings {
+  address: string;
+  namespace?: string | undefined;
+  token?: string | undefined;
+  role_id?: string | undefined;
+  secret_id?: string | undefined;
+  approle_mount: string;
+}
+
+export interface HashicorpClient {
+  /** The answer's JSON, or undefined for 404. */
+  ask(
+    request: { method: 'GET' | 'POST'; path: string; body?: Record<string, string> },
+    signal: AbortSignal,
+  ): Promise<unknown>;
+}
+
+const loginAnswer = z.object({ auth: z.object({ client_token: z.string().min(1), lease_duration: z.number() }) });
+
+/** The HTTP API of HashiCorp Vault, with a token or an AppRole whose tokens are renewed by signing in again. There is no official client for Node.js. */
+export function openHashicorp(settings: Settings, tools: ServiceTools): HashicorpClient {
+  const fetch = boundedFetch(maximumBytes);
+  let held: { token: string; until: number } | undefined;
+
+  async function send(
+    method: string,
+    path: string,
+    body: object | undefined,
+    token: string | undefined,
+    signal: AbortSignal,
+  ) {
+    const headers: Record<string, string> = { 'x-vault-request': 'true' };
+    if (body) headers['content-type'] = 'application/json';
+    if (token !== undefined) headers['x-vault-token'] = token;
+    if (settings.namespace !== undefined) headers['x-vault-namespace'] = settings.namespace;
+    const response = await fetch(`${settings.address}/v1/${path}`, {
+      method,
+      headers,
+      signal,
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    return { status: response.status, text: await response.text() };
+  }
+
+  async function login(signal: AbortSignal): Promise<string> {
+    if (settings.token !== undefined) return settings.token;
+    if (held && tools.now() < held.until) return held.token;
+    const { role_id, secret_id, approle_mount } = settings;
+    const answer = await send('POST', `auth/${approle_mount}/login`, { role_id, secret_id }, undefined, signal);
+    // A role that is not taken is answered with 400, as much else is.
+    if (answer.status === 400) throw explainStatus(service, 403);
+    if (answer.status !== 200) throw explainStatus(service, answer.status);
+    const { auth } = parse(loginAnswer, answer.text);
+    held = { token: auth.client_token, until: tools.now() + auth.lease_duration * 800 };
+    return held.token;
+  }
+
+  return {
+    ask: ({ method, path, body }, signal) =>
+      attempt(tools, signal, explain, async (limited) => {
+        const before = held;
+        let answer = await send(method, path, body, await login(limited), limited);
+        if (answer.status === 403 && settings.token === undefined && held === before) {
+          // The token may have been revoked before its time: another, once.
+          held = undefined;
+          answer = await send(method, path, body, await login(limited), limited);
+        }
+        if (answer.status === 404) return undefined;
+        if (answer.status !== 200) throw explainStatus(service, answer.status);
+        return parse(z.unknown(), answer.text);
+      }),
+  };
+}
+
+/** Throws `Retryable` for what is not the answer that the API documents: a proxy or a page in between. */
+export function parse<T>(schema: z.ZodType<T>, text: string): T {
+  try {
+    const result = schema.safeParse(JSON.parse(text));
+    if (result.success) return result.data;
+  } catch {
+    // Not JSON: refused below, without the text.
+  }
+  throw new Retryable(`${service} answered something else than its API documents`);
+}
+
+/** Throws `Terminal` when there is nothing where there has to be something. */
+export function required<T>(schema: z.ZodType<T>, answer: unknown): T {
+  if (answer === undefined) throw new Terminal(`${service} has nothing under this name`);
+  const result = schema.safeParse(answer);
+  if (!result.success) throw new Retryable(`${service} answered something else than its API documents`);
+  return result.data;
+}

@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import { Terminal } from '../errors.js';
+import type { LocalTools, SecretName, ServiceTools, VaultService } from '../services/port.js';
+import { openEncryption } from './encryption.js';
+
+const header = 'belay-vault 1';
+const contents = z.record(z.string(), z.record(z.string(), z.string()));
+type Contents = z.infer<typeof contents>;
+
+/** The local vault as operators write it; everything that reads gets a `VaultService`. */
+export interface LocalVault extends VaultService {
+  set(name: SecretName, value: string, signal: AbortSignal): Promise<void>;
+  /** The names, sorted, and never a value. */
+  list(signal: AbortSignal): Promise<SecretName[]>;
+  /** False when there was no such secret. */
+  remove(name: SecretName, signal: AbortSignal): Promise<boolean>;
+}
+
+/**
+ * Secrets in one file, sealed with a key made from `BELAY_SECRET` and written as a whole or not at all. A file that is
+ * damaged, or sealed with another secret, is refused by its name, and never replaced.
+ */
+export function openLocalVault(
+  config: { path?: string | undefined },
+  local: LocalTools,
+  tools: Pick<ServiceTools, 'randomBytes'>,
+): LocalVault {
+  const path = config.path ?? local.path;
+  const encryption = openEncryption(local.keys, tools);
+
+  async function load(signal: AbortSignal): Promise<Contents> {
+    const text = await local.file.read(path);
+    if (text === undefined) return {};
+    const [first, key, sealed, ...more] = text.trimEnd().split('\n');
+    if (first !== header || key === undefined || sealed === undefined || more.length > 0) {
+      throw new Terminal(`${path} is no vault of Belay; move it away, or name another file in services.vault.path`);
+    }
+    const wrapped = Buffer.from(sealed, 'base64url');
+    const opened = await encryption.unwrap({ wrapped, key }, signal).catch(() => undefined);
+    if (opened === undefined) {
+      throw new Terminal(
+        `${path} is damaged or was sealed with another BELAY_SECRET; restore it, or put the secret that sealed it into BELAY_SECRET_PREVIOUS`,
+      );
+    }
+    return Object.assign(Object.create(null) as Contents, contents.parse(JSON.parse(Buffer.from(opened).toString())));
+  }
+
+  async function store(all: Contents, signal: AbortSignal): Promise<void> {
+    const { wrapped, key } = await encryption.wrap(Buffer.from(JSON.stringify(all)), signal);
+    await local.file.replace(path, `${header}\n${key}\n${Buffer.from(wrapped).toString('base64url')}\n`);
+  }
+
+  return {
+    async read(name, signal) {
+      const fields = (await load(signal))[name.path];
+      return fields && Object.hasOwn(fields, name.key) ? fields[name.key] : undefined;
+    },
+    async check(signal) {
+      await load(signal);
+    },
+    close: async () => {},
+    async set(name, value, signal) {
+      const all = await load(signal);
+      all[name.path] = { ...all[name.path], [name.key]: value };
+      await store(all, signal);
+    },
+    async list(signal) {
+      return Object.entries(await load(signal))
+        .flatMap(([at, fields]) => Object.keys(fields).map((key) => ({ path: at, key })))
+        .sort((a, b) => (`${a.path}#${a.key}` < `${b.path}#${b.key}` ? -1 : 1));
+    },
+    async remove(name, signal) {
+      const all = await load(signal);
+      const fields = all[name.path];
+      if (!fields || !Object.hasOwn(fields, name.key)) return false;
+      const { [name.key]: _gone, ...rest } = fields;
+      if (Object.keys(rest).length === 0) delete all[name.path];
+      else all[name.path] = rest;
+      await store(all, signal);
+      return true;
+    },
+  };
+}

@@ -1,0 +1,12 @@
+import { Terminal } from '../errors.js';
+import type { EncryptionService } from './port.js';
+
+/** A check that needs no permission beside those of the work itself: wraps something that is no secret, and unwraps it. */
+export async function checkByWrapping(
+  service: Pick<EncryptionService, 'wrap' | 'unwrap'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const material = new Uint8Array(32);
+  const back = await service.unwrap(await service.wrap(material, signal), signal);
+  if (!Buffer.from(back).equals(material)) throw new Terminal('The service unwraps something else than it wrapped');
+}

@@ -1,0 +1,64 @@
+import { Retryable, Terminal } from '../errors.js';
+import type { Explain } from './attempt.js';
+
+/** Codes of gRPC that Google's clients throw, as the HTTP statuses that they stand for. */
+const rpcStatuses: Record<number, number> = {
+  3: 400,
+  4: 504,
+  5: 404,
+  7: 403,
+  8: 429,
+  9: 400,
+  13: 500,
+  14: 503,
+  16: 401,
+};
+
+/** The HTTP status within whatever a vendor's client throws; undefined when nothing answered. */
+function statusOf(error: unknown): number | undefined {
+  if (error === null || typeof error !== 'object') return undefined;
+  const { $metadata, statusCode, status, code, cause } = error as Record<string, unknown>;
+  const nested = ($metadata as { httpStatusCode?: unknown } | undefined)?.httpStatusCode;
+  for (const found of [nested, statusCode, status, code]) {
+    if (typeof found !== 'number') continue;
+    const known = rpcStatuses[found] ?? found;
+    if (known >= 300 && known < 600) return known;
+  }
+  return cause === undefined ? undefined : statusOf(cause);
+}
+
+/** AWS says some of these with status 400. */
+const busy = /Throttl|LimitExceeded|KMSInternal|DependencyTimeout|InternalService|TooManyRequests/;
+const forbidden =
+  /AccessDenied|UnrecognizedClient|InvalidSignature|ExpiredToken|InvalidClientToken|CredentialsProvider|CredentialUnavailable|AuthenticationRequired/;
+const missing = /NotFound/;
+
+/**
+ * Turns what a vendor's client throws into what it comes to. The message names the service and the kind of failure, and
+ * nothing that the vendor said; what is no answer at all may be different the next time.
+ */
+export function explainFaults(service: string): Explain {
+  return (error) => {
+    if (error instanceof Retryable || error instanceof Terminal) return error;
+    const name = error instanceof Error ? error.name : '';
+    const status = statusOf(error);
+    if (busy.test(name)) return new Retryable(`${service} is too busy to answer`);
+    if (forbidden.test(name)) return refused(service);
+    if (missing.test(name)) return new Terminal(`${service} has nothing under this name`);
+    return explainStatus(service, status);
+  };
+}
+
+/** The same for a status alone; undefined is no answer. */
+export function explainStatus(service: string, status: number | undefined): Retryable | Terminal {
+  if (status === undefined) return new Retryable(`${service} cannot be reached`);
+  if (status === 401 || status === 403) return refused(service);
+  if (status === 404) return new Terminal(`${service} has nothing under this name`);
+  if (status === 408 || status === 425 || status === 429) return new Retryable(`${service} is too busy to answer`);
+  if (status >= 500) return new Retryable(`${service} cannot answer now (${status})`);
+  return new Terminal(`${service} refuses what it was asked (${status}): another key, or not as it was wrapped`);
+}
+
+function refused(service: string): Terminal {
+  return new Terminal(`${service} refuses our credentials, or they do not permit this`);
+}
