@@ -1,31 +1,60 @@
 import type { BelayClient, ElevationRequest, Role } from '@belay/sdk';
 import { CliError } from './cli-error.js';
+import { describeDuration, parseDuration } from './duration.js';
 import type { Shell } from './shell.js';
 
-function checkReason(role: Role): (value: string) => string | undefined {
-  return (value) => (role.reason.required && value.trim() === '' ? 'This role wants a reason.' : undefined);
+function checkReason({ reason }: Role): (value: string) => string | undefined {
+  return (value) => (reason.required && value.trim() === '' ? 'This role wants a reason.' : undefined);
 }
 
-/** Asks for a request step by step: the role, where, how long and why; then shows it and asks whether to send it. */
-export async function askForRequest(client: BelayClient, { prompts, signal }: Shell): Promise<ElevationRequest> {
+function checkDuration(role: Role): (value: string) => string | undefined {
+  return (value) => {
+    const wanted = parseDuration(value || role.default_duration);
+    if (wanted === undefined || wanted === 0) return 'Write it as in 1h30m or PT1H30M.';
+    const most = parseDuration(role.max_duration) ?? Number.POSITIVE_INFINITY;
+    return wanted > most ? `At most ${describeDuration(most)}.` : undefined;
+  };
+}
+
+function describe(duration: string): string {
+  const milliseconds = parseDuration(duration);
+  return milliseconds === undefined ? duration : describeDuration(milliseconds);
+}
+
+/** Where: asked only when there is a choice. */
+async function askForProvider(roles: Role[], { prompts }: Shell): Promise<string> {
+  const providers = [...new Set(roles.flatMap((role) => role.providers))].sort();
+  const [only] = providers;
+  if (only === undefined) throw new CliError('not_found', 'there is no role that you may ask for');
+  if (providers.length === 1) return only;
+  const names = (provider: string) => roles.filter((role) => role.providers.includes(provider)).map(({ name }) => name);
+  return prompts.select(
+    'Where?',
+    providers.map((value) => ({ value, label: value, hint: names(value).join(', ') })),
+  );
+}
+
+/** Asks for a request step by step: where, which role, how long and why; then shows it and asks whether to send it. */
+export async function askForRequest(client: BelayClient, shell: Shell): Promise<ElevationRequest> {
+  const { prompts, signal } = shell;
   const { roles } = await client.roles.list({}, { signal });
-  const choices = Object.entries(roles).map(([value, { role }]) => ({
-    value,
-    label: role.name,
-    hint: role.description,
-  }));
-  if (choices.length === 0) throw new CliError('not_found', 'there is no role that you may ask for');
-  const name = await prompts.select('Which role?', choices);
+  const provider = await askForProvider(
+    Object.values(roles).map(({ role }) => role),
+    shell,
+  );
+  const choices = Object.entries(roles)
+    .filter(([, { role }]) => role.providers.includes(provider))
+    .map(([value, { role }]) => ({ value, label: role.name, hint: role.description }));
+  const name = await prompts.select(`Which role at ${provider}?`, choices);
   const role = roles[name]?.role;
   if (role === undefined) throw new CliError('not_found', `there is no role ${name}`);
-  const where = role.providers.map((value) => ({ value, label: value }));
-  const providers = where.length > 1 ? await prompts.selectMany('At which providers?', where) : role.providers;
-  const duration = await prompts.text(`For how long? At most ${role.max_duration}`, {
+  const wanted = await prompts.text(`For how long? At most ${describe(role.max_duration)}`, {
     placeholder: role.default_duration,
+    check: checkDuration(role),
   });
+  const duration = wanted.trim() || role.default_duration;
   const reason = await prompts.text('Why?', { check: checkReason(role) });
-  const request = { role: name, providers, reason, duration: duration || role.default_duration };
-  const summary = `Ask for ${name} at ${providers.join(', ')} for ${request.duration}?`;
+  const summary = `Ask for ${name} at ${provider} for ${describe(duration)}?`;
   if (!(await prompts.confirm(summary))) throw new CliError('aborted', 'not asked for');
-  return request;
+  return { role: name, providers: [provider], duration, ...(reason && { reason }) };
 }

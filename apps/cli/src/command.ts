@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { type Connection, connect } from './connect.js';
+import type { Connection, Reach } from './connect.js';
 import { type ExitCode, exitCodes } from './exit-codes.js';
-import { createOutput, type Output } from './output/output.js';
+import type { Output } from './output/output.js';
 import type { Shell } from './shell.js';
 
 /** What a command gets: its arguments and options as commander parsed them, and the world. */
@@ -12,19 +12,28 @@ export interface Invocation<Options> {
   shell: Shell;
   /** Somebody is there to answer, and the answer is not wanted as JSON. */
   interactive: boolean;
-  connect(): Promise<Connection>;
+  /** `any` for what an agent answers as well; `server`, the default, for what only a server can do. */
+  connect(reach?: Reach): Promise<Connection>;
+}
+
+/** The options that every command has. */
+export interface CommonOptions {
+  json?: boolean;
+  server?: string;
 }
 
 export interface CommandDefinition<Options> {
   /** Name and arguments, as in `approve <id>`. */
   name: string;
   description: string;
-  /** Adds options beside `--json` and `--server`. */
+  /** Command lines that show it at work, without the `belay` before them. */
+  examples: readonly string[];
+  /** Adds options beside `--json` and `--url`. */
   options?(command: Command): Command;
   /** The one that runs when only the parent is named. */
   isDefault?: boolean;
   /** Resolves to the exit code, `ok` when it says nothing. */
-  run(invocation: Invocation<Options>): Promise<ExitCode | undefined>;
+  run(invocation: Invocation<Options & CommonOptions>): Promise<ExitCode | undefined>;
 }
 
 /** Where commands are hung, and where their exit code goes. */
@@ -34,6 +43,10 @@ export interface Parent {
   exit(code: ExitCode): void;
 }
 
+function describeExamples(examples: readonly string[]): string {
+  return `\nExamples:\n${examples.map((example) => `  $ belay ${example}`).join('\n')}\n`;
+}
+
 /** Adds one command to the program or to a group of it. */
 export function addCommand<Options>(parent: Parent, definition: CommandDefinition<Options>): void {
   const { shell } = parent;
@@ -41,10 +54,13 @@ export function addCommand<Options>(parent: Parent, definition: CommandDefinitio
     .command(definition.name, { isDefault: definition.isDefault ?? false })
     .description(definition.description)
     .option('--json', 'print JSON and nothing else')
-    .option('--server <url>', 'the server to talk to');
+    .option('--url, --server <url>', 'the server or agent to talk to')
+    .addHelpText('after', describeExamples(definition.examples));
   definition.options?.(command);
   command.action(async () => {
-    const options = command.opts<Options & { json?: boolean; server?: string }>();
+    // Not before a command runs: help and completion start faster without them.
+    const [{ createOutput }, { connect }] = await Promise.all([import('./output/output.js'), import('./connect.js')]);
+    const options = command.opts<Options & CommonOptions>();
     const json = options.json === true;
     const output = createOutput({ stdout: shell.stdout, stderr: shell.stderr, json, colour: shell.colour });
     const code = await definition.run({
@@ -53,7 +69,7 @@ export function addCommand<Options>(parent: Parent, definition: CommandDefinitio
       output,
       shell,
       interactive: shell.interactive && !json,
-      connect: () => connect(shell, options.server),
+      connect: (reach = 'server') => connect(shell, options.server, reach),
     });
     parent.exit(code ?? exitCodes.ok);
   });

@@ -1,13 +1,21 @@
 import { type BelayClient, createClient } from '@belay/sdk';
 import { usage } from './cli-error.js';
 import { type Credentials, openCredentials } from './credentials.js';
+import { findAgent } from './find-agent.js';
 import type { Shell } from './shell.js';
 
 const fallback = 'http://127.0.0.1:8080';
 
+/** Who can answer: any Belay program, or only a server. */
+export type Reach = 'any' | 'server';
+
+/** Where an address came from. */
+export type Origin = 'option' | 'BELAY_URL' | 'agent' | 'login' | 'default';
+
 export interface Connection {
   /** The server's address without a slash at its end: also what its token is stored under. */
   server: string;
+  origin: Origin;
   client: BelayClient;
   credentials: Credentials;
   signedIn: boolean;
@@ -21,18 +29,44 @@ function normalise(address: string): string {
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
 }
 
-/**
- * The server that is meant (the option, `BELAY_URL`, the last one signed in to, the local default) and a client for it,
- * with `BELAY_TOKEN` or what a login to that very server left behind.
- */
-export async function connect(shell: Shell, option: string | undefined): Promise<Connection> {
-  const credentials = openCredentials({
+/** The file that logins are kept in. */
+export function credentialsOf(shell: Shell): Credentials {
+  return openCredentials({
     file: shell.credentialsFile,
     posix: shell.posix,
     randomName: () => Buffer.from(shell.randomBytes(6)).toString('hex'),
   });
-  const server = normalise(option ?? shell.server ?? (await credentials.defaultServer()) ?? fallback);
-  const token = shell.token ?? (await credentials.find(server))?.token;
-  const client = createClient({ url: server, token, headers: { 'user-agent': 'belay-cli' } });
-  return { server, client, credentials, signedIn: token !== undefined };
+}
+
+/**
+ * Which address is meant: the option, `BELAY_URL`, the agent on this machine, the last server signed in to, the local
+ * default. What an agent cannot answer goes to the last server signed in to, else to the one that the agent belongs to.
+ */
+export async function findServer(
+  shell: Shell,
+  option: string | undefined,
+  reach: Reach,
+): Promise<{ server: string; origin: Origin }> {
+  if (option !== undefined) return { server: normalise(option), origin: 'option' };
+  if (shell.server !== undefined) return { server: normalise(shell.server), origin: 'BELAY_URL' };
+  const saved = await credentialsOf(shell).defaultServer();
+  if (reach === 'server' && saved !== undefined) return { server: normalise(saved), origin: 'login' };
+  const agent = shell.agent === undefined ? undefined : await findAgent(shell.agent, shell.signal);
+  if (agent !== undefined && reach === 'any') return { server: agent.url, origin: 'agent' };
+  if (saved !== undefined) return { server: normalise(saved), origin: 'login' };
+  if (agent?.server !== undefined) return { server: normalise(agent.server), origin: 'agent' };
+  return { server: fallback, origin: 'default' };
+}
+
+/**
+ * The server or agent that is meant, and a client for it, with `BELAY_TOKEN` or what a login to that very address left
+ * behind. An agent that was only found gets neither: it needs no credential of ours, and could be somebody else's program.
+ */
+export async function connect(shell: Shell, option: string | undefined, reach: Reach): Promise<Connection> {
+  const credentials = credentialsOf(shell);
+  const { server, origin } = await findServer(shell, option, reach);
+  const token = origin === 'agent' ? undefined : shell.token;
+  const credential = token ?? (await credentials.find(server))?.token;
+  const client = createClient({ url: server, token: credential, headers: { 'user-agent': 'belay-cli' } });
+  return { server, origin, client, credentials, signedIn: credential !== undefined };
 }

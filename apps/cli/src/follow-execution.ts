@@ -1,30 +1,104 @@
-import type { BelayClient } from '@belay/sdk';
+import type { BelayClient, ExecutionDetails, ExecutionEvent } from '@belay/sdk';
+import { CliError } from './cli-error.js';
+import { describeTimeLeft } from './duration.js';
 import { type ExitCode, exitCodes } from './exit-codes.js';
 import type { Output } from './output/output.js';
 import { printable } from './output/printable.js';
+import { createProgress } from './output/progress.js';
+import type { Shell } from './shell.js';
+
+export interface FollowOptions {
+  /** `active`: until everything is granted, or it has ended; `over`: until nothing is held any more. */
+  until: 'active' | 'over';
+  lastEventId?: string | undefined;
+}
+
+function describeEvent({ timestamp, event_type, message, task }: ExecutionEvent, { colours }: Output): string {
+  return [colours.dim(timestamp), colours.bold(event_type), printable(task ?? ''), printable(message)]
+    .filter(Boolean)
+    .join(colours.isColorSupported ? '  ' : '\t');
+}
+
+function isActive({ grants }: ExecutionDetails): boolean {
+  return grants.some(({ state }) => state === 'active') && grants.every(({ state }) => state !== 'granting');
+}
+
+/** The events after which more is known than they say. */
+const telling = /^(approval|entitlement|grant)\./;
+
+/** Whom it waits for, when it waits for people. */
+function describeWait({ approvals }: ExecutionDetails): string | undefined {
+  const open = approvals.find((approval) => approval.status === 'open');
+  if (open === undefined) return undefined;
+  const { users, groups } = open.approvers;
+  return `waits for the approval of ${[...users, ...groups].join(', ') || 'somebody'}`;
+}
+
+function endedWith({ status, error }: ExecutionDetails): string {
+  return `${status}${error === null ? '' : `: ${error.detail ?? error.title ?? error.type}`}`;
+}
+
+/** The last document, or the last words, of a request that was followed until it is active. */
+function reportActive(details: ExecutionDetails, active: boolean, output: Output, now: Date): ExitCode {
+  const grants = details.grants.map(({ provider, identity, state, expires_at }) => ({
+    provider,
+    identity,
+    state,
+    expires_at,
+  }));
+  const until = grants.map(({ expires_at }) => expires_at ?? '').sort()[0];
+  const left = describeTimeLeft(until, now);
+  output.event(
+    { execution_id: details.workflow_id, status: details.status, active, grants, error: details.error },
+    () =>
+      active
+        ? output.fields({ state: 'active', until, left, 'give back': `belay access return ${details.workflow_id}` })
+        : output.fields({ state: 'ended', error: endedWith(details) }),
+  );
+  return active ? exitCodes.ok : exitCodes.endedWithoutAccess;
+}
 
 /**
- * Shows every event of an execution until it is over and nothing is held any more. Resolves to `endedWithoutAccess` when
- * none of its grants ever became active.
+ * Follows an execution until its access is active, or until it is over and nothing is held any more; shows its events.
+ * Resolves to `endedWithoutAccess` when none of its grants ever became active. Ctrl-C ends the watching and nothing else.
  */
 export async function followExecution(
   client: BelayClient,
   id: string,
   output: Output,
-  options: { signal: AbortSignal; lastEventId?: string | undefined },
+  shell: Shell,
+  { until, lastEventId }: FollowOptions,
 ): Promise<ExitCode> {
-  for await (const event of client.executions.watch(id, options)) {
-    const { timestamp, event_type, message, task } = event;
-    output.event(event, () =>
-      [output.colours.dim(timestamp), output.colours.bold(event_type), task ?? '', message]
-        .map((part, index) => (index < 2 ? part : printable(part)))
-        .filter(Boolean)
-        .join(output.colours.isColorSupported ? '  ' : '\t'),
-    );
+  const { signal } = shell;
+  // On a terminal the events of a short wait are one line that changes; everywhere else each is a line.
+  using progress = createProgress(shell.stderr, output, shell.animated);
+  const say = (text: string) => void ((until === 'active' || shell.animated) && progress.say(text));
+  try {
+    say('waits for the first event');
+    for await (const event of client.executions.watch(id, { signal, lastEventId })) {
+      if (until === 'over' || output.json) {
+        progress.clear();
+        output.event(event, () => describeEvent(event, output));
+      }
+      say(event.message);
+      if (!telling.test(event.event_type)) continue;
+      const details = await client.executions.get(id, { signal });
+      if (until === 'active' && isActive(details)) {
+        progress.clear();
+        return reportActive(details, true, output, shell.clock());
+      }
+      say(describeWait(details) ?? event.message);
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    throw new CliError('aborted', `no longer watching; the request goes on: belay executions watch ${id}`);
   }
-  const { status, grants, error } = await client.executions.get(id, { signal: options.signal });
-  const had = grants.some((grant) => grant.granted_at !== null);
-  const why = error === null ? '' : `: ${error.detail ?? error.title ?? error.type}`;
-  output.note(printable(`${status}${why}; ${had ? 'the access was given and is gone again' : 'no access was given'}`));
+  progress.clear();
+  const details = await client.executions.get(id, { signal });
+  const had = details.grants.some((grant) => grant.granted_at !== null);
+  if (until === 'active' && !had) return reportActive(details, false, output, shell.clock());
+  output.note(
+    printable(`${endedWith(details)}; ${had ? 'the access was given and is gone again' : 'no access was given'}`),
+  );
   return had ? exitCodes.ok : exitCodes.endedWithoutAccess;
 }

@@ -2,6 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { homedir, userInfo } from 'node:os';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { defaultAgent } from './find-agent.js';
 import { loadOperator } from './load-operator.js';
 import { openBrowser } from './open-browser.js';
 import { runCli } from './program.js';
@@ -15,7 +17,9 @@ function variable(name: string): string | undefined {
 }
 
 // `belay … | head` closes our standard output when it has enough: that is no failure.
-stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+for (const stream of [stdout, stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+}
 
 const args = argv.slice(2);
 const interrupt = new AbortController();
@@ -27,8 +31,10 @@ process.exitCode = await runCli(args, {
   stderr,
   interactive: stdin.isTTY === true && stdout.isTTY === true,
   colour: variable('NO_COLOR') === undefined && env.TERM !== 'dumb',
+  animated: stderr.isTTY === true && env.TERM !== 'dumb' && variable('CI') === undefined,
   server: variable('BELAY_URL'),
   token: variable('BELAY_TOKEN'),
+  agent: variable('BELAY_AGENT') ?? defaultAgent,
   credentialsFile: path.join(
     variable('XDG_CONFIG_HOME') ?? path.join(homedir(), '.config'),
     'belay',
@@ -38,6 +44,8 @@ process.exitCode = await runCli(args, {
   prompts: createTerminalPrompts(stdin, stderr),
   openBrowser: (url) => openBrowser(url, platform),
   randomBytes,
+  clock: () => new Date(),
+  delay: (milliseconds, signal) => delay(milliseconds, undefined, { signal }),
   signal: interrupt.signal,
   operator: loadOperator(process, userInfo().username),
 });

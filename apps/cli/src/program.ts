@@ -15,6 +15,7 @@ import { addExecutionsWatch } from './commands/executions-watch.js';
 import { addInbox } from './commands/inbox.js';
 import { addLogin } from './commands/login.js';
 import { addLogout } from './commands/logout.js';
+import { addLogs } from './commands/logs.js';
 import { addProviders } from './commands/providers.js';
 import { addRequest } from './commands/request.js';
 import { addRoles } from './commands/roles.js';
@@ -52,6 +53,7 @@ function addCommands(root: Parent): void {
   addAccessReturn(access);
   addAccessRevoke(access);
   addSessions(root);
+  addLogs(root);
   addTokenCreate(addGroup(root, 'token', 'bearer tokens, for operators'));
   addAgentEnroll(addGroup(root, 'agent', 'agents, for operators'));
   addValidate(root);
@@ -83,12 +85,12 @@ export async function runCli(args: readonly string[], shell: Shell): Promise<Exi
     return code;
   } catch (error) {
     const json = args.includes('--json');
-    if (!(error instanceof CommanderError)) return reportFailure(error, shell.stderr, json);
+    if (!(error instanceof CommanderError)) return await reportFailure(error, shell.stderr, json);
     if (error.exitCode === 0) return exitCodes.ok;
     // A group or the program without a command: its help is the answer.
     if (error.code === 'commander.help' && !json) shell.stderr.write(complaint);
     const message = error.code === 'commander.help' ? 'a command is missing' : error.message.replace(/^error: /, '');
     if (error.code === 'commander.help' && !json) return exitCodes.usage;
-    return reportFailure(new CliError('usage', message), shell.stderr, json);
+    return await reportFailure(new CliError('usage', message), shell.stderr, json);
   }
 }

@@ -10,7 +10,6 @@ export interface Choice {
 export interface Prompts {
   confirm(message: string): Promise<boolean>;
   select(message: string, choices: Choice[]): Promise<string>;
-  selectMany(message: string, choices: Choice[]): Promise<string[]>;
   /** Asks again until `check` has nothing to say. */
   text(
     message: string,
@@ -55,9 +54,13 @@ export interface Shell {
   /** Somebody is there to answer questions. */
   interactive: boolean;
   colour: boolean;
+  /** Lines may move: standard error is a terminal that can draw. */
+  animated: boolean;
   /** `BELAY_URL` and `BELAY_TOKEN`. */
   server: string | undefined;
   token: string | undefined;
+  /** Where an agent would be on this machine; undefined when nobody is to look. */
+  agent: string | undefined;
   credentialsFile: string;
   /** Files have owners and modes here. */
   posix: boolean;
@@ -65,6 +68,9 @@ export interface Shell {
   /** Shows a page to the user if it can; it is no failure when it cannot. */
   openBrowser(url: string): void;
   randomBytes(size: number): Uint8Array;
+  clock(): Date;
+  /** Resolves after a time in milliseconds, or rejects when the signal aborts. */
+  delay(milliseconds: number, signal: AbortSignal): Promise<void>;
   /** Aborts on Ctrl-C. */
   signal: AbortSignal;
   operator: Operator;

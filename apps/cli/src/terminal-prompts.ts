@@ -1,11 +1,14 @@
 import type { Readable, Writable } from 'node:stream';
-import { confirm, isCancel, multiselect, select, text } from '@clack/prompts';
 import { CliError } from './cli-error.js';
 import { printable } from './output/printable.js';
 import type { Choice, Prompts } from './shell.js';
 
+/** Loaded at the first question: most commands ask none. */
+const load = () => import('@clack/prompts');
+
+/** Leaving instead of answering gives a symbol. */
 function answered<Value>(value: Value): Exclude<Value, symbol> {
-  if (isCancel(value)) throw new CliError('aborted', 'given up');
+  if (typeof value === 'symbol') throw new CliError('aborted', 'given up; nothing was sent');
   return value as Exclude<Value, symbol>;
 }
 
@@ -21,19 +24,23 @@ function toOptions(choices: Choice[]): { value: string; label: string; hint?: st
 export function createTerminalPrompts(input: Readable, output: Writable): Prompts {
   const streams = { input, output };
   return {
-    confirm: async (message) =>
-      answered(await confirm({ ...streams, message: printable(message), initialValue: false })),
-    select: async (message, choices) => answered(await select({ ...streams, message, options: toOptions(choices) })),
-    selectMany: async (message, choices) =>
-      answered(await multiselect({ ...streams, message, options: toOptions(choices), required: true })),
-    text: async (message, { placeholder, check } = {}) =>
-      answered(
-        await text({
-          ...streams,
-          message: printable(message),
-          ...(placeholder !== undefined && { placeholder, defaultValue: placeholder }),
-          validate: (value) => check?.(value ?? ''),
-        }),
-      ),
+    confirm: async (message) => {
+      const { confirm } = await load();
+      return answered(await confirm({ ...streams, message: printable(message), initialValue: false }));
+    },
+    select: async (message, choices) => {
+      const { select } = await load();
+      return answered(await select({ ...streams, message, options: toOptions(choices), maxItems: 12 }));
+    },
+    text: async (message, { placeholder, check } = {}) => {
+      const { text } = await load();
+      const written = await text({
+        ...streams,
+        message: printable(message),
+        ...(placeholder !== undefined && { placeholder, defaultValue: placeholder }),
+        validate: (value) => check?.(value ?? ''),
+      });
+      return answered(written);
+    },
   };
 }

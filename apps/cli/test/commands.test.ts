@@ -107,6 +107,7 @@ describe('output', () => {
       ['executions', 'show', 'e-1'],
       ['access'],
       ['sessions'],
+      ['logs'],
     ]) {
       const { code, stdout, stderr } = await terminal.run([...args, '--json']);
       expect([code, stderr, stdout.split('\n').length], args.join(' ')).toEqual([0, '', 2]);
@@ -157,7 +158,7 @@ describe('approve', () => {
       return true;
     };
     const shown = screen();
-    const prompts = { confirm, select: confirm, selectMany: confirm, text: confirm } as never;
+    const prompts = { confirm, select: confirm, text: confirm } as never;
     const { code, stderr } = await terminal.run(['approve', 'e-1', '--comment', 'fine'], {
       stdout: shown,
       interactive: true,
@@ -199,7 +200,7 @@ describe('approve', () => {
 describe('request', () => {
   it('sends what the flags say, under an idempotency key of its own', async () => {
     const args = [...request, '--duration', 'PT5M', '--identity', 'bob', '--workflow', 'approve-and-grant'];
-    const { code, stdout } = await terminal.run([...args, '--json']);
+    const { code, stdout } = await terminal.run([...args, '--no-wait', '--json']);
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ status: 'pending', output: { execution_id: 'e-1' } });
     expect(service.changes).toEqual([
@@ -221,11 +222,10 @@ describe('request', () => {
   it('asks step by step on a terminal when it has no flags', async () => {
     const prompts = {
       select: async () => entry.role,
-      selectMany: async () => [],
       text: async (question: string) => (question === 'Why?' ? 'a reason' : 'PT2M'),
       confirm: async () => true,
     };
-    expect(await terminal.run(['request'], { interactive: true, prompts })).toMatchObject({ code: 0 });
+    expect(await terminal.run(['request', '--no-wait'], { interactive: true, prompts })).toMatchObject({ code: 0 });
     expect(service.changes[0]?.input).toEqual({
       role: entry.role,
       providers: ['demo-postgres'],

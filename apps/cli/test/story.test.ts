@@ -24,7 +24,14 @@ afterAll(() => installation?.[Symbol.asyncDispose]());
 const wanted = ['--role', 'reporting-readonly', '--provider', 'demo-postgres', '--reason', 'the figures look wrong'];
 
 async function ask(duration: string): Promise<string> {
-  const { code, stdout, stderr } = await rita.belay('request', ...wanted, '--duration', duration, '--json');
+  const { code, stdout, stderr } = await rita.belay(
+    'request',
+    ...wanted,
+    '--duration',
+    duration,
+    '--no-wait',
+    '--json',
+  );
   expect([code, stderr]).toEqual([0, '']);
   return (JSON.parse(stdout) as { output: { execution_id: string } }).output.execution_id;
 }

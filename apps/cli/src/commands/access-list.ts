@@ -1,16 +1,52 @@
-import { addCommand, type Parent } from '../command.js';
+import type { AccessList } from '@belay/sdk';
+import { usage } from '../cli-error.js';
+import { addCommand, type Invocation, type Parent } from '../command.js';
 import { renderAccess } from '../output/render-access.js';
 
-/** `belay access list`: what the caller holds now. */
+interface Options {
+  watch?: boolean;
+}
+
+/** The list is asked for again this often while its countdown runs, which is shown every second, in milliseconds. */
+const refresh = 15_000;
+const tick = 1_000;
+
+/** Shows what is held until Ctrl-C, the time left running down. */
+async function countDown(
+  read: () => Promise<AccessList>,
+  { output, shell }: Pick<Invocation<Options>, 'output' | 'shell'>,
+): Promise<never> {
+  let lines = 0;
+  for (;;) {
+    const list = await read();
+    for (let shown = 0; shown < refresh; shown += tick) {
+      const text = renderAccess(list.access, output, shell.clock());
+      // Over what was written a second ago: up to its first line, and erase from there.
+      if (lines > 0) shell.stdout.write(`\u001b[${lines}A\u001b[0J`);
+      shell.stdout.write(`${text}\n`);
+      lines = text.split('\n').length;
+      await shell.delay(tick, shell.signal);
+    }
+  }
+}
+
+/** `belay access list`: what the caller holds now, and how long still. */
 export function addAccessList(parent: Parent): void {
-  addCommand(parent, {
+  addCommand<Options>(parent, {
     name: 'list',
-    description: 'list the access you hold',
+    description: 'list the access you hold, and how long still',
+    examples: ['access', 'access list --watch', 'access --json'],
     isDefault: true,
-    run: async ({ output, connect, shell: { signal } }) => {
+    options: (command) => command.option('--watch', 'stay, and count down, until Ctrl-C (on a terminal)'),
+    run: async ({ options, output, connect, shell }) => {
+      if (options.watch === true && (!shell.animated || shell.stdout.isTTY !== true || output.json)) {
+        throw usage('--watch counts down on a terminal; elsewhere run belay access --json again');
+      }
       const { client } = await connect();
-      const list = await client.access.list({ signal });
-      output.result(list, () => renderAccess(list.access, output));
+      const read = () => client.access.list({ signal: shell.signal });
+      if (options.watch === true) return countDown(read, { output, shell });
+      const list = await read();
+      output.result(list, () => renderAccess(list.access, output, shell.clock()));
       return undefined;
     },
   });

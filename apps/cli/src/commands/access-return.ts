@@ -5,6 +5,7 @@ export function addAccessReturn(parent: Parent): void {
   addCommand(parent, {
     name: 'return <execution>',
     description: 'give back what a request granted',
+    examples: ['access return 0197…'],
     run: async ({ args: [id = ''], output, connect, shell: { signal } }) => {
       const { client } = await connect();
       const done = await client.access.return(id, { signal });

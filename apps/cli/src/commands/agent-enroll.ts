@@ -13,6 +13,7 @@ export function addAgentEnroll(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'enroll',
     description: 'make the credential of an agent (for operators, on the server’s machine)',
+    examples: ['agent enroll --name build-3 --ttl P90D'],
     options: (command) =>
       command
         .requiredOption('--name <name>', 'what to call the agent')

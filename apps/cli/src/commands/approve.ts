@@ -17,6 +17,7 @@ export function addApprove(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'approve <id>',
     description: 'approve a request, by the id of the approval or of its execution',
+    examples: ['approve 0197…', "approve 0197… --yes --comment 'for the month end'"],
     options: (command) =>
       command
         .option('--comment <text>', 'said to the requester, and kept')

@@ -5,6 +5,7 @@ export function addExecutionsList(parent: Parent): void {
   addCommand(parent, {
     name: 'list',
     description: 'list your requests under way',
+    examples: ['executions', 'executions list --json'],
     isDefault: true,
     run: async ({ output, connect, shell: { signal } }) => {
       const { client } = await connect();

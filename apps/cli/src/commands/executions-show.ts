@@ -57,6 +57,7 @@ export function addExecutionsShow(parent: Parent): void {
   addCommand(parent, {
     name: 'show <id>',
     description: 'show one request with its grants, decisions and history',
+    examples: ['executions show 0197…'],
     run: async ({ args: [id = ''], output, connect, shell: { signal } }) => {
       const { client } = await connect();
       const execution = await client.executions.get(id, { signal });

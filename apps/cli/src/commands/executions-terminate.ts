@@ -5,6 +5,7 @@ export function addExecutionsTerminate(parent: Parent): void {
   addCommand(parent, {
     name: 'terminate <id>',
     description: 'end a request without cleanup; its grants still end at once',
+    examples: ['executions terminate 0197…'],
     run: async ({ args: [id = ''], output, connect, shell: { signal } }) => {
       const { client } = await connect();
       const done = await client.executions.terminate(id, { signal });

@@ -5,6 +5,7 @@ export function addInbox(parent: Parent): void {
   addCommand(parent, {
     name: 'inbox',
     description: 'list the requests that wait for your decision',
+    examples: ['inbox', 'inbox --json'],
     run: async ({ output, connect, shell: { signal } }) => {
       const { client } = await connect();
       const inbox = await client.approvals.list({ signal });

@@ -19,6 +19,7 @@ export function addLogin(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'login',
     description: 'sign in with a browser',
+    examples: ['login', 'login --url https://belay.example.com', 'login --provider company --no-browser'],
     options: (command) =>
       command
         .option('--provider <provider>', 'the provider to sign in with')

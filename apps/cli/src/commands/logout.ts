@@ -1,4 +1,3 @@
-import { isBelayError } from '@belay/sdk';
 import { addCommand, type Parent } from '../command.js';
 
 /** `belay logout`: ends the login at the server and forgets its token. A login that had ended already is no failure. */
@@ -6,9 +5,11 @@ export function addLogout(parent: Parent): void {
   addCommand(parent, {
     name: 'logout',
     description: 'sign out',
+    examples: ['logout'],
     run: async ({ output, connect, shell }) => {
       const { server, client, credentials, signedIn } = await connect();
       if (signedIn) {
+        const { isBelayError } = await import('@belay/sdk');
         await client.auth.logout(undefined, { signal: shell.signal }).catch((error: unknown) => {
           if (!isBelayError(error, 'unauthenticated')) throw error;
         });

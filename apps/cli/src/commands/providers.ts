@@ -5,8 +5,9 @@ export function addProviders(parent: Parent): void {
   addCommand(parent, {
     name: 'providers',
     description: 'list the providers you may use',
+    examples: ['providers', 'providers --json'],
     run: async ({ output, connect, shell: { signal } }) => {
-      const { client } = await connect();
+      const { client } = await connect('any');
       const list = await client.providers.list({}, { signal });
       output.result(list, () =>
         output.table(

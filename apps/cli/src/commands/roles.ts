@@ -10,9 +10,10 @@ export function addRoles(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'roles [name]',
     description: 'list the roles you may ask for, or show one',
+    examples: ['roles', 'roles reporting-readonly', 'roles --provider demo-postgres'],
     options: (command) => command.option('--provider <provider...>', 'only those at these providers'),
     run: async ({ args: [name], options, output, connect, shell: { signal } }) => {
-      const { client } = await connect();
+      const { client } = await connect(name === undefined ? 'any' : 'server');
       if (name !== undefined) {
         const role = await client.roles.get(name, { signal });
         output.result(role, () =>

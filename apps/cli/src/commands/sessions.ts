@@ -1,28 +1,29 @@
 import { addCommand, type Parent } from '../command.js';
-import { renderAccess } from '../output/render-access.js';
+import { describeTimeLeft } from '../duration.js';
 
-/** `belay sessions`: the login in use, the sessions with providers, and the access that is held. */
+/** `belay sessions`: the sessions with providers. What an agent gives out of them is never shown, only what they are. */
 export function addSessions(parent: Parent): void {
   addCommand(parent, {
     name: 'sessions',
-    description: 'show the login in use, your sessions with providers and the access you hold',
-    run: async ({ output, connect, shell: { signal } }) => {
-      const { server, client } = await connect();
-      const [login, { sessions }, { access }] = await Promise.all([
-        client.auth.whoami({ signal }),
-        client.sessions.list({ signal }),
-        client.access.list({ signal }),
-      ]);
-      output.result({ server, login, sessions, access }, () =>
-        [
-          output.fields({ server, email: login.email, provider: login.provider, until: login.expires_at }),
-          output.fields(
-            Object.fromEntries(Object.entries(sessions).map(([provider, { expiry }]) => [provider, `until ${expiry}`])),
-          ),
-          renderAccess(access, output),
-        ]
-          .filter(Boolean)
-          .join('\n'),
+    description: 'show your sessions with providers, by version and expiry',
+    examples: ['sessions', 'sessions --json'],
+    run: async ({ output, connect, shell }) => {
+      const { server, client } = await connect('any');
+      const list = await client.sessions.list({ signal: shell.signal });
+      const sessions = Object.fromEntries(
+        Object.entries(list.sessions).map(([provider, { version, expiry }]) => [provider, { version, expiry }]),
+      );
+      output.result({ server, sessions }, () =>
+        output.table(
+          ['Provider', 'Version', 'Until', 'Left'],
+          Object.entries(sessions).map(([provider, { version, expiry }]) => [
+            provider,
+            version,
+            expiry,
+            describeTimeLeft(expiry, shell.clock()),
+          ]),
+          'You have no session with a provider.',
+        ),
       );
       return undefined;
     },

@@ -15,6 +15,7 @@ export function addTokenCreate(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'create',
     description: 'make a bearer token (for operators, on the server’s machine)',
+    examples: ['token create --user bot@example.com --ttl PT8H --group robots --label nightly'],
     options: (command) =>
       command
         .requiredOption('--user <email>', 'whom it stands for')

@@ -7,6 +7,7 @@ export function addValidate(parent: Parent): void {
   addCommand(parent, {
     name: 'validate [path]',
     description: 'check a configuration file or folder',
+    examples: ['validate', 'validate config/ --json'],
     run: async ({ args: [path], output, shell }) => {
       const { ok, source, messages } = await shell.operator.validate(path);
       output.result({ ok, source, messages }, () =>

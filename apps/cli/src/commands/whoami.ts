@@ -1,21 +1,25 @@
 import { addCommand, type Parent } from '../command.js';
+import { describeTimeLeft } from '../duration.js';
 
-/** `belay whoami`: the person the server takes the caller for. */
+/** `belay whoami`: the person the server takes the caller for, and for how long. */
 export function addWhoami(parent: Parent): void {
   addCommand(parent, {
     name: 'whoami',
-    description: 'say who you are signed in as',
+    description: 'say who you are signed in as, where and until when',
+    examples: ['whoami', 'whoami --json'],
     run: async ({ output, connect, shell }) => {
-      const { server, client } = await connect();
+      const { server, origin, client } = await connect();
       const me = await client.auth.whoami({ signal: shell.signal });
-      output.result({ server, ...me }, () =>
+      output.result({ server, found_by: origin, ...me }, () =>
         output.fields({
           email: me.email,
           name: me.name,
           groups: me.groups.join(', '),
           provider: me.provider,
           server,
+          'found by': origin,
           until: me.expires_at,
+          left: describeTimeLeft(me.expires_at, shell.clock()),
         }),
       );
       return undefined;

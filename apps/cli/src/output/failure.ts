@@ -1,4 +1,3 @@
-import { isBelayError } from '@belay/sdk';
 import { CliError, type CliErrorCode, toExitCode } from '../cli-error.js';
 import type { ExitCode } from '../exit-codes.js';
 import type { Sink } from './output.js';
@@ -13,24 +12,26 @@ interface Failure {
 
 const hints: Partial<Record<CliErrorCode, string>> = {
   unauthenticated: 'sign in with: belay login',
-  network: 'is the server running, and --server right?',
+  network: 'is the server running, and --url right? see: belay doctor',
 };
 
-function readFailure(error: unknown): Failure {
+async function readFailure(error: unknown): Promise<Failure> {
+  if (error instanceof CliError) {
+    return { code: error.code, message: error.message, ...(error.options.issues && { issues: error.options.issues }) };
+  }
+  // Loaded only now: a command line that is wrong is told so faster without the client.
+  const { isBelayError } = await import('@belay/sdk');
   if (isBelayError(error)) {
     const { code, message, issues, requestId } = error;
     return { code, message, ...(issues && { issues }), ...(requestId !== undefined && { request_id: requestId }) };
-  }
-  if (error instanceof CliError) {
-    return { code: error.code, message: error.message, ...(error.options.issues && { issues: error.options.issues }) };
   }
   // What nobody foresaw: its own words, which may be a stack's first line, and nothing more.
   return { code: 'failed', message: error instanceof Error ? error.message : String(error) };
 }
 
 /** Says on one line of standard error why a command failed, or the same as JSON, and gives its exit code. */
-export function reportFailure(error: unknown, stderr: Sink, json: boolean): ExitCode {
-  const failure = readFailure(error);
+export async function reportFailure(error: unknown, stderr: Sink, json: boolean): Promise<ExitCode> {
+  const failure = await readFailure(error);
   if (json) {
     stderr.write(`${JSON.stringify({ error: failure })}\n`);
     return toExitCode(failure.code);

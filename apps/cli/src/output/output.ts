@@ -22,6 +22,8 @@ function toJson(document: unknown): string {
 /** What a command shows: a JSON document with `--json`, tables on a terminal, plain lines in a pipe. */
 export interface Output {
   readonly json: boolean;
+  /** Standard output is a terminal. */
+  readonly terminal: boolean;
   readonly colours: Colours;
   /** The command's result, once. */
   result(document: unknown, human: () => string): void;
@@ -50,6 +52,7 @@ export function createOutput({ stdout, stderr, json, colour }: OutputOptions): O
   const line = (sink: Sink, text: string) => void (text === '' || sink.write(`${text}\n`));
   return {
     json,
+    terminal,
     colours,
     result: (document, human) => line(stdout, json ? toJson(document) : human()),
     event: (document, human) => line(stdout, json ? toJson(document) : human()),

@@ -1,11 +1,12 @@
 import type { AccessGrant } from '@belay/sdk';
+import { describeTimeLeft } from '../duration.js';
 import { describeAccess } from './describe-access.js';
 import type { Output } from './output.js';
 
-/** What is held, for whom and until when. */
-export function renderAccess(access: AccessGrant[], output: Output): string {
+/** What is held, for whom, until when and how long that still is. */
+export function renderAccess(access: AccessGrant[], output: Output, now: Date): string {
   return output.table(
-    ['Execution', 'Role', 'Provider', 'Identity', 'Access', 'State', 'Until'],
+    ['Execution', 'Role', 'Provider', 'Identity', 'Access', 'State', 'Until', 'Left'],
     access.map((grant) => [
       grant.execution_id,
       grant.role,
@@ -14,6 +15,7 @@ export function renderAccess(access: AccessGrant[], output: Output): string {
       describeAccess(grant.access),
       grant.state,
       grant.expires_at,
+      describeTimeLeft(grant.expires_at, now),
     ]),
     'You hold no access.',
   );

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type ExitCode, type Prompts, runCli, type Shell } from '../../src/index.js';
 
 export interface Ran {
@@ -20,7 +21,7 @@ function unasked(question: string): never {
 }
 
 /** Answers no question: a test that expects one hands in its own. */
-const silent: Prompts = { confirm: unasked, select: unasked, selectMany: unasked, text: unasked };
+const silent: Prompts = { confirm: unasked, select: unasked, text: unasked };
 
 /** A place to run commands from: a folder of its own for credentials, and what was written kept. */
 export async function openTerminal(settings: Partial<Shell> = {}): Promise<Terminal> {
@@ -37,6 +38,10 @@ export async function openTerminal(settings: Partial<Shell> = {}): Promise<Termi
         stderr: { write: (text) => void (stderr += text) },
         interactive: false,
         colour: true,
+        animated: false,
+        agent: undefined,
+        clock: () => new Date('2030-01-01T00:00:00.000Z'),
+        delay: (milliseconds, signal) => delay(milliseconds, undefined, { signal }),
         server: undefined,
         token: undefined,
         credentialsFile,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { ExecutionDetails, InboxEntry } from '@belay/sdk';
+import type { ExecutionDetails, InboxEntry, LogEntry, Suggestion } from '@belay/sdk';
 import { initTRPC, TRPCError, tracked } from '@trpc/server';
 import { createHTTPHandler } from '@trpc/server/adapters/standalone';
 
@@ -22,6 +22,37 @@ export const entry: InboxEntry = {
   created_at: '2030-01-01T00:00:00.000Z',
   count: 1,
   decisions: 0,
+};
+
+/** What the words of a test are understood as. */
+export const suggestion: Suggestion = {
+  status: 'suggested',
+  output: {
+    suggested_role: entry.role,
+    suggested_duration: 'PT1H',
+    suggested_providers: ['demo-postgres'],
+    workflow_id: 'approve-and-grant',
+    matched: ['read', 'revenue'],
+    engine: 'lexical',
+    alternatives: [
+      {
+        suggested_role: 'ledger-readonly',
+        suggested_duration: 'PT1H',
+        suggested_providers: ['cloud'],
+        workflow_id: 'w',
+      },
+    ],
+  },
+};
+
+const logged: LogEntry = {
+  timestamp: '2030-01-01T00:00:00.000Z',
+  level: 'info',
+  message: 'started \u001b[2J',
+  provider: 'demo-postgres',
+  user: 'ada@example.com',
+  workflow_id: 'e-1',
+  type: 'execution.started',
 };
 
 const me = {
@@ -79,6 +110,8 @@ export interface Service extends AsyncDisposable {
     approvals: InboxEntry[];
     failWith: TRPCError['code'] | undefined;
     authenticators: string[];
+    suggestion: Suggestion;
+    logs: LogEntry[];
   };
   /** Codes that a login may be ended with, and the challenge each was begun with. */
   codes: Map<string, string>;
@@ -90,7 +123,14 @@ export async function startService(): Promise<Service> {
   const { router, procedure, middleware } = initTRPC.context<{ request: IncomingMessage }>().create();
   const token = 'token-of-ada';
   const changes: Service['changes'] = [];
-  const state: Service['state'] = { granted: true, approvals: [entry], failWith: undefined, authenticators: ['demo'] };
+  const state: Service['state'] = {
+    granted: true,
+    approvals: [entry],
+    failWith: undefined,
+    authenticators: ['demo'],
+    suggestion,
+    logs: [logged],
+  };
   const codes = new Map<string, string>();
   const open = procedure.input((value) => value as Record<string, string>);
   const signedIn = open.use(
@@ -144,6 +184,7 @@ export async function startService(): Promise<Service> {
       get: signedIn.query(() => role),
     }),
     elevation: router({
+      suggest: signedIn.mutation(() => state.suggestion),
       request: change({ status: 'pending', output: { workflow_id: 'e-1', execution_id: 'e-1' } }),
     }),
     executions: router({
@@ -167,6 +208,7 @@ export async function startService(): Promise<Service> {
         sessions: { demo: { version: 2, expiry: '2030-01-01T01:00:00.000Z' } },
       })),
     }),
+    logs: router({ list: signedIn.query(() => ({ logs: state.logs })) }),
     access: router({
       list: signedIn.query(() => ({ access: [] })),
       return: change({ status: 'ok', message: 'Given back' }),

@@ -1,0 +1,124 @@
+import type { LogEntry, LogFilter, LogLevel } from '@belay/sdk';
+import { Option } from 'commander';
+import { usage } from '../cli-error.js';
+import { addCommand, type Invocation, type Parent } from '../command.js';
+import { parseDuration } from '../duration.js';
+import type { Output } from '../output/output.js';
+import { printable } from '../output/printable.js';
+
+interface Options {
+  level?: LogLevel;
+  provider?: string;
+  user?: string;
+  execution?: string;
+  type?: string;
+  since?: string;
+  until?: string;
+  limit: string;
+  follow?: boolean;
+}
+
+/** How often a followed log is asked for more, in milliseconds. */
+const pause = 2_000;
+/** Each look goes this far back behind the newest entry seen: rows can be committed late. */
+const overlap = 10_000;
+
+/** An instant: ISO 8601, or a duration before now. */
+function readInstant(option: string, text: string | undefined, now: Date): string | undefined {
+  if (text === undefined) return undefined;
+  const ago = parseDuration(text);
+  const at = ago === undefined ? Date.parse(text) : now.getTime() - ago;
+  if (Number.isNaN(at)) throw usage(`${option} wants an instant as in 2026-01-31T12:00:00Z, or how long ago, as in 2h`);
+  return new Date(at).toISOString();
+}
+
+function readFilter(options: Options, now: Date): LogFilter & { limit: number } {
+  const limit = Number(options.limit);
+  if (!/^\d+$/.test(options.limit) || limit < 1 || limit > 500) throw usage('--limit wants a number from 1 to 500');
+  const { level, provider, user, execution, type } = options;
+  const since = readInstant('--since', options.since, now);
+  const until = readInstant('--until', options.until, now);
+  if (until !== undefined && options.follow === true) throw usage('--follow has no end: leave --until out');
+  return {
+    limit,
+    ...(level && { level }),
+    ...(provider && { provider }),
+    ...(user && { user }),
+    ...(execution && { workflow_id: execution }),
+    ...(type && { type }),
+    ...(since && { since }),
+    ...(until && { until }),
+  };
+}
+
+function show(entry: LogEntry, output: Output): void {
+  const { colours } = output;
+  const paint = { error: colours.red, warning: colours.yellow }[entry.level] ?? colours.dim;
+  output.event(entry, () =>
+    [
+      colours.dim(entry.timestamp),
+      paint(entry.level.padEnd(output.terminal ? 7 : 0)),
+      printable(entry.user || '-'),
+      colours.bold(entry.type),
+      printable(entry.message),
+    ].join(output.terminal ? '  ' : '\t'),
+  );
+}
+
+/** `belay logs`: who did what and what happened, oldest first; one JSON document a line with `--json`. */
+export function addLogs(parent: Parent): void {
+  addCommand<Options>(parent, {
+    name: 'logs',
+    description: 'show who did what and what happened, as far as you may see it, oldest first',
+    examples: ['logs', 'logs --since 2h --level warning', 'logs --execution 0197… --json', 'logs --follow'],
+    options: (command) =>
+      command
+        .addOption(new Option('--level <level>', 'only of this level').choices(['info', 'warning', 'error']))
+        .option('--provider <provider>', 'only about this provider')
+        .option('--user <email>', 'only of this person')
+        .option('--execution <id>', 'only about this request')
+        .option('--type <type>', 'only of this type, as in approval.decided')
+        .option('--since <instant>', 'not before: ISO 8601, or how long ago, as in 2h')
+        .option('--until <instant>', 'not after')
+        .option('--limit <count>', 'the newest ones, at most 500', '50')
+        .option('--follow', 'stay, and show what comes, until Ctrl-C'),
+    run: async (invocation) => {
+      const { options, output, shell } = invocation;
+      const filter = readFilter(options, shell.clock());
+      const { client } = await invocation.connect('any');
+      const read = async (wanted: LogFilter) =>
+        (await client.logs.list(wanted, { signal: shell.signal })).logs.reverse();
+      const first = await read(filter);
+      for (const entry of first) show(entry, output);
+      if (options.follow === true) return follow(first, { read, filter, invocation });
+      if (first.length === 0) output.note('Nothing in the log fits.');
+      return undefined;
+    },
+  });
+}
+
+async function follow(
+  first: LogEntry[],
+  {
+    read,
+    filter,
+    invocation: { output, shell },
+  }: {
+    read(filter: LogFilter): Promise<LogEntry[]>;
+    filter: LogFilter;
+    invocation: Pick<Invocation<Options>, 'output' | 'shell'>;
+  },
+): Promise<never> {
+  let newest = first.at(-1)?.timestamp ?? filter.since ?? shell.clock().toISOString();
+  // Entries have no identifier of their own: what was shown is known by all that it says.
+  let shown = new Set(first.map((entry) => JSON.stringify(entry)));
+  for (;;) {
+    await shell.delay(pause, shell.signal);
+    const since = new Date(Date.parse(newest) - overlap).toISOString();
+    const entries = await read({ ...filter, since, limit: 500 });
+    for (const entry of entries) if (!shown.has(JSON.stringify(entry))) show(entry, output);
+    newest = entries.at(-1)?.timestamp ?? newest;
+    const current = entries.map((entry) => JSON.stringify(entry));
+    shown = new Set(current.length > 0 ? current : shown);
+  }
+}

@@ -1,0 +1,30 @@
+const units = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000 };
+
+const iso = /^P(?!$)(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$/i;
+const short = /^(?=\d)(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?$/i;
+
+/** A duration in milliseconds, from ISO 8601 (`PT1H30M`) or the short form (`1h30m`); undefined when it is neither. */
+export function parseDuration(text: string): number | undefined {
+  const parts = iso.exec(text.trim()) ?? short.exec(text.trim());
+  if (parts === null) return undefined;
+  const [days = 0, hours = 0, minutes = 0, seconds = 0] = parts.slice(1).map((part) => Number(part ?? 0));
+  return days * units.d + hours * units.h + minutes * units.m + seconds * units.s;
+}
+
+/** Milliseconds as people say them, in the two largest units: `1d 3h`, `18m 20s`; `0s` for nothing and less. */
+export function describeDuration(milliseconds: number): string {
+  let rest = Math.max(0, Math.round(milliseconds / 1000) * 1000);
+  const parts: string[] = [];
+  for (const [unit, size] of Object.entries(units)) {
+    const count = Math.floor(rest / size);
+    rest -= count * size;
+    if (count > 0) parts.push(`${count}${unit}`);
+  }
+  return parts.slice(0, 2).join(' ') || '0s';
+}
+
+/** How much of the time until an ISO 8601 instant is left; undefined when there is no end. */
+export function describeTimeLeft(until: string | null | undefined, now: Date): string | undefined {
+  const end = Date.parse(until ?? '');
+  return Number.isNaN(end) ? undefined : describeDuration(end - now.getTime());
+}

@@ -1,0 +1,44 @@
+/** Where an agent listens when nobody says otherwise. */
+export const defaultAgent = 'http://127.0.0.1:8090';
+
+/** What a program on this machine says about itself at its well-known address. */
+export interface FoundAgent {
+  url: string;
+  version: string;
+  /** The server that it belongs to, when it says so. */
+  server: string | undefined;
+}
+
+/** How long an agent on this machine may take to say that it is one, in milliseconds. */
+const patience = 400;
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
+function readServer(authEndpoint: unknown, url: string): string | undefined {
+  if (typeof authEndpoint !== 'string' || !URL.canParse(authEndpoint)) return undefined;
+  const { origin, pathname } = new URL(authEndpoint);
+  if (origin === new URL(url).origin) return undefined;
+  return `${origin}${pathname.replace(/\/(api\/v1\/)?auth\/?$/, '').replace(/\/+$/, '')}`;
+}
+
+/**
+ * The Belay agent at `url`, if one answers there within 0.4 s. It is asked without any credential: whoever got hold of the
+ * port first could be listening.
+ */
+export async function findAgent(url: string, signal: AbortSignal): Promise<FoundAgent | undefined> {
+  try {
+    const response = await fetch(new URL('/.well-known/api-configuration', url), {
+      redirect: 'error',
+      headers: { accept: 'application/json' },
+      signal: AbortSignal.any([signal, AbortSignal.timeout(patience)]),
+    });
+    const body: unknown = await response.json();
+    if (!isRecord(body) || body.serviceName !== 'belay' || body.serviceType !== 'agent') return undefined;
+    return { url, version: String(body.version), server: readServer(body.authEndpoint, url) };
+  } catch {
+    signal.throwIfAborted();
+    return undefined;
+  }
+}

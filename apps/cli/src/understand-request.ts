@@ -1,0 +1,60 @@
+import type { BelayClient, ElevationRequest, Suggestion } from '@belay/sdk';
+import { CliError, usage } from './cli-error.js';
+import type { Invocation } from './command.js';
+import type { Output } from './output/output.js';
+
+/** What the flags beside a sentence say; each counts for more than what was understood. */
+export type Corrections = Partial<ElevationRequest>;
+
+/** What was understood, as it would be sent. Throws `not_found` when nothing fits. */
+export async function understandRequest(
+  client: BelayClient,
+  sentence: string,
+  corrections: Corrections,
+  signal: AbortSignal,
+): Promise<{ request: ElevationRequest; suggestion: Suggestion }> {
+  const suggestion = await client.elevation.suggest({ reason: sentence }, { signal });
+  const { suggested_role, suggested_duration, suggested_providers, workflow_id } = suggestion.output;
+  const role = corrections.role ?? suggested_role;
+  if (role === '') {
+    throw new CliError(
+      'not_found',
+      'nothing that you may ask for fits these words; say what you want to read or change, and where, or see: belay roles',
+    );
+  }
+  // What was suggested belongs to the suggested role: another role brings its own.
+  const suggested =
+    role === suggested_role
+      ? { duration: suggested_duration, providers: suggested_providers, workflow: workflow_id }
+      : {};
+  return { request: { ...suggested, reason: sentence, ...corrections, role }, suggestion };
+}
+
+function render(request: ElevationRequest, { output: { matched, alternatives } }: Suggestion, output: Output): string {
+  return output.fields({
+    role: request.role,
+    providers: request.providers?.join(', ') ?? 'all of the role’s',
+    duration: request.duration ?? 'the role’s default',
+    reason: request.reason,
+    identities: request.identities?.join(', '),
+    workflow: request.workflow,
+    'understood from': matched.join(', '),
+    'or another role': alternatives.map(({ suggested_role }) => suggested_role).join(', '),
+  });
+}
+
+/** Shows what was understood and has it confirmed: by whoever is there, or by `--yes`. Nothing was sent until it resolves. */
+export async function confirmUnderstood(
+  understood: { request: ElevationRequest; suggestion: Suggestion },
+  { output, interactive, shell }: Pick<Invocation<unknown>, 'output' | 'interactive' | 'shell'>,
+  yes: boolean,
+): Promise<void> {
+  output.note('understood as (nothing has been sent yet):');
+  output.note(render(understood.request, understood.suggestion, output));
+  if (yes) return;
+  if (!interactive) {
+    const { role } = understood.request;
+    throw usage(`nobody is here to confirm that this means ${role}; give --yes to send it, or --dry-run to only look`);
+  }
+  if (!(await shell.prompts.confirm('Ask for this?'))) throw new CliError('aborted', 'not asked for');
+}
