@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { jsonb, timestamp } from 'drizzle-orm/pg-core';
+import { customType, jsonb, timestamp } from 'drizzle-orm/pg-core';
 
 /** Every time comes from this function, so that a test database can move time for every process at once (design §4). */
 export const appNow = sql`app_now()`;
@@ -9,3 +9,6 @@ export const instant = (name: string) => timestamp(name, { withTimezone: true, m
 
 /** `jsonb`, typed. */
 export const json = <T>(name: string) => jsonb(name).$type<T>();
+
+/** `bytea`. */
+export const bytes = customType<{ data: Uint8Array; driverData: Uint8Array }>({ dataType: () => 'bytea' });
