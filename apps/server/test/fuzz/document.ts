@@ -1,0 +1,59 @@
+import type { OpenApiDocument } from '@belay/api';
+import fc from 'fast-check';
+
+/** As much of JSON Schema 2020-12 as the published document uses. */
+export interface Schema {
+  $ref?: string;
+  type?: string | string[];
+  enum?: unknown[];
+  const?: unknown;
+  format?: string;
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+  items?: Schema;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  additionalProperties?: Schema | boolean;
+}
+
+export interface Answer {
+  content?: Record<string, { schema?: Schema }>;
+  headers?: Record<string, unknown>;
+}
+
+export interface Operation {
+  method: string;
+  path: string;
+  public: boolean;
+  parameters: { in: string; name: string; required: boolean; schema: Schema }[];
+  bodies: { type: string; schema: Schema }[];
+  answers: Record<string, Answer>;
+}
+
+interface Written {
+  security?: unknown[];
+  parameters?: { in: string; name: string; required?: boolean; schema?: Schema }[];
+  requestBody?: { content: Record<string, { schema?: Schema }> };
+  responses: Record<string, Answer>;
+}
+
+/** Every operation of the published document. */
+export function readOperations(document: OpenApiDocument): Operation[] {
+  return Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
+    Object.entries(item as Record<string, Written>).map(([method, operation]) => ({
+      // A counterexample names its operation; the document is not worth reading again.
+      [fc.toStringMethod]: () => `${method.toUpperCase()} ${path}`,
+      method: method.toUpperCase(),
+      path,
+      public: operation.security?.length === 0,
+      parameters: (operation.parameters ?? []).map(({ in: place, name, required = false, schema = {} }) => ({
+        in: place,
+        name,
+        required,
+        schema,
+      })),
+      bodies: Object.entries(operation.requestBody?.content ?? {}).map(([type, { schema = {} }]) => ({ type, schema })),
+      answers: operation.responses,
+    })),
+  );
+}

@@ -1,0 +1,154 @@
+import { describeApi, serverRouter } from '@belay/api';
+import { enrollAgent, seal } from '@belay/core';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Answer, send } from '../http/support/serve.js';
+import { createWorld, type World } from '../http/support/world.js';
+import { readOperations, type Schema } from './document.js';
+import { arbitraryRequest, type Credential, type FuzzRequest } from './requests.js';
+
+// BELAY_TEST_REQUESTS asks for more (the long form: 20000), BELAY_TEST_SEED for others.
+const requests = Number(process.env.BELAY_TEST_REQUESTS ?? 2000);
+const seed = Number(process.env.BELAY_TEST_SEED ?? 20261121);
+
+const document = describeApi(serverRouter, { baseUrl: 'http://127.0.0.1:8080', basePath: '/api/v1', version: '0.1.0' });
+const components = (document.components?.schemas ?? {}) as Record<string, Schema>;
+const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
+ajv.addSchema({ $id: 'api', components: { schemas: components } });
+
+/** References of the document are to itself; here it is the schema `api`. */
+const validators = new Map<Schema, (given: unknown) => string[]>();
+function validator(schema: Schema): (given: unknown) => string[] {
+  const found = validators.get(schema);
+  if (found !== undefined) return found;
+  const compiled = ajv.compile(
+    JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"api#/components')) as object,
+  );
+  const validate = (given: unknown) =>
+    compiled(given) ? [] : (compiled.errors ?? []).map(({ instancePath, message }) => `${instancePath}: ${message}`);
+  validators.set(schema, validate);
+  return validate;
+}
+
+let world: World;
+let tokens: Record<'requester' | 'approver' | 'bystander' | 'agent', string>;
+const known: string[] = ['reader', 'secret', 'store', 'demo', 'hidden', 'approve-and-grant', 'An incident', 'PT5M'];
+
+beforeAll(async () => {
+  world = await createWorld({ limits: { requests: 1e9, authRequests: 1e9 } });
+  const agent = await enrollAgent(
+    { ...world.context, actor: { kind: 'operator', name: 'test' } },
+    { name: 'fuzz', ttl: 'P1D' },
+  );
+  tokens = {
+    requester: await world.token('requester'),
+    approver: await world.token('approver'),
+    bystander: await world.token('bystander'),
+    agent: agent.credential,
+  };
+  const now = world.context.clock();
+  for (const purpose of ['state', 'signal', 'session', 'oauth'] as const) {
+    known.push(await seal(world.context.keyring, purpose, { execution: 'something' }, { now, lifetime: 3_600_000 }));
+  }
+  known.push(`${world.url}/api/v1/home`, 'http://127.0.0.1:5999/back');
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+async function credentialHeaders(credential: Credential, address: string): Promise<Record<string, string>> {
+  if (credential === 'none') return {};
+  if (credential === 'unknown') return { authorization: `Bearer ${'A'.repeat(tokens.requester.length)}` };
+  if (credential === 'malformed') return { authorization: 'Basic Zm9vOmJhcg==' };
+  // Signing out is for good: what follows needs a login that lives.
+  const spare = address.startsWith('/auth/logout') && credential !== 'agent';
+  const person = credential === 'cookie' || credential === 'agent' ? 'requester' : credential;
+  const token = spare ? await world.token(person) : credential === 'cookie' ? tokens.requester : tokens[credential];
+  return credential === 'cookie' ? { cookie: `belay=${token}` } : { authorization: `Bearer ${token}` };
+}
+
+async function ask({ method, address, credential, headers, body }: FuzzRequest): Promise<Answer> {
+  const answer = await send(`${world.url}/api/v1${address}`, {
+    method,
+    headers: {
+      ...headers,
+      ...(await credentialHeaders(credential, address)),
+      ...(body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }),
+    },
+    ...(body === undefined ? {} : { body }),
+  });
+  for (const [, id = ''] of answer.body.matchAll(/"(?:execution_id|run_id|id)":"([\w-]{8,64})"/g)) {
+    if (!known.includes(id) && known.length < 400) known.push(id);
+  }
+  return answer;
+}
+
+/** What the document does not allow about an answer. */
+function wrongs({ operation, method, address }: FuzzRequest, answer: Answer): string[] {
+  const { status, headers, body } = answer;
+  // 501 is the document's word for what the configuration lacks (design §14.6); it is held against the document below.
+  if (status >= 500 && status !== 501) return [`answers ${status}: ${body.slice(0, 300)}`];
+  const found: string[] = [];
+  if (/\bat .+\.(?:ts|js):\d+|node_modules|PostgresError|SELECT .+ FROM/i.test(body) && status >= 400) {
+    found.push(`tells of the inside: ${body.slice(0, 300)}`);
+  }
+  const type = String(headers['content-type'] ?? '').split(';')[0] ?? '';
+  if (status >= 400 && method !== 'HEAD' && type === 'application/json') {
+    found.push(
+      ...validator({ $ref: '#/components/schemas/Error' })(JSON.parse(body)).map((each) => `error body ${each}`),
+    );
+  }
+  const declared = document.paths?.[operation.path] as Record<string, unknown> | undefined;
+  const path = address.split('?')[0] ?? '';
+  // An empty parameter, or one that is a path of its own, is another address.
+  const elsewhere = operation.path.includes('{') && !matches(operation.path, path);
+  if (elsewhere) return found;
+  if (method === 'OPTIONS' && status === 204) return found;
+  if (status === 405) {
+    if (headers.allow === undefined) found.push('405 without Allow');
+    if (declared?.[method.toLowerCase()] !== undefined) found.push(`405 for ${method}, which is declared`);
+    return found;
+  }
+  if (method !== operation.method && !(method === 'HEAD' && operation.method === 'GET')) return found;
+  const allowed = operation.answers[String(status)];
+  if (allowed === undefined) return [...found, `answers ${status}, which is not declared: ${body.slice(0, 200)}`];
+  if (status >= 300 || method === 'HEAD') return found;
+  const content = allowed.content?.[type];
+  if (content === undefined) return [...found, `answers ${type}, which is not declared`];
+  if (type === 'application/json' && content.schema !== undefined) {
+    found.push(...validator(content.schema)(JSON.parse(body)).map((each) => `body ${each}`));
+  }
+  return found;
+}
+
+const matches = (template: string, path: string): boolean =>
+  new RegExp(`^${template.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}$`).test(path);
+
+describe('whatever a client sends', () => {
+  it(`is answered as the document allows, and never with a 5xx (${requests} requests, seed ${seed})`, async () => {
+    const operations = readOperations(document);
+    const seen = new Map<string, number>();
+    let sent = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        arbitraryRequest(operations, components, () => known),
+        async (request) => {
+          sent += 1;
+          if (sent % 200 === 0) await world.drive();
+          const answer = await ask(request);
+          seen.set(`${request.operation.method} ${request.operation.path}`, answer.status);
+          expect(wrongs(request, answer)).toEqual([]);
+        },
+      ),
+      { numRuns: requests, seed },
+    );
+    // A fuzz that never reached an operation, or never got past the door, would prove nothing.
+    expect(seen.size).toBe(operations.length);
+    expect((await ask({ ...healthy(operations), credential: 'requester' })).status).toBe(200);
+  }, 1_800_000);
+});
+
+function healthy(operations: ReturnType<typeof readOperations>): FuzzRequest {
+  const operation = operations.find(({ path }) => path === '/auth/whoami');
+  if (operation === undefined) throw new Error('There is no whoami');
+  return { operation, method: 'GET', address: '/auth/whoami', credential: 'requester', headers: {}, body: undefined };
+}
