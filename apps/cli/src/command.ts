@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { declareValueSources, type ValueSources } from './completion/value-sources.js';
 import type { Connection, Reach } from './connect.js';
 import { type ExitCode, exitCodes } from './exit-codes.js';
 import type { Output } from './output/output.js';
@@ -30,6 +31,8 @@ export interface CommandDefinition<Options> {
   examples: readonly string[];
   /** Adds options beside `--json` and `--url`. */
   options?(command: Command): Command;
+  /** Where the values of arguments and options come from, for completion; by their names. */
+  values?: ValueSources;
   /** The one that runs when only the parent is named. */
   isDefault?: boolean;
   /** Resolves to the exit code, `ok` when it says nothing. */
@@ -57,6 +60,7 @@ export function addCommand<Options>(parent: Parent, definition: CommandDefinitio
     .option('--url, --server <url>', 'the server or agent to talk to')
     .addHelpText('after', describeExamples(definition.examples));
   definition.options?.(command);
+  if (definition.values !== undefined) declareValueSources(command, definition.values);
   command.action(async () => {
     // Not before a command runs: help and completion start faster without them.
     const [{ createOutput }, { connect }] = await Promise.all([import('./output/output.js'), import('./connect.js')]);

@@ -1,5 +1,5 @@
 /** Where an agent listens when nobody says otherwise. */
-export const defaultAgent = 'http://127.0.0.1:8090';
+export const defaultAgent = 'http://127.0.0.1:8791';
 
 /** What a program on this machine says about itself at its well-known address. */
 export interface FoundAgent {

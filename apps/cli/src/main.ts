@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -26,7 +27,12 @@ const interrupt = new AbortController();
 // A server stops by itself, gracefully; every other command ends at the first Ctrl-C.
 if (args[0] !== 'start') process.once('SIGINT', () => interrupt.abort());
 
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+  version: string;
+};
+
 process.exitCode = await runCli(args, {
+  version,
   stdout,
   stderr,
   interactive: stdin.isTTY === true && stdout.isTTY === true,

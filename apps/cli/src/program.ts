@@ -6,6 +6,7 @@ import { addAccessReturn } from './commands/access-return.js';
 import { addAccessRevoke } from './commands/access-revoke.js';
 import { addAgentEnroll } from './commands/agent-enroll.js';
 import { addApprove } from './commands/approve.js';
+import { addCompletion } from './commands/completion.js';
 import { addDeny } from './commands/deny.js';
 import { addExecutionsCancel } from './commands/executions-cancel.js';
 import { addExecutionsList } from './commands/executions-list.js';
@@ -26,6 +27,7 @@ import { addValidate } from './commands/validate.js';
 import { addWhoami } from './commands/whoami.js';
 import { type ExitCode, exitCodes } from './exit-codes.js';
 import { reportFailure } from './output/failure.js';
+import { printable } from './output/printable.js';
 import type { Shell } from './shell.js';
 
 function addCommands(root: Parent): void {
@@ -58,6 +60,19 @@ function addCommands(root: Parent): void {
   addAgentEnroll(addGroup(root, 'agent', 'agents, for operators'));
   addValidate(root);
   addStart(root);
+  addCompletion(root);
+}
+
+/** What the shells' completion asks for: what can come next, a line each. Says nothing rather than something wrong. */
+async function printCompletion(program: Command, words: readonly string[], shell: Shell): Promise<void> {
+  const [{ complete }, { askValues }] = await Promise.all([
+    import('./completion/complete.js'),
+    import('./completion/ask-values.js'),
+  ]);
+  const found = await complete(program, words, (source) => askValues(shell, source));
+  const lines =
+    found === 'files' ? [':files'] : found.map(({ value, description }) => `${value}\t${printable(description)}`);
+  if (lines.length > 0) shell.stdout.write(`${lines.join('\n')}\n`);
 }
 
 /** Runs one command line, without the program's name; resolves to the exit code and never throws. */
@@ -65,9 +80,12 @@ export async function runCli(args: readonly string[], shell: Shell): Promise<Exi
   let code: ExitCode = exitCodes.ok;
   let complaint = '';
   const program = new Command('belay')
+    .version(shell.version, '--version', 'print the version')
     .description('Just-in-time elevated access: requested, approved, granted for a stated time, and taken away again.')
     .exitOverride()
     .configureOutput({
+      getOutHelpWidth: () => shell.stdout.columns ?? 80,
+      getErrHelpWidth: () => shell.stdout.columns ?? 80,
       writeOut: (text) => void shell.stdout.write(text),
       writeErr: (text) => {
         complaint += text;
@@ -81,6 +99,10 @@ export async function runCli(args: readonly string[], shell: Shell): Promise<Exi
     },
   });
   try {
+    if (args[0] === '__complete') {
+      await printCompletion(program, args.slice(1), shell);
+      return exitCodes.ok;
+    }
     await program.parseAsync(args, { from: 'user' });
     return code;
   } catch (error) {

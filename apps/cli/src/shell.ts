@@ -49,6 +49,8 @@ export interface Operator {
 
 /** Everything around the commands. main.ts makes the real one; nothing else touches the process. */
 export interface Shell {
+  /** Of this program. */
+  version: string;
   stdout: Sink;
   stderr: Sink;
   /** Somebody is there to answer questions. */

@@ -6,6 +6,7 @@ export function addAccessReturn(parent: Parent): void {
     name: 'return <execution>',
     description: 'give back what a request granted',
     examples: ['access return 0197…'],
+    values: { execution: 'access' },
     run: async ({ args: [id = ''], output, connect, shell: { signal } }) => {
       const { client } = await connect();
       const done = await client.access.return(id, { signal });

@@ -18,6 +18,7 @@ export function addApprove(parent: Parent): void {
     name: 'approve <id>',
     description: 'approve a request, by the id of the approval or of its execution',
     examples: ['approve 0197…', "approve 0197… --yes --comment 'for the month end'"],
+    values: { id: 'approvals' },
     options: (command) =>
       command
         .option('--comment <text>', 'said to the requester, and kept')

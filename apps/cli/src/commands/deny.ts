@@ -11,6 +11,7 @@ export function addDeny(parent: Parent): void {
     name: 'deny <id>',
     description: 'deny a request, by the id of the approval or of its execution',
     examples: ["deny 0197… --comment 'ask again on Monday'"],
+    values: { id: 'approvals' },
     options: (command) => command.option('--comment <text>', 'said to the requester, and kept'),
     run: async ({ args: [id = ''], options, output, connect, shell: { signal } }) => {
       const { client } = await connect();

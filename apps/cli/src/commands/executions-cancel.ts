@@ -6,6 +6,7 @@ export function addExecutionsCancel(parent: Parent): void {
     name: 'cancel <id>',
     description: 'cancel a request, letting its workflow clean up',
     examples: ['executions cancel 0197…'],
+    values: { id: 'executions' },
     run: async ({ args: [id = ''], output, connect, shell: { signal } }) => {
       const { client } = await connect();
       const done = await client.executions.cancel(id, { signal });

@@ -58,6 +58,7 @@ export function addExecutionsShow(parent: Parent): void {
     name: 'show <id>',
     description: 'show one request with its grants, decisions and history',
     examples: ['executions show 0197…'],
+    values: { id: 'executions' },
     run: async ({ args: [id = ''], output, connect, shell: { signal } }) => {
       const { client } = await connect();
       const execution = await client.executions.get(id, { signal });

@@ -6,6 +6,7 @@ export function addExecutionsTerminate(parent: Parent): void {
     name: 'terminate <id>',
     description: 'end a request without cleanup; its grants still end at once',
     examples: ['executions terminate 0197…'],
+    values: { id: 'executions' },
     run: async ({ args: [id = ''], output, connect, shell: { signal } }) => {
       const { client } = await connect();
       const done = await client.executions.terminate(id, { signal });

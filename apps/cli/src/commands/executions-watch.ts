@@ -12,6 +12,7 @@ export function addExecutionsWatch(parent: Parent): void {
     name: 'watch <id>',
     description: 'follow one request until it is over',
     examples: ['executions watch 0197…', 'executions watch 0197… --json --after 42'],
+    values: { id: 'executions' },
     options: (command) => command.option('--after <seq>', 'begin after this event'),
     run: async ({ args: [id = ''], options: { after }, output, connect, shell }) => {
       if (after !== undefined && !/^\d{1,15}$/.test(after)) throw usage('--after wants the seq of an event, a number');

@@ -20,6 +20,7 @@ export function addLogin(parent: Parent): void {
     name: 'login',
     description: 'sign in with a browser',
     examples: ['login', 'login --url https://belay.example.com', 'login --provider company --no-browser'],
+    values: { provider: 'authenticators' },
     options: (command) =>
       command
         .option('--provider <provider>', 'the provider to sign in with')

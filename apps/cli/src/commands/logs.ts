@@ -71,6 +71,7 @@ export function addLogs(parent: Parent): void {
     name: 'logs',
     description: 'show who did what and what happened, as far as you may see it, oldest first',
     examples: ['logs', 'logs --since 2h --level warning', 'logs --execution 0197… --json', 'logs --follow'],
+    values: { provider: 'providers', execution: 'executions' },
     options: (command) =>
       command
         .addOption(new Option('--level <level>', 'only of this level').choices(['info', 'warning', 'error']))

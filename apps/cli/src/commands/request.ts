@@ -75,6 +75,7 @@ export function addRequest(parent: Parent): void {
       "request --role reporting-readonly --provider demo-postgres --duration 20m --reason 'month end'",
       "request --role reporting-readonly --reason 'month end' --no-wait --json",
     ],
+    values: { role: 'roles', provider: 'providers' },
     options: (command) =>
       command
         .option('--role <role>', 'the role to ask for')

@@ -11,6 +11,7 @@ export function addRoles(parent: Parent): void {
     name: 'roles [name]',
     description: 'list the roles you may ask for, or show one',
     examples: ['roles', 'roles reporting-readonly', 'roles --provider demo-postgres'],
+    values: { name: 'roles', provider: 'providers' },
     options: (command) => command.option('--provider <provider...>', 'only those at these providers'),
     run: async ({ args: [name], options, output, connect, shell: { signal } }) => {
       const { client } = await connect(name === undefined ? 'any' : 'server');

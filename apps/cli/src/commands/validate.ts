@@ -8,6 +8,7 @@ export function addValidate(parent: Parent): void {
     name: 'validate [path]',
     description: 'check a configuration file or folder',
     examples: ['validate', 'validate config/ --json'],
+    values: { path: 'files' },
     run: async ({ args: [path], output, shell }) => {
       const { ok, source, messages } = await shell.operator.validate(path);
       output.result({ ok, source, messages }, () =>

@@ -34,6 +34,7 @@ export async function openTerminal(settings: Partial<Shell> = {}): Promise<Termi
       let stderr = '';
       const unavailable = () => Promise.reject(new Error('not in this test'));
       const code = await runCli(args, {
+        version: '0.0.0-test',
         stdout: { write: (text) => void (stdout += text) },
         stderr: { write: (text) => void (stderr += text) },
         interactive: false,

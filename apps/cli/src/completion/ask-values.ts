@@ -1,0 +1,52 @@
+import { connect } from '../connect.js';
+import type { Shell } from '../shell.js';
+import type { Candidate } from './complete.js';
+import type { ValueSource } from './value-sources.js';
+
+/** Longer than this nobody waits for a completion, in milliseconds. */
+const patience = 1_500;
+
+/** Values of the server or agent that is meant; none when it is away, slow, or nobody is signed in. */
+export async function askValues(shell: Shell, source: ValueSource): Promise<Candidate[]> {
+  const signal = AbortSignal.any([shell.signal, AbortSignal.timeout(patience)]);
+  try {
+    const anywhere = source === 'roles' || source === 'providers';
+    const { client } = await connect({ ...shell, signal }, undefined, anywhere ? 'any' : 'server');
+    switch (source) {
+      case 'roles':
+        return Object.values((await client.roles.list({}, { signal })).roles).map(({ role }) => ({
+          value: role.name,
+          description: role.description,
+        }));
+      case 'providers':
+        return (await client.providers.list({}, { signal })).providers.map(({ _id, _source }) => ({
+          value: _id,
+          description: _source.description,
+        }));
+      case 'authenticators':
+        return (await client.auth.providers({ signal })).providers.map(({ id, name }) => ({
+          value: id,
+          description: name,
+        }));
+      case 'executions':
+        return (await client.executions.list({ signal })).executions.map(({ workflow_id, role, status }) => ({
+          value: workflow_id,
+          description: `${role}, ${status}`,
+        }));
+      case 'approvals':
+        return (await client.approvals.list({ signal })).approvals.map(({ id, role, requester }) => ({
+          value: id,
+          description: `${role} for ${requester.email}`,
+        }));
+      case 'access':
+        return (await client.access.list({ signal })).access.map(({ execution_id, role, provider }) => ({
+          value: execution_id,
+          description: `${role} at ${provider}`,
+        }));
+      case 'files':
+        return [];
+    }
+  } catch {
+    return [];
+  }
+}
