@@ -4,7 +4,7 @@ import type { Evaluate } from '@belay/workflow';
 import type { Catalog } from './catalog/compile.js';
 import type { ModelSuggester } from './suggestions/suggester.js';
 import type { Timing } from './timing.js';
-import type { Keyring } from './tokens/seal.js';
+import type { Keyring } from './tokens/keyring.js';
 
 /** Who acts. Recorded on every ledger row (design §10). */
 export type Actor =
@@ -71,6 +71,10 @@ export interface Context {
   program: { version: string; revision: string; baseUrl: string };
   /** The language model of `services.llm`; without one the lexical matcher suggests alone. */
   suggester?: ModelSuggester | undefined;
+  /** How the service of `services.encryption` is; without one the keyring is local, and stands for itself. */
+  encryption?: { health(): Promise<string> } | undefined;
+  /** The vault of `services.vault` that this process has open. */
+  vault?: { configured(): boolean; health(): Promise<string> } | undefined;
 }
 
 /** A context with the caller in it: what every verb takes first. */

@@ -15,6 +15,7 @@ import {
   type RoleDefinition,
   type WorkflowDefinition,
 } from './schema.js';
+import { checkServices } from './services.js';
 
 export interface CompiledProvider {
   id: string;
@@ -85,6 +86,7 @@ export function compileCatalog(document: unknown, options: CompileOptions): Comp
     };
   }
   const issues: ErrorIssue[] = [];
+  checkServices(parsed.data, options, issues);
   const providers = compileProviders(parsed.data, options, issues);
   const workflows = compileWorkflows(parsed.data, issues);
   const serverMaximum =

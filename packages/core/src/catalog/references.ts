@@ -1,7 +1,7 @@
 import type { ErrorIssue } from '../errors.js';
 
-/** Turns `env:NAME` or `vault:path#key` into its value, or undefined when there is none. */
-export type ResolveReference = (reference: string) => string | undefined;
+/** Turns `env:NAME` or `vault:path#key` into its value; undefined, or the reason, when there is none. */
+export type ResolveReference = (reference: string) => string | undefined | { reason: string };
 
 const pattern = /\$\{((?:env|vault):[^}]+)\}/g;
 
@@ -10,8 +10,9 @@ export function resolveReferences<T>(value: T, path: string, resolve: ResolveRef
   if (typeof value === 'string') {
     return value.replace(pattern, (whole, reference: string) => {
       const resolved = resolve(reference);
-      if (resolved === undefined) issues.push({ path, message: `${whole} has no value` });
-      return resolved ?? whole;
+      if (typeof resolved === 'string') return resolved;
+      issues.push({ path, message: `${whole} ${resolved?.reason ?? 'has no value'}` });
+      return whole;
     }) as T;
   }
   if (Array.isArray(value)) {
@@ -23,4 +24,19 @@ export function resolveReferences<T>(value: T, path: string, resolve: ResolveRef
     ) as T;
   }
   return value;
+}
+
+/** Every reference of one kind in the strings of a value, each once. */
+export function findReferences(value: unknown, kind: 'env' | 'vault'): string[] {
+  const found = new Set<string>();
+  const look = (item: unknown): void => {
+    if (typeof item === 'string') {
+      for (const [, reference = ''] of item.matchAll(pattern))
+        if (reference.startsWith(`${kind}:`)) found.add(reference);
+    } else if (item !== null && typeof item === 'object') {
+      for (const inner of Object.values(item)) look(inner);
+    }
+  };
+  look(value);
+  return [...found];
 }

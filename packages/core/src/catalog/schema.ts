@@ -94,11 +94,24 @@ export const serverSchema = z.strictObject({
   http_hosts: z.array(z.string().min(1)).default([]),
 });
 
+/** A service that has no settings here; the message says where they are. */
+const elsewhere = (message: string) => z.strictObject({}, { error: message }).optional();
+const service = z.record(z.string(), z.json()).optional();
+
+/** The services; what each may say is checked when the catalog is compiled, references resolved. */
+export const servicesSchema = z.strictObject({
+  encryption: service,
+  llm: service,
+  vault: service,
+  scheduler: elsewhere('has no settings here: REDIS_URL says where the queue is'),
+  storage: elsewhere('has no settings here: DATABASE_URL says where the rows are'),
+});
+
 /** The configuration as a whole (design §15): one document, one version. */
 export const catalogSchema = z.strictObject({
   version: z.union([z.string(), z.number()]).optional(),
   server: serverSchema.default({ callbacks: [], http_hosts: [] }),
-  services: z.record(z.string(), z.json()).optional(),
+  services: servicesSchema.optional(),
   providers: z.record(name, providerSchema).default({}),
   roles: z.record(name, roleSchema).default({}),
   workflows: z.record(name, workflowSchema).default({}),

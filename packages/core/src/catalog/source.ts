@@ -5,16 +5,22 @@ import { canonicalJson } from '../canonical.js';
 import type { CatalogSource, Context, Logger } from '../context.js';
 import type { Timing } from '../timing.js';
 import { type Catalog, type CompiledProvider, type CompileOptions, compileCatalog, versionText } from './compile.js';
+import type { ResolveReference } from './references.js';
 
 export interface LiveCatalog extends CatalogSource {
-  /** Takes the newest stored version in force in this process; keeps the old one when it cannot. */
-  refresh(): Promise<void>;
+  /**
+   * Takes the newest stored version in force in this process; keeps the old one when it cannot. `reread` reads secrets
+   * anew as well: a client whose secrets changed is made again.
+   */
+  refresh(options?: { reread?: boolean }): Promise<void>;
   /** Follows newer versions until `close`. */
   follow(): void;
   close(): Promise<void>;
 }
 
 export interface CatalogSourceOptions extends CompileOptions {
+  /** Reads what a document refers to outside this process (its vault), before it is compiled; without it `resolve` knows all. */
+  prepare?: ((document: unknown) => Promise<ResolveReference>) | undefined;
   db: Database;
   log: Logger;
   timing: Timing;
@@ -29,16 +35,17 @@ export async function openCatalog(options: CatalogSourceOptions): Promise<LiveCa
   let current: Catalog | undefined;
   let following: Promise<void> = Promise.resolve();
 
-  async function refresh(): Promise<void> {
+  async function refresh({ reread = false } = {}): Promise<void> {
     const [latest] = await db
       .select({ version: catalogs.version })
       .from(catalogs)
       .orderBy(desc(catalogs.version))
       .limit(1);
-    if (!latest || latest.version === current?.version) return;
+    if (!latest || (latest.version === current?.version && !reread)) return;
     const [row] = await db.select().from(catalogs).where(eq(catalogs.version, latest.version));
     if (!row) return;
-    const result = compileCatalog(row.document, options);
+    const resolve = (await options.prepare?.(row.document)) ?? options.resolve;
+    const result = compileCatalog(row.document, { ...options, resolve });
     if (!result.ok) {
       const [first] = result.issues;
       throw new Error(

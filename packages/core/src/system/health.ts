@@ -25,25 +25,28 @@ export async function readHealth(
     return 'healthy';
   });
   const now = storage === 'healthy' ? await readNow(ctx.db) : ctx.clock();
-  const [scheduler, llm, encryption, engine] = await Promise.all([
+  const [scheduler, llm, encryption, vault, engine] = await Promise.all([
     ask(ctx, input.scheduler),
     ask(ctx, async () => (await ctx.suggester?.health()) ?? 'not configured'),
     ask(ctx, async () => {
       await open(ctx.keyring, 'state', await seal(ctx.keyring, 'state', {}, { now, lifetime: limit }), now);
-      return 'healthy';
+      // The keys are in memory: without their service only a start and a rotation have to wait.
+      return (await ctx.encryption?.health()) ?? 'healthy';
     }),
+    ask(ctx, async () => (await ctx.vault?.health()) ?? 'not configured'),
     storage === 'healthy' ? ask(ctx, () => engineHealth(ctx)) : 'unhealthy',
   ]);
   const services = {
     workflow_engine: engine,
     llm,
     encryption,
-    vault: 'not configured',
+    vault,
     scheduler,
     storage,
   };
   const bad = Object.values(services).some((service) => service !== 'healthy' && service !== 'not configured');
-  const status = storage !== 'healthy' || encryption !== 'healthy' ? 'unhealthy' : bad ? 'degraded' : 'healthy';
+  const status =
+    storage !== 'healthy' || encryption.startsWith('unhealthy') ? 'unhealthy' : bad ? 'degraded' : 'healthy';
   return { status, path: input.path, timestamp: now.toISOString(), version: programVersion(ctx), services };
 }
 

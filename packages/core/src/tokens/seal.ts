@@ -1,31 +1,9 @@
-import { hkdfSync } from 'node:crypto';
 import { EncryptJWT, errors, jwtDecrypt } from 'jose';
 import { AccessError } from '../errors.js';
+import { deriveKey, type Keyring } from './keyring.js';
 
 /** What a sealed token is for. A token for one purpose never opens as another (design §10). */
 export type SealPurpose = 'state' | 'signal' | 'session' | 'oauth';
-
-/** Keys by identifier; the first seals, all open, so that a key can be rotated. */
-export interface Keyring {
-  current: string;
-  secrets: ReadonlyMap<string, Uint8Array>;
-}
-
-/** A keyring from key material of at least 32 characters each; the first is the one that seals. */
-export function createKeyring(secrets: readonly string[]): Keyring {
-  if (secrets.length === 0) throw new Error('A keyring needs at least one secret');
-  const entries = secrets.map((secret): [string, Uint8Array] => {
-    if (secret.length < 32) throw new Error('A secret must have at least 32 characters');
-    const material = new TextEncoder().encode(secret);
-    return [Buffer.from(hkdfSync('sha256', material, '', 'belay:kid', 6)).toString('base64url'), material];
-  });
-  return { current: entries[0]?.[0] ?? '', secrets: new Map(entries) };
-}
-
-/** One key per secret and purpose, so that purposes share nothing (HKDF, RFC 5869). */
-function keyFor(secret: Uint8Array, purpose: SealPurpose): Uint8Array {
-  return new Uint8Array(hkdfSync('sha256', secret, 'belay', `belay:${purpose}`, 32));
-}
 
 export interface SealOptions {
   now: Date;
@@ -46,7 +24,7 @@ export async function seal(
     .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', kid: keyring.current })
     .setIssuedAt(options.now)
     .setExpirationTime(new Date(options.now.getTime() + options.lifetime))
-    .encrypt(keyFor(secret, purpose));
+    .encrypt(deriveKey(secret, purpose));
 }
 
 /** Opens a sealed token. Throws `invalid` for one that is expired, tampered with, or made for another purpose: all alike. */
@@ -59,10 +37,10 @@ export async function open(
   try {
     const { payload } = await jwtDecrypt(
       token,
-      (header) => {
-        const secret = keyring.secrets.get(header.kid ?? '');
+      async ({ kid = '' }) => {
+        const secret = keyring.secrets.get(kid) ?? (await keyring.find?.(kid));
         if (!secret) throw new errors.JWEDecryptionFailed();
-        return keyFor(secret, purpose);
+        return deriveKey(secret, purpose);
       },
       {
         currentDate: now,
@@ -73,6 +51,8 @@ export async function open(
     );
     return payload.p as Record<string, unknown>;
   } catch (cause) {
+    // A key that cannot be looked for is no fault of the token: whoever holds it may ask again.
+    if (cause instanceof AccessError) throw cause;
     throw new AccessError('invalid', 'The token is not valid or has expired', { cause });
   }
 }

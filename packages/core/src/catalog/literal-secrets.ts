@@ -1,0 +1,39 @@
+import type { ErrorIssue } from '../errors.js';
+
+/** Keys whose values are secrets by their name alone. */
+const secretKey =
+  /(?:^|_)(?:secret|secret_id|password|passphrase|token|api_key|private_key|secret_access_key|secret_key|credentials)$/i;
+const reference = /\$\{(?:env|vault):[^}]+\}/;
+/** A password within a URL. */
+const password = /^[a-z][a-z\d+.-]*:\/\/[^\s/@:]*:([^\s/@]+)@/i;
+
+/**
+ * Secrets that stand in the configuration in plain text, where a reference belongs: by the names of their keys, and
+ * passwords within URLs. For a warning: nothing refuses what people try out.
+ */
+export function findLiteralSecrets(document: unknown): ErrorIssue[] {
+  if (document === null || typeof document !== 'object') return [];
+  const { providers, services } = document as { providers?: unknown; services?: unknown };
+  const found: ErrorIssue[] = [];
+  look(services, 'services', found);
+  for (const [id, provider] of Object.entries((providers ?? {}) as object)) {
+    look((provider as { config?: unknown } | null)?.config, `providers.${id}.config`, found);
+  }
+  return found;
+}
+
+function look(value: unknown, path: string, found: ErrorIssue[]): void {
+  if (value === null || typeof value !== 'object') return;
+  for (const [key, item] of Object.entries(value)) {
+    const at = Array.isArray(value) ? `${path}[${key}]` : `${path}.${key}`;
+    if (typeof item !== 'string') look(item, at, found);
+    else if (isLiteralSecret(key, item)) {
+      found.push({ path: at, message: 'is a secret in plain text; use ${env:NAME} or ${vault:path#key}' });
+    }
+  }
+}
+
+function isLiteralSecret(key: string, text: string): boolean {
+  if (text === '' || reference.test(text)) return false;
+  return secretKey.test(key) || password.test(text);
+}

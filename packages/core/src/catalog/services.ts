@@ -1,0 +1,34 @@
+import { encryptionConfig, languageModelConfig, vaultConfig } from '@belay/providers';
+import type { ErrorIssue } from '../errors.js';
+import { findReferences, type ResolveReference, resolveReferences } from './references.js';
+import type { CatalogDocument } from './schema.js';
+
+const configs = { encryption: encryptionConfig, llm: languageModelConfig, vault: vaultConfig };
+
+/** Checks what the configuration says of services as strictly as what it says of providers; asks nothing of any of them. */
+export function checkServices(
+  document: Pick<CatalogDocument, 'services'>,
+  options: { resolve: ResolveReference },
+  issues: ErrorIssue[],
+): void {
+  for (const [name, config] of Object.entries(configs)) {
+    const definition = document.services?.[name as keyof typeof configs];
+    if (definition === undefined) continue;
+    const path = `services.${name}`;
+    if (name === 'vault' && findReferences(definition, 'vault').length > 0) {
+      issues.push({ path, message: 'what opens the vault cannot be in the vault; use ${env:NAME}' });
+      continue;
+    }
+    const unresolved: ErrorIssue[] = [];
+    const resolved = resolveReferences(definition, path, options.resolve, unresolved);
+    issues.push(...unresolved);
+    const result = config.safeParse(resolved);
+    if (result.success || unresolved.length > 0) continue;
+    issues.push(
+      ...result.error.issues.map((issue) => ({
+        path: [path, ...issue.path.map(String)].join('.'),
+        message: issue.message,
+      })),
+    );
+  }
+}

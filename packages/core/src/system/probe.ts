@@ -1,0 +1,36 @@
+import { Terminal } from '@belay/providers';
+import type { Logger } from '../context.js';
+
+/** How long what a check found is told again, in milliseconds: every look at /health would be a call to the vendor. */
+const checkAge = 30_000;
+const checkTimeout = 1_500;
+
+export interface ProbeOptions {
+  /** What is asked, as the log calls it. */
+  name: string;
+  check(signal: AbortSignal): Promise<void>;
+  log: Logger;
+  /** The process's own clock, in milliseconds. */
+  now(): number;
+}
+
+/** Asks a service how it is, at most twice a minute; says no more than whether it answers, since anybody may read it. */
+export function createProbe(options: ProbeOptions): () => Promise<string> {
+  let checked: { at: number; health: Promise<string> } | undefined;
+  return () => {
+    if (checked === undefined || options.now() - checked.at >= checkAge) {
+      checked = { at: options.now(), health: ask() };
+    }
+    return checked.health;
+  };
+
+  async function ask(): Promise<string> {
+    try {
+      await options.check(AbortSignal.timeout(checkTimeout));
+      return 'healthy';
+    } catch (error) {
+      options.log.warn({ error }, `${options.name} is not healthy`);
+      return error instanceof Terminal ? 'degraded: it refuses what it is asked' : 'degraded: it does not answer';
+    }
+  }
+}

@@ -1,0 +1,31 @@
+import { type EncryptionService, Terminal } from '@belay/providers';
+import { identifyKey } from './keyring.js';
+import type { KeyWrapping } from './open-keyring.js';
+
+const length = 32;
+
+/** A new data key as it is stored. It was unwrapped once, so that nothing is ever sealed with a key that cannot come back. */
+export async function makeDataKey(
+  wrapping: KeyWrapping,
+  randomBytes: (size: number) => Uint8Array,
+  signal: AbortSignal,
+): Promise<{ kid: string; wrapped: Uint8Array; wrappedBy: string; service: string }> {
+  const material = randomBytes(length);
+  const kid = identifyKey(material);
+  const { wrapped, key } = await wrapping.service.wrap(material, signal);
+  await unwrapDataKey(wrapping.service, { kid, wrapped, wrappedBy: key }, signal);
+  return { kid, wrapped, wrappedBy: key, service: wrapping.name };
+}
+
+/** A stored data key as it was made. Throws what the service throws, and `Terminal` for another key than that of the row. */
+export async function unwrapDataKey(
+  service: EncryptionService,
+  row: { kid: string; wrapped: Uint8Array; wrappedBy: string },
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  const material = await service.unwrap({ wrapped: row.wrapped, key: row.wrappedBy }, signal);
+  if (material.byteLength !== length || identifyKey(material) !== row.kid) {
+    throw new Terminal('What was unwrapped is not the key that was wrapped');
+  }
+  return new Uint8Array(material);
+}

@@ -1,0 +1,39 @@
+import { hkdfSync } from 'node:crypto';
+
+/** Keys by identifier; the current one seals, all open, so that a key can be rotated. */
+export interface Keyring {
+  readonly current: string;
+  readonly secrets: ReadonlyMap<string, Uint8Array>;
+  /** Looks for a key that another process made meanwhile; undefined when there is none. */
+  find?(kid: string): Promise<Uint8Array | undefined>;
+}
+
+/** The shortest text that is taken for key material. */
+const shortest = 32;
+
+/** A keyring from key material of at least 32 characters each; the first is the one that seals. */
+export function createKeyring(secrets: readonly string[]): Keyring {
+  const entries = readSecrets(secrets);
+  const [first] = entries;
+  if (!first) throw new Error('A keyring needs at least one secret');
+  return { current: first[0], secrets: new Map(entries) };
+}
+
+/** Key material of texts, each with its identifier. Throws for one that is too short. */
+export function readSecrets(secrets: readonly string[]): [kid: string, material: Uint8Array][] {
+  return secrets.map((secret) => {
+    if (secret.length < shortest) throw new Error(`A secret must have at least ${shortest} characters`);
+    const material = new TextEncoder().encode(secret);
+    return [identifyKey(material), material];
+  });
+}
+
+/** What a key is called: made from it, so that it is the same in every process, and says nothing about it. */
+export function identifyKey(material: Uint8Array): string {
+  return Buffer.from(hkdfSync('sha256', material, '', 'belay:kid', 6)).toString('base64url');
+}
+
+/** One key per secret and purpose, so that purposes share nothing (HKDF, RFC 5869). */
+export function deriveKey(secret: Uint8Array, purpose: string): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', secret, 'belay', `belay:${purpose}`, 32));
+}

@@ -1,0 +1,147 @@
+import { type Database, encryptionKeys } from '@belay/db';
+import { type EncryptionService, Retryable } from '@belay/providers';
+import { and, desc, eq, isNull, ne, sql } from 'drizzle-orm';
+import type { Context, Logger } from '../context.js';
+import { AccessError } from '../errors.js';
+import { makeDataKey, unwrapDataKey } from './data-key.js';
+import { type Keyring, readSecrets } from './keyring.js';
+
+/** A key management service that is ready, and which of its keys wraps: what `services.encryption` says. */
+export interface KeyWrapping {
+  service: EncryptionService;
+  name: string;
+}
+
+export interface OpenKeyringOptions {
+  db: Database;
+  log: Logger;
+  wrapping: KeyWrapping;
+  /** `BELAY_SECRET` and those before it: they seal nothing here, and open what they sealed. */
+  secrets: readonly string[];
+  randomBytes(size: number): Uint8Array;
+  delay: Context['delay'];
+  /** The process's own clock, in milliseconds. */
+  now(): number;
+}
+
+export interface LiveKeyring extends Keyring {
+  find(kid: string): Promise<Uint8Array | undefined>;
+  /** Takes the newest key in use here. */
+  refresh(): Promise<void>;
+  /** Follows rotations until `close`. */
+  follow(): void;
+  close(): Promise<void>;
+}
+
+/** How long one question to the service may take at the start, in milliseconds; it is asked a few times within. */
+const patience = 15_000;
+/** How long after a rotation a process may still seal with the key before it. */
+const refreshEvery = 30_000;
+/** How long a key that could not be unwrapped is not asked for again: its identifier is anybody's to send. */
+const failureAge = 30_000;
+
+/**
+ * Opens the keyring that a key management service guards: data keys are in the database, wrapped, and are unwrapped once,
+ * here. Of two processes that start first together one makes the key and both use it. Throws what the service throws when
+ * the key in use cannot be unwrapped or made; a retired one that cannot is left out, with a line in the log.
+ */
+export async function openKeyring(options: OpenKeyringOptions): Promise<LiveKeyring> {
+  const { db, log, wrapping } = options;
+  const secrets = new Map<string, Uint8Array>();
+  const failed = new Map<string, number>();
+  const ended = new AbortController();
+  let following: Promise<void> = Promise.resolve();
+  let current = '';
+
+  const inUse = and(eq(encryptionKeys.service, wrapping.name), isNull(encryptionKeys.retiredAt));
+  const readInUse = async () => (await db.select().from(encryptionKeys).where(inUse))[0];
+  const unwrap = (row: typeof encryptionKeys.$inferSelect) =>
+    unwrapDataKey(wrapping.service, row, AbortSignal.any([ended.signal, AbortSignal.timeout(patience)]));
+
+  async function take(row: typeof encryptionKeys.$inferSelect): Promise<Uint8Array> {
+    const material = secrets.get(row.kid) ?? (await unwrap(row));
+    secrets.set(row.kid, material);
+    if (row.retiredAt === null) current = row.kid;
+    return material;
+  }
+
+  async function refresh(): Promise<void> {
+    const row = await readInUse();
+    if (row && row.kid !== current) await take(row);
+  }
+
+  if ((await readInUse()) === undefined) {
+    const made = await makeDataKey(wrapping, options.randomBytes, AbortSignal.timeout(patience));
+    await db.insert(encryptionKeys).values(made).onConflictDoNothing();
+  }
+  await refresh();
+  if (current === '') throw new Error('The key in use was taken away while it was read');
+  const retired = await db
+    .select()
+    .from(encryptionKeys)
+    .where(and(eq(encryptionKeys.service, wrapping.name), ne(encryptionKeys.kid, current)))
+    .orderBy(desc(encryptionKeys.createdAt));
+  for (const row of retired) {
+    await take(row).catch((error: unknown) =>
+      log.warn({ kid: row.kid, error }, 'a retired key cannot be unwrapped: what it sealed does not open'),
+    );
+  }
+  await warnOfForeign(options);
+  for (const [kid, material] of options.secrets.length === 0 ? [] : readSecrets(options.secrets)) {
+    secrets.set(kid, material);
+  }
+
+  return {
+    get current() {
+      return current;
+    },
+    secrets,
+    async find(kid) {
+      if (typeof kid !== 'string' || !/^[A-Za-z0-9_-]{8}$/.test(kid)) return undefined;
+      if ((failed.get(kid) ?? Number.NEGATIVE_INFINITY) > options.now() - failureAge) return undefined;
+      const [row] = await db
+        .select()
+        .from(encryptionKeys)
+        .where(and(eq(encryptionKeys.kid, kid), eq(encryptionKeys.service, wrapping.name)));
+      if (!row) return undefined;
+      try {
+        return await take(row);
+      } catch (cause) {
+        failed.set(kid, options.now());
+        log.warn({ kid, error: cause }, 'a key that another process made cannot be unwrapped');
+        if (cause instanceof Retryable) throw new AccessError('unavailable', 'Try again in a moment', { cause });
+        return undefined;
+      }
+    },
+    refresh,
+    follow() {
+      following = (async () => {
+        while (!ended.signal.aborted) {
+          try {
+            await options.delay(refreshEvery, ended.signal);
+            await refresh();
+          } catch (error) {
+            if (!ended.signal.aborted) log.warn({ error }, 'the newest key cannot be taken in use');
+          }
+        }
+      })();
+    },
+    async close() {
+      ended.abort();
+      await following;
+    },
+  };
+}
+
+/** Keys of another service, or of another of its keys: whoever changed the configuration should know what that costs. */
+async function warnOfForeign({ db, log, wrapping }: OpenKeyringOptions): Promise<void> {
+  const [foreign] = await db
+    .select({ count: sql<number>`count(*)::int` })
+    .from(encryptionKeys)
+    .where(ne(encryptionKeys.service, wrapping.name));
+  if (!foreign || foreign.count === 0) return;
+  log.warn(
+    { keys: foreign.count },
+    'keys that another service or key wrapped are left out: what they sealed does not open, and people sign in again',
+  );
+}

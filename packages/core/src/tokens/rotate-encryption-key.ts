@@ -1,0 +1,50 @@
+import { encryptionKeys } from '@belay/db';
+import { and, eq, isNull, sql } from 'drizzle-orm';
+import type { ActorContext } from '../context.js';
+import { AccessError } from '../errors.js';
+import { appendLedger } from '../ledger/append.js';
+import { makeDataKey } from './data-key.js';
+import type { KeyWrapping } from './open-keyring.js';
+
+const rotationLock = 7_235_309_116;
+const patience = 15_000;
+
+/**
+ * Makes a new data key and retires the one in use (`belay encryption rotate`): operators only, audited. Running processes
+ * seal with it within half a minute and open what it sealed at once; what older keys sealed goes on opening until it
+ * expires. Throws `unavailable` when the service does not wrap.
+ */
+export async function rotateEncryptionKey(
+  ctx: ActorContext,
+  input: { wrapping: KeyWrapping },
+): Promise<{ kid: string; retired: string | undefined; created_at: string }> {
+  const { actor } = ctx;
+  if (actor.kind !== 'operator') throw new AccessError('forbidden', 'Only operators rotate keys');
+  const made = await makeDataKey(input.wrapping, ctx.randomBytes, AbortSignal.timeout(patience)).catch(
+    (cause: unknown) => {
+      const reason = cause instanceof Error ? cause.message : 'it does not answer';
+      throw new AccessError('unavailable', `No new key could be made: ${reason}`, { cause });
+    },
+  );
+  return ctx.db.transaction(async (tx) => {
+    // One rotation after the other: each retires what the one before it made.
+    await tx.execute(sql`select pg_advisory_xact_lock(${rotationLock})`);
+    const [before] = await tx
+      .update(encryptionKeys)
+      .set({ retiredAt: sql`app_now()` })
+      .where(and(eq(encryptionKeys.service, made.service), isNull(encryptionKeys.retiredAt)))
+      .returning({ kid: encryptionKeys.kid });
+    const [row] = await tx.insert(encryptionKeys).values(made).returning();
+    if (!row) throw new Error('A key could not be stored');
+    await appendLedger(tx, [
+      {
+        type: 'encryption.rotated',
+        level: 'warning',
+        message: 'The key that seals was rotated',
+        actor,
+        data: { kid: row.kid, ...(before && { retired: before.kid }), service: row.service },
+      },
+    ]);
+    return { kid: row.kid, retired: before?.kid, created_at: row.createdAt.toISOString() };
+  });
+}
