@@ -143,6 +143,7 @@ function representations(operation: Operation, path: string, rest: RestMeta): vo
   if (success === undefined || !('content' in success) || success.content === undefined) return;
   if (rest.html !== undefined || rest.confirm !== undefined)
     success.content['text/html'] = { schema: { type: 'string' } };
+  if (rest.document !== undefined) success.content[rest.document.type] = { schema: { type: 'string' } };
   if (rest.stream !== undefined) {
     success.content['application/x-ndjson'] = {
       schema: { type: 'string', description: 'One entry a line, to the end' },

@@ -5,6 +5,7 @@ import {
   completeSession,
   endLogin,
   listAuthenticators,
+  receiveAnswer,
   type UserActor,
   withActor,
 } from '@belay/core';
@@ -74,6 +75,16 @@ export async function completeSignIn(
   const { email, name, groups } = login.user;
   const output = { user: { email, name, groups }, expires_at: login.expiresAt.toISOString() };
   return login.callback === null ? output : redirect(ctx, output, 302, login.callback);
+}
+
+/** Takes what a provider had the browser post; a redirect to the callback, where the browser has its cookies again. */
+export async function receiveSignIn(
+  ctx: RequestContext,
+  input: { provider: string; SAMLResponse: string; RelayState: string },
+) {
+  const { provider, SAMLResponse, RelayState } = input;
+  const received = await receiveAnswer(ctx.core, { provider, state: RelayState, fields: { SAMLResponse } });
+  return redirect(ctx, received, 303, received.url);
 }
 
 /** Ends the caller's login at one provider or at all. Signing out twice is no error. */

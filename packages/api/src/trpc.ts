@@ -23,6 +23,10 @@ export interface RestMeta {
   stream?: 'logs';
   /** The same answer under POST too, for a browser that was sent here by a 307 after a POST. */
   alsoPost?: boolean;
+  /** A form that pages of other sites post here: it does nothing for whoever is signed in, and so takes no login into account. */
+  fromElsewhere?: boolean;
+  /** One field of the output is a document of this type, which is what a client gets that has no preference. */
+  document?: { field: string; type: string };
   /** Also served without the prefix, where orchestrators look. */
   atRoot?: boolean;
 }

@@ -2,10 +2,12 @@ export * from './errors.js';
 export { languageModelConfig } from './llm/config.js';
 export { type LanguageModel, openLanguageModel } from './llm/open.js';
 export { type LocalVault, openLocalVault } from './local/vault.js';
+export { oauth2Connector } from './oauth2/connector.js';
 export { oidcConnector } from './oidc/connector.js';
 export * from './port.js';
 export { postgresConnector } from './postgres/connector.js';
 export * from './registry.js';
+export { samlConnector } from './saml/connector.js';
 export { encryptionConfig, vaultConfig } from './services/config.js';
 export { openEncryptionService, openVaultService } from './services/open.js';
 export type {

@@ -101,20 +101,30 @@ export interface Authenticated {
   name: string;
   groups: string[];
   tokens: ProviderTokens;
+  /** When the session with the provider ends at the latest, where it says so apart from its tokens (SAML, SessionNotOnOrAfter). */
+  endsAt?: Date;
 }
 
-/** The provider's own tokens; sealed before they are stored, never logged. */
+/** The provider's own tokens, none where it gives none (SAML); sealed before they are stored, never logged. */
 export interface ProviderTokens {
-  accessToken: string;
+  accessToken?: string;
   refreshToken?: string;
   idToken?: string;
   expiresInMilliseconds?: number;
 }
 
 export interface Authenticator {
+  /**
+   * How the provider answers: in the query of the callback (the default), or with a form that it has the browser post
+   * there. A post from another site comes without the browser's cookies, so core binds it to the browser afterwards.
+   */
+  answersBy?: 'query' | 'form';
   /** The provider's authorization URL, PKCE (S256), state and nonce included (RFC 7636, OpenID Connect Core 3.1.2.1). */
   authorizationUrl(request: AuthorizationRequest, signal: AbortSignal): Promise<URL>;
-  /** Exchanges the code in `currentUrl`; verifies state, nonce and PKCE; throws `Terminal` when any does not hold. */
+  /**
+   * Verifies the provider's answer, which is in the query of `currentUrl` (the fields of a form as well): state, nonce
+   * and PKCE, or what its protocol has in their place. Throws `Terminal` when any does not hold.
+   */
   exchange(
     currentUrl: URL,
     expected: Pick<AuthorizationRequest, 'redirectUri' | 'state' | 'nonce' | 'codeVerifier'>,
@@ -125,6 +135,8 @@ export interface Authenticator {
    * provider no longer honours the refresh token, or answers for somebody else than `subject`.
    */
   refresh?(request: { refreshToken: string; subject: string }, signal: AbortSignal): Promise<ProviderTokens>;
+  /** What the provider has to be told about this service, as an XML document (SAML metadata). Absent where there is no such thing. */
+  metadata?(redirectUri: string): string;
 }
 
 export interface Message {

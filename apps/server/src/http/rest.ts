@@ -131,7 +131,7 @@ async function answer(exchange: Exchange): Promise<void> {
 
 /** What a cookie authenticates must come from our own pages when it changes something (design §10). */
 function guardOrigin({ options, request, operation, context }: Exchange): void {
-  if (!context.request.viaCookie || context.actor === null) return;
+  if (!context.request.viaCookie || context.actor === null || operation.rest.fromElsewhere === true) return;
   const acts = request.method === 'POST' || operation.type === 'mutation';
   // A browser that only gets ready for a click has not been told to do anything.
   if (acts && isPrefetch(request)) throw refuse(403, 'What changes something is not prefetched');
@@ -180,6 +180,11 @@ async function reply(
   if (operation.rest.metrics === true && type !== 'application/json') {
     const text = renderMetrics(output, type);
     send(response, status, text.type, text.body);
+    return;
+  }
+  const { document } = operation.rest;
+  if (document !== undefined && type === document.type) {
+    send(response, status, `${type}; charset=utf-8`, String((output as Record<string, unknown>)[document.field]));
     return;
   }
   if (status === 503) response.setHeader('Retry-After', '5');

@@ -34,6 +34,7 @@ const html = 'text/html';
 function offersOf({ rest }: DeclaredOperation): string[] {
   if (rest.metrics === true) return [json, ...metricsTypes];
   if (rest.stream !== undefined) return [ndjson, json];
+  if (rest.document !== undefined) return [rest.document.type, json];
   if (rest.html === 'preferred') return [html, json];
   return rest.html === 'offered' || rest.confirm !== undefined || rest.redirect !== undefined ? [json, html] : [json];
 }

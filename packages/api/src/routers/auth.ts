@@ -1,7 +1,7 @@
-import { AccessError, exchangeLoginCode, issueSession, readWhoami } from '@belay/core';
+import { AccessError, exchangeLoginCode, issueSession, readSignInMetadata, readWhoami } from '@belay/core';
 import { z } from 'zod';
 import { authenticated, publicProcedure } from '../procedures.js';
-import { beginSignIn, chooseProvider, completeSignIn, signOut } from '../sign-in.js';
+import { beginSignIn, chooseProvider, completeSignIn, receiveSignIn, signOut } from '../sign-in.js';
 import { instant, name, opaque } from '../text.js';
 import { router } from '../trpc.js';
 
@@ -65,6 +65,46 @@ export const authRouter = router({
     // Nothing, when it was a session that was asked for: that goes on at its redirect URI.
     .output(z.object({ user: z.object(person), expires_at: instant }).nullable())
     .query(({ ctx, input }) => completeSignIn(ctx, input)),
+  receive: publicProcedure
+    .meta({
+      openapi: {
+        method: 'POST',
+        path: '/auth/callback/{provider}',
+        tags,
+        protect: false,
+        summary: 'Where a SAML provider has the browser post its answer',
+        contentTypes: ['application/x-www-form-urlencoded'],
+      },
+      rest: { public: true, fromElsewhere: true, redirect: { status: 303, always: true } },
+    })
+    // Providers may add fields of their own.
+    .input(
+      z.object({
+        provider: name,
+        SAMLResponse: z
+          .string()
+          .regex(/^[A-Za-z0-9+/=\s]+$/)
+          .max(200_000)
+          .describe('Base64 (SAML 2.0 Bindings, 3.5)'),
+        RelayState: opaque.describe('The state that the sign-in was begun with'),
+      }),
+    )
+    .output(z.object({ url: z.string() }))
+    .mutation(({ ctx, input }) => receiveSignIn(ctx, input)),
+  metadata: publicProcedure
+    .meta({
+      openapi: {
+        method: 'GET',
+        path: '/auth/metadata/{provider}',
+        tags,
+        protect: false,
+        summary: 'What a SAML provider is told about this service',
+      },
+      rest: { public: true, document: { field: 'metadata', type: 'application/samlmetadata+xml' } },
+    })
+    .input(z.strictObject({ provider: name }))
+    .output(z.object({ metadata: z.string() }))
+    .query(({ ctx, input }) => readSignInMetadata(ctx.core, input)),
   logout: publicProcedure
     .meta({
       openapi: { method: 'GET', path: '/auth/logout', tags, protect: false, summary: 'Sign out everywhere' },

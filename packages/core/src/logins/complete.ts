@@ -43,7 +43,7 @@ export async function completeLogin(ctx: Context, input: CompleteLogin): Promise
   if (!flow) throw invalid('state', 'is unknown, used or too old; sign in again');
   if (currentUrl.searchParams.has('error')) throw new AccessError('forbidden', 'The provider refused to sign you in');
   const now = await readNow(ctx.db);
-  const proved = await exchangeAnswer(ctx, flow, currentUrl, await openFlow(ctx, flow, now));
+  const proved = await exchangeAnswer(ctx, flow, currentUrl, await openFlow(ctx, flow, now), now);
   const { subject, email, groups, tokens } = proved;
   // Linked only to whoever began this and is still there: a login that was planted in between gains nothing.
   const linkTo = signedIn && flow.loginId === signedIn.loginId ? signedIn.id : null;

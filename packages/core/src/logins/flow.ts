@@ -7,6 +7,7 @@ import type { Context } from '../context.js';
 import { AccessError, notFound } from '../errors.js';
 import { readNow } from '../now.js';
 import { open, seal } from '../tokens/seal.js';
+import { openAnswer } from './posted.js';
 
 export type Flow = typeof oauthFlows.$inferSelect;
 
@@ -34,7 +35,7 @@ export function authenticatorOf(ctx: Context, id: string): Authenticator {
 }
 
 /** Where providers return to; it must be registered with them. */
-function redirectUri(ctx: Context, provider: string): string {
+export function redirectUri(ctx: Context, provider: string): string {
   return new URL(`/api/v1/auth/callback/${encodeURIComponent(provider)}`, ctx.program.baseUrl).href;
 }
 
@@ -100,8 +101,32 @@ export async function openFlow(ctx: Context, flow: Flow, now: Date) {
   return flowSecrets.parse(await open(ctx.keyring, 'oauth', flow.sealed, now));
 }
 
-/** Exchanges the provider's answer, verified whole; a person without a verified e-mail is refused. Throws `forbidden` or `unavailable`. */
+/**
+ * Exchanges the provider's answer, verified whole; a person without a verified e-mail is refused. What was posted is
+ * there already and is fetched with the code that only the browser has. Throws `forbidden` or `unavailable`.
+ */
 export async function exchangeAnswer(
+  ctx: Context,
+  flow: Flow,
+  currentUrl: URL,
+  secrets: { nonce: string; codeVerifier: string },
+  now: Date,
+): Promise<Authenticated> {
+  const posted = authenticatorOf(ctx, flow.provider).answersBy === 'form';
+  const proved = posted
+    ? await openAnswer(ctx, flow, currentUrl.searchParams.get('code') ?? '', now)
+    : await verifyAnswer(ctx, flow, currentUrl, secrets);
+  const { endsAt, tokens } = proved;
+  if (endsAt === undefined) return proved;
+  const left = endsAt.getTime() - now.getTime();
+  if (left <= 0)
+    throw new AccessError('forbidden', `Your session with "${flow.provider}" is over; sign in there again`);
+  const expiresInMilliseconds = Math.min(left, tokens.expiresInMilliseconds ?? left);
+  return { ...proved, tokens: { ...tokens, expiresInMilliseconds } };
+}
+
+/** Has the provider's authenticator verify its answer. Throws `forbidden` or `unavailable`. */
+export async function verifyAnswer(
   ctx: Context,
   flow: Flow,
   currentUrl: URL,

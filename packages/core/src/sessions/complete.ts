@@ -34,7 +34,7 @@ export async function completeSession(ctx: Context, input: CompleteSession): Pro
     return { callback: url.href };
   };
   if (currentUrl.searchParams.has('error')) return answer({ error: 'access_denied' });
-  const { subject, email, name, groups, tokens } = await exchangeAnswer(ctx, flow, currentUrl, secrets);
+  const { subject, email, name, groups, tokens } = await exchangeAnswer(ctx, flow, currentUrl, secrets, now);
   // A link is a wish of the browser that asked. Whoever else is sent through here proves who they are and gives nothing away.
   const mayLink = flow.browserHash !== null && signedIn?.loginId === loginId;
   await ctx.db.transaction(async (tx) => {

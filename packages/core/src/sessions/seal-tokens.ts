@@ -3,15 +3,17 @@ import { z } from 'zod';
 import type { Context } from '../context.js';
 import { open, type SealOptions, seal } from '../tokens/seal.js';
 
+export const providerTokens = z.object({
+  accessToken: z.string().exactOptional(),
+  refreshToken: z.string().exactOptional(),
+  idToken: z.string().exactOptional(),
+  expiresInMilliseconds: z.number().exactOptional(),
+});
+
 /** `kind` keeps what we store apart from the tokens that clients hold, which are sealed for the same purpose. */
 const stored = z.object({
   kind: z.literal('tokens'),
-  tokens: z.object({
-    accessToken: z.string(),
-    refreshToken: z.string().exactOptional(),
-    idToken: z.string().exactOptional(),
-    expiresInMilliseconds: z.number().exactOptional(),
-  }),
+  tokens: providerTokens,
 });
 
 /** Seals a provider's tokens as they are stored. */

@@ -1,12 +1,12 @@
 import { Terminal } from '../errors.js';
 
 /**
- * A fetch for answers of a known size: it follows no redirect, so that a key goes nowhere else, and reads no more than
- * `maximumBytes`. Throws `Terminal` past that.
+ * A fetch for answers of a known size: it follows no redirect, so that a key goes nowhere else (`manual` gives it as the
+ * answer), and reads no more than `maximumBytes`. Throws `Terminal` past that.
  */
-export function boundedFetch(maximumBytes: number): typeof fetch {
+export function boundedFetch(maximumBytes: number, redirect: 'error' | 'manual' = 'error'): typeof fetch {
   return async (input, init) => {
-    const response = await fetch(input, { ...init, redirect: 'error' });
+    const response = await fetch(input, { ...init, redirect });
     const parts: Uint8Array[] = [];
     let size = 0;
     for await (const part of (response.body ?? []) as AsyncIterable<Uint8Array>) {

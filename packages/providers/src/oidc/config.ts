@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isLoopback } from '../endpoint.js';
 
 const scope = z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'is not a scope');
 
@@ -32,8 +33,3 @@ export const oidcConfig = z
   });
 
 export type OidcConfig = z.infer<typeof oidcConfig>;
-
-/** Whether a URL can only lead to this machine (RFC 8252, 7.3). */
-function isLoopback(url: URL): boolean {
-  return ['localhost', '[::1]'].includes(url.hostname) || /^127(\.\d{1,3}){3}$/.test(url.hostname);
-}

@@ -1,0 +1,42 @@
+import type { oauthFlows } from '@belay/db';
+import type { Authenticated } from '@belay/providers';
+import { z } from 'zod';
+import { hashSecret } from '../canonical.js';
+import type { Context } from '../context.js';
+import { AccessError } from '../errors.js';
+import { providerTokens } from '../sessions/seal-tokens.js';
+import { open, type SealOptions, seal } from '../tokens/seal.js';
+
+/** `kind` keeps it apart from what else a flow keeps sealed. */
+const stored = z.object({
+  kind: z.literal('answer'),
+  proved: z.object({
+    subject: z.string(),
+    email: z.string(),
+    emailVerified: z.literal(true),
+    name: z.string(),
+    groups: z.array(z.string()),
+    tokens: providerTokens,
+    endsAt: z.coerce.date().exactOptional(),
+  }),
+});
+
+/** Seals what a provider's post proved, until the browser that it is about fetches it. */
+export function sealAnswer(ctx: Context, proved: Authenticated, options: SealOptions): Promise<string> {
+  const { endsAt, tokens, ...rest } = proved;
+  const ends = endsAt === undefined ? {} : { endsAt: endsAt.toISOString() };
+  return seal(ctx.keyring, 'oauth', { kind: 'answer', proved: { ...rest, ...ends, tokens: { ...tokens } } }, options);
+}
+
+/** What was posted for a flow, for whoever has the code that the post was answered with. Throws `forbidden`. */
+export async function openAnswer(
+  ctx: Context,
+  flow: typeof oauthFlows.$inferSelect,
+  code: string,
+  now: Date,
+): Promise<Authenticated> {
+  if (flow.answer === null || flow.answerHash !== hashSecret(code)) {
+    throw new AccessError('forbidden', 'The provider did not prove who you are');
+  }
+  return stored.parse(await open(ctx.keyring, 'oauth', flow.answer, now)).proved;
+}

@@ -1,0 +1,29 @@
+import { z } from 'zod';
+
+/** Whether a URL can only lead to this machine (RFC 8252, 7.3). */
+export function isLoopback(url: URL): boolean {
+  return ['localhost', '[::1]'].includes(url.hostname) || /^127(\.\d{1,3}){3}$/.test(url.hostname);
+}
+
+/** An address that secrets or people are sent to: https, or this machine; without credentials and fragment. */
+export const endpoint = z.string().refine(isEndpoint, {
+  message: 'must be an https URL without credentials and fragment (http only on this machine)',
+});
+
+function isEndpoint(text: string): boolean {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || url.username || url.password || url.hash) return false;
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url));
+}
+
+/** A domain whose addresses a provider vouches for. */
+export const emailDomain = z
+  .string()
+  .regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/i, 'is not a domain')
+  .transform((domain) => domain.toLowerCase());
+
+/** Whether an address is in one of the domains: exactly, as a subdomain may be somebody else's. */
+export function isInDomains(email: string, domains: readonly string[]): boolean {
+  const [, domain, ...more] = email.toLowerCase().split('@');
+  return domain !== undefined && more.length === 0 && domains.includes(domain);
+}

@@ -1,0 +1,74 @@
+import { CodeChallengeMethod, OAuth2Client } from 'arctic';
+import { refuseWhenAborted, untilAborted } from '../abort.js';
+import { Retryable, Terminal } from '../errors.js';
+import type { Authenticator } from '../port.js';
+import { readPerson, readSubject } from './claims.js';
+import type { OAuth2Config } from './config.js';
+import { toPortError } from './faults.js';
+import { askAs, requestTokens } from './requests.js';
+
+/** The authorization code flow of plain OAuth 2.0 with PKCE (RFC 6749, 4.1; RFC 7636). Keeps nothing between the two calls. */
+export function createAuthenticator(config: OAuth2Config): Authenticator {
+  return {
+    authorizationUrl: (request, signal) =>
+      guarded(signal, async () =>
+        new OAuth2Client(config.client_id, null, request.redirectUri).createAuthorizationURLWithPKCE(
+          config.authorization_endpoint,
+          request.state,
+          CodeChallengeMethod.S256,
+          request.codeVerifier,
+          request.scopes ?? config.scopes,
+        ),
+      ),
+
+    exchange: (currentUrl, expected, signal) =>
+      guarded(signal, async () => {
+        const grant = {
+          grant_type: 'authorization_code',
+          code: readCode(currentUrl.searchParams, expected.state),
+          redirect_uri: expected.redirectUri,
+          code_verifier: expected.codeVerifier,
+        };
+        const tokens = await requestTokens(config, grant, signal);
+        const tell = (url: string | undefined) => url && askAs(tokens.accessToken, url, signal);
+        const [userInfo, emails, groups] = await Promise.all([
+          tell(config.userinfo_endpoint),
+          tell(config.emails_endpoint),
+          tell(config.groups_endpoint),
+        ]);
+        return { ...readPerson(config, { userInfo, emails, groups }), tokens };
+      }),
+
+    refresh: ({ refreshToken, subject }, signal) =>
+      guarded(signal, async () => {
+        const grant = { grant_type: 'refresh_token', refresh_token: refreshToken };
+        const tokens = await requestTokens(config, grant, signal);
+        const userInfo = await askAs(tokens.accessToken, config.userinfo_endpoint, signal);
+        if (readSubject(config, userInfo) !== subject) {
+          throw new Terminal('The identity provider answered for somebody else');
+        }
+        return tokens;
+      }),
+  };
+}
+
+/** The code of an answer that is one, and the answer to our request (RFC 6749, 4.1.2). */
+function readCode(answer: URLSearchParams, state: string): string {
+  const [code, ...others] = answer.getAll('code');
+  if (answer.getAll('state').join() !== state) throw new Terminal('The answer is not to what was asked');
+  const error = answer.get('error');
+  if (error === 'temporarily_unavailable') throw new Retryable('The identity provider is not available now');
+  if (error !== null) throw new Terminal('The sign-in was refused at the identity provider');
+  if (!code || others.length > 0) throw new Terminal('The answer of the identity provider has no code');
+  return code;
+}
+
+/** Runs `work` until `signal` says stop and gives its errors in the port's words. */
+async function guarded<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  refuseWhenAborted(signal);
+  try {
+    return await untilAborted(work(), signal);
+  } catch (error) {
+    throw toPortError(error);
+  }
+}

@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import { isInDomains } from '../endpoint.js';
+import { Terminal } from '../errors.js';
+import type { Authenticated } from '../port.js';
+import type { OAuth2Config } from './config.js';
+
+export interface Told {
+  userInfo: unknown;
+  emails?: unknown;
+  groups?: unknown;
+}
+
+type Person = Pick<Authenticated, 'subject' | 'email' | 'emailVerified' | 'name' | 'groups'>;
+
+const address = z.object({
+  email: z.string().min(1),
+  primary: z.boolean().catch(false),
+  verified: z.boolean().catch(false),
+});
+const groupNames = z.union([z.array(z.string()), z.string().transform((one) => [one])]);
+
+/** The person that a provider's own endpoints tell of. Throws `Terminal` when they do not tell enough. */
+export function readPerson(config: OAuth2Config, told: Told): Person {
+  const { claims } = config;
+  const { email, emailVerified } = config.emails_endpoint === undefined ? claimed(config, told) : listed(told.emails);
+  const name = claims.name.map((field) => text(at(told.userInfo, field))).find((one) => one !== undefined);
+  return {
+    subject: readSubject(config, told.userInfo),
+    email,
+    emailVerified,
+    name: name ?? email,
+    groups: groupsOf(config, told),
+  };
+}
+
+/** Who the userinfo endpoint says the person is. Some count their people: a number is as good as a text. */
+export function readSubject(config: OAuth2Config, userInfo: unknown): string {
+  const value = at(userInfo, config.claims.subject);
+  const subject = Number.isSafeInteger(value) ? String(value) : text(value);
+  if (subject === undefined) throw new Terminal('The identity provider does not say who the person is');
+  return subject;
+}
+
+/** One address beside the claims: what the provider says of it, and of no other, is whether it is verified. */
+function claimed(config: OAuth2Config, { userInfo }: Told) {
+  const email = text(at(userInfo, config.claims.email));
+  if (email === undefined) throw noAddress();
+  const said = at(userInfo, config.claims.email_verified);
+  return { email, emailVerified: said === true || said === 'true' || isInDomains(email, config.email_domains ?? []) };
+}
+
+/** The primary address, and no other in its place when it is not verified: the person is to put that right there. */
+function listed(emails: unknown) {
+  const all = z.array(address).safeParse(emails);
+  if (!all.success) throw new Terminal('The identity provider gives the addresses of the person in an unknown form');
+  const [chosen] = all.data.filter(({ primary }) => primary);
+  if (chosen === undefined) throw noAddress();
+  return { email: chosen.email, emailVerified: chosen.verified };
+}
+
+function groupsOf(config: OAuth2Config, { userInfo, groups }: Told): string[] {
+  const given =
+    config.groups_endpoint === undefined
+      ? (at(userInfo, config.claims.groups) ?? [])
+      : Array.isArray(groups) && groups.map((group: unknown) => at(group, config.groups_field));
+  const names = groupNames.safeParse(given);
+  if (!names.success) throw new Terminal('The identity provider gives the groups of the person in an unknown form');
+  return [...new Set(names.data)];
+}
+
+function noAddress(): Terminal {
+  return new Terminal('The identity provider gives no e-mail address for the person');
+}
+
+/** What a dotted name leads to; own fields only. */
+function at(value: unknown, field: string): unknown {
+  return field.split('.').reduce<unknown>((inner, name) => {
+    if (typeof inner !== 'object' || inner === null || !Object.hasOwn(inner, name)) return undefined;
+    return (inner as Record<string, unknown>)[name];
+  }, value);
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}

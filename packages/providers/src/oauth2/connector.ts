@@ -1,0 +1,28 @@
+import { refuseWhenAborted, untilAborted } from '../abort.js';
+import type { Connector } from '../port.js';
+import { createAuthenticator } from './authenticator.js';
+import { type OAuth2Config, oauth2Config } from './config.js';
+import { toPortError } from './faults.js';
+import { knock } from './requests.js';
+
+/** An identity provider that speaks OAuth 2.0 without OpenID Connect, as GitHub does. */
+export const oauth2Connector: Connector<OAuth2Config> = {
+  type: 'oauth2',
+  description: 'OAuth 2.0: signs people in where there is no OpenID Connect (GitHub)',
+  capabilities: ['authenticator'],
+  config: oauth2Config,
+  create(config) {
+    return {
+      authenticator: createAuthenticator(config),
+      async check(signal) {
+        refuseWhenAborted(signal);
+        try {
+          await untilAborted(knock(config.authorization_endpoint, signal), signal);
+        } catch (error) {
+          throw toPortError(error);
+        }
+      },
+      close: async () => {},
+    };
+  },
+};

@@ -1,0 +1,26 @@
+import { Retryable, Terminal } from '../errors.js';
+
+/** An error code of OAuth, which is safe to repeat; anything else the provider wrote is not. */
+const errorCode = /^[a-z_]{1,64}$/;
+
+/** What went wrong, in the port's two words; nothing that the provider or the browser sent but an error code is in it. */
+export function toPortError(error: unknown): Retryable | Terminal {
+  if (error instanceof Retryable || error instanceof Terminal) return error;
+  // What fetch throws when there was no answer, or none in time.
+  const silent = error instanceof TypeError && ['fetch failed', 'terminated'].includes(error.message);
+  const late = error instanceof DOMException && ['AbortError', 'TimeoutError'].includes(error.name);
+  if (silent || late) return new Retryable('The identity provider does not answer', { cause: error });
+  return new Terminal('The sign-in does not hold', { cause: error });
+}
+
+/** The error of an answer, when it is one: of its status, or of its body, which some give with a 200 (GitHub). */
+export function refusal(status: number, body: unknown): Retryable | Terminal | undefined {
+  if (status >= 500 || status === 429 || status === 408) return new Retryable('The identity provider does not answer');
+  const code = typeof body === 'object' && body !== null && 'error' in body ? body.error : undefined;
+  if (status >= 200 && status < 300 && (code === undefined || code === null)) return undefined;
+  return new Terminal(`The identity provider refused the sign-in${named(code)}`);
+}
+
+function named(code: unknown): string {
+  return typeof code === 'string' && errorCode.test(code) ? ` (${code})` : '';
+}

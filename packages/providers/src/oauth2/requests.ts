@@ -1,0 +1,79 @@
+import { OAuth2Tokens } from 'arctic';
+import { Retryable, Terminal } from '../errors.js';
+import { boundedFetch } from '../llm/bounded-fetch.js';
+import type { ProviderTokens } from '../port.js';
+import type { OAuth2Config } from './config.js';
+import { refusal } from './faults.js';
+
+const requestMilliseconds = 10_000;
+const ask = boundedFetch(1024 * 1024, 'manual');
+// GitHub answers nobody who does not say what they are.
+const headers = { accept: 'application/json', 'user-agent': 'belay' };
+
+/**
+ * Asks the token endpoint. Not through arctic's client, which follows redirects with the credentials, waits for ever and
+ * reads answers of any size.
+ */
+export async function requestTokens(
+  config: OAuth2Config,
+  grant: Record<string, string>,
+  signal: AbortSignal,
+): Promise<ProviderTokens & { accessToken: string }> {
+  const body = new URLSearchParams(grant);
+  const { client_id: id, client_secret: secret } = config;
+  const basic = secret !== undefined && config.token_endpoint_auth_method === 'client_secret_basic';
+  if (!basic) body.set('client_id', id);
+  if (!basic && secret !== undefined) body.set('client_secret', secret);
+  const credentials: Record<string, string> = basic ? { authorization: `Basic ${basicCredentials(id, secret)}` } : {};
+  return readTokens(await askJson(config.token_endpoint, { method: 'POST', body, headers: credentials }, signal));
+}
+
+/** Asks an endpoint that shows what the access token may see. */
+export function askAs(accessToken: string, url: string, signal: AbortSignal): Promise<unknown> {
+  return askJson(url, { headers: { authorization: `Bearer ${accessToken}` } }, signal);
+}
+
+/** Whether there is somebody at an address. Throws `Retryable` when there is not. */
+export async function knock(url: string, signal: AbortSignal): Promise<void> {
+  const { status } = await ask(url, { headers, signal: limited(signal) });
+  if (status >= 500) throw new Retryable('The identity provider does not answer');
+}
+
+async function askJson(
+  url: string,
+  init: { method?: string; body?: URLSearchParams; headers: Record<string, string> },
+  signal: AbortSignal,
+): Promise<unknown> {
+  const response = await ask(url, { ...init, headers: { ...headers, ...init.headers }, signal: limited(signal) });
+  const body: unknown = await response.json().catch(() => undefined);
+  const refused = refusal(response.status, body);
+  if (refused) throw refused;
+  if (body === undefined) throw new Terminal('The answer of the identity provider does not hold');
+  return body;
+}
+
+function readTokens(body: unknown): ProviderTokens & { accessToken: string } {
+  const data = typeof body === 'object' && body !== null ? body : {};
+  const tokens = new OAuth2Tokens(data);
+  const accessToken = tokens.accessToken();
+  if (tokens.tokenType().toLowerCase() !== 'bearer' || !/^[\x21-\x7e]+$/.test(accessToken)) {
+    throw new Terminal('The identity provider gives tokens of an unknown kind');
+  }
+  // Some write the number as text.
+  const seconds = 'expires_in' in data ? Number(data.expires_in) : Number.NaN;
+  return {
+    accessToken,
+    ...(tokens.hasRefreshToken() ? { refreshToken: tokens.refreshToken() } : {}),
+    ...(seconds > 0 && seconds < 1e9 ? { expiresInMilliseconds: seconds * 1000 } : {}),
+  };
+}
+
+/** RFC 6749, 2.3.1: both are form-encoded first. */
+function basicCredentials(id: string, secret: string): string {
+  const encoded = [id, secret].map((part) => new URLSearchParams({ '': part }).toString().slice(1));
+  return Buffer.from(encoded.join(':')).toString('base64');
+}
+
+function limited(signal: AbortSignal): AbortSignal {
+  return AbortSignal.any([signal, AbortSignal.timeout(requestMilliseconds)]);
+}

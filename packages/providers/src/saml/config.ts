@@ -1,0 +1,65 @@
+import { X509Certificate } from 'node:crypto';
+import { z } from 'zod';
+import { emailDomain, endpoint } from '../endpoint.js';
+
+/** A certificate as PEM, or as the bare base64 that metadata has. Gives it as PEM. */
+const certificate = z.string().transform((given, context) => {
+  try {
+    const read = new X509Certificate(given.includes('-----') ? given.trim() : Buffer.from(given, 'base64'));
+    const { asymmetricKeyType, asymmetricKeyDetails } = read.publicKey;
+    if (asymmetricKeyType === 'rsa' && (asymmetricKeyDetails?.modulusLength ?? 0) >= 2048)
+      return read.toString().trim();
+    context.addIssue('must have an RSA key of at least 2048 bits');
+  } catch {
+    context.addIssue('is not a certificate (PEM, or its base64)');
+  }
+  return z.NEVER;
+});
+
+const names = z.array(z.string().min(1)).min(1);
+const oid = (id: string) => `urn:oid:${id}`;
+const soap = (name: string) => `http://schemas.xmlsoap.org/${name}`;
+
+const attributes = z.strictObject({
+  /** The attribute that never changes of a person and is never given to another; without it the NameID is that. */
+  subject: z.string().min(1).optional(),
+  /** Names of attributes, the first that is there counts; without any, a NameID that is an address. */
+  email: names.default([
+    'email',
+    'mail',
+    oid('0.9.2342.19200300.100.1.3'),
+    soap('ws/2005/05/identity/claims/emailaddress'),
+  ]),
+  name: names.default([
+    'displayName',
+    'name',
+    oid('2.16.840.1.113730.3.1.241'),
+    soap('ws/2005/05/identity/claims/name'),
+  ]),
+  groups: names.default(['groups', 'memberOf', soap('claims/Group')]),
+});
+
+/** What a provider of type `saml` is configured with. */
+export const samlConfig = z.strictObject({
+  /** Where people are sent: the single sign-on service of the identity provider, by redirect. */
+  entry_point: endpoint,
+  /** What the identity provider calls itself. */
+  idp_entity_id: z.string().min(1).max(1024),
+  /** Whose signatures count; two while the provider changes its key. */
+  idp_certificates: z.array(certificate).min(1),
+  /** What this service is called there. */
+  issuer: z.string().min(1).max(1024),
+  /** Whom assertions have to be for. */
+  audience: z.string().min(1).max(1024).optional(),
+  /** Whether the whole response has to be signed beside its assertion, which always has to be. */
+  response_signed: z.boolean().default(false),
+  /** With what our requests are signed, where the identity provider wants that. */
+  request_signing: z.strictObject({ private_key: z.string().includes('PRIVATE KEY'), certificate }).optional(),
+  name_id_format: z.string().min(1).optional(),
+  authn_context: names.optional(),
+  attributes: attributes.prefault({}),
+  /** The domains whose addresses the identity provider vouches for. SAML does not say whether an address is verified. */
+  email_domains: z.array(emailDomain).min(1),
+});
+
+export type SamlConfig = z.output<typeof samlConfig>;

@@ -1,0 +1,33 @@
+import { refuseWhenAborted, untilAborted } from '../abort.js';
+import { Retryable } from '../errors.js';
+import type { Connector } from '../port.js';
+import { createAuthenticator } from './authenticator.js';
+import { type SamlConfig, samlConfig } from './config.js';
+
+const requestMilliseconds = 10_000;
+
+/** An identity provider that speaks SAML 2.0. */
+export const samlConnector: Connector<SamlConfig> = {
+  type: 'saml',
+  description: 'SAML 2.0: signs people in and tells their groups',
+  capabilities: ['authenticator'],
+  config: samlConfig,
+  create(config) {
+    return {
+      authenticator: createAuthenticator(config),
+      async check(signal) {
+        refuseWhenAborted(signal);
+        const limited = AbortSignal.any([signal, AbortSignal.timeout(requestMilliseconds)]);
+        // Without a request of ours some answer with an error; that they answer is what is asked.
+        const asked = fetch(config.entry_point, { redirect: 'manual', signal: limited });
+        await untilAborted(
+          asked.then((response) => response.body?.cancel()),
+          signal,
+        ).catch((cause: unknown) => {
+          throw new Retryable('The identity provider does not answer', { cause });
+        });
+      },
+      close: async () => {},
+    };
+  },
+};

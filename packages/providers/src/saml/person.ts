@@ -1,0 +1,42 @@
+import { isInDomains } from '../endpoint.js';
+import { Terminal } from '../errors.js';
+import type { Authenticated } from '../port.js';
+import type { Assertion } from './assertion.js';
+import type { SamlConfig } from './config.js';
+
+const format = (version: string, name: string) => `urn:oasis:names:tc:SAML:${version}:nameid-format:${name}`;
+const transient = format('2.0', 'transient');
+const emailAddress = format('1.1', 'emailAddress');
+
+/** The person that an assertion is about. Throws `Terminal` when it does not tell enough. */
+export function readPerson(
+  config: SamlConfig,
+  { nameId, attributes }: Assertion,
+): Omit<Authenticated, 'tokens' | 'endsAt'> {
+  const first = (names: readonly string[]) =>
+    names.map((name) => attributes.get(name) ?? []).find((values) => values.length > 0) ?? [];
+  const emails = first(config.attributes.email);
+  const [email, ...others] = emails.length === 0 && nameId?.format === emailAddress ? [nameId.value] : emails;
+  // Two addresses: no guess which of them is the person's.
+  if (email === undefined || others.length > 0) {
+    throw new Terminal('The identity provider does not give the one e-mail address of the person');
+  }
+  return {
+    subject: readSubject(config, { nameId, attributes }),
+    email,
+    emailVerified: isInDomains(email, config.email_domains),
+    name: first(config.attributes.name)[0] ?? email,
+    groups: [...new Set(first(config.attributes.groups))],
+  };
+}
+
+function readSubject(config: SamlConfig, { nameId, attributes }: Pick<Assertion, 'nameId' | 'attributes'>): string {
+  const named = config.attributes.subject;
+  const values = named === undefined ? [] : (attributes.get(named) ?? []);
+  if (values.length === 1 && values[0] !== undefined) return values[0];
+  // A transient name is another one at each sign-in: nobody would be known again.
+  if (named !== undefined || nameId === undefined || nameId.format === transient) {
+    throw new Terminal('The identity provider does not say who the person is by a name that lasts');
+  }
+  return nameId.value;
+}
