@@ -8,6 +8,7 @@ import {
   type Hint,
   type LiveCatalog,
   openCatalog,
+  type ResolveReference,
   sweep,
   timing,
   type UserActor,
@@ -56,6 +57,8 @@ export interface HouseOptions {
   /** The stopped clock's first time; null leaves the real one running. */
   time?: string | null;
   log?: Context['log'];
+  /** What references in the catalog stand for; nothing by default. */
+  resolve?: ResolveReference;
 }
 
 /** The whole core on a real database, with a memory provider and a clock that stands still until it is moved. */
@@ -69,7 +72,7 @@ export async function createHouse(options: HouseOptions = {}): Promise<House> {
     people: names.map((name) => ({ id: `${name}@example.com`, name, email: `${name}@example.com` })),
   });
   const connectors = createRegistry([createMemoryConnector(provider) as Connector, ...(options.connectors ?? [])]);
-  const resolve = () => undefined;
+  const resolve = options.resolve ?? (() => undefined);
   const log = options.log ?? quiet;
   await applyCatalog(
     database.db,

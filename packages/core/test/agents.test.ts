@@ -42,7 +42,10 @@ beforeEach(async () => {
     connectors: [vendor as unknown as Connector],
     catalog: {
       ...catalog,
-      services: { llm: { provider: 'anthropic', config: { api_key: secret } }, vault: { token: secret } },
+      services: {
+        llm: { provider: 'anthropic', model: 'some-model', api_key: secret },
+        vault: { provider: 'hashicorp', address: 'https://vault.example', token: secret },
+      },
       providers: {
         ...catalog.providers,
         vault: {

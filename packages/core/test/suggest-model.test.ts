@@ -20,7 +20,7 @@ const warnings: string[] = [];
 beforeAll(async () => {
   server = await startModelServer();
   const log = { debug() {}, info() {}, error() {}, warn: (_: object, message: string) => void warnings.push(message) };
-  house = await createHouse({ catalog: withModel(), log });
+  house = await createHouse({ catalog: withModel(), log, resolve: () => 'known where it was applied' });
   ada = await house.person('ada', ['engineers']);
   // Loading the vendor's code takes its time on a busy machine, and is not what is measured here.
   await openLanguageModel({ provider: 'openai-compatible', base_url: server.url, model: 'test' });
@@ -162,16 +162,22 @@ describe('the health of the model', () => {
     expect(await suggester.health()).toBe('healthy');
   });
 
-  it('is degraded, and nothing is sent, when the configuration lacks its key or is none', async () => {
-    for (const wrong of [
-      { api_key: '${env:NOT_SET}' },
-      { base_url: 'http://llm.example.test' },
-      { provider: 'none' },
-    ]) {
-      await configure(wrong);
-      expect(await suggester.health()).toMatch(/^degraded: /);
-      expect((await ask()).output.engine).toBe('lexical');
-    }
+  it('is degraded, and nothing is sent, where the process lacks the key', async () => {
+    await configure({ api_key: '${env:NOT_SET}' });
+    expect(await suggester.health()).toMatch(/^degraded: /);
+    expect((await ask()).output.engine).toBe('lexical');
     expect(server.asked).toHaveLength(0);
+  });
+
+  it.each([
+    [{ base_url: 'http://llm.example.test' }, 'services.llm.base_url', 'must be https'],
+    [{ provider: 'none' }, 'services.llm.provider', ''],
+    [{ modle: 'x' }, 'services.llm', 'modle'],
+  ])('is never in question: what is no configuration of one is refused (%j)', async (wrong, path, message) => {
+    const applied = configure(wrong);
+    await expect(applied).rejects.toMatchObject({
+      code: 'invalid',
+      issues: [{ path, message: expect.stringContaining(message) }],
+    });
   });
 });
