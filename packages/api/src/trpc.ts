@@ -21,6 +21,8 @@ export interface RestMeta {
   metrics?: boolean;
   /** A page of a long list: as `application/x-ndjson` the adapter writes page after page, `next` of each being `cursor` of the following. */
   stream?: 'logs';
+  /** Where a browser that opens this without any input finds a form for it. */
+  emptyForm?: string;
   /** The same answer under POST too, for a browser that was sent here by a 307 after a POST. */
   alsoPost?: boolean;
   /** A form that pages of other sites post here: it does nothing for whoever is signed in, and so takes no login into account. */

@@ -75,7 +75,11 @@ describe('a dynamic request', () => {
     await house.work();
     expect(house.provider.held()).toEqual([]);
     const [item] = (await listInbox(grace)).approvals;
-    const accesses = [{ permission: 'deploy' }, { permission: 'reports.read' }, { role: 'read' }];
+    const accesses: Record<string, string>[] = [
+      { permission: 'deploy' },
+      { permission: 'reports.read' },
+      { role: 'read' },
+    ];
     expect(item).toMatchObject({ role: 'dynamic access', duration: 'PT30M' });
     expect(item?.grants.map(({ identity, access }) => [identity, access])).toEqual(
       accesses.map((access) => ['ada@example.com', access]),

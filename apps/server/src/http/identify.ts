@@ -79,7 +79,7 @@ function describe(
 }
 
 /** Visible ASCII, so that two writings of a key are two keys everywhere. Throws `invalid`. */
-function requireKey(key: string): string {
+export function requireKey(key: string): string {
   if (/^[\x21-\x7e]{1,200}$/.test(key)) return key;
   throw invalid('Idempotency-Key', 'must be 1 to 200 visible ASCII characters');
 }

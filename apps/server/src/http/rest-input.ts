@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { RequestContext } from '@belay/api';
 import { bodyType, parseJsonObject, readBody } from './body.js';
 import { parseFields } from './fields.js';
+import { requireKey } from './identify.js';
 import { toUrlencoded } from './multipart.js';
 import { refuse, refuseField } from './refusal.js';
 import type { Operation, Route } from './route-table.js';
@@ -11,6 +12,8 @@ export interface RequestInput {
   fields: Record<string, unknown>;
   /** True when this is the form of our own confirmation page, with its token. */
   confirmed: boolean;
+  /** True when a form of one of our pages sent this. */
+  ownForm: boolean;
 }
 
 interface Source {
@@ -44,31 +47,46 @@ export async function readInput(source: Source, limit: number): Promise<RequestI
   const fields = emptyFields();
   readPostQuery(source, fields);
   readBodyInto(fields, operation, type, text);
-  if (type === form && operation.rest.textBody === undefined) requireOwnForm(source, fields);
-  return { fields: withParameters(source, fields), confirmed: false };
+  const ownForm = type === form && operation.rest.textBody === undefined && requireOwnForm(source, fields);
+  return { fields: withParameters(source, fields), confirmed: false, ownForm };
 }
 
-/** The form of a confirmation page has its token and nothing else: what is confirmed is in the address. */
+/** What our own forms have beside their fields: the token of the login and the address, and a key that is good once. */
+const csrfField = 'csrf_token';
+const onceField = 'idempotency_key';
+
+/** The form of a confirmation page has these and nothing else: what is confirmed is in the address. */
 function isConfirmation(text: string): boolean {
-  return [...new URLSearchParams(text).keys()].every((name) => name === 'csrf_token') && text !== '';
+  return text !== '' && [...new URLSearchParams(text).keys()].every((name) => name === csrfField || name === onceField);
 }
 
 /** A form that a cookie authenticates must be one of our own pages, made for this login and this address. Throws 403. */
-function requireOwnForm({ operation, context, address }: Source, fields: Record<string, unknown>): void {
-  if (!context.request.viaCookie || context.actor === null || operation.rest.public === true) return;
-  const given = fields.csrf_token;
-  delete fields.csrf_token;
+function requireOwnForm({ operation, context, address }: Source, fields: Record<string, unknown>): boolean {
+  if (!context.request.viaCookie || context.actor === null || operation.rest.public === true) return false;
+  const given = fields[csrfField];
+  const once = fields[onceField];
+  delete fields[csrfField];
+  delete fields[onceField];
   if (context.token === null || !isConfirmationToken(given, context.token, address)) {
     throw refuse(403, 'This form is not for this login; open its page again');
   }
+  useOnce(context, once);
+  return true;
+}
+
+/** A form that is sent twice, by a double click or a reload, is one request. */
+function useOnce({ request }: RequestContext, key: unknown): void {
+  if (typeof key === 'string' && request.idempotencyKey === undefined) request.idempotencyKey = requireKey(key);
 }
 
 function confirmation(source: Source, operation: Operation, text: string): RequestInput {
   const { context, address } = source;
-  const given = new URLSearchParams(text).getAll('csrf_token');
+  const sent = new URLSearchParams(text);
+  const given = sent.getAll(csrfField);
   const valid = given.length === 1 && context.token !== null && isConfirmationToken(given[0], context.token, address);
   if (!valid || !context.request.viaCookie)
     throw refuse(403, 'This confirmation is not for this login, or has expired');
+  useOnce(context, sent.get(onceField) ?? undefined);
   return { ...fromQuery(source, operation), confirmed: true };
 }
 
@@ -80,11 +98,11 @@ function emptyFields(): Record<string, unknown> {
 function fromQuery(source: Source, operation: Operation): RequestInput {
   const fields = emptyFields();
   // What takes no input reads no query either: probes add what they like.
-  if (operation.input === undefined) return { fields, confirmed: false };
+  if (operation.input === undefined) return { fields, confirmed: false, ownForm: false };
   // A form of a browser sends what was left empty as well.
   const skipEmpty = source.context.request.accepts === 'html';
   parseFields(source.search, operation.kinds, fields, { skipEmpty });
-  return { fields: withParameters(source, fields), confirmed: false };
+  return { fields: withParameters(source, fields), confirmed: false, ownForm: false };
 }
 
 function withParameters({ parameters }: Source, fields: Record<string, unknown>): Record<string, unknown> {

@@ -7,8 +7,8 @@ import { renderMetrics } from './metrics-text.js';
 import { negotiate } from './negotiate.js';
 import { confirmPage } from './pages/confirm.js';
 import { renderPage } from './pages/page.js';
-import { renderHome, renderOutput } from './pages/table.js';
-import { Refusal, refuse } from './refusal.js';
+import { renderHome, renderOutput, renderRefused } from './pages/table.js';
+import { published, Refusal, refuse } from './refusal.js';
 import { type RequestInput, readInput } from './rest-input.js';
 import { createRouteTable, type Operation, type Route } from './route-table.js';
 import { isPrefetch, isSameOrigin } from './security.js';
@@ -90,12 +90,18 @@ async function answer(exchange: Exchange): Promise<void> {
   const { options, request, response, route, context } = exchange;
   const { accepts } = context.request;
   if (exchange.operation.rest.public !== true && context.actor === null) {
-    if (accepts === 'html' && (request.method === 'GET' || request.method === 'HEAD')) {
+    const isPage = accepts === 'html' && exchange.operation.offers.includes('text/html');
+    if (isPage && (request.method === 'GET' || request.method === 'HEAD')) {
       sendToSignIn(options, response, exchange.address);
       return;
     }
     const message = context.token === null ? 'Sign in first' : 'The login is unknown or has expired';
     throw refuse(401, message);
+  }
+  const { emptyForm } = exchange.operation.rest;
+  if (emptyForm !== undefined && request.method === 'GET' && exchange.search === '' && accepts === 'html') {
+    sendRedirect(response, 302, `${options.basePath}${emptyForm}`);
+    return;
   }
   const type = negotiate(request.headers.accept, exchange.operation.offers);
   if (type === undefined) throw refuse(406, `Only ${exchange.operation.offers.join(' and ')} can be had here`);
@@ -116,7 +122,11 @@ async function answer(exchange: Exchange): Promise<void> {
       signal: undefined,
       batchIndex: 0,
     });
-  const output = await call(input.fields);
+  const output = await call(input.fields).catch(async (thrown: unknown) => {
+    if (await showAgain(exchange, operation, input, thrown)) return shownAgain;
+    throw thrown;
+  });
+  if (output === shownAgain) return;
   if (type === ndjson) {
     await streamPages({
       response,
@@ -127,6 +137,28 @@ async function answer(exchange: Exchange): Promise<void> {
     return;
   }
   await reply(exchange, operation, input, output, input.confirmed ? 'text/html' : type);
+}
+
+const shownAgain = Symbol('a form was shown again');
+
+/** A form of our own that was refused comes back as it was filled in, with what is wrong with it. True when it did. */
+async function showAgain(
+  { options, request, response, context }: Exchange,
+  operation: Operation,
+  input: RequestInput,
+  thrown: unknown,
+): Promise<boolean> {
+  if (!input.ownForm || context.request.accepts !== 'html' || request.method !== 'POST') return false;
+  const { status, body } = published(thrown);
+  if (status >= 500 && status !== 503) return false;
+  const shown = { ...options, context, input: input.fields };
+  const ask = createAsk(shown);
+  const view = { ...(await createView(shown, ask)), refused: body };
+  const page = await renderRefused(operation.procedure, view, ask);
+  if (page === undefined) return false;
+  if (status === 503) response.setHeader('Retry-After', '5');
+  sendHtml(response, status, renderPage(page, view));
+  return true;
 }
 
 /** What a cookie authenticates must come from our own pages when it changes something (design §10). */

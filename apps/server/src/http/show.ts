@@ -54,6 +54,7 @@ export async function createView({ router, context, basePath, input }: Shown, as
     ...frame,
     input,
     now: context.core.clock(),
+    once: () => context.core.newId(),
     waiting: inbox?.approvals.length ?? 0,
     offers: (procedure) => procedure in router._def.procedures,
   };

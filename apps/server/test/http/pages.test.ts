@@ -19,6 +19,7 @@ const view: View = {
   waiting: 0,
   offers: () => true,
   csrf: (action) => `token for ${action}`,
+  once: () => 'good-once',
 };
 
 describe('words', () => {

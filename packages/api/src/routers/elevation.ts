@@ -1,4 +1,12 @@
-import { createState, requestElevation, resolveRole, resumeExecution, suggestElevation } from '@belay/core';
+import {
+  createState,
+  listDynamicBounds,
+  requestDynamicElevation,
+  requestElevation,
+  resolveRole,
+  resumeExecution,
+  suggestElevation,
+} from '@belay/core';
 import { z } from 'zod';
 import { authenticated } from '../procedures.js';
 import { redirectUnlessJson } from '../reply.js';
@@ -30,6 +38,41 @@ const suggestion = z.object({
     alternatives: z.array(suggested),
   }),
 });
+const nameRules = z.object({ allow: z.array(z.string()), deny: z.array(z.string()) });
+/** What a request asks for itself when it names no role. */
+const dynamicFields = ['permissions', 'resources', 'groups', 'users'] as const;
+const elevationRequest = z
+  .strictObject({
+    role: z
+      .union([name, roleBody])
+      .optional()
+      .describe('A role by its name, or a Role object, of which the name counts; absent in a dynamic request'),
+    providers: names.optional(),
+    authenticator: name.optional(),
+    workflow: name.optional(),
+    reason: prose.optional().describe('Required unless the role says that it is not'),
+    duration: duration.optional(),
+    identities: names.optional(),
+    session: session.optional(),
+    permissions: names.optional().describe('Dynamic request: the provider’s own permissions, each by its name'),
+    resources: names.optional().describe('Dynamic request: what they are for'),
+    groups: names.optional().describe('Dynamic request: the provider’s own roles, as <provider>:<role>'),
+    users: names.optional().describe('Dynamic request: whom to elevate, beside `identities`'),
+  })
+  .superRefine((input, refused) => {
+    const given = dynamicFields.filter((field) => input[field] !== undefined);
+    if (input.role === undefined && given.length === 0) {
+      refused.addIssue({
+        code: 'custom',
+        path: ['role'],
+        message: 'is required, unless permissions or groups are asked for',
+      });
+    }
+    if (input.role === undefined) return;
+    for (const field of given) {
+      refused.addIssue({ code: 'custom', path: [field], message: 'belongs to a request that names no role' });
+    }
+  });
 /** As many characters as `prose` may have. */
 const longestProse = 4000;
 const tags = ['elevation'];
@@ -39,7 +82,7 @@ export const elevationRouter = router({
   requestLink: authenticated
     .meta({
       openapi: { method: 'GET', path: '/elevate', tags, summary: 'Ask for a role (static request)' },
-      rest: { confirm: { when: 'always', title: 'Ask for this role' } },
+      rest: { confirm: { when: 'always', title: 'Ask for this role' }, emptyForm: '/elevate/dynamic' },
     })
     .input(
       z.strictObject({
@@ -72,26 +115,42 @@ export const elevationRouter = router({
       },
       rest: { redirect: { status: 303, always: false } },
     })
-    .input(
-      z.strictObject({
-        role: z.union([name, roleBody]).describe('A role by its name, or a Role object, of which the name counts'),
-        providers: names.optional(),
-        authenticator: name.optional(),
-        workflow: name.optional(),
-        reason: prose.optional().describe('Required unless the role says that it is not'),
-        duration: duration.optional(),
-        identities: names.optional(),
-        session: session.optional(),
+    .input(elevationRequest)
+    .output(elevationResult)
+    .mutation(async ({ ctx, input: { role, permissions, resources, groups, users, ...terms } }) => {
+      const { idempotencyKey } = ctx.request;
+      return role === undefined
+        ? requestDynamicElevation(ctx.caller, { ...terms, permissions, resources, groups, users, idempotencyKey })
+        : requestElevation(ctx.caller, { ...terms, role: resolveRole(ctx.caller, role), idempotencyKey });
+    }),
+  dynamic: authenticated
+    .meta({
+      openapi: {
+        method: 'GET',
+        path: '/elevate/dynamic',
+        tags,
+        summary: 'List where you may ask for access of your own choosing, and within which bounds',
+      },
+      rest: { html: 'offered' },
+    })
+    .output(
+      z.object({
+        bounds: z.array(
+          z.object({
+            provider: z.string(),
+            name: z.string(),
+            permissions: nameRules,
+            resources: nameRules,
+            groups: nameRules,
+            workflows: z.array(z.string()),
+            max_duration: z.string().describe('ISO 8601 duration'),
+            default_duration: z.string().describe('ISO 8601 duration'),
+            for_others: z.boolean().describe('Whether you may ask for others'),
+          }),
+        ),
       }),
     )
-    .output(elevationResult)
-    .mutation(async ({ ctx, input: { role, ...input } }) =>
-      requestElevation(ctx.caller, {
-        ...input,
-        role: resolveRole(ctx.caller, role),
-        idempotencyKey: ctx.request.idempotencyKey,
-      }),
-    ),
+    .query(({ ctx }) => listDynamicBounds(ctx.caller)),
   suggestForm: authenticated
     .meta({
       openapi: { method: 'GET', path: '/elevate/llm', tags, summary: 'Show the form to ask in your own words' },

@@ -41,7 +41,7 @@ export function confirmPage(
             ])}
           />
         )}
-        <PostForm action={options.address} view={view}>
+        <PostForm action={options.address} view={view} once={view.once()}>
           <div class="actions">
             <button type="submit">{options.title}</button>
             <a class="button second" href={`${view.basePath}/home`}>

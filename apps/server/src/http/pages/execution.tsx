@@ -71,7 +71,7 @@ export function executionPage(execution: Execution, item: InboxItem | undefined,
             <h2 id="asked">What was asked for</h2>
             <Facts
               facts={[
-                ['Role', <a href={to(view, 'role', execution.role)}>{execution.role}</a>],
+                ['Role', isDynamic(execution) ? 'none: access that was put together' : roleLink(execution, view)],
                 ['At', listInWords(execution.providers)],
                 ['By', own ? 'you' : execution.user],
                 ['Reason', execution.reason === '' ? 'none given' : execution.reason],
@@ -99,6 +99,15 @@ export function executionPage(execution: Execution, item: InboxItem | undefined,
       </>
     ),
   };
+}
+
+/** A request that names no role made one for itself; there is no page of it. */
+function isDynamic({ input }: Execution): boolean {
+  return typeof input === 'object' && input !== null && 'dynamic' in input;
+}
+
+function roleLink({ role }: Execution, view: View): VNode {
+  return <a href={to(view, 'role', role)}>{role}</a>;
 }
 
 function Approvals({ execution, own, view }: { execution: Execution; own: boolean; view: View }): VNode | null {

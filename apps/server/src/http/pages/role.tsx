@@ -2,7 +2,7 @@ import { parseDuration } from '@belay/workflow';
 import type { VNode } from 'preact';
 import { whoDecides } from './approvers.js';
 import { Facts } from './parts/facts.js';
-import { PostForm } from './parts/form.js';
+import { Field, PostForm, Refused, sent } from './parts/form.js';
 import { held, permitted, type RoleDetails, type Workflows } from './roles.js';
 import { type Page, to, type View } from './view.js';
 import { durationInWords, listInWords } from './words.js';
@@ -54,73 +54,101 @@ interface Preset {
   /** ISO 8601. */
   duration: string;
   providers: string[];
+  workflow?: string;
 }
 
+/** What was sent, for a form that is shown again; what it says need not be sound. */
+function sentPreset(view: View): Preset | undefined {
+  if (view.refused === undefined) return undefined;
+  const providers = sent(view, 'providers').split(', ');
+  return {
+    reason: sent(view, 'reason'),
+    duration: sent(view, 'duration'),
+    providers,
+    workflow: sent(view, 'workflow'),
+  };
+}
+
+const labels = { reason: 'Reason', duration: 'How long', providers: 'Where', workflow: 'Workflow' };
+
 /** The form that asks; whatever is filled in already, the person sees it and can change it. */
-export function AskForm({ role, preset, view }: { role: RoleDetails; preset?: Preset; view: View }): VNode {
+export function AskForm({ role, view, ...given }: { role: RoleDetails; preset?: Preset; view: View }): VNode {
+  const preset = sentPreset(view) ?? given.preset;
   const { required, pattern } = role.reason;
   const durations = durationsOf(role, preset?.duration);
   const chosen = durations.find((each) => isSame(each, preset?.duration)) ?? role.default_duration;
   const everywhere = role.providers.join(',');
   return (
-    <PostForm action={`${view.basePath}/elevate`} view={view}>
+    <PostForm action={`${view.basePath}/elevate`} view={view} once={view.once()}>
+      <Refused view={view} labels={labels} />
       <input type="hidden" name="role" value={role.name} />
-      <div class="field">
-        <label for="reason">Reason</label>
-        <p class="hint" id="reason-hint">
-          {required ? 'Whoever decides reads this.' : 'Optional. Whoever decides reads this.'}
-          {pattern !== undefined && (
-            <>
-              {' '}
-              It must match <code>{pattern}</code>.
-            </>
-          )}
-        </p>
-        <textarea
-          id="reason"
-          name="reason"
-          rows={3}
-          maxLength={2000}
-          required={required}
-          aria-describedby="reason-hint"
-        >
-          {preset?.reason}
-        </textarea>
-      </div>
-      <div class="field">
-        <label for="duration">How long</label>
-        <select id="duration" name="duration">
-          {durations.map((duration) => (
-            <option key={duration} value={duration} selected={isSame(duration, chosen)}>
-              {durationInWords(duration)}
-            </option>
-          ))}
-        </select>
-      </div>
-      {role.providers.length > 1 && (
-        <div class="field">
-          <label for="providers">Where</label>
-          <select id="providers" name="providers">
-            <option value={everywhere}>{listInWords(role.providers)}</option>
-            {role.providers.map((provider) => (
-              <option key={provider} value={provider} selected={preset?.providers.join(',') === provider}>
-                {provider}
+      <Field
+        view={view}
+        name="reason"
+        label={labels.reason}
+        hint={
+          <>
+            {required ? 'Whoever decides reads this.' : 'Optional. Whoever decides reads this.'}
+            {pattern !== undefined && (
+              <>
+                {' '}
+                It must match <code>{pattern}</code>.
+              </>
+            )}
+          </>
+        }
+        control={(ties) => (
+          <textarea {...ties} rows={3} maxLength={2000} required={required}>
+            {preset?.reason}
+          </textarea>
+        )}
+      />
+      <Field
+        view={view}
+        name="duration"
+        label={labels.duration}
+        control={(ties) => (
+          <select {...ties}>
+            {durations.map((duration) => (
+              <option key={duration} value={duration} selected={isSame(duration, chosen)}>
+                {durationInWords(duration)}
               </option>
             ))}
           </select>
-        </div>
+        )}
+      />
+      {role.providers.length > 1 && (
+        <Field
+          view={view}
+          name="providers"
+          label={labels.providers}
+          control={(ties) => (
+            <select {...ties}>
+              <option value={everywhere}>{listInWords(role.providers)}</option>
+              {role.providers.map((provider) => (
+                <option key={provider} value={provider} selected={preset?.providers.join(',') === provider}>
+                  {provider}
+                </option>
+              ))}
+            </select>
+          )}
+        />
       )}
       {role.workflows.length > 1 && (
-        <div class="field">
-          <label for="workflow">Workflow</label>
-          <select id="workflow" name="workflow">
-            {role.workflows.map((workflow) => (
-              <option key={workflow} value={workflow}>
-                {workflow}
-              </option>
-            ))}
-          </select>
-        </div>
+        <Field
+          view={view}
+          name="workflow"
+          label={labels.workflow}
+          control={(ties) => (
+            <select {...ties}>
+              {role.workflows.map((workflow) => (
+                <option key={workflow} value={workflow} selected={preset?.workflow === workflow}>
+                  {workflow}
+                </option>
+              ))}
+            </select>
+          )}
+        />
       )}
       <button type="submit">Ask for {role.name}</button>
     </PostForm>
@@ -132,8 +160,8 @@ const usual = ['PT15M', 'PT30M', 'PT1H', 'PT2H', 'PT4H', 'PT8H', 'P1D', 'P3D', '
 /** Round durations up to the role's longest, with its usual one, its longest and the one that is wished for among them. */
 function durationsOf(role: RoleDetails, wished: string | undefined): string[] {
   const most = parseDuration(role.max_duration);
-  const wishes = wished === undefined || wished === '' ? [] : [wished];
-  const within = [...wishes, ...usual].filter((each) => parseDuration(each) < most);
+  const wishes = wished === undefined ? [] : [wished];
+  const within = [...wishes, ...usual].filter((each) => (lengthOf(each) ?? most) < most);
   const byLength = new Map(
     [role.default_duration, role.max_duration, ...within].map((each) => [parseDuration(each), each]),
   );
@@ -141,5 +169,14 @@ function durationsOf(role: RoleDetails, wished: string | undefined): string[] {
 }
 
 function isSame(one: string, other: string | undefined): boolean {
-  return other !== undefined && other !== '' && parseDuration(one) === parseDuration(other);
+  return other !== undefined && lengthOf(one) === lengthOf(other);
+}
+
+/** Milliseconds; undefined for what is no duration, such as what somebody typed. */
+function lengthOf(duration: string): number | undefined {
+  try {
+    return parseDuration(duration);
+  } catch {
+    return undefined;
+  }
 }

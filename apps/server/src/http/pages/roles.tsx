@@ -10,7 +10,11 @@ export type RoleDetails = Outputs['roles']['get'];
 export type Workflows = ReadonlyMap<string, Outputs['workflows']['get']>;
 
 /** What can be asked for. */
-export function rolesPage({ roles }: Outputs['roles']['list'], workflows: Workflows, view: View): Page {
+export function rolesPage(
+  { roles }: Outputs['roles']['list'],
+  { workflows, mayPutTogether }: { workflows: Workflows; mayPutTogether: boolean },
+  view: View,
+): Page {
   const entries = Object.entries(roles);
   return {
     title: 'Ask for access',
@@ -23,6 +27,11 @@ export function rolesPage({ roles }: Outputs['roles']['list'], workflows: Workfl
         {view.offers('elevation.suggest') && (
           <p>
             <a href={`${view.basePath}/elevate/llm`}>Say in words what you need</a>, and have a role suggested.
+          </p>
+        )}
+        {mayPutTogether && (
+          <p>
+            Nothing fits? <a href={`${view.basePath}/elevate/dynamic`}>Put together what you need</a>.
           </p>
         )}
         {entries.length === 0 ? (

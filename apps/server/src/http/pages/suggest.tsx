@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { Facts } from './parts/facts.js';
-import { PostForm } from './parts/form.js';
+import { Field, PostForm, Refused, sent } from './parts/form.js';
 import { AskForm } from './role.js';
 import { decided, permitted, type RoleDetails, type Workflows } from './roles.js';
 import { type Page, to, type View } from './view.js';
@@ -29,7 +29,7 @@ export function describePage(view: View): Page {
           nothing granted, until you ask for it.
         </p>
         <div class="card">
-          <DescribeForm view={view} />
+          <DescribeForm view={view} text={sent(view, 'reason')} />
         </div>
         <p>
           <br />
@@ -43,12 +43,17 @@ export function describePage(view: View): Page {
 function DescribeForm({ view, text }: { view: View; text?: string }): VNode {
   return (
     <PostForm action={`${view.basePath}/elevate/llm`} view={view}>
-      <div class="field">
-        <label for="need">What you need it for</label>
-        <textarea id="need" name="reason" rows={3} maxLength={4000} required>
-          {text}
-        </textarea>
-      </div>
+      <Refused view={view} labels={{ reason: 'What you need it for' }} />
+      <Field
+        view={view}
+        name="reason"
+        label="What you need it for"
+        control={(ties) => (
+          <textarea {...ties} rows={3} maxLength={4000} required>
+            {text}
+          </textarea>
+        )}
+      />
       <button type="submit">Suggest a role</button>
     </PostForm>
   );

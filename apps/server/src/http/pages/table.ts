@@ -1,6 +1,7 @@
 import { accessPage } from './access.js';
 import { inboxPage } from './approvals.js';
 import { donePage } from './confirm.js';
+import { dynamicPage } from './dynamic.js';
 import { executionPage } from './execution.js';
 import { executionsPage } from './executions.js';
 import { homePage } from './home.js';
@@ -49,6 +50,7 @@ const table: Readonly<Record<string, Render>> = {
   'auth.logout': signedOut,
   'auth.logoutProvider': signedOut,
   'auth.page': (output: Outputs['auth']['page'], view) => ({ page: signInPage(output, view) }),
+  'elevation.dynamic': (output: Outputs['elevation']['dynamic'], view) => ({ page: dynamicPage(output, view) }),
   'elevation.request': requested,
   'elevation.requestLink': requested,
   'elevation.suggest': async (output: Suggestion, view, ask) => {
@@ -82,7 +84,9 @@ const table: Readonly<Record<string, Render>> = {
   }),
   'roles.list': async (output: Outputs['roles']['list'], view, ask) => {
     const roles = Object.values(output.roles).map(({ role }) => role);
-    return { page: rolesPage(output, await workflowsOf(roles, ask), view) };
+    const dynamic = await ask<Outputs['elevation']['dynamic']>('elevation.dynamic');
+    const found = { workflows: await workflowsOf(roles, ask), mayPutTogether: (dynamic?.bounds.length ?? 0) > 0 };
+    return { page: rolesPage(output, found, view) };
   },
   'workflows.get': (output: Outputs['workflows']['get'], view) => ({ page: workflowPage(output, view) }),
   'workflows.list': (output: Outputs['workflows']['list'], view) => ({ page: workflowsPage(output, view) }),
@@ -106,6 +110,22 @@ export async function renderOutput(
 ): Promise<Rendered | undefined> {
   // The table pairs each procedure with a page of its own output; the router's output schema has checked the shape.
   return table[procedure]?.(output as never, view, ask);
+}
+
+/**
+ * The page whose form was refused, with what was filled in; undefined when there is none, or the caller may not see it.
+ * Only what a person wrote by hand is worth it: everything else is told on the error's page.
+ */
+export async function renderRefused(procedure: string, view: View, ask: Ask): Promise<Page | undefined> {
+  if (procedure === 'elevation.suggest') return describePage(view);
+  if (procedure !== 'elevation.request') return undefined;
+  const name = view.input.role;
+  if (name === undefined) {
+    const output = await ask<Outputs['elevation']['dynamic']>('elevation.dynamic');
+    return output === undefined ? undefined : dynamicPage(output, view);
+  }
+  const role = await ask<RoleDetails>('roles.get', { role: name });
+  return role === undefined ? undefined : rolePage(role, await workflowsOf([role], ask), view);
 }
 
 /** The one page that belongs to no procedure: what concerns the viewer now. */

@@ -1,4 +1,4 @@
-import type { AppRouter } from '@belay/api';
+import type { AppRouter, ErrorBody } from '@belay/api';
 import type { inferRouterOutputs } from '@trpc/server';
 import type { ComponentChildren } from 'preact';
 
@@ -29,6 +29,10 @@ export interface View extends Frame {
   now: Date;
   /** Whether this server has a procedure, for links to what not every one has. */
   offers(procedure: string): boolean;
+  /** A key that is good for one sending of a form. */
+  once(): string;
+  /** Why the form that was sent is shown again. */
+  refused?: ErrorBody;
   /** The request's own fields. */
   input: Readonly<Record<string, unknown>>;
 }

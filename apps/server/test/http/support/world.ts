@@ -16,7 +16,7 @@ import { createRegistry, oidcConnector } from '@belay/providers';
 import { createMemoryConnector, createMemoryProvider, type MemoryProvider } from '@belay/providers/testkit';
 import { createExpressionPool } from '@belay/workflow';
 import { parse } from 'yaml';
-import { createTestDatabase } from '../../../../../test/support/database.js';
+import { createTestDatabase, type TestDatabase } from '../../../../../test/support/database.js';
 import { startDemoIdentityProvider } from '../../../src/demo/identity-provider/index.js';
 import type { Limits } from '../../../src/http/limits.js';
 import { clock, delay, randomBytes as machineBytes, newId } from '../../../src/machine.js';
@@ -59,7 +59,18 @@ function configuration(idp: { issuer: string; client_id: string; client_secret: 
           allow_insecure_issuer: true,
         },
       },
-      store: { name: 'Store', description: 'Where access is granted', provider: 'memory' },
+      store: {
+        name: 'Store',
+        description: 'Where access is granted',
+        provider: 'memory',
+        dynamic: {
+          permissions: { allow: ['logs.*'], deny: ['logs.delete'] },
+          groups: { allow: ['read'] },
+          workflows: ['approve-and-grant'],
+          requesters: { groups: ['engineers'] },
+          max_duration: 'PT2H',
+        },
+      },
       hidden: { provider: 'memory', permissions: { groups: ['nobody-here'] } },
     },
     roles: {
@@ -85,6 +96,8 @@ function configuration(idp: { issuer: string; client_id: string; client_secret: 
 
 export interface World extends Served {
   context: Context;
+  /** With the clock that every row goes by. */
+  database: TestDatabase;
   store: MemoryProvider;
   lines: LogLine[];
   /** A bearer token of this person. */
@@ -136,6 +149,7 @@ export async function createWorld(options: { limits?: Partial<Limits>; https?: b
   return {
     ...served,
     context,
+    database,
     store,
     async token(person) {
       const { subject, email, name, groups } = people[person];

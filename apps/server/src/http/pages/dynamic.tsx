@@ -1,0 +1,168 @@
+import type { VNode } from 'preact';
+import { Field, PostForm, Refused, sent } from './parts/form.js';
+import type { Outputs, Page, View } from './view.js';
+import { durationInWords, listInWords } from './words.js';
+
+type Bounds = Outputs['elevation']['dynamic']['bounds'];
+
+const labels = {
+  providers: 'Where',
+  permissions: 'Permissions',
+  groups: 'Groups',
+  resources: 'Resources',
+  users: 'For others',
+  identities: 'For others',
+  workflow: 'Workflow',
+  duration: 'How long',
+  reason: 'Reason',
+};
+
+/** Asking for access that no role describes, where the configuration allows it. */
+export function dynamicPage({ bounds }: Outputs['elevation']['dynamic'], view: View): Page {
+  const roles = `${view.basePath}/roles`;
+  if (bounds.length === 0) {
+    return {
+      title: 'Put together what you need',
+      content: (
+        <p class="lead">
+          Nobody has allowed you to put together a request of your own. <a href={roles}>Choose a role</a> instead.
+        </p>
+      ),
+    };
+  }
+  return {
+    title: 'Put together what you need',
+    content: (
+      <>
+        <p class="lead">
+          For what no <a href={roles}>role</a> describes. Whoever decides sees exactly what would be granted.
+        </p>
+        <div class="columns">
+          <section aria-labelledby="bounds">
+            <h2 id="bounds">What you may ask for</h2>
+            {bounds.map((bound) => (
+              <Bound key={bound.provider} bound={bound} />
+            ))}
+          </section>
+          <section aria-labelledby="ask" class="card">
+            <h2 id="ask">Ask for it</h2>
+            <DynamicForm bounds={bounds} view={view} />
+          </section>
+        </div>
+      </>
+    ),
+  };
+}
+
+function Bound({ bound }: { bound: Bounds[number] }): VNode {
+  const kinds = (['permissions', 'groups', 'resources'] as const).filter((kind) => bound[kind].allow.length > 0);
+  return (
+    <>
+      <h3>{bound.name}</h3>
+      <ul>
+        {kinds.map((kind) => (
+          <li key={kind}>
+            {labels[kind]}: <Names names={bound[kind].allow} />
+            {bound[kind].deny.length > 0 && (
+              <>
+                , but never <Names names={bound[kind].deny} />
+              </>
+            )}
+          </li>
+        ))}
+        <li>For {durationInWords(bound.max_duration)} at most</li>
+      </ul>
+    </>
+  );
+}
+
+function Names({ names }: { names: readonly string[] }): VNode {
+  return (
+    <>
+      {names.map((name, index) => (
+        <>
+          {index > 0 && ', '}
+          <code key={name}>{name}</code>
+        </>
+      ))}
+    </>
+  );
+}
+
+function DynamicForm({ bounds, view }: { bounds: Bounds; view: View }): VNode {
+  const [first] = bounds;
+  const offered = (kind: 'permissions' | 'groups' | 'resources') => bounds.some((each) => each[kind].allow.length > 0);
+  const workflows = [...new Set(bounds.flatMap((each) => each.workflows))];
+  const chosen = sent(view, 'providers').split(', ');
+  const hints = {
+    permissions: 'Each by its name, with commas between them.',
+    groups: bounds.length > 1 ? 'Each as provider:group, with commas between them.' : 'With commas between them.',
+    resources: 'What the permissions are for, with commas between them.',
+    users: 'Identities to be given the access in your place, with commas between them. Empty: you.',
+  };
+  const text = (name: keyof typeof hints) => (
+    <Field
+      view={view}
+      name={name}
+      label={labels[name]}
+      hint={hints[name]}
+      control={(ties) => <input {...ties} type="text" value={sent(view, name)} autocomplete="off" spellcheck={false} />}
+    />
+  );
+  return (
+    <PostForm action={`${view.basePath}/elevate`} view={view} once={view.once()}>
+      <Refused view={view} labels={labels} />
+      {bounds.length === 1 ? (
+        <input type="hidden" name="providers" value={first?.provider} />
+      ) : (
+        <fieldset class="field" id="providers">
+          <legend>{labels.providers}</legend>
+          {bounds.map(({ provider, name }) => (
+            <label key={provider}>
+              <input type="checkbox" name="providers" value={provider} checked={chosen.includes(provider)} /> {name}
+            </label>
+          ))}
+        </fieldset>
+      )}
+      {offered('permissions') && text('permissions')}
+      {offered('groups') && text('groups')}
+      {offered('resources') && text('resources')}
+      {bounds.some((each) => each.for_others) && text('users')}
+      <Field
+        view={view}
+        name="reason"
+        label={labels.reason}
+        hint="Whoever decides reads this."
+        control={(ties) => (
+          <textarea {...ties} rows={3} maxLength={2000} required>
+            {sent(view, 'reason')}
+          </textarea>
+        )}
+      />
+      <Field
+        view={view}
+        name="duration"
+        label={labels.duration}
+        hint={`Such as 30m or 1h30m. Empty: ${listInWords([...new Set(bounds.map((each) => durationInWords(each.default_duration)))])}.`}
+        control={(ties) => <input {...ties} type="text" value={sent(view, 'duration')} autocomplete="off" />}
+      />
+      {workflows.length > 1 && (
+        <Field
+          view={view}
+          name="workflow"
+          label={labels.workflow}
+          control={(ties) => (
+            <select {...ties}>
+              {workflows.map((workflow) => (
+                <option key={workflow} value={workflow} selected={sent(view, 'workflow') === workflow}>
+                  {workflow}
+                </option>
+              ))}
+            </select>
+          )}
+        />
+      )}
+      <button type="submit">Ask for it</button>
+    </PostForm>
+  );
+}
