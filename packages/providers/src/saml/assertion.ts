@@ -32,7 +32,10 @@ const parsed = z.object({
     AuthnStatement: z
       .array(z.object({ $: z.object({ SessionNotOnOrAfter: z.string().optional() }).optional() }))
       .min(1),
-    AttributeStatement: z.array(z.object({ Attribute: z.array(attribute).optional() })).optional(),
+    // One without attributes is a text to the parser.
+    AttributeStatement: z
+      .array(z.union([z.object({ Attribute: z.array(attribute).optional() }), z.string()]))
+      .optional(),
   }),
 });
 
@@ -66,7 +69,9 @@ export function readAssertion(
   const { NameID } = Subject;
   return {
     nameId: NameID && { value: NameID._, format: NameID.$?.Format },
-    attributes: attributesOf(AttributeStatement.flatMap(({ Attribute = [] }) => Attribute)),
+    attributes: attributesOf(
+      AttributeStatement.flatMap((one) => (typeof one === 'string' ? [] : (one.Attribute ?? []))),
+    ),
     endsAt: times.length === 0 ? undefined : new Date(Math.min(...times)),
   };
 }
