@@ -2,6 +2,7 @@ import {
   createKeyring,
   createSignal,
   createState,
+  createTaskToken,
   getExecution,
   listInbox,
   open,
@@ -189,6 +190,28 @@ describe('signals, links and keys', () => {
     await expect(resumeExecution(grace, { state })).rejects.toMatchObject({ code: 'conflict' });
     await house.work();
     expect((await getExecution(ada, { id })).grants).toHaveLength(1);
+  });
+
+  it('a task token resumes the task that listens, once, for its person, and never decides', async () => {
+    const { house, ada, grace, alan } = cast;
+    const id = await ask(house, ada, { workflow: 'listening' });
+    const state = await createTaskToken(ada, { executionId: id, type: 'custom.ready', data: { n: 2 } });
+    // Nothing listens yet: refused, and not kept; the token is as good as before.
+    await expect(resumeExecution(ada, { state })).rejects.toMatchObject({ code: 'conflict' });
+    await house.pass(5 * minute);
+    await expect(resumeExecution(alan, { state })).rejects.toMatchObject({ code: 'forbidden' });
+    await expect(signalExecution(ada, { id, input: state })).rejects.toMatchObject({ code: 'invalid' });
+    expect(await resumeExecution(ada, { state })).toMatchObject({ workflow_id: id, output: { approved: false } });
+    expect(await getExecution(ada, { id })).toMatchObject({ status: 'completed', output: [{ n: 2 }] });
+    await expect(resumeExecution(ada, { state })).rejects.toMatchObject({ code: 'conflict' });
+    const asked = await ask(house, ada);
+    for (const person of [ada, grace]) {
+      const decision = createTaskToken(person, { executionId: asked, type: DECIDED, data: { approved: true } });
+      await expect(decision).rejects.toMatchObject({ code: 'invalid' });
+    }
+    await expect(createTaskToken(cast.mallory, { executionId: id, type: 'x' })).rejects.toMatchObject({
+      code: 'not_found',
+    });
   });
 
   it('an old link opens nothing', async () => {

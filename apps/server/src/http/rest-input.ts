@@ -129,7 +129,7 @@ function readBodyInto(
   const { textBody } = operation.rest;
   if (textBody !== undefined) {
     // The query counts when both are there (interface, POST /elevate/resume).
-    if (fields[textBody] === undefined && text !== '') fields[textBody] = rawText(type, text);
+    if (fields[textBody] === undefined && text !== '') fields[textBody] = rawText(type, text, textBody);
     return;
   }
   if (type === undefined) return;
@@ -143,9 +143,13 @@ function readBodyInto(
   for (const [name, value] of Object.entries(parseJsonObject(text))) fields[name] = value;
 }
 
-/** A token has no spaces, so whatever surrounds it was added on the way; a JSON string is the token in quotes. */
-function rawText(type: string | undefined, text: string): string {
+/**
+ * A token has no spaces, so whatever surrounds it was added on the way; a JSON string is the token in quotes, and a form has
+ * it as its one field, unless a program sent the bare token as one (which is what `curl -d` does).
+ */
+function rawText(type: string | undefined, text: string, field: string): string {
   if (type?.startsWith('multipart/') === true) throw refuse(415, 'The body must be the token itself, as text/plain');
   const trimmed = text.trim();
+  if (type === form && trimmed.startsWith(`${field}=`)) return new URLSearchParams(trimmed).get(field) ?? '';
   return type === 'application/json' ? trimmed.replace(/^"([^"\\]*)"$/, '$1') : trimmed;
 }

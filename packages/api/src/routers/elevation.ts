@@ -1,5 +1,6 @@
 import {
   createState,
+  createTaskToken,
   listDynamicBounds,
   requestDynamicElevation,
   requestElevation,
@@ -11,7 +12,7 @@ import { z } from 'zod';
 import { authenticated } from '../procedures.js';
 import { redirectUnlessJson } from '../reply.js';
 import { roleBody } from '../role-body.js';
-import { duration, name, names, opaque, prose } from '../text.js';
+import { duration, json, name, names, opaque, prose } from '../text.js';
 import { router } from '../trpc.js';
 
 const elevationResult = z.object({
@@ -71,6 +72,23 @@ const elevationRequest = z
     if (input.role === undefined) return;
     for (const field of given) {
       refused.addIssue({ code: 'custom', path: [field], message: 'belongs to a request that names no role' });
+    }
+  });
+const resumeToken = z
+  .strictObject({
+    execution_id: name,
+    verdict: z.enum(['approve', 'deny']).optional().describe('For a decision, with `request_digest`'),
+    request_digest: name.optional().describe('Of what you were shown'),
+    event: z.strictObject({ type: name, data: json.optional() }).optional().describe('For a task that listens for it'),
+  })
+  .superRefine(({ verdict, request_digest, event }, refused) => {
+    const missing = (['verdict', 'request_digest'] as const).filter((field) =>
+      field === 'verdict' ? verdict === undefined : request_digest === undefined,
+    );
+    if (event === undefined) {
+      for (const field of missing) refused.addIssue({ code: 'custom', path: [field], message: 'is required' });
+    } else if (missing.length < 2) {
+      refused.addIssue({ code: 'custom', path: ['event'], message: 'is not part of a decision' });
     }
   });
 /** As many characters as `prose` may have. */
@@ -181,17 +199,20 @@ export const elevationRouter = router({
         method: 'POST',
         path: '/elevate/resume/token',
         tags,
-        summary: 'Seal a decision for yourself, as the state that resumes a waiting workflow',
+        summary: 'Seal a decision, or an event that a task waits for, for yourself: what resumes a waiting workflow',
       },
     })
-    .input(z.strictObject({ execution_id: name, verdict: z.enum(['approve', 'deny']), request_digest: name }))
+    .input(resumeToken)
     .output(z.object({ state: z.string() }))
-    .mutation(async ({ ctx, input }) => ({
-      state: await createState(ctx.caller, {
-        executionId: input.execution_id,
-        verdict: input.verdict,
-        requestDigest: input.request_digest,
-      }),
+    .mutation(async ({ ctx, input: { execution_id: executionId, verdict, request_digest, event } }) => ({
+      state:
+        event === undefined
+          ? await createState(ctx.caller, {
+              executionId,
+              verdict: verdict ?? 'deny',
+              requestDigest: request_digest ?? '',
+            })
+          : await createTaskToken(ctx.caller, { executionId, ...event }),
     })),
   resumeLink: authenticated
     .meta({

@@ -1,9 +1,12 @@
+import type { CloudEvent, Json } from '@belay/workflow';
 import { z } from 'zod';
 import { requireUser } from '../actor.js';
 import { decideApproval } from '../approvals/decide.js';
-import type { ActorContext } from '../context.js';
+import type { ActorContext, UserActor } from '../context.js';
 import { AccessError, invalid } from '../errors.js';
+import { deliverEvent, eventOf, sealedEventSchema } from '../executions/deliver.js';
 import { findExecution } from '../executions/find.js';
+import { APPROVAL_DECIDED } from '../executions/signal.js';
 import { readNow } from '../now.js';
 import { open, seal } from '../tokens/seal.js';
 
@@ -34,27 +37,68 @@ export async function createState(
 }
 
 /**
- * Resumes a paused execution with a sealed state (interface, /elevate/resume). Single use follows from the step being
- * resolved once: a second use finds a decided approval and is a `conflict`. Throws `invalid` for a state that is expired,
- * tampered with or of another purpose, `forbidden` for another person's.
+ * Makes the sealed task token that resumes a task which listens for an event, for the caller and this execution only; what
+ * `resumeExecution` takes beside a state. Throws `not_found` when the caller may not see the execution, and `invalid` for a
+ * decision: that is what a state is for, which is bound to what the approver saw.
+ */
+export async function createTaskToken(
+  ctx: ActorContext,
+  input: { executionId: string; type: string; data?: Json | undefined },
+): Promise<string> {
+  const user = requireUser(ctx);
+  if (input.type === APPROVAL_DECIDED) throw invalid('event.type', 'is a decision: seal a verdict instead');
+  const { execution } = await findExecution(ctx, user, input.executionId);
+  const now = await readNow(ctx.db);
+  const payload = { executionId: execution.id, userId: user.id, event: eventOf(ctx, user, input, now) };
+  return seal(ctx.keyring, 'task', payload, { now, lifetime: ctx.timing.signal });
+}
+
+/**
+ * Resumes a paused execution with a sealed state or a task token (interface, /elevate/resume). Single use follows from the
+ * step being resolved once: a second use finds a decided approval, or an event that came already, and is a `conflict`.
+ * Throws `invalid` for what is expired, tampered with or of another purpose, `forbidden` for another person's.
  */
 export async function resumeExecution(ctx: ActorContext, input: { state: string }): Promise<Resumed> {
   const user = requireUser(ctx);
   const now = await readNow(ctx.db);
-  const state = stateSchema.safeParse(await open(ctx.keyring, 'state', input.state, now));
-  if (!state.success) throw invalid('state', 'is not a workflow state');
-  if (state.data.userId !== user.id) throw new AccessError('forbidden', 'The link was made for somebody else');
-  const { execution } = await findExecution(ctx, user, state.data.executionId);
-  const decided = await decideApproval(ctx, {
-    id: execution.id,
-    verdict: state.data.verdict,
-    request_digest: state.data.requestDigest,
-    via: 'resume',
-  });
+  const state = await openEither(ctx, input.state, now);
+  if (state.userId !== user.id) throw new AccessError('forbidden', 'The link was made for somebody else');
+  const found = await findExecution(ctx, user, state.executionId);
   return {
-    workflow_id: execution.id,
+    workflow_id: found.execution.id,
     status: 'completed',
-    output: { approved: decided.status === 'approved', session_created: false },
-    location: `/execution/${execution.id}`,
+    output: { approved: await act(ctx, user, found, state), session_created: false },
+    location: `/execution/${found.execution.id}`,
   };
+}
+
+type Opened = z.infer<typeof stateSchema> | z.infer<typeof sealedEventSchema>;
+
+/** A key of its own for each purpose decides which of the two a token is; whatever is neither is told alike. */
+async function openEither(ctx: ActorContext, token: string, now: Date): Promise<Opened> {
+  const opened = await open(ctx.keyring, 'state', token, now).catch(async (error: unknown) => {
+    if (error instanceof AccessError && error.code === 'invalid') return null;
+    throw error;
+  });
+  const parsed = opened
+    ? stateSchema.safeParse(opened)
+    : sealedEventSchema.safeParse(await open(ctx.keyring, 'task', token, now));
+  if (!parsed.success) throw invalid('state', 'is not a workflow state');
+  return parsed.data;
+}
+
+/** Whether the request was approved by it: an event approves nothing. */
+async function act(
+  ctx: ActorContext,
+  user: UserActor,
+  found: Awaited<ReturnType<typeof findExecution>>,
+  state: Opened,
+): Promise<boolean> {
+  if ('event' in state) {
+    await deliverEvent(ctx, user, found, state.event as CloudEvent, { early: 'refused' });
+    return false;
+  }
+  const { verdict, requestDigest: request_digest } = state;
+  const decided = await decideApproval(ctx, { id: found.execution.id, verdict, request_digest, via: 'resume' });
+  return decided.status === 'approved';
 }

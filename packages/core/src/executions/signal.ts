@@ -1,35 +1,16 @@
-import { approvals, signals } from '@belay/db';
-import { type CloudEvent, deliver, type Json } from '@belay/workflow';
-import { and, eq } from 'drizzle-orm';
+import type { CloudEvent, Json } from '@belay/workflow';
 import { z } from 'zod';
 import { requireUser } from '../actor.js';
 import { decideApproval } from '../approvals/decide.js';
-import { isNamed } from '../can.js';
-import type { ActorContext, UserActor } from '../context.js';
+import type { ActorContext } from '../context.js';
 import { AccessError, invalid } from '../errors.js';
-import { appendLedger } from '../ledger/append.js';
 import { readNow } from '../now.js';
-import { requireJson, requireText } from '../text.js';
 import { open, seal } from '../tokens/seal.js';
+import { deliverEvent, eventOf, sealedEventSchema } from './deliver.js';
 import { findExecution } from './find.js';
-import { commit, stay } from './runtime/commit.js';
 
 /** The type of the signal that carries an approver's decision (design §16). */
 export const APPROVAL_DECIDED = 'belay.approval.decided';
-
-const signalSchema = z.object({
-  executionId: z.string(),
-  /** The one person it was made for. */
-  userId: z.string(),
-  event: z.object({
-    specversion: z.literal('1.0'),
-    id: z.string().min(1),
-    source: z.string().min(1),
-    type: z.string().min(1),
-    time: z.string().optional(),
-    data: z.json().optional(),
-  }),
-});
 
 const decisionSchema = z.object({
   approved: z.boolean(),
@@ -46,18 +27,9 @@ export async function createSignal(
   input: { id: string; type: string; data?: Json | undefined },
 ): Promise<{ input: string; expires_at: string }> {
   const user = requireUser(ctx);
-  requireText(input.type, 'type', 200);
-  requireJson(input.data, 'data', 16_384);
   const { execution } = await findExecution(ctx, user, input.id);
   const now = await readNow(ctx.db);
-  const event: CloudEvent = {
-    specversion: '1.0',
-    id: ctx.newId(),
-    source: `urn:belay:user:${user.id}`,
-    type: input.type,
-    time: now.toISOString(),
-    data: input.data ?? null,
-  };
+  const event = eventOf(ctx, user, input, now);
   const token = await seal(
     ctx.keyring,
     'signal',
@@ -78,8 +50,9 @@ export async function signalExecution(
 ): Promise<{ message: string; workflow_id: string }> {
   const user = requireUser(ctx);
   const now = await readNow(ctx.db);
-  const parsed = signalSchema.safeParse(await open(ctx.keyring, 'signal', input.input, now));
-  const { execution, sight } = await findExecution(ctx, user, input.id);
+  const parsed = sealedEventSchema.safeParse(await open(ctx.keyring, 'signal', input.input, now));
+  const found = await findExecution(ctx, user, input.id);
+  const { execution } = found;
   if (!parsed.success || parsed.data.executionId !== execution.id)
     throw invalid('input', 'is not a signal for this execution');
   if (parsed.data.userId !== user.id) throw new AccessError('forbidden', 'The signal was made for somebody else');
@@ -97,45 +70,6 @@ export async function signalExecution(
     });
     return { message: 'The decision was recorded', workflow_id: execution.id };
   }
-  if (sight === 'approver' && !(await isAsked(ctx, user, execution.id))) {
-    throw new AccessError('forbidden', 'The execution does not wait for you');
-  }
-  await deliverEvent(ctx, execution.id, event as CloudEvent);
+  await deliverEvent(ctx, user, found, event as CloudEvent, { early: 'kept' });
   return { message: 'The signal was delivered', workflow_id: execution.id };
-}
-
-/** Whether an approval that is open now asks this person; one that asked them earlier gives them no say any more (design §14.2). */
-async function isAsked(ctx: ActorContext, user: UserActor, executionId: string): Promise<boolean> {
-  const open = await ctx.db
-    .select({ rule: approvals.rule, excluded: approvals.excluded })
-    .from(approvals)
-    .where(and(eq(approvals.executionId, executionId), eq(approvals.status, 'open')));
-  return open.some(({ rule, excluded }) => isNamed(user, rule) && !excluded.includes(user.email.toLowerCase()));
-}
-
-/** Puts an event into the inbox, once for its source and id, and hands it to a step that wants it (design §5.5). */
-async function deliverEvent(ctx: ActorContext, executionId: string, event: CloudEvent): Promise<void> {
-  const committed = await commit(ctx, executionId, async (execution, tx) => {
-    const [fresh] = await tx
-      .insert(signals)
-      .values({ executionId, source: event.source, eventId: event.id, type: event.type, event })
-      .onConflictDoNothing()
-      .returning({ eventId: signals.eventId });
-    if (!fresh) throw new AccessError('conflict', 'The signal was delivered already');
-    await appendLedger(tx, [
-      {
-        type: 'signal.received',
-        message: `Received ${event.type}`,
-        actor: ctx.actor,
-        userId: execution.ownerId,
-        executionId,
-        data: { type: event.type, source: event.source, id: event.id },
-      },
-    ]);
-    const transition = await deliver(execution.definition, execution.state, event, execution.env);
-    if (transition) return { transition, actor: ctx.actor, consumed: { source: event.source, eventId: event.id } };
-    // Nobody wants it yet: it waits in the inbox for a `listen` that does.
-    return stay(execution, ctx.actor);
-  });
-  if (!committed) throw new AccessError('conflict', 'The execution has ended');
 }

@@ -3,7 +3,7 @@ import { AccessError } from '../errors.js';
 import { deriveKey, type Keyring } from './keyring.js';
 
 /** What a sealed token is for. A token for one purpose never opens as another (design §10). */
-export type SealPurpose = 'state' | 'signal' | 'session' | 'oauth';
+export type SealPurpose = 'state' | 'task' | 'signal' | 'session' | 'oauth';
 
 export interface SealOptions {
   now: Date;

@@ -1,0 +1,95 @@
+import { approvals, signals } from '@belay/db';
+import { type CloudEvent, deliver, type Json } from '@belay/workflow';
+import { and, eq } from 'drizzle-orm';
+import { z } from 'zod';
+import { isNamed } from '../can.js';
+import type { ActorContext, UserActor } from '../context.js';
+import { AccessError } from '../errors.js';
+import { appendLedger } from '../ledger/append.js';
+import { requireJson, requireText } from '../text.js';
+import type { findExecution } from './find.js';
+import { commit, stay } from './runtime/commit.js';
+
+/** An event in a sealed token, with the one person and the one execution that it was made for. */
+export const sealedEventSchema = z.object({
+  executionId: z.string(),
+  userId: z.string(),
+  event: z.object({
+    specversion: z.literal('1.0'),
+    id: z.string().min(1),
+    source: z.string().min(1),
+    type: z.string().min(1),
+    time: z.string().optional(),
+    data: z.json().optional(),
+  }),
+});
+
+/** A CloudEvent of a person, as a token seals it. Throws `invalid` for text that cannot be stored. */
+export function eventOf(
+  ctx: ActorContext,
+  user: UserActor,
+  given: { type: string; data?: Json | undefined },
+  now: Date,
+): CloudEvent {
+  requireText(given.type, 'type', 200);
+  requireJson(given.data, 'data', 16_384);
+  return {
+    specversion: '1.0',
+    id: ctx.newId(),
+    source: `urn:belay:user:${user.id}`,
+    type: given.type,
+    time: now.toISOString(),
+    data: given.data ?? null,
+  };
+}
+
+/**
+ * Delivers a person's event to an execution of theirs, or to one that asks them now (design §14.2). Throws `forbidden` for
+ * an approver who is not asked any more, `conflict` for an event that came already or an execution that has ended. What comes
+ * `early`, before a task listens for it, is kept for that task or refused with `conflict`.
+ */
+export async function deliverEvent(
+  ctx: ActorContext,
+  user: UserActor,
+  { execution, sight }: Awaited<ReturnType<typeof findExecution>>,
+  event: CloudEvent,
+  { early }: { early: 'kept' | 'refused' },
+): Promise<void> {
+  if (sight === 'approver' && !(await isAsked(ctx, user, execution.id))) {
+    throw new AccessError('forbidden', 'The execution does not wait for you');
+  }
+  const executionId = execution.id;
+  const committed = await commit(ctx, executionId, async (locked, tx) => {
+    const [fresh] = await tx
+      .insert(signals)
+      .values({ executionId, source: event.source, eventId: event.id, type: event.type, event })
+      .onConflictDoNothing()
+      .returning({ eventId: signals.eventId });
+    if (!fresh) throw new AccessError('conflict', 'The signal was delivered already');
+    await appendLedger(tx, [
+      {
+        type: 'signal.received',
+        message: `Received ${event.type}`,
+        actor: ctx.actor,
+        userId: locked.ownerId,
+        executionId,
+        data: { type: event.type, source: event.source, id: event.id },
+      },
+    ]);
+    const transition = await deliver(locked.definition, locked.state, event, locked.env);
+    if (transition) return { transition, actor: ctx.actor, consumed: { source: event.source, eventId: event.id } };
+    if (early === 'refused') throw new AccessError('conflict', 'The execution does not wait for this');
+    // Nobody wants it yet: it waits in the inbox for a `listen` that does.
+    return stay(locked, ctx.actor);
+  });
+  if (!committed) throw new AccessError('conflict', 'The execution has ended');
+}
+
+/** Whether an approval that is open now asks this person; one that asked them earlier gives them no say any more (design §14.2). */
+async function isAsked(ctx: ActorContext, user: UserActor, executionId: string): Promise<boolean> {
+  const open = await ctx.db
+    .select({ rule: approvals.rule, excluded: approvals.excluded })
+    .from(approvals)
+    .where(and(eq(approvals.executionId, executionId), eq(approvals.status, 'open')));
+  return open.some(({ rule, excluded }) => isNamed(user, rule) && !excluded.includes(user.email.toLowerCase()));
+}
