@@ -12,11 +12,11 @@ export function loadOperator(host: ServerProcess, account: string): Operator {
   return {
     start: async () => (await import('@belay/server')).runServer(host),
     validate: async (path) => {
-      const { createReferenceResolver, findConfiguration, validateConfiguration } = await import('@belay/server');
+      const { findConfiguration, validateConfiguration } = await import('@belay/server');
       const source = findConfiguration(path ?? host.env.BELAY_CONFIG, host.cwd());
       if (source === undefined) throw usage('there is neither belay.yaml nor config/ here; name the configuration');
-      const result = await validateConfiguration(source, createReferenceResolver(host.env));
-      return { ok: result.ok, source, messages: result.ok ? [] : result.messages };
+      const result = await validateConfiguration(source, host.env);
+      return { ok: result.ok, source, messages: result.ok ? result.warnings : result.messages };
     },
     revokeAccess: (request) => withContext((core, context) => core.revokeAccess(context, request)),
     createToken: (request) => withContext((core, context) => core.createToken(context, request)),

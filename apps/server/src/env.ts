@@ -15,6 +15,8 @@ export interface Environment {
   databaseUrl: string | undefined;
   redisUrl: string | undefined;
   secret: string | undefined;
+  /** `BELAY_SECRET_PREVIOUS`: secrets that were in use before. */
+  previousSecrets: string[];
   dataDirectory: string;
   worker: 'inline' | 'off' | 'only';
   logLevel: (typeof logLevels)[number];
@@ -73,6 +75,19 @@ const schema = z.object({
     .string()
     .min(32, { error: 'use at least 32 characters, e.g. the output of: openssl rand -base64 32' })
     .optional(),
+  BELAY_SECRET_PREVIOUS: z
+    .string()
+    .default('')
+    .transform((value) =>
+      value
+        .split(/[,\n]/)
+        .map((secret) => secret.trim())
+        .filter((secret) => secret !== ''),
+    )
+    .refine((secrets) => secrets.every((secret) => secret.length >= 32), {
+      error:
+        'use the secrets that were in BELAY_SECRET before, each of at least 32 characters, with commas or line breaks',
+    }),
   BELAY_DATA: z.string().default('.belay'),
   BELAY_WORKER: z.enum(['inline', 'off', 'only'], { error: 'use inline, off or only' }).default('inline'),
   BELAY_TRUST_PROXY: z
@@ -86,7 +101,7 @@ const schema = z.object({
 });
 
 /** These may hold a password, so a message about them must not repeat their value. */
-const secrets = ['BELAY_SECRET', 'DATABASE_URL', 'REDIS_URL'];
+const secrets = ['BELAY_SECRET', 'BELAY_SECRET_PREVIOUS', 'DATABASE_URL', 'REDIS_URL'];
 
 /**
  * Parses the environment variables of design §15. Pure; a variable that is set to nothing counts as not set.
@@ -114,6 +129,7 @@ export function parseEnvironment(env: Record<string, string | undefined>): Envir
     databaseUrl: values.DATABASE_URL,
     redisUrl: values.REDIS_URL,
     secret: values.BELAY_SECRET,
+    previousSecrets: values.BELAY_SECRET_PREVIOUS,
     dataDirectory: values.BELAY_DATA,
     worker: values.BELAY_WORKER,
     logLevel: values.LOG_LEVEL,

@@ -1,10 +1,11 @@
 export { describeServer } from './banner.js';
 export { findConfiguration } from './config/find-configuration.js';
-export { createReferenceResolver, type ResolveReference } from './config/resolve-reference.js';
 export { type Validation, validateConfiguration } from './config/validate-configuration.js';
 export { type Environment, parseEnvironment } from './env.js';
 export { createLogger } from './logger.js';
 export { type OperatorContext, type OperatorOptions, openOperatorContext } from './operator.js';
+export { rotateEncryption } from './operator-encryption.js';
+export { listVault, removeFromVault, setInVault } from './operator-vault.js';
 export { type ProcessLike, runServer } from './run.js';
 export { type RunningServer, type StartOptions, startServer } from './start.js';
 export { oneLine, StartError } from './start-error.js';

@@ -1,11 +1,11 @@
-import { type ActorContext, createKeyring, type Logger, timing, withActor } from '@belay/core';
+import { type ActorContext, createKeyring, type Keyring, type Logger, timing, withActor } from '@belay/core';
 import { migrateDatabase, openDatabase } from '@belay/db';
 import { createClosing } from './closing.js';
 import type { Environment } from './env.js';
 import { clock, delay, newId, randomBytes } from './machine.js';
 import { openStorage } from './open-storage.js';
 import { readProgram } from './program.js';
-import { readSecret } from './secret.js';
+import { findInstallationSecrets } from './services.js';
 
 export interface OperatorOptions {
   environment: Environment;
@@ -33,8 +33,6 @@ export async function openOperatorContext({ environment, name, log }: OperatorOp
   try {
     const storage = await openStorage({ databaseUrl: environment.databaseUrl, dataDirectory, log, randomBytes, delay });
     closing.add('The database', storage.close);
-    const { embedded } = storage;
-    const secret = await readSecret({ given: environment.secret, embedded, dataDirectory, randomBytes });
     await migrateDatabase(storage.url);
     const { db, close } = openDatabase(storage.url, { max: 2, applicationName: 'belay-operator' });
     closing.add('The connections to the database', () => close());
@@ -43,7 +41,8 @@ export async function openOperatorContext({ environment, name, log }: OperatorOp
         db,
         catalog: { current: unavailable, client: () => undefined },
         waker: { wake: () => {} },
-        keyring: createKeyring([secret]),
+        // Such commands seal nothing: where a key management service guards the keys there may be no secret at all.
+        keyring: await openSecrets(environment),
         evaluate: unavailable,
         timing,
         log,
@@ -62,4 +61,9 @@ export async function openOperatorContext({ environment, name, log }: OperatorOp
     await closing.close();
     throw error;
   }
+}
+
+async function openSecrets(environment: Environment): Promise<Keyring> {
+  const secrets = await findInstallationSecrets(environment);
+  return secrets.length === 0 ? { current: '', secrets: new Map() } : createKeyring(secrets);
 }

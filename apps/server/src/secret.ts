@@ -5,26 +5,43 @@ import { StartError } from './start-error.js';
 export interface SecretOptions {
   /** `BELAY_SECRET`. */
   given: string | undefined;
-  /** With a database of one's own the secret has to be given, because every process of it needs the same one. */
-  embedded: boolean;
+  /** `BELAY_SECRET_PREVIOUS`: secrets that were in use before; they open and seal nothing. */
+  previous: readonly string[];
   dataDirectory: string;
-  randomBytes(size: number): Uint8Array;
 }
 
 /**
- * The key material of this installation (design §15): what was given, or, with the embedded database, what was made at
- * the first start and kept in `BELAY_DATA/secret` (mode 0600). Throws `StartError`.
+ * The key material of this installation (design §15), the one that seals first: what was given, or, with the embedded
+ * database, what was made at the first start and kept in `BELAY_DATA/secret` (mode 0600). Throws `StartError`.
  */
-export async function readSecret(options: SecretOptions): Promise<string> {
-  if (options.given !== undefined) return options.given;
-  if (!options.embedded) {
+export async function readSecrets(
+  options: SecretOptions & {
+    /** With a database of one's own the secret has to be given, because every process of it needs the same one. */
+    embedded: boolean;
+    randomBytes(size: number): Uint8Array;
+  },
+): Promise<string[]> {
+  if (options.given === undefined && !options.embedded) {
     throw new StartError(
       'BELAY_SECRET is not set: with DATABASE_URL every process needs the same one; set it, e.g. to the output of: openssl rand -base64 32',
     );
   }
-  const path = join(options.dataDirectory, 'secret');
-  const found = await readIfThere(path);
-  if (found !== undefined) return check(found, path);
+  if (options.given === undefined && (await readSecretFile(pathOf(options))) === undefined) await makeSecret(options);
+  return findSecrets(options);
+}
+
+/** The same as far as it is there; nothing is made, and nothing is missed. Throws `StartError` for a damaged file. */
+export async function findSecrets(options: SecretOptions): Promise<string[]> {
+  const current = options.given ?? (await readSecretFile(pathOf(options)));
+  return [...new Set([...(current === undefined ? [] : [current]), ...options.previous])];
+}
+
+function pathOf(options: SecretOptions): string {
+  return join(options.dataDirectory, 'secret');
+}
+
+async function makeSecret(options: SecretOptions & { randomBytes(size: number): Uint8Array }): Promise<void> {
+  const path = pathOf(options);
   await mkdir(options.dataDirectory, { recursive: true });
   const temporary = `${path}.${Buffer.from(options.randomBytes(6)).toString('hex')}`;
   await writeFile(temporary, `${Buffer.from(options.randomBytes(32)).toString('base64url')}\n`, { mode: 0o600 });
@@ -36,10 +53,16 @@ export async function readSecret(options: SecretOptions): Promise<string> {
   } finally {
     await unlink(temporary);
   }
-  return check((await readIfThere(path)) ?? '', path);
 }
 
-function check(text: string, path: string): string {
+async function readSecretFile(path: string): Promise<string | undefined> {
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
   const secret = text.trim();
   if (secret.length < 32) {
     throw new StartError(
@@ -47,13 +70,4 @@ function check(text: string, path: string): string {
     );
   }
   return secret;
-}
-
-async function readIfThere(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
 }

@@ -4,12 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createClosing } from '../src/closing.js';
-import { createReferenceResolver } from '../src/config/resolve-reference.js';
 import { validateConfiguration } from '../src/config/validate-configuration.js';
 import { createLogger } from '../src/logger.js';
 import { newId } from '../src/machine.js';
 import { rootPath } from '../src/program.js';
-import { readSecret } from '../src/secret.js';
+import { readSecrets } from '../src/secret.js';
 
 let folder = '';
 beforeEach(async () => {
@@ -45,7 +44,8 @@ describe('an id', () => {
 });
 
 describe('the secret', () => {
-  const make = (given?: string, embedded = true) => readSecret({ given, embedded, dataDirectory: folder, randomBytes });
+  const make = async (given?: string, embedded = true, previous: string[] = []) =>
+    (await readSecrets({ given, previous, embedded, dataDirectory: folder, randomBytes })).join(' ');
 
   it('is made once, for the owner of the folder only, whoever asks first', async () => {
     const secrets = await Promise.all([make(), make(), make()]);
@@ -58,8 +58,19 @@ describe('the secret', () => {
   it('that is given wins, has to be given for a database of one’s own, and a damaged one is refused', async () => {
     expect(await make('given')).toBe('given');
     await expect(make(undefined, false)).rejects.toThrow('BELAY_SECRET is not set');
+    await writeFile(join(folder, 'secret'), 'x'.repeat(40));
+    await expect(make(undefined, false)).rejects.toThrow('BELAY_SECRET is not set');
     await writeFile(join(folder, 'secret'), 'cut off');
     await expect(make()).rejects.toThrow('holds fewer than 32 characters');
+  });
+});
+
+describe('secrets of before', () => {
+  it('come after the one in use, each once, and are never taken for it', async () => {
+    const read = (given: string | undefined, previous: string[]) =>
+      readSecrets({ given, previous, embedded: false, dataDirectory: folder, randomBytes });
+    expect(await read('now', ['before', 'now', 'long before'])).toEqual(['now', 'before', 'long before']);
+    await expect(read(undefined, ['before'])).rejects.toThrow('BELAY_SECRET is not set');
   });
 });
 
@@ -80,25 +91,26 @@ describe('stopping', () => {
 });
 
 describe('belay validate', () => {
-  const resolve = createReferenceResolver({
+  const variables = {
     DEMO_OIDC_ISSUER: 'http://127.0.0.1:1',
     DEMO_OIDC_CLIENT_ID: 'id',
     DEMO_OIDC_CLIENT_SECRET: 'secret',
     DEMO_POSTGRES_URL: 'postgres://a:b@127.0.0.1/c',
-  });
+  };
   const quickstart = rootPath('examples/quickstart/belay.yaml');
 
   it('accepts the quickstart', async () => {
-    expect(await validateConfiguration(quickstart, resolve)).toMatchObject({
+    expect(await validateConfiguration(quickstart, variables)).toMatchObject({
       ok: true,
       providers: 2,
       roles: 1,
       workflows: 1,
+      warnings: [],
     });
   });
 
   it('names every reference that has no value, with file and key', async () => {
-    const result = await validateConfiguration(quickstart, createReferenceResolver({}));
+    const result = await validateConfiguration(quickstart, {});
     if (result.ok) throw new Error('accepted');
     expect(result.messages).toContain(
       `${quickstart}: providers.demo-postgres.config.url: $\{env:DEMO_POSTGRES_URL} has no value`,
@@ -136,8 +148,87 @@ describe('belay validate', () => {
     await mkdir(join(folder, 'config'));
     const file = join(folder, 'config', 'roles.yaml');
     await writeFile(file, text);
-    const result = await validateConfiguration(join(folder, 'config'), resolve);
+    const result = await validateConfiguration(join(folder, 'config'), variables);
     if (result.ok) throw new Error('accepted');
     expect(result.messages.some((line) => line.startsWith(`${file}: ${message}`))).toBe(true);
+  });
+
+  it.each([
+    ['a service that there is not', 'services: { vaults: {} }', 'services: Unrecognized key: "vaults"'],
+    ['a vault of no vendor', 'services: { vault: { provider: cellar } }', 'services.vault.provider: '],
+    ['an unknown key', 'services: { vault: { provider: local, file: x } }', 'services.vault: Unrecognized key: "file"'],
+    [
+      'half an AppRole',
+      'services: { vault: { provider: hashicorp, address: "https://v.example", role_id: x } }',
+      'services.vault.token: set either token, or role_id and secret_id',
+    ],
+    [
+      'a secret sent in clear',
+      'services: { vault: { provider: hashicorp, address: "http://v.example", token: x } }',
+      'services.vault.address: must be https',
+    ],
+    [
+      'a vault opened by itself',
+      'services: { vault: { provider: hashicorp, address: "https://v.example", token: "${vault:a#b}" } }',
+      'services.vault: what opens the vault cannot be in the vault',
+    ],
+    [
+      'a key that is no name of one',
+      'services: { encryption: { provider: google, key: mine } }',
+      'services.encryption.key: use projects/',
+    ],
+    [
+      'a model in clear',
+      'services: { llm: { provider: openai-compatible, base_url: "http://m.example", model: m } }',
+      'services.llm.base_url: must be https',
+    ],
+    [
+      'settings that belong to the environment',
+      'services: { storage: { url: x } }',
+      'services.storage: has no settings here: DATABASE_URL',
+    ],
+    [
+      'a reference without a vault',
+      'services: { llm: { provider: anthropic, model: m, api_key: "${vault:llm#key}" } }',
+      'services.llm.api_key: ${vault:llm#key} has no value: no vault is configured',
+    ],
+    [
+      'a reference to what the vault has not',
+      'services: { vault: { provider: local }, llm: { provider: anthropic, model: m, api_key: "${vault:llm#key}" } }',
+      'services.llm.api_key: ${vault:llm#key} is not in the vault',
+    ],
+    [
+      'a reference without a key',
+      'services: { vault: { provider: local }, llm: { provider: anthropic, model: m, api_key: "${vault:llm}" } }',
+      'services.llm.api_key: ${vault:llm} has to be ${vault:path#key}',
+    ],
+  ])('refuses in services: %s', async (_what, text, message) => {
+    const file = join(folder, 'belay.yaml');
+    await writeFile(file, text);
+    const result = await validateConfiguration(file, { BELAY_DATA: folder });
+    if (result.ok) throw new Error('accepted');
+    expect(result.messages).toEqual([expect.stringContaining(`${file}: ${message}`)]);
+  });
+
+  it('warns of secrets in plain text without repeating them, and of none that are references', async () => {
+    const file = join(folder, 'belay.yaml');
+    const login = (secret: string) => `{ issuer: "https://id.example", client_id: x, client_secret: "${secret}" }`;
+    await writeFile(
+      file,
+      `providers:
+  login: { provider: oidc, config: ${login('hunter2hunter2')} }
+  other: { provider: oidc, config: ${login('${env:OTHER}')} }
+  db: { provider: postgres, config: { url: "postgres://belay:hunter2@db.example/x" } }
+services:
+  llm: { provider: anthropic, model: m, api_key: hunter2 }`,
+    );
+    const result = await validateConfiguration(file, { BELAY_DATA: folder, OTHER: 'a value' });
+    if (!result.ok) throw new Error(result.messages.join('\n'));
+    expect(result.warnings.map((line) => line.split(': ')[1]).sort()).toEqual([
+      'providers.db.config.url',
+      'providers.login.config.client_secret',
+      'services.llm.api_key',
+    ]);
+    expect(result.warnings.join('')).not.toContain('hunter2');
   });
 });

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ConfigurationError, explainIssues } from '../src/config/configuration-error.js';
 import { findConfiguration } from '../src/config/find-configuration.js';
 import { type Configuration, readConfiguration } from '../src/config/read-configuration.js';
-import { createReferenceResolver } from '../src/config/resolve-reference.js';
+import { createReferences } from '../src/config/resolve-reference.js';
 import { type ConfigurationWatch, watchConfiguration } from '../src/config/watch-configuration.js';
 
 let folder = '';
@@ -123,7 +123,8 @@ describe('reading a configuration', () => {
 
 describe('references', () => {
   it('resolve from the given variables only; unset, empty, inherited and foreign ones do not resolve', () => {
-    const resolve = createReferenceResolver({ A: 'a', EMPTY: '' });
+    const openVault = () => Promise.reject(new Error('There is no vault here'));
+    const { resolve } = createReferences({ variables: { A: 'a', EMPTY: '' }, openVault });
     expect(resolve('env:A')).toBe('a');
     for (const reference of ['env:B', 'env:EMPTY', 'env:constructor', 'env:', 'vault:a#b', 'A']) {
       expect(resolve(reference)).toBeUndefined();

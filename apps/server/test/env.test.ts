@@ -23,6 +23,7 @@ describe('the environment', () => {
       databaseUrl: undefined,
       redisUrl: undefined,
       secret: undefined,
+      previousSecrets: [],
       dataDirectory: '.belay',
       worker: 'inline',
       logLevel: 'info',
@@ -44,6 +45,7 @@ describe('the environment', () => {
         DATABASE_URL: 'postgresql://a:b@db/belay',
         REDIS_URL: 'rediss://cache:6380',
         BELAY_SECRET: 'x'.repeat(32),
+        BELAY_SECRET_PREVIOUS: `${'y'.repeat(32)},${'z'.repeat(32)}\n\n ${'q'.repeat(40)}`,
         BELAY_DATA: '/var/lib/belay',
         BELAY_WORKER: 'off',
         LOG_LEVEL: 'debug',
@@ -57,6 +59,7 @@ describe('the environment', () => {
       databaseUrl: 'postgresql://a:b@db/belay',
       redisUrl: 'rediss://cache:6380',
       secret: 'x'.repeat(32),
+      previousSecrets: ['y'.repeat(32), 'z'.repeat(32), 'q'.repeat(40)],
       dataDirectory: '/var/lib/belay',
       worker: 'off',
       logLevel: 'debug',
@@ -81,6 +84,7 @@ describe('the environment', () => {
     ['DATABASE_URL', 'belay', 'use postgres://user:password@host:5432/database'],
     ['REDIS_URL', 'localhost:6379', 'use redis://host:6379'],
     ['BELAY_SECRET', 'short', 'use at least 32 characters'],
+    ['BELAY_SECRET_PREVIOUS', `${'y'.repeat(32)},short`, 'use the secrets that were in BELAY_SECRET before'],
     ['BELAY_WORKER', 'on', 'use inline, off or only'],
     ['LOG_LEVEL', 'loud', 'use one of trace, debug'],
     ['BELAY_TRUST_PROXY', 'everybody', 'use how many proxies stand before Belay'],
@@ -95,6 +99,7 @@ describe('the environment', () => {
     expect(refusal({ DATABASE_URL: 'mysql://root:hunter2@db' })).not.toContain('hunter2');
     expect(refusal({ REDIS_URL: 'http://:hunter2@cache' })).not.toContain('hunter2');
     expect(refusal({ BELAY_SECRET: 'hunter2' })).not.toContain('hunter2');
+    expect(refusal({ BELAY_SECRET_PREVIOUS: 'hunter2' })).not.toContain('hunter2');
   });
 
   it('takes proxies by number or by address, and trusts nobody unless told', () => {

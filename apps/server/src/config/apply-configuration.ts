@@ -3,12 +3,12 @@ import type { Database } from '@belay/db';
 import type { ConnectorRegistry } from '@belay/providers';
 import { ConfigurationError, explainIssues } from './configuration-error.js';
 import type { Configuration } from './read-configuration.js';
-import type { ResolveReference } from './resolve-reference.js';
+import type { References } from './resolve-reference.js';
 
 export interface ApplyOptions {
   db: Database;
   connectors: ConnectorRegistry;
-  resolve: ResolveReference;
+  references: Pick<References, 'prepare'>;
   /** What to call the configuration in the ledger, when not by its path. */
   source?: string;
 }
@@ -21,7 +21,8 @@ export async function applyConfiguration(
   configuration: Configuration,
   options: ApplyOptions,
 ): Promise<{ version: number; applied: boolean }> {
-  const { db, connectors, resolve, source = configuration.source } = options;
+  const { db, connectors, references, source = configuration.source } = options;
+  const resolve = await references.prepare(configuration.document);
   try {
     return await applyCatalog(db, { document: configuration.document, source }, { connectors, resolve });
   } catch (error) {

@@ -1,14 +1,148 @@
-/** Answers what a reference such as `env:NAME` stands for, or undefined when nothing does. */
-export type ResolveReference = (reference: string) => string | undefined;
+import { findReferences, type ResolveReference, resolveReferences } from '@belay/core';
+import { Retryable, Terminal, type VaultService } from '@belay/providers';
+import { StartError } from '../start-error.js';
+
+/** How long all secrets of a configuration together may take to read, in milliseconds. */
+const patience = 20_000;
+
+/** What `${env:NAME}` and `${vault:path#key}` stand for in this process. */
+export interface References {
+  /** From the environment, and from the vault as it was read last. */
+  resolve: ResolveReference;
+  /** Reads what a document refers to from the vault that the document names; answers with what its references stand for. */
+  prepare(document: unknown): Promise<ResolveReference>;
+  /** The same for the document in force: from then on `resolve` knows it too. */
+  follow(document: unknown): Promise<ResolveReference>;
+  /** The vault of the document in force, or undefined. */
+  vault(): VaultService | undefined;
+  close(): Promise<void>;
+}
+
+export interface ReferencesOptions {
+  variables: Record<string, string | undefined>;
+  /** Checks `services.vault` and makes its client. Throws `Terminal` for what is no configuration of one. */
+  openVault(config: unknown): Promise<VaultService>;
+}
+
+type Values = ReadonlyMap<string, string | { reason: string }>;
 
 /**
- * Resolves `env:NAME` from the given variables (design §15). References of other kinds have no source yet and stay
- * undefined, which the catalog refuses. A variable that is set to nothing counts as not set.
+ * References of both kinds (design §15). A secret is read when a configuration is applied, taken in force or reloaded, and
+ * kept in memory only; what cannot be read is answered with the reason, and the catalog refuses the configuration.
  */
-export function createReferenceResolver(variables: Record<string, string | undefined>): ResolveReference {
-  return (reference) => {
+export function createReferences(options: ReferencesOptions): References {
+  const fromEnvironment = createEnvironmentResolver(options.variables);
+  const opened = new Map<string, Promise<VaultService>>();
+  let inForce: { fingerprint: string | undefined; vault: VaultService | undefined; values: Values } = {
+    fingerprint: undefined,
+    vault: undefined,
+    values: new Map(),
+  };
+
+  async function read(document: unknown) {
+    const definition = (document as { services?: { vault?: unknown } } | null)?.services?.vault;
+    const fingerprint = definition === undefined ? undefined : fingerprintOf(definition, fromEnvironment);
+    const wanted = findReferences(withoutVault(document), 'vault');
+    if (fingerprint === undefined) return { fingerprint, vault: undefined, values: refuse(wanted, noVault) };
+    let opening = opened.get(fingerprint.text);
+    if (!opening) {
+      opening = options.openVault(fingerprint.config);
+      opened.set(fingerprint.text, opening);
+    }
+    try {
+      const vault = await opening;
+      return { fingerprint: fingerprint.text, vault, values: await readAll(vault, wanted) };
+    } catch {
+      opened.delete(fingerprint.text);
+      // Why is said by the check of services.vault itself.
+      return {
+        fingerprint: undefined,
+        vault: undefined,
+        values: refuse(wanted, 'has no value: the vault cannot be used'),
+      };
+    }
+  }
+
+  const resolver =
+    (values: Values): ResolveReference =>
+    (reference) =>
+      values.get(reference) ?? fromEnvironment(reference);
+
+  return {
+    resolve: (reference) => resolver(inForce.values)(reference),
+    vault: () => inForce.vault,
+    async prepare(document) {
+      return resolver((await read(document)).values);
+    },
+    async follow(document) {
+      const found = await read(document);
+      // What could be read before stays known while the vault is away: what uses it goes on.
+      const kept = [...found.values].map(([reference, value]): [string, string | { reason: string }] => {
+        const before = inForce.values.get(reference);
+        return [reference, typeof value !== 'string' && typeof before === 'string' ? before : value];
+      });
+      inForce = { ...found, values: new Map(kept) };
+      for (const [text, vault] of opened) {
+        if (text === inForce.fingerprint) continue;
+        opened.delete(text);
+        await closeVault(vault);
+      }
+      return resolver(found.values);
+    },
+    async close() {
+      await Promise.all([...opened.values()].map(closeVault));
+      opened.clear();
+    },
+  };
+}
+
+const noVault = 'has no value: no vault is configured (services.vault)';
+
+/** `env:NAME` from the given variables only; one that is set to nothing counts as not set. */
+function createEnvironmentResolver(variables: Record<string, string | undefined>) {
+  return (reference: string): string | undefined => {
     const name = /^env:(.+)$/.exec(reference)?.[1];
     if (name === undefined || !Object.hasOwn(variables, name)) return undefined;
     return variables[name] || undefined;
   };
+}
+
+async function readAll(vault: VaultService, references: readonly string[]): Promise<Values> {
+  const signal = AbortSignal.timeout(patience);
+  const entries = references.map(async (reference): Promise<[string, string | { reason: string }]> => {
+    const [, path, key] = /^vault:([^#]+)#([^#]+)$/.exec(reference) ?? [];
+    if (path === undefined || key === undefined) return [reference, { reason: 'has to be ${vault:path#key}' }];
+    try {
+      const value = await vault.read({ path, key }, signal);
+      return [reference, value ?? { reason: 'is not in the vault' }];
+    } catch (error) {
+      return [reference, { reason: `cannot be read: ${reasonOf(error)}` }];
+    }
+  });
+  return new Map(await Promise.all(entries));
+}
+
+/** Faults of ours say what is wrong and no secret; of any other only that there was one. */
+function reasonOf(error: unknown): string {
+  const ours = error instanceof Retryable || error instanceof Terminal || error instanceof StartError;
+  return ours ? error.message : 'the vault failed';
+}
+
+function refuse(references: readonly string[], reason: string): Values {
+  return new Map(references.map((reference) => [reference, { reason }]));
+}
+
+function withoutVault(document: unknown): unknown {
+  const { services, ...rest } = (document ?? {}) as { services?: Record<string, unknown> };
+  const { vault: _vault, ...others } = services ?? {};
+  return { ...rest, services: others };
+}
+
+function fingerprintOf(definition: unknown, resolve: ResolveReference): { text: string; config: unknown } {
+  const config = resolveReferences(definition, 'services.vault', resolve, []);
+  return { text: JSON.stringify(config), config };
+}
+
+async function closeVault(vault: Promise<VaultService>): Promise<void> {
+  await vault.then((open) => open.close()).catch(() => undefined);
 }

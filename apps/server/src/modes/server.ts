@@ -1,4 +1,4 @@
-import { type Context, configureSuggester, createKeyring, openCatalog, timing } from '@belay/core';
+import { type Context, configureSuggester, openCatalog, timing } from '@belay/core';
 import { migrateDatabase, openDatabase } from '@belay/db';
 import { openLanguageModel } from '@belay/providers';
 import { createWaker, openQueueBackend } from '@belay/worker';
@@ -8,16 +8,18 @@ import { applyConfiguration } from '../config/apply-configuration.js';
 import { type ConfigurationChoice, chooseConfiguration, demoSource } from '../config/choose-configuration.js';
 import { ConfigurationError } from '../config/configuration-error.js';
 import { readConfiguration } from '../config/read-configuration.js';
-import { createReferenceResolver, type ResolveReference } from '../config/resolve-reference.js';
+import type { References } from '../config/resolve-reference.js';
 import { watchConfiguration } from '../config/watch-configuration.js';
 import { connectors } from '../connectors.js';
 import { startDemo } from '../demo/start-demo.js';
 import { findFreePort } from '../find-free-port.js';
 import { clock, delay, newId, randomBytes } from '../machine.js';
+import { openConfiguredKeyring } from '../open-keyring.js';
 import { openStorage } from '../open-storage.js';
 import { createOutbound } from '../outbound.js';
 import { readProgram } from '../program.js';
-import { readSecret } from '../secret.js';
+import { readSecrets } from '../secret.js';
+import { findInstallationSecrets, openReferences, watchVault } from '../services.js';
 import type { RunningServer, StartOptions } from '../start.js';
 import { oneLine, StartError } from '../start-error.js';
 import { serve } from './serve.js';
@@ -32,7 +34,8 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
   const storage = await openStorage({ databaseUrl: environment.databaseUrl, dataDirectory, log, randomBytes, delay });
   closing.add('The database', storage.close);
   const { embedded } = storage;
-  const secret = await readSecret({ given: environment.secret, embedded, dataDirectory, randomBytes });
+  const { secret: given, previousSecrets: previous } = environment;
+  const required = () => readSecrets({ given, previous, embedded, dataDirectory, randomBytes });
   await migrateDatabase(storage.url).catch((cause: unknown) => {
     throw new StartError(
       `The database cannot be brought to the newest schema (${oneLine(cause)}); its user has to own the database, or may create in it`,
@@ -53,14 +56,21 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
       ? await startDemo({ dataDirectory, databaseUrl: storage.url, baseUrl: baseUrl?.public, log, randomBytes, delay })
       : undefined;
   if (demo) closing.add('The demo', demo.close);
-  const resolve = createReferenceResolver({ ...options.variables, ...demo?.variables });
-  await applyChoice(choice, { db, connectors, resolve });
-  const catalog = await openCatalog({ db, connectors, resolve, log, timing, delay }).catch((cause: unknown) => {
-    throw new StartError(oneLine(cause), { cause });
-  });
+  const references = openReferences({ environment, variables: { ...options.variables, ...demo?.variables } });
+  closing.add('The vault', references.close);
+  const { resolve, follow: prepare } = references;
+  await applyChoice(choice, { db, connectors, references });
+  const catalog = await openCatalog({ db, connectors, resolve, prepare, log, timing, delay }).catch(
+    (cause: unknown) => {
+      throw new StartError(oneLine(cause), { cause });
+    },
+  );
   closing.add('The catalog', () => catalog.close());
   catalog.follow();
 
+  const { document } = catalog.current();
+  const found = () => findInstallationSecrets(environment);
+  const { keyring, encryption } = await openConfiguredKeyring({ db, document, resolve, log, required, found }, closing);
   const expressions = createExpressionPool();
   closing.add('The expression evaluator', () => expressions.close());
   const backend = await openQueueBackend({ redisUrl: environment.redisUrl, databaseUrl: storage.url, log });
@@ -71,7 +81,9 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
     db,
     catalog,
     waker,
-    keyring: createKeyring([secret]),
+    keyring,
+    encryption,
+    vault: watchVault(references, log),
     evaluate: expressions.evaluate,
     timing,
     log,
@@ -88,7 +100,7 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
   const reload = await watchChoice(choice, {
     closing,
     log,
-    apply: { db, connectors, resolve },
+    apply: { db, connectors, references },
     refresh: catalog.refresh,
   });
   await serve({ context, backend, environment, databaseUrl: storage.url, address: baseUrl, demo, closing });
@@ -120,7 +132,7 @@ async function chooseBaseUrl({ environment }: StartOptions): Promise<{ public: s
 interface ApplyTools {
   db: Parameters<typeof applyConfiguration>[1]['db'];
   connectors: typeof connectors;
-  resolve: ResolveReference;
+  references: References;
 }
 
 async function applyChoice(choice: ConfigurationChoice, tools: ApplyTools): Promise<void> {
@@ -139,10 +151,18 @@ async function applyChoice(choice: ConfigurationChoice, tools: ApplyTools): Prom
 /** Follows changes of the files: each is one new version, or is refused with a line in the log. Answers how to reload now. */
 async function watchChoice(
   choice: ConfigurationChoice,
-  options: { closing: Closing; log: StartOptions['log']; apply: ApplyTools; refresh(): Promise<void> },
+  options: {
+    closing: Closing;
+    log: StartOptions['log'];
+    apply: ApplyTools;
+    refresh(options: { reread: boolean }): Promise<void>;
+  },
 ): Promise<() => Promise<void>> {
   const { closing, log, apply, refresh } = options;
-  if (choice.kind === 'stored') return async () => {};
+  if (choice.kind === 'stored') {
+    return () =>
+      refresh({ reread: true }).catch((error: unknown) => log.error({ error }, 'The secrets could not be read again'));
+  }
   const source = choice.kind === 'demo' ? demoSource : undefined;
   const refuse = (messages: readonly string[]) => {
     for (const message of messages) log.error({}, `The configuration was refused, the old one stays: ${message}`);
@@ -154,7 +174,8 @@ async function watchChoice(
     async apply(configuration) {
       try {
         const { version, applied } = await applyConfiguration(configuration, { ...apply, source });
-        await refresh();
+        // Also without a new version: secrets that it refers to may have changed.
+        await refresh({ reread: true });
         if (applied) log.info({ version }, 'The configuration changed and is in force');
       } catch (error) {
         if (!(error instanceof ConfigurationError)) throw error;

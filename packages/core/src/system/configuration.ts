@@ -17,7 +17,7 @@ export function readApiConfiguration(ctx: Context) {
     authMethods: ['session', 'bearer'],
     docsUrl: `${baseUrl}/api/v1/reference`,
     openApiSpec: `${baseUrl}/api/v1/openapi.json`,
-    capabilities: { workflow_engine: true, vault: false },
+    capabilities: { workflow_engine: true, vault: ctx.vault?.configured() ?? false },
   };
 }
 

@@ -1,0 +1,74 @@
+import {
+  type Catalog,
+  createKeyring,
+  createProbe,
+  type Keyring,
+  type KeyWrapping,
+  type Logger,
+  openKeyring,
+  type ResolveReference,
+  resolveReferences,
+} from '@belay/core';
+import type { Database } from '@belay/db';
+import { openEncryptionService } from '@belay/providers';
+import type { Closing } from './closing.js';
+import { clock, delay, randomBytes } from './machine.js';
+import { serviceTools } from './services.js';
+import { oneLine, StartError } from './start-error.js';
+
+export interface OpenKeyringOptions {
+  db: Database;
+  document: Catalog['document'];
+  resolve: ResolveReference;
+  log: Logger;
+  /** Every secret of this installation; throws when there has to be one and is none. */
+  required(): Promise<string[]>;
+  /** The same as far as they are there: a key management service needs none. */
+  found(): Promise<string[]>;
+}
+
+/** The client of `services.encryption`; undefined for the local keyring. Throws `StartError`. */
+export async function openWrapping(
+  document: Catalog['document'],
+  resolve: ResolveReference,
+): Promise<KeyWrapping | undefined> {
+  const definition = document.services?.encryption;
+  if (definition === undefined) return undefined;
+  try {
+    return await openEncryptionService(resolveReferences(definition, 'services.encryption', resolve, []), serviceTools);
+  } catch (cause) {
+    throw new StartError(oneLine(cause), { cause });
+  }
+}
+
+/**
+ * Opens the keyring that the configuration asks for: from `BELAY_SECRET`, or guarded by a key management service. A service
+ * that cannot be asked now ends the start, since nothing could be sealed or opened; later outages only show in /health.
+ */
+export async function openConfiguredKeyring(
+  options: OpenKeyringOptions,
+  closing: Closing,
+): Promise<{ keyring: Keyring; encryption: { health(): Promise<string> } | undefined }> {
+  const { db, document, resolve, log } = options;
+  const wrapping = await openWrapping(document, resolve);
+  if (!wrapping) return { keyring: createKeyring(await options.required()), encryption: undefined };
+  const { service } = wrapping;
+  closing.add('The key management service', () => service.close());
+  const now = () => clock().getTime();
+  const secrets = await options.found();
+  const keyring = await openKeyring({ db, log, wrapping, secrets, randomBytes, delay, now }).catch((cause: unknown) => {
+    throw new StartError(
+      `services.encryption: the keys cannot be unwrapped (${oneLine(cause)}); see that the service of ${wrapping.name} can be reached from here and permits both wrapping and unwrapping`,
+      { cause },
+    );
+  });
+  closing.add('The keyring', () => keyring.close());
+  keyring.follow();
+  const health = createProbe({
+    name: 'the key management service',
+    check: (signal) => service.check(signal),
+    log,
+    now,
+  });
+  return { keyring, encryption: { health } };
+}

@@ -1,0 +1,39 @@
+import { AccessError, rotateEncryptionKey } from '@belay/core';
+import { openWrapping } from './open-keyring.js';
+import { type OperatorOptions, openOperatorContext } from './operator.js';
+import { openReferences } from './services.js';
+
+/**
+ * Makes a new key in the database of this installation, wrapped by the service of the configuration in force, and retires
+ * the one in use (`belay encryption rotate`). Throws `not_configured` for the local keyring, which is rotated by its
+ * variables, `unavailable` when the service does not wrap, and `StartError`.
+ */
+export async function rotateEncryption(
+  options: OperatorOptions & { variables: Record<string, string | undefined> },
+): Promise<{ kid: string; retired: string | undefined; created_at: string }> {
+  const { environment, variables } = options;
+  const { context, close } = await openOperatorContext(options);
+  const references = openReferences({ environment, variables });
+  try {
+    const inForce = await context.db.query.catalogs.findFirst({
+      columns: { document: true },
+      orderBy: (catalogs, { desc }) => [desc(catalogs.version)],
+    });
+    const document = (inForce?.document ?? {}) as Parameters<typeof openWrapping>[0];
+    const wrapping = await openWrapping(document, await references.follow(document));
+    if (!wrapping) {
+      throw new AccessError(
+        'not_configured',
+        'The local keyring has no key of its own: put a new secret into BELAY_SECRET and the one before it into BELAY_SECRET_PREVIOUS, and start again',
+      );
+    }
+    try {
+      return await rotateEncryptionKey(context, { wrapping });
+    } finally {
+      await wrapping.service.close();
+    }
+  } finally {
+    await references.close();
+    await close();
+  }
+}

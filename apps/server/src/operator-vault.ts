@@ -1,0 +1,75 @@
+import { type LocalVault, openLocalVault, type SecretName } from '@belay/providers';
+import { findConfiguration } from './config/find-configuration.js';
+import { readConfiguration } from './config/read-configuration.js';
+import type { Environment } from './env.js';
+import { randomBytes } from './machine.js';
+import { readSecrets } from './secret.js';
+import { createLocalTools } from './services.js';
+import { StartError } from './start-error.js';
+
+export interface VaultOptions {
+  environment: Environment;
+  /** Where `belay.yaml` and `config/` are looked for. */
+  directory: string;
+}
+
+/** How long any of these may take, in milliseconds. */
+const patience = 10_000;
+/** The longest value that is taken, in characters. */
+const longest = 65_536;
+
+/**
+ * Puts a secret into the local vault, for `${vault:path#key}` (`belay vault set`). Running servers know it when they read
+ * their configuration again. Throws `StartError` for a name or value that cannot be kept, and for a vault that is not ours.
+ */
+export async function setInVault(options: VaultOptions, reference: string, value: string): Promise<SecretName> {
+  const name = parseName(reference);
+  if (value === '') throw new StartError('The value is empty; give it on standard input');
+  if (value.length > longest) throw new StartError(`The value is longer than ${longest} characters`);
+  const vault = await open(options, true);
+  await vault.set(name, value, AbortSignal.timeout(patience)).catch(explain);
+  return name;
+}
+
+/** The names of what the local vault has, and never a value (`belay vault list`). Throws `StartError`. */
+export async function listVault(options: VaultOptions): Promise<SecretName[]> {
+  const vault = await open(options, false);
+  return vault.list(AbortSignal.timeout(patience)).catch(explain);
+}
+
+/** Takes a secret out of the local vault (`belay vault remove`); answers whether there was one. Throws `StartError`. */
+export async function removeFromVault(options: VaultOptions, reference: string): Promise<boolean> {
+  const name = parseName(reference);
+  const vault = await open(options, false);
+  return vault.remove(name, AbortSignal.timeout(patience)).catch(explain);
+}
+
+function parseName(reference: string): SecretName {
+  const [, path, key] = /^([^#{}\s]{1,512})#([^#{}\s]{1,256})$/.exec(reference) ?? [];
+  if (path === undefined || key === undefined) {
+    throw new StartError(
+      'Name a secret as path#key, as in database#password; neither has spaces, braces or a second #',
+    );
+  }
+  return { path, key };
+}
+
+/** The vault that the configuration here names, or the file in `BELAY_DATA` before there is a configuration. */
+async function open({ environment, directory }: VaultOptions, make: boolean): Promise<LocalVault> {
+  const { secret: given, previousSecrets: previous, dataDirectory, databaseUrl } = environment;
+  const embedded = databaseUrl === undefined;
+  if (make) await readSecrets({ given, previous, dataDirectory, embedded, randomBytes });
+  const path = findConfiguration(environment.configuration, directory);
+  const document = path === undefined ? undefined : (await readConfiguration(path).catch(explain)).document;
+  const services = document?.services as { vault?: { provider?: unknown; path?: unknown } } | undefined;
+  const { provider = 'local', path: file } = services?.vault ?? {};
+  if (provider !== 'local') {
+    throw new StartError(`services.vault is ${String(provider)}: write its secrets with the tools of its vendor`);
+  }
+  const config = typeof file === 'string' ? { path: file } : {};
+  return openLocalVault(config, createLocalTools(environment), { randomBytes });
+}
+
+function explain(cause: unknown): never {
+  throw new StartError(cause instanceof Error ? cause.message : 'The vault cannot be used', { cause });
+}

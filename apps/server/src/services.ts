@@ -1,0 +1,60 @@
+import { join } from 'node:path';
+import { createProbe, deriveKey, identifyKey, type Logger } from '@belay/core';
+import { type LocalTools, openVaultService, type ServiceTools, type VaultService } from '@belay/providers';
+import { createReferences, type References } from './config/resolve-reference.js';
+import type { Environment } from './env.js';
+import { clock, delay, randomBytes } from './machine.js';
+import { findSecrets } from './secret.js';
+import { createVaultFile } from './vault-file.js';
+
+type Settings = Pick<Environment, 'secret' | 'previousSecrets' | 'dataDirectory'>;
+
+/** What the clients of services may use of this machine. */
+export const serviceTools: ServiceTools = { delay, randomBytes, now: () => clock().getTime() };
+
+/** The secrets of this installation as far as they are there: `BELAY_SECRET`, or the file of the embedded database. */
+export function findInstallationSecrets({ secret, previousSecrets, dataDirectory }: Settings): Promise<string[]> {
+  return findSecrets({ given: secret, previous: previousSecrets, dataDirectory });
+}
+
+/** What the local vault works with: its file, in `BELAY_DATA` unless the configuration says otherwise, and a key of its own from each secret. */
+export function createLocalTools(environment: Settings): LocalTools {
+  return {
+    file: createVaultFile(randomBytes),
+    path: join(environment.dataDirectory, 'vault'),
+    keys: async () =>
+      (await findInstallationSecrets(environment)).map((secret) => {
+        const material = new TextEncoder().encode(secret);
+        return { id: identifyKey(material), material: deriveKey(material, 'vault') };
+      }),
+  };
+}
+
+/** The references of a process: its environment, and the vault that a configuration names. */
+export function openReferences(options: {
+  environment: Settings;
+  variables: Record<string, string | undefined>;
+}): References {
+  const local = createLocalTools(options.environment);
+  return createReferences({
+    variables: options.variables,
+    openVault: (config) => openVaultService(config, { ...serviceTools, local }),
+  });
+}
+
+/** How the vault in force is; another one that is taken in force is asked anew. */
+export function watchVault(references: Pick<References, 'vault'>, log: Logger) {
+  let asked: { vault: VaultService; health(): Promise<string> } | undefined;
+  return {
+    configured: () => references.vault() !== undefined,
+    async health() {
+      const vault = references.vault();
+      if (vault === undefined) return 'not configured';
+      if (asked?.vault !== vault) {
+        const check = (signal: AbortSignal) => vault.check(signal);
+        asked = { vault, health: createProbe({ name: 'the vault', check, log, now: serviceTools.now }) };
+      }
+      return asked.health();
+    },
+  };
+}
