@@ -3,8 +3,11 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { defaultAgent } from './find-agent.js';
+import { loadDiagnosis } from './load-diagnosis.js';
 import { loadOperator } from './load-operator.js';
 import { openBrowser } from './open-browser.js';
 import { runCli } from './program.js';
@@ -31,6 +34,16 @@ const { version } = JSON.parse(readFileSync(new URL('../package.json', import.me
   version: string;
 };
 
+const host = {
+  variables: env,
+  nodeVersion: process.version,
+  platform,
+  home: homedir(),
+  folder: process.cwd(),
+  program: { node: process.execPath, script: fileURLToPath(import.meta.url) },
+  userId: process.getuid?.(),
+};
+
 process.exitCode = await runCli(args, {
   version,
   stdout,
@@ -48,10 +61,13 @@ process.exitCode = await runCli(args, {
   ),
   posix: platform !== 'win32',
   prompts: createTerminalPrompts(stdin, stderr),
+  readInput: () => text(stdin),
   openBrowser: (url) => openBrowser(url, platform),
   randomBytes,
   clock: () => new Date(),
   delay: (milliseconds, signal) => delay(milliseconds, undefined, { signal }),
   signal: interrupt.signal,
   operator: loadOperator(process, userInfo().username),
+  diagnosis: loadDiagnosis(host),
+  host,
 });

@@ -8,6 +8,8 @@ import { addAgentEnroll } from './commands/agent-enroll.js';
 import { addApprove } from './commands/approve.js';
 import { addCompletion } from './commands/completion.js';
 import { addDeny } from './commands/deny.js';
+import { addDoctor } from './commands/doctor.js';
+import { addEncryptionRotate } from './commands/encryption-rotate.js';
 import { addExecutionsCancel } from './commands/executions-cancel.js';
 import { addExecutionsList } from './commands/executions-list.js';
 import { addExecutionsShow } from './commands/executions-show.js';
@@ -24,6 +26,9 @@ import { addSessions } from './commands/sessions.js';
 import { addStart } from './commands/start.js';
 import { addTokenCreate } from './commands/token-create.js';
 import { addValidate } from './commands/validate.js';
+import { addVaultList } from './commands/vault-list.js';
+import { addVaultRemove } from './commands/vault-remove.js';
+import { addVaultSet } from './commands/vault-set.js';
 import { addWhoami } from './commands/whoami.js';
 import { type ExitCode, exitCodes } from './exit-codes.js';
 import { reportFailure } from './output/failure.js';
@@ -58,8 +63,14 @@ function addCommands(root: Parent): void {
   addLogs(root);
   addTokenCreate(addGroup(root, 'token', 'bearer tokens, for operators'));
   addAgentEnroll(addGroup(root, 'agent', 'agents, for operators'));
+  addEncryptionRotate(addGroup(root, 'encryption', 'the keys that seal, for operators'));
+  const vault = addGroup(root, 'vault', 'secrets that the configuration refers to, for operators');
+  addVaultSet(vault);
+  addVaultList(vault);
+  addVaultRemove(vault);
   addValidate(root);
   addStart(root);
+  addDoctor(root);
   addCompletion(root);
 }
 

@@ -1,3 +1,4 @@
+import type { Environment } from './host.js';
 import type { Sink } from './output/output.js';
 
 export interface Choice {
@@ -9,6 +10,8 @@ export interface Choice {
 /** Questions to whoever sits at the terminal. Each throws `aborted` when they leave instead of answering. */
 export interface Prompts {
   confirm(message: string): Promise<boolean>;
+  /** Asks for what must not be shown. */
+  secret(message: string): Promise<string>;
   select(message: string, choices: Choice[]): Promise<string>;
   /** Asks again until `check` has nothing to say. */
   text(
@@ -33,7 +36,7 @@ export interface Validation {
   ok: boolean;
   /** The file or folder that was read. */
   source: string;
-  /** One for each fault: file, key or line, and reason. */
+  /** One for each fault, or for each thing that should not stay so when it is valid: file, key or line, and reason. */
   messages: readonly string[];
 }
 
@@ -44,7 +47,51 @@ export interface Operator {
   validate(path: string | undefined): Promise<Validation>;
   enrollAgent(request: AgentRequest): Promise<{ credential: string; expires_at: string; agent: { name: string } }>;
   revokeAccess(request: { of: string; reason: string }): Promise<{ message: string; executions: string[] }>;
+  /** Seals with a new key from now on; what the one before it sealed can still be opened. */
+  rotateEncryption(): Promise<{ kid: string; retired: string | null; created_at: string }>;
+  /** Secrets of the local vault, each named `path#key`. */
+  setSecret(name: string, value: string): Promise<{ path: string; key: string }>;
+  listSecrets(): Promise<{ path: string; key: string }[]>;
+  /** Whether there was one. */
+  removeSecret(name: string): Promise<boolean>;
   createToken(request: TokenRequest): Promise<{ token: string; expires_at: string; user: { email: string } }>;
+}
+
+/** The server that would start here, as its variables say. */
+export interface LocalServer {
+  port: number;
+  host: string;
+  baseUrl: string | undefined;
+  redisUrl: string | undefined;
+  secret: string | undefined;
+  /** Its database is its own, in the data folder. */
+  embedded: boolean;
+  dataDirectory: string;
+  trustProxy: number | string | undefined;
+}
+
+export type ConfigurationInspection =
+  | {
+      ok: true;
+      callbacks: readonly string[];
+      providers: readonly { provider: string; type: string; fault: string | undefined }[];
+    }
+  | { ok: false; messages: readonly string[] };
+
+export type DatabaseInspection =
+  | { kind: 'own'; version: number; mayMigrate: boolean; migrated: boolean }
+  | { kind: 'embedded'; exists: boolean }
+  | { kind: 'fault'; message: string };
+
+/** What the server's own program knows about a setup; it changes nothing. */
+export interface Diagnosis {
+  /** One for each variable that cannot be used: name, value unless it is secret, and cure. */
+  environmentFaults(): Promise<readonly string[]>;
+  /** Undefined when nothing here says that there is to be one, or its variables cannot be used. */
+  localServer(): Promise<LocalServer | undefined>;
+  /** Undefined when there is none: a start would play the demo. */
+  configuration(): Promise<{ source: string; inspection: ConfigurationInspection } | undefined>;
+  database(): Promise<DatabaseInspection>;
 }
 
 /** Everything around the commands. main.ts makes the real one; nothing else touches the process. */
@@ -67,6 +114,8 @@ export interface Shell {
   /** Files have owners and modes here. */
   posix: boolean;
   prompts: Prompts;
+  /** All that comes in on standard input, to its end. */
+  readInput(): Promise<string>;
   /** Shows a page to the user if it can; it is no failure when it cannot. */
   openBrowser(url: string): void;
   randomBytes(size: number): Uint8Array;
@@ -76,4 +125,6 @@ export interface Shell {
   /** Aborts on Ctrl-C. */
   signal: AbortSignal;
   operator: Operator;
+  diagnosis: Diagnosis;
+  host: Environment;
 }

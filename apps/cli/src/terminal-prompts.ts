@@ -28,6 +28,10 @@ export function createTerminalPrompts(input: Readable, output: Writable): Prompt
       const { confirm } = await load();
       return answered(await confirm({ ...streams, message: printable(message), initialValue: false }));
     },
+    secret: async (message) => {
+      const { password } = await load();
+      return answered(await password({ ...streams, message: printable(message) })) ?? '';
+    },
     select: async (message, choices) => {
       const { select } = await load();
       return answered(await select({ ...streams, message, options: toOptions(choices), maxItems: 12 }));

@@ -71,7 +71,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
 }
 
 /** Whether the database answers and is one that we can use. */
-async function checkDatabase(url: string): Promise<void> {
+export async function checkDatabase(url: string): Promise<void> {
   const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {}, fetch_types: false });
   let version: number;
   try {

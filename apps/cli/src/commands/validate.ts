@@ -12,7 +12,9 @@ export function addValidate(parent: Parent): void {
     run: async ({ args: [path], output, shell }) => {
       const { ok, source, messages } = await shell.operator.validate(path);
       output.result({ ok, source, messages }, () =>
-        ok ? output.colours.green(`${printable(source)} is valid`) : messages.map(printable).join('\n'),
+        [ok ? output.colours.green(`${printable(source)} is valid`) : '', ...messages.map(printable)]
+          .filter(Boolean)
+          .join('\n'),
       );
       return ok ? exitCodes.ok : exitCodes.failed;
     },

@@ -88,7 +88,10 @@ export async function complete(
   }
   if (last.startsWith('-')) {
     return optionsOf(command)
-      .map(({ long, short, description }) => ({ value: (short?.startsWith('--') ? short : long) ?? short ?? '', description }))
+      .map(({ long, short, description }) => ({
+        value: (short?.startsWith('--') ? short : long) ?? short ?? '',
+        description,
+      }))
       .filter(fits);
   }
   const children = given > 0 ? [] : command.createHelp().visibleCommands(command);

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ExitCode, type Prompts, runCli, type Shell } from '../../src/index.js';
+import { type ExitCode, type Operator, type Prompts, runCli, type Shell } from '../../src/index.js';
 
 export interface Ran {
   code: ExitCode;
@@ -21,7 +21,22 @@ function unasked(question: string): never {
 }
 
 /** Answers no question: a test that expects one hands in its own. */
-const silent: Prompts = { confirm: unasked, select: unasked, text: unasked };
+export const silent: Prompts = { confirm: unasked, secret: unasked, select: unasked, text: unasked };
+
+const unavailable = () => Promise.reject(new Error('not in this test'));
+
+/** Does nothing: a test that expects something to be done hands in its own. */
+export const idle: Operator = {
+  start: unavailable,
+  validate: unavailable,
+  createToken: unavailable,
+  enrollAgent: unavailable,
+  revokeAccess: unavailable,
+  rotateEncryption: unavailable,
+  setSecret: unavailable,
+  listSecrets: unavailable,
+  removeSecret: unavailable,
+};
 
 /** A place to run commands from: a folder of its own for credentials, and what was written kept. */
 export async function openTerminal(settings: Partial<Shell> = {}): Promise<Terminal> {
@@ -32,7 +47,6 @@ export async function openTerminal(settings: Partial<Shell> = {}): Promise<Termi
     async run(args, shell = {}) {
       let stdout = '';
       let stderr = '';
-      const unavailable = () => Promise.reject(new Error('not in this test'));
       const code = await runCli(args, {
         version: '0.0.0-test',
         stdout: { write: (text) => void (stdout += text) },
@@ -48,15 +62,25 @@ export async function openTerminal(settings: Partial<Shell> = {}): Promise<Termi
         credentialsFile,
         posix: true,
         prompts: silent,
+        readInput: unavailable,
         openBrowser: () => {},
         randomBytes,
         signal: new AbortController().signal,
-        operator: {
-          start: unavailable,
-          validate: unavailable,
-          createToken: unavailable,
-          enrollAgent: unavailable,
-          revokeAccess: unavailable,
+        operator: idle,
+        diagnosis: {
+          environmentFaults: async () => [],
+          localServer: async () => undefined,
+          configuration: async () => undefined,
+          database: async () => ({ kind: 'embedded', exists: false }),
+        },
+        host: {
+          variables: {},
+          nodeVersion: process.version,
+          platform: 'linux',
+          home: folder,
+          folder,
+          program: { node: process.execPath, script: '/opt/belay/main.js' },
+          userId: 1000,
         },
         ...settings,
         ...shell,

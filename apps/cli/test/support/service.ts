@@ -112,6 +112,10 @@ export interface Service extends AsyncDisposable {
     authenticators: string[];
     suggestion: Suggestion;
     logs: LogEntry[];
+    health: Record<string, string>;
+    ready: boolean;
+    time: string;
+    version: string;
   };
   /** Codes that a login may be ended with, and the challenge each was begun with. */
   codes: Map<string, string>;
@@ -130,6 +134,10 @@ export async function startService(): Promise<Service> {
     authenticators: ['demo'],
     suggestion,
     logs: [logged],
+    health: { storage: 'healthy', vault: 'not configured' },
+    ready: true,
+    time: '2030-01-01T00:00:00.000Z',
+    version: '0.0.0-test',
   };
   const codes = new Map<string, string>();
   const open = procedure.input((value) => value as Record<string, string>);
@@ -206,6 +214,20 @@ export async function startService(): Promise<Service> {
         version: '1.0.1',
         timestamp: '2030-01-01T00:00:00.000Z',
         sessions: { demo: { version: 2, expiry: '2030-01-01T01:00:00.000Z' } },
+      })),
+    }),
+    system: router({
+      ready: open.query(() => ({
+        status: state.ready ? 'ready' : 'not ready',
+        timestamp: state.time,
+        version: state.version,
+      })),
+      health: open.query(() => ({
+        status: 'healthy',
+        path: '/health',
+        timestamp: state.time,
+        version: state.version,
+        services: state.health,
       })),
     }),
     logs: router({ list: signedIn.query(() => ({ logs: state.logs })) }),

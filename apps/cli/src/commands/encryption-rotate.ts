@@ -1,0 +1,17 @@
+import { addCommand, type Parent } from '../command.js';
+
+/** `belay encryption rotate`: a new key to seal with, wrapped by the service of the configuration. Audited there. */
+export function addEncryptionRotate(parent: Parent): void {
+  addCommand(parent, {
+    name: 'rotate',
+    description: 'make a new key to seal with, and retire the one in use (for operators, on the server’s machine)',
+    examples: ['encryption rotate', 'encryption rotate --json'],
+    run: async ({ output, shell }) => {
+      const rotated = await shell.operator.rotateEncryption();
+      output.result(rotated, () =>
+        output.fields({ key: rotated.kid, retired: rotated.retired, made: rotated.created_at }),
+      );
+      return undefined;
+    },
+  });
+}

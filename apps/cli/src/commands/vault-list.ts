@@ -1,0 +1,22 @@
+import { addCommand, type Parent } from '../command.js';
+
+/** `belay vault list`: the names of the secrets that are kept here, and never a value. */
+export function addVaultList(parent: Parent): void {
+  addCommand(parent, {
+    name: 'list',
+    description: 'list the names of the secrets that are kept here (for operators)',
+    examples: ['vault', 'vault list --json'],
+    isDefault: true,
+    run: async ({ output, shell }) => {
+      const secrets = await shell.operator.listSecrets();
+      output.result({ secrets }, () =>
+        output.table(
+          ['Path', 'Key', 'Refer to it as'],
+          secrets.map(({ path, key }) => [path, key, `\${vault:${path}#${key}}`]),
+          'No secret is kept here.',
+        ),
+      );
+      return undefined;
+    },
+  });
+}

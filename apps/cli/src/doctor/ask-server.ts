@@ -1,0 +1,38 @@
+import { createClient, isBelayError } from '@belay/sdk';
+import { connect } from '../connect.js';
+import { explainNetwork } from '../explain-network.js';
+import type { Shell } from '../shell.js';
+import type { ServerAnswer } from './check.js';
+
+/** How long the server may take to say how it is, in milliseconds. */
+const patience = 10_000;
+
+/** Asks the server that is meant how it is, once and without trying again. */
+export async function askServer(shell: Shell, option: string | undefined): Promise<ServerAnswer> {
+  const connection = await connect(shell, option, 'server');
+  const client = createClient({ url: connection.server, retry: { attempts: 1 } });
+  const signal = AbortSignal.any([shell.signal, AbortSignal.timeout(patience)]);
+  try {
+    const asked = shell.clock().getTime();
+    const ready = await client.system.ready({ signal });
+    const answered = shell.clock().getTime();
+    const health = await client.system.health({ signal });
+    return {
+      connection,
+      fault: undefined,
+      answer: {
+        version: ready.version,
+        ready: ready.status === 'ready',
+        status: health.status,
+        health: health.services,
+        // The server said its time somewhere between asking and answer.
+        skew: (asked + answered) / 2 - Date.parse(ready.timestamp),
+      },
+    };
+  } catch (error) {
+    shell.signal.throwIfAborted();
+    if (!isBelayError(error)) throw error;
+    const late = error.code === 'aborted' ? 'no answer within ten seconds' : error.message;
+    return { connection, answer: undefined, fault: explainNetwork(error) ?? late };
+  }
+}

@@ -1,0 +1,43 @@
+import { type Check, failed, noServerHere, type Outcome, ok, warning } from '../check.js';
+
+const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/;
+
+/** People reach the server by an address that keeps their login to themselves, through a proxy that is known. */
+export const baseUrl: Check = {
+  name: 'base URL',
+  run: async ({ local }) => {
+    const server = await local();
+    if (server === undefined) return noServerHere;
+    const { baseUrl: given, host, port, trustProxy } = server;
+    const onlyHere = loopback.test(host.includes(':') ? `[${host}]` : host);
+    if (given === undefined) {
+      return onlyHere
+        ? ok(`http://${host}:${port}, for this machine only`)
+        : failed(`HOST is ${host} and BELAY_BASE_URL is not set`, 'set BELAY_BASE_URL to the address that people open');
+    }
+    const url = new URL(given);
+    const outcomes: Outcome[] = [];
+    if (url.protocol === 'http:' && !loopback.test(url.hostname)) {
+      outcomes.push(
+        failed(`${given} is not encrypted: logins can be read on the way`, 'use https, by a proxy before Belay'),
+      );
+    }
+    if (url.protocol === 'https:' && trustProxy === undefined) {
+      outcomes.push(
+        warning(
+          'there is a proxy before Belay, and BELAY_TRUST_PROXY does not say how many',
+          'set BELAY_TRUST_PROXY, e.g. to 1: limits by address count everybody as one otherwise',
+        ),
+      );
+    }
+    if (url.protocol === 'http:' && trustProxy !== undefined) {
+      outcomes.push(
+        warning(
+          'BELAY_TRUST_PROXY is set without https',
+          'unset it when there is no proxy: it lets clients lie about their address',
+        ),
+      );
+    }
+    return outcomes.length > 0 ? outcomes : ok(given);
+  },
+};

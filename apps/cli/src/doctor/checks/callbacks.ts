@@ -1,0 +1,19 @@
+import { type Check, noServerHere, type Outcome, ok, skipped, warning } from '../check.js';
+
+/** The addresses that a login may return to keep its code to themselves. */
+export const callbacks: Check = {
+  name: 'callbacks',
+  run: async ({ local, diagnosis }) => {
+    if ((await local()) === undefined) return noServerHere;
+    const found = await diagnosis.configuration();
+    if (found?.inspection.ok !== true) return skipped('there is no valid configuration');
+    const { callbacks: allowed } = found.inspection;
+    const open = allowed.filter((callback) => !/^https:|^http:\/\/(localhost|127\.|\[::1\])/.test(callback));
+    if (open.length > 0) {
+      return open.map(
+        (callback): Outcome => warning(`server.callbacks has ${callback}, which is not encrypted`, 'use https there'),
+      );
+    }
+    return ok(`${allowed.length} beside loopback and the server’s own`);
+  },
+};

@@ -1,0 +1,20 @@
+import { describeDuration } from '../../duration.js';
+import { type Check, failed, ok, skipped, warning } from '../check.js';
+
+/** Beyond these, in milliseconds, time left is shown wrong, and logins fail. */
+const noticeable = 5_000;
+const harmful = 60_000;
+
+/** This machine's clock agrees with the server's. */
+export const clock: Check = {
+  name: 'clock',
+  run: async ({ server }) => {
+    const { answer } = await server();
+    if (answer === undefined) return skipped('the server does not answer');
+    const off = Math.abs(answer.skew);
+    const message = `this clock is ${describeDuration(off)} ${answer.skew > 0 ? 'ahead of' : 'behind'} the server’s`;
+    const cure = 'set the clock by the network, e.g. timedatectl set-ntp true';
+    if (off > harmful) return failed(message, cure);
+    return off > noticeable ? warning(message, cure) : ok('agrees with the server’s');
+  },
+};

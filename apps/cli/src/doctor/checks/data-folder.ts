@@ -1,0 +1,48 @@
+import { access, constants, stat, statfs } from 'node:fs/promises';
+import path from 'node:path';
+import { type Check, failed, noServerHere, type Outcome, ok, warning } from '../check.js';
+
+/** Less room than this, in bytes, a database fills within days. */
+const room = 256 * 1024 * 1024;
+
+/** The folder that is there already: the data folder, or the one that it would be made in. */
+async function nearest(folder: string): Promise<string> {
+  const there = await stat(folder).catch(() => undefined);
+  const parent = path.dirname(folder);
+  return there !== undefined || parent === folder ? folder : nearest(parent);
+}
+
+async function checkSecretFile(folder: string): Promise<Outcome[]> {
+  const file = path.join(folder, 'secret');
+  const found = await stat(file).catch(() => undefined);
+  if (found === undefined || (found.mode & 0o077) === 0) return [];
+  return [
+    failed(`${file} can be read by other users`, `chmod 600 ${file}, and have a new secret made if they may have`),
+  ];
+}
+
+/** What the server keeps can be written, by it alone, and there is room. */
+export const dataFolder: Check = {
+  name: 'data folder',
+  run: async ({ local, shell }) => {
+    const server = await local();
+    if (server === undefined) return noServerHere;
+    const folder = server.dataDirectory;
+    const existing = await nearest(folder);
+    const outcomes: Outcome[] = shell.posix ? await checkSecretFile(folder) : [];
+    if (!(await stat(existing)).isDirectory()) {
+      return failed(`${existing} is not a folder`, 'move it away, or set BELAY_DATA to another folder');
+    }
+    const usable = await access(existing, constants.R_OK | constants.W_OK | constants.X_OK).catch(() => 'refused');
+    if (usable === 'refused') {
+      outcomes.push(
+        failed(`${existing} cannot be written`, `chown it to this user, or set BELAY_DATA to another folder`),
+      );
+    }
+    const { bavail, bsize } = await statfs(existing);
+    if (bavail * bsize < room) {
+      outcomes.push(warning(`${existing} has less than 256 MB left`, 'make room, or set BELAY_DATA to another disk'));
+    }
+    return outcomes.length > 0 ? outcomes : ok(existing === folder ? folder : `${folder} can be made`);
+  },
+};

@@ -1,0 +1,24 @@
+import { type Check, failed, noServerHere, type Outcome, ok } from '../check.js';
+
+/** The database answers, is new enough, and lets a start make its tables. */
+export const database: Check = {
+  name: 'database',
+  run: async ({ local, diagnosis }) => {
+    if ((await local()) === undefined) return noServerHere;
+    const found = await diagnosis.database();
+    if (found.kind === 'fault') {
+      const [message = found.message, ...cure] = found.message.split(/; |: (?=start|set|move|dump|restore)/);
+      return failed(message, cure.join('; ') || 'see the log of the database');
+    }
+    if (found.kind === 'embedded') {
+      return ok(found.exists ? 'embedded, in the data folder' : 'embedded, made in the data folder at the first start');
+    }
+    const { version, mayMigrate, migrated } = found;
+    const outcomes: Outcome[] = [ok(`PostgreSQL ${version}, ${migrated ? 'with Belay’s tables' : 'empty so far'}`)];
+    if (!mayMigrate) {
+      const cure = 'as its owner: GRANT CREATE ON SCHEMA public TO the user of DATABASE_URL';
+      outcomes.push(failed('the user of DATABASE_URL may not make tables there', cure));
+    }
+    return outcomes;
+  },
+};

@@ -1,0 +1,28 @@
+import { describeTimeLeft } from '../../duration.js';
+import { type Check, failed, ok, skipped, warning } from '../check.js';
+
+/** Less than this left of a login, in milliseconds, is worth a word. */
+const soon = 10 * 60_000;
+
+/** The login, or `BELAY_TOKEN`, is good at the server. */
+export const login: Check = {
+  name: 'login',
+  run: async ({ server, shell }) => {
+    const { connection, answer } = await server();
+    if (answer === undefined) return skipped('the server does not answer');
+    const { client, signedIn } = connection;
+    if (!signedIn) return warning(`nobody is signed in to ${connection.server}`, 'sign in: belay login');
+    const { isBelayError } = await import('@belay/sdk');
+    try {
+      const me = await client.auth.whoami({ signal: shell.signal });
+      const left = Date.parse(me.expires_at ?? '') - shell.clock().getTime();
+      const message = `${me.email}, for ${describeTimeLeft(me.expires_at, shell.clock()) ?? 'as long as the token'}`;
+      return left < soon ? warning(message, 'sign in again: belay login') : ok(message);
+    } catch (error) {
+      if (!isBelayError(error)) throw error;
+      const which = shell.token === undefined ? 'the login' : 'BELAY_TOKEN';
+      const cure = shell.token === undefined ? 'sign in again: belay login' : 'set it to a new one, or unset it';
+      return failed(`${which} is not good any more (${error.message})`, cure);
+    }
+  },
+};

@@ -1,0 +1,49 @@
+import { createServer } from 'node:net';
+import { type Check, failed, noServerHere, ok } from '../check.js';
+
+/** Why one cannot listen there; undefined when one can. */
+async function tryPort(port: number, host: string): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    server.listen(port, host, () => server.close(() => resolve(undefined)));
+  });
+}
+
+/** Whether what listens there is Belay. */
+async function isBelay(address: string): Promise<boolean> {
+  try {
+    const signal = AbortSignal.timeout(2_000);
+    const response = await fetch(`${address}/.well-known/api-configuration`, { redirect: 'error', signal });
+    const body: unknown = await response.json();
+    return typeof body === 'object' && body !== null && 'serviceName' in body && body.serviceName === 'belay';
+  } catch {
+    return false;
+  }
+}
+
+const cures: Record<string, string> = {
+  EACCES: 'ports below 1024 need rights: set PORT to a higher one and put a proxy before it',
+  EADDRNOTAVAIL: 'HOST is no address of this machine: correct it',
+  ENOTFOUND: 'HOST is a name that nobody knows: correct it',
+};
+
+/** The server's port is free, or it is the server that has it. */
+export const port: Check = {
+  name: 'port',
+  run: async ({ local }) => {
+    const server = await local();
+    if (server === undefined) return noServerHere;
+    const { port: number, host } = server;
+    if (number === 0) return ok('PORT is 0: any free port');
+    const fault = await tryPort(number, host);
+    if (fault === undefined) return ok(`${host}:${number} is free`);
+    if (fault !== 'EADDRINUSE') {
+      return failed(`one cannot listen on ${host}:${number} (${fault})`, cures[fault] ?? 'correct HOST or PORT');
+    }
+    const reachable = ['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host;
+    return (await isBelay(`http://${reachable}:${number}`))
+      ? ok(`${host}:${number} is in use by Belay`)
+      : failed(`${host}:${number} is in use by another program`, 'stop it, or set PORT to another one');
+  },
+};

@@ -1,0 +1,25 @@
+import { type Check, failed, type Outcome, ok, warning } from '../check.js';
+
+/** Version numbers that should understand each other: the same major, and the same minor before 1.0. */
+function series(version: string): string {
+  const [major = '', minor = ''] = version.split(/[. ]/);
+  return major === '0' ? `0.${minor}` : major;
+}
+
+/** The server that commands would talk to answers, is ready and of our version. */
+export const server: Check = {
+  name: 'server',
+  run: async ({ server: find, shell }) => {
+    const { connection, answer, fault } = await find();
+    const at = `${connection.server} (by ${connection.origin})`;
+    if (answer === undefined)
+      return failed(`${at}: ${fault}`, 'start it, or name another: --url, BELAY_URL, belay login');
+    const outcomes: Outcome[] = [];
+    if (!answer.ready) outcomes.push(failed(`${at} is not ready`, 'see the health below, and the server’s log'));
+    if (series(answer.version) !== series(shell.version)) {
+      const message = `${at} is of version ${answer.version}, and this is ${shell.version}`;
+      outcomes.push(warning(message, 'install the same version on both sides'));
+    }
+    return outcomes.length > 0 ? outcomes : ok(`${at} answers, version ${answer.version}`);
+  },
+};

@@ -1,0 +1,60 @@
+import type { Check, Outcome, Setup, Status } from './check.js';
+import { agent } from './checks/agent.js';
+import { baseUrl } from './checks/base-url.js';
+import { callbacks } from './checks/callbacks.js';
+import { clock } from './checks/clock.js';
+import { configuration } from './checks/configuration.js';
+import { credentials } from './checks/credentials.js';
+import { dataFolder } from './checks/data-folder.js';
+import { database } from './checks/database.js';
+import { environment } from './checks/environment.js';
+import { health } from './checks/health.js';
+import { login } from './checks/login.js';
+import { node } from './checks/node.js';
+import { port } from './checks/port.js';
+import { providers } from './checks/providers.js';
+import { redis } from './checks/redis.js';
+import { secret } from './checks/secret.js';
+import { server } from './checks/server.js';
+
+/** In the order in which one fault explains the next. */
+export const checks: readonly Check[] = [
+  node,
+  environment,
+  credentials,
+  dataFolder,
+  secret,
+  port,
+  baseUrl,
+  configuration,
+  callbacks,
+  providers,
+  database,
+  redis,
+  server,
+  health,
+  clock,
+  login,
+  agent,
+];
+
+export interface Finding extends Outcome {
+  check: string;
+}
+
+/** Runs one check; one that throws has failed, and the others go on. */
+export async function examine(check: Check, setup: Setup): Promise<Finding[]> {
+  const outcomes = await check.run(setup).catch((error: unknown): Outcome => {
+    setup.shell.signal.throwIfAborted();
+    const message = error instanceof Error ? error.message : String(error);
+    return { status: 'failed', message, cure: 'this check itself failed: please report it' };
+  });
+  return [outcomes].flat().map((outcome) => ({ check: check.name, ...outcome }));
+}
+
+/** How many of each there are. */
+export function countFindings(findings: Finding[]): Record<Status, number> {
+  const counts = { ok: 0, warning: 0, failed: 0, skipped: 0 };
+  for (const { status } of findings) counts[status] += 1;
+  return counts;
+}

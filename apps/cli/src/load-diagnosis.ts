@@ -1,0 +1,78 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import type { Environment } from './host.js';
+import type { Diagnosis } from './shell.js';
+
+/** How long a provider may take to answer, in milliseconds. */
+const patience = 5_000;
+
+/** Variables that only somebody sets who runs a server. */
+const telling = ['BELAY_CONFIG', 'BELAY_SECRET', 'BELAY_DATA', 'BELAY_BASE_URL', 'DATABASE_URL'];
+
+/** Whether something here says that a server runs, or is to run, on this machine. */
+function isServerHere({ variables, folder }: Environment): boolean {
+  const mode = variables.BELAY_MODE ?? 'server';
+  const here = ['belay.yaml', 'config', '.belay'].some((name) => existsSync(path.join(folder, name)));
+  return mode === 'server' && (here || telling.some((name) => variables[name]));
+}
+
+/**
+ * What `belay doctor` asks the server's own program, which is loaded when it does: the same code that a start uses, so
+ * that both say the same.
+ */
+export function loadDiagnosis(host: Environment): Diagnosis {
+  const { variables, folder } = host;
+
+  async function parse() {
+    const server = await import('@belay/server');
+    try {
+      return { server, environment: server.parseEnvironment(variables), faults: [] };
+    } catch (error) {
+      if (!(error instanceof server.StartError)) throw error;
+      return { server, environment: undefined, faults: error.message.split(/; (?=[A-Z_]+ is )/) };
+    }
+  }
+
+  let inspected: ReturnType<Diagnosis['configuration']> | undefined;
+  return {
+    environmentFaults: async () => ((variables.BELAY_MODE ?? 'server') === 'server' ? (await parse()).faults : []),
+    localServer: async () => {
+      const { environment } = await parse();
+      if (environment === undefined || !isServerHere(host)) return undefined;
+      const { port, host: address, baseUrl, databaseUrl, redisUrl, secret, dataDirectory, trustProxy } = environment;
+      const embedded = databaseUrl === undefined;
+      return {
+        port,
+        host: address,
+        baseUrl,
+        redisUrl,
+        secret,
+        trustProxy,
+        embedded,
+        dataDirectory: path.resolve(folder, dataDirectory),
+      };
+    },
+    configuration: () => {
+      inspected ??= (async () => {
+        const { findConfiguration, inspectConfiguration } = await import('@belay/server');
+        const source = findConfiguration(variables.BELAY_CONFIG, folder);
+        if (source === undefined) return undefined;
+        const inspection = await inspectConfiguration(path.resolve(folder, source), variables, patience);
+        return { source, inspection };
+      })();
+      return inspected;
+    },
+    database: async () => {
+      const { server, environment } = await parse();
+      try {
+        if (environment?.databaseUrl !== undefined) {
+          return { kind: 'own', ...(await server.inspectDatabase(environment.databaseUrl)) };
+        }
+        const dataDirectory = path.resolve(folder, environment?.dataDirectory ?? '.belay');
+        return { kind: 'embedded', exists: await server.hasEmbeddedDatabase(dataDirectory) };
+      } catch (error) {
+        return { kind: 'fault', message: server.oneLine(error) };
+      }
+    },
+  };
+}

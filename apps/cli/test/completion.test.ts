@@ -1,0 +1,144 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { typeInto } from './support/pty.js';
+import { openTerminal, type Terminal } from './support/run.js';
+import { entry, type Service, startService } from './support/service.js';
+
+const main = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+const run = promisify(execFile);
+
+let service: Service;
+let terminal: Terminal;
+let folder: string;
+let env: Record<string, string>;
+
+/** A shell that is not on this machine is told, not failed: developers have one or two of the three. */
+function has(shell: string): boolean {
+  const found = spawnSync(shell, ['-c', 'true']).status === 0;
+  if (!found) process.stderr.write(`${shell} is not installed here: its completion was not tried\n`);
+  return found;
+}
+
+beforeAll(async () => {
+  service = await startService();
+  terminal = await openTerminal({ server: service.url, token: service.token });
+  folder = await mkdtemp(path.join(tmpdir(), 'belay-completion-'));
+  // As it is installed: a program of this name on the PATH.
+  const program = path.join(folder, 'belay');
+  await writeFile(program, `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`);
+  await chmod(program, 0o755);
+  for (const shell of ['bash', 'zsh', 'fish']) {
+    const { stdout } = await terminal.run(['completion', shell]);
+    await writeFile(path.join(folder, `belay.${shell}`), stdout);
+  }
+  env = {
+    PATH: `${folder}:${process.env.PATH ?? ''}`,
+    HOME: folder,
+    BELAY_URL: service.url,
+    BELAY_TOKEN: service.token,
+    TERM: 'xterm',
+  };
+});
+afterAll(async () => {
+  await terminal[Symbol.asyncDispose]();
+  await service[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function completed(...words: string[]): Promise<string[]> {
+  const { code, stdout } = await terminal.run(['__complete', ...words]);
+  expect(code).toBe(0);
+  return stdout
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => line.split('\t')[0] ?? '');
+}
+
+describe('completion', () => {
+  it('knows every command, group and option of the program itself', async () => {
+    const commands = await completed('');
+    const { stdout } = await terminal.run(['--help']);
+    const listed = [...stdout.matchAll(/^ {2}([a-z]+)/gm)].map(([, name]) => name);
+    expect(listed.length).toBeGreaterThan(15);
+    expect(commands).toEqual(listed);
+    expect(await completed('executions', 'w')).toEqual(['watch']);
+    expect(await completed('request', '--d')).toEqual(['--duration', '--dry-run']);
+    expect(await completed('access', '--w')).toEqual(['--watch']);
+    expect(await completed('logs', '--level', '')).toEqual(['info', 'warning', 'error']);
+    expect(await completed('completion', 'f')).toEqual(['fish']);
+    expect(await completed('validate', '')).toEqual([':files']);
+    expect(await completed('no-such-command', '')).toEqual([]);
+  });
+
+  it('asks the server for names, and says nothing when nobody is signed in or nothing answers', async () => {
+    expect(await completed('request', '--role', '')).toEqual([entry.role]);
+    expect(await completed('roles', 'rep')).toEqual([entry.role]);
+    expect(await completed('approve', '')).toEqual([entry.id]);
+    expect(await completed('executions', 'show', 'e')).toEqual(['e-1']);
+    for (const shell of [{ token: undefined }, { server: 'http://127.0.0.1:1' }]) {
+      expect(await terminal.run(['__complete', 'request', '--role', ''], shell)).toEqual({
+        code: 0,
+        stdout: '',
+        stderr: '',
+      });
+    }
+  });
+
+  it('works in bash', async () => {
+    if (!has('bash')) return;
+    const complete = async (...words: string[]) => {
+      const script = `source ${folder}/belay.bash
+        COMP_WORDS=(belay "$@"); COMP_CWORD=$#; _belay
+        complete -p belay >/dev/null && printf '%s\\n' "\${COMPREPLY[@]}"`;
+      const { stdout, stderr } = await run('bash', ['-c', script, 'bash', ...words], { env });
+      expect(stderr).toBe('');
+      return stdout.trim().split('\n');
+    };
+    expect(await complete('who')).toEqual(['whoami']);
+    expect(await complete('executions', '')).toEqual(expect.arrayContaining(['list', 'show', 'watch']));
+    expect(await complete('request', '--role', '')).toEqual([entry.role]);
+    expect(await complete('validate', '')).toEqual(['']);
+  });
+
+  it('works in zsh', async () => {
+    if (!has('zsh')) return;
+    // A completion runs in the line editor only: a name is typed in part, completed by a tab, and run.
+    const typed = path.join(folder, 'typed');
+    const setup = [
+      'autoload -Uz compinit',
+      'compinit -u',
+      `source ${folder}/belay.zsh`,
+      `belay() { if [[ $1 == __complete ]]; then command belay "$@"; else print -rl -- "$@" >> ${typed}; fi }`,
+      'PS1="READY> "',
+    ];
+    await using shell = typeInto('zsh -f -i', env);
+    for (const line of setup) shell.type(`${line}\n`);
+    await shell.sees('READY> ');
+    shell.type('belay whoa\t\n');
+    await vi.waitFor(async () => expect(await readFile(typed, 'utf8')).toBe('whoami\n'), { timeout: 30_000 });
+    shell.type('belay request --role rep\t\n');
+    const both = `whoami\nrequest\n--role\n${entry.role}\n`;
+    await vi.waitFor(async () => expect(await readFile(typed, 'utf8')).toBe(both), { timeout: 30_000 });
+  });
+
+  it('works in fish', async () => {
+    if (!has('fish')) return;
+    const complete = async (line: string) => {
+      const { stdout } = await run('fish', ['--no-config', '-c', `source ${folder}/belay.fish; complete -C '${line}'`], {
+        env,
+      });
+      return stdout
+        .trim()
+        .split('\n')
+        .map((each) => each.split('\t')[0]);
+    };
+    expect(await complete('belay who')).toEqual(['whoami']);
+    expect(await complete('belay executions ')).toEqual(expect.arrayContaining(['list', 'show', 'watch']));
+    expect(await complete('belay request --role ')).toEqual([entry.role]);
+  });
+});

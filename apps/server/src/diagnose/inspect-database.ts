@@ -1,0 +1,36 @@
+import { join } from 'node:path';
+import postgres from 'postgres';
+import { inspectCluster } from '../embedded/inspect-cluster.js';
+import { checkDatabase } from '../open-storage.js';
+
+export interface DatabaseInspection {
+  /** The major version. */
+  version: number;
+  /** The user may make the tables that a start makes. */
+  mayMigrate: boolean;
+  /** A server has been started on it before. */
+  migrated: boolean;
+}
+
+/** Looks at the database of `DATABASE_URL` and changes nothing. Throws `StartError` with cause and cure when it cannot be used. */
+export async function inspectDatabase(url: string): Promise<DatabaseInspection> {
+  await checkDatabase(url);
+  const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {}, fetch_types: false });
+  try {
+    const [row] = await sql<[{ version: number; may_migrate: boolean; migrated: boolean }]>`
+      select current_setting('server_version_num')::int / 10000 as version,
+        has_schema_privilege(current_user, 'public', 'CREATE') as may_migrate,
+        to_regclass('public.migrations') is not null as migrated`;
+    return { version: row.version, mayMigrate: row.may_migrate, migrated: row.migrated };
+  } finally {
+    await sql.end({ timeout: 0 });
+  }
+}
+
+/**
+ * Whether the data folder has a database of the embedded server's. Starts nothing. Throws `EmbeddedPostgresError` with
+ * cause and cure when there is one that cannot be used.
+ */
+export async function hasEmbeddedDatabase(dataDirectory: string): Promise<boolean> {
+  return (await inspectCluster(join(dataDirectory, 'postgres'))) !== undefined;
+}
