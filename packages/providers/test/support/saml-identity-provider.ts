@@ -91,21 +91,21 @@ export function createSamlIdentityProvider(options: { wantsSigned?: boolean; sig
         .join('&');
       const idp = speak(said.key ?? own, said.algorithm);
       const request = await idp.parseLoginRequest(service, 'redirect', { query, octetString });
-      const asked = request.extract as { request: { id: string }; issuer: string };
+      const asked = { extract: request.extract as { request: { id: string }; issuer: string } };
       const recipient = service.entityMeta.getAssertionConsumerService('post') as string;
       const at = (milliseconds: number) => new Date(Date.now() + milliseconds).toISOString();
       const tags = {
-        ID: `_r${asked.request.id}`,
-        AssertionID: `_a${asked.request.id}`,
+        ID: `_r${asked.extract.request.id}`,
+        AssertionID: `_a${asked.extract.request.id}`,
         Now: at(0),
         From: at(said.from ?? 0),
         Until: at(said.until ?? 300_000),
         SessionUntil: at(said.sessionUntil ?? 3_600_000),
         Issuer: said.issuer ?? entityId,
-        Audience: said.audience ?? asked.issuer,
+        Audience: said.audience ?? asked.extract.issuer,
         Recipient: said.recipient ?? recipient,
-        InResponseTo: said.inResponseTo ?? asked.request.id,
-        OuterInResponseTo: said.outerInResponseTo ?? asked.request.id,
+        InResponseTo: said.inResponseTo ?? asked.extract.request.id,
+        OuterInResponseTo: said.outerInResponseTo ?? asked.extract.request.id,
         Method: said.method ?? 'urn:oasis:names:tc:SAML:2.0:cm:bearer',
         NameIDFormat: said.nameIdFormat ?? persistent,
         NameID: person.nameId,
@@ -114,7 +114,7 @@ export function createSamlIdentityProvider(options: { wantsSigned?: boolean; sig
         const filled = samlify.SamlLib.replaceTagsByValue(text, tags).replace('{ATTRIBUTES}', attributesOf(person));
         return { id: tags.ID, context: said.edit?.(filled) ?? filled };
       };
-      const made = (await idp.createLoginResponse(service, request, 'post', {}, { customTagReplacement: fill })) as {
+      const made = (await idp.createLoginResponse(service, asked, 'post', {}, { customTagReplacement: fill })) as {
         context: string;
       };
       return { SAMLResponse: made.context, RelayState: query.RelayState ?? '' };

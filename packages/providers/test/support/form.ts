@@ -1,0 +1,16 @@
+/** The forms of a page with their hidden fields, as much of HTML as the pages of our own tests have. */
+export function parse(page: string): { action: string; fields: Record<string, string> }[] {
+  return [...page.matchAll(/<form[^>]*action="([^"]*)"[^>]*>(.*?)<\/form>/gs)].map(([, action = '', body = '']) => ({
+    action: decode(action),
+    fields: Object.fromEntries(
+      [...body.matchAll(/<input[^>]*name="([^"]*)"[^>]*value="([^"]*)"/g)].map(([, name = '', value = '']) => [
+        decode(name),
+        decode(value),
+      ]),
+    ),
+  }));
+}
+
+function decode(text: string): string {
+  return text.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&lt;', '<').replaceAll('&amp;', '&');
+}
