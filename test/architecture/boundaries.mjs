@@ -3,7 +3,7 @@
  * (`node test/architecture/write-lint-rules.mjs`), and test/architecture.test.ts holds imports, package.json files and
  * biome.json against it. An import that is not listed here is refused.
  *
- * - `workspace`: our own packages, by their last name;
+ * - `workspace`: our own packages, by their last name, and their other doors by name and path;
  * - `outside`: packages of others and built-in modules; their subpaths come with them;
  * - `files`: what single files, named relative to `src`, may import beyond that, and why.
  *
@@ -62,7 +62,7 @@ export const boundaries = {
     why: 'the verbs know no transport: no tRPC, no express, no BullMQ, no environment',
   },
   'packages/api': {
-    workspace: ['core'],
+    workspace: ['core', 'core/agent'],
     outside: ['zod', '@trpc/server', 'trpc-to-openapi'],
     why: 'a router validates, calls a verb and returns: no SQL, no queue, no vendor',
   },
@@ -77,7 +77,7 @@ export const boundaries = {
     why: 'published: it runs with its own dependencies only',
   },
   'apps/server': {
-    workspace: ['api', 'core', 'db', 'providers', 'sdk', 'worker', 'workflow'],
+    workspace: ['api', 'api/agent', 'core', 'core/agent', 'db', 'providers', 'sdk', 'worker', 'workflow'],
     outside: [
       'zod',
       'yaml',
@@ -107,6 +107,16 @@ export const boundaries = {
         names: ['load-operator.ts'],
         imports: ['@belay/server', '@belay/core'],
         why: 'the operator commands start, validate and token create work without a server',
+      },
+      {
+        names: ['load-diagnosis.ts'],
+        imports: ['@belay/server'],
+        why: 'belay doctor looks at a server’s setup with the code that a start uses',
+      },
+      {
+        names: ['load-agent.ts'],
+        imports: ['@belay/server/agent'],
+        why: 'the agent is a mode of the server’s program, started by this one',
       },
     ],
   },

@@ -28,15 +28,15 @@ function urlWith(schemes: readonly string[]): (value: string) => boolean {
   return (value) => URL.canParse(value) && schemes.includes(new URL(value).protocol);
 }
 
-const unbuilt = ['agent', 'client'];
+const others = ['agent', 'client'];
 
 /** Each message is the cure: it says what to write, after the name of the variable. */
 const schema = z.object({
   BELAY_MODE: z
     .string()
     .default('server')
-    .refine((mode) => !unbuilt.includes(mode), { error: 'this mode is not built yet; use server', abort: true })
-    .pipe(z.literal('server', { error: 'use server' })),
+    .refine((mode) => !others.includes(mode), { error: 'this needs the server’s database; use server', abort: true })
+    .pipe(z.literal('server', { error: 'use server, agent or client' })),
   BELAY_CONFIG: z.string().optional(),
   PORT: z
     .string()

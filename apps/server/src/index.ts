@@ -8,6 +8,7 @@ export { createLogger } from './logger.js';
 export { type OperatorContext, type OperatorOptions, openOperatorContext } from './operator.js';
 export { rotateEncryption } from './operator-encryption.js';
 export { listVault, removeFromVault, setInVault } from './operator-vault.js';
-export { type ProcessLike, runServer } from './run.js';
+export type { ProcessLike } from './process-like.js';
+export { runServer } from './run.js';
 export { type RunningServer, type StartOptions, startServer } from './start.js';
 export { oneLine, StartError } from './start-error.js';

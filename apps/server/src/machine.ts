@@ -17,6 +17,16 @@ export function clock(): Date {
   return new Date();
 }
 
+/** Milliseconds since this process began, which never go back. */
+export function elapsed(): number {
+  return performance.now();
+}
+
+/** From 0 to 1, for jitter and nothing secret. */
+export function random(): number {
+  return Math.random();
+}
+
 let lastMillisecond = 0;
 let counter = 0;
 

@@ -2,27 +2,21 @@ import { describeServer } from './banner.js';
 import { parseEnvironment } from './env.js';
 import { createLogger } from './logger.js';
 import { delay } from './machine.js';
+import type { ProcessLike } from './process-like.js';
 import type { RunningServer } from './start.js';
 import { oneLine, StartError } from './start-error.js';
 
 /** How long a stop may take as a whole, in milliseconds. */
 const longestStop = 10_000;
 
-/** The process that the program runs in; what of it is used, so that nothing else reaches for it. */
-export interface ProcessLike {
-  env: Record<string, string | undefined>;
-  stdout: { write(text: string): unknown; isTTY?: boolean };
-  stderr: { write(text: string): unknown };
-  cwd(): string;
-  on(signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP', handle: () => void): unknown;
-  exit(code: number): never;
-}
-
 /**
- * Runs Belay until a signal ends it. A start that fails says why on one line of stderr and exits with 1. The first
+ * Runs Belay until a signal ends it; agent and client mode load nothing of the server's. A start that fails says why on one line of stderr and exits with 1. The first
  * SIGINT or SIGTERM stops gracefully within ten seconds, the second at once; SIGHUP reads the configuration again.
  */
 export async function runServer(host: ProcessLike): Promise<void> {
+  if (host.env.BELAY_MODE === 'agent' || host.env.BELAY_MODE === 'client') {
+    return (await import('./agent/run.js')).runAgent(host);
+  }
   let server: RunningServer | undefined;
   let stopping = false;
   // Before anything is started: a signal during the start must not leave half of it behind.

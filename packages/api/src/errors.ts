@@ -1,4 +1,4 @@
-import { AccessError, type ErrorCode, type ErrorIssue } from '@belay/core';
+import { AccessError, type ErrorCode, type ErrorIssue } from '@belay/core/agent';
 import { TRPCError } from '@trpc/server';
 import { ZodError } from 'zod';
 

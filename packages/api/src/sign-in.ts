@@ -23,14 +23,14 @@ function signedInHere(ctx: RequestContext): UserActor | undefined {
 }
 
 /** The providers one can sign in with; with one named already, a redirect to begin (interface, GET /auth). */
-export async function chooseProvider(ctx: RequestContext, input: { callback?: string; provider?: string }) {
+export async function chooseProvider(ctx: RequestContext, input: { provider?: string } & Onward) {
   if (input.provider !== undefined) {
-    return redirect(ctx, { providers: [] }, 302, requestPath(ctx, input.provider, input.callback));
+    return redirect(ctx, { providers: [] }, 302, requestPath(ctx, input.provider, input));
   }
   return {
     providers: listAuthenticators(ctx.core).map((provider) => ({
       ...provider,
-      url: requestPath(ctx, provider.id, input.callback),
+      url: requestPath(ctx, provider.id, input),
     })),
   };
 }
@@ -99,7 +99,18 @@ export async function signOut(ctx: RequestContext, input: { provider?: string })
   return { message: ended.message };
 }
 
-function requestPath(ctx: RequestContext, provider: string, callback: string | undefined): string {
-  const query = callback === undefined ? '' : `?${new URLSearchParams({ callback }).toString()}`;
-  return `${ctx.host.basePath}/auth/request/${encodeURIComponent(provider)}${query}`;
+/** What a link to a provider's sign-in carries on. */
+interface Onward {
+  callback?: string;
+  code_challenge?: string;
+  code_challenge_method?: 'S256';
+}
+
+function requestPath(ctx: RequestContext, provider: string, onward: Onward): string {
+  const { callback, code_challenge, code_challenge_method } = onward;
+  const carried = Object.entries({ callback, code_challenge, code_challenge_method });
+  const query = new URLSearchParams(
+    carried.flatMap(([name, value]): [string, string][] => (value === undefined ? [] : [[name, value]])),
+  ).toString();
+  return `${ctx.host.basePath}/auth/request/${encodeURIComponent(provider)}${query === '' ? '' : `?${query}`}`;
 }

@@ -1,5 +1,5 @@
-import type { ErrorBody, PublishedError } from '@belay/api';
-import { publishError } from '@belay/api';
+import type { ErrorBody, PublishedError } from '@belay/api/agent';
+import { publishError } from '@belay/api/agent';
 
 /** A request that the adapter itself refuses, before any procedure saw it. Its message goes to the caller. */
 export class Refusal extends Error {

@@ -1,4 +1,4 @@
-import { type DeclaredOperation, listOperations } from '@belay/api';
+import { type DeclaredOperation, listOperations } from '@belay/api/agent';
 import type { AnyTRPCRouter } from '@trpc/server';
 import { type FieldKinds, fieldKinds } from './fields.js';
 import { metricsTypes } from './metrics-text.js';

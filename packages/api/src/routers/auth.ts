@@ -1,27 +1,20 @@
 import { AccessError, exchangeLoginCode, issueSession, readSignInMetadata, readWhoami } from '@belay/core';
 import { z } from 'zod';
+import { callback, challenge, declaredAuth } from '../declared/auth.js';
 import { authenticated, publicProcedure } from '../procedures.js';
 import { beginSignIn, chooseProvider, completeSignIn, receiveSignIn, signOut } from '../sign-in.js';
 import { instant, name, opaque } from '../text.js';
 import { router } from '../trpc.js';
 
 const person = { email: z.string(), name: z.string(), groups: z.array(z.string()) };
-const callback = opaque.optional().describe('Where to go afterwards; must be on the allow-list');
 const session = z.object({ version: z.number().int(), expiry: instant, session: z.string() });
 const tags = ['authentication'];
 
 export const authRouter = router({
   page: publicProcedure
-    .meta({
-      openapi: { method: 'GET', path: '/auth', tags, protect: false, summary: 'List the providers to sign in with' },
-      rest: { public: true, html: 'preferred' },
-    })
-    .input(z.strictObject({ callback, provider: name.optional() }))
-    .output(
-      z.object({
-        providers: z.array(z.object({ id: z.string(), name: z.string(), description: z.string(), url: z.string() })),
-      }),
-    )
+    .meta(declaredAuth.page.meta)
+    .input(declaredAuth.page.input)
+    .output(declaredAuth.page.output)
     .query(({ ctx, input }) => chooseProvider(ctx, input)),
   request: publicProcedure
     .meta({
@@ -32,12 +25,7 @@ export const authRouter = router({
       z.strictObject({
         provider: name,
         callback,
-        code_challenge: z
-          .string()
-          .regex(/^[A-Za-z0-9_-]{43}$/)
-          .optional()
-          .describe('S256 challenge of a program that will exchange a code (RFC 7636)'),
-        code_challenge_method: z.literal('S256').optional(),
+        ...challenge,
       }),
     )
     .output(z.object({ url: z.string() }))

@@ -1,21 +1,10 @@
-import { readApiConfiguration, readSync, registerAgent, reportAgent } from '@belay/core';
+import { adoptCredential, readApiConfiguration, readSync, registerAgent, reportAgent } from '@belay/core';
 import { z } from 'zod';
+import { declaredConfiguration } from '../declared/configuration.js';
 import { agentOnly, publicProcedure, recognised } from '../procedures.js';
 import { instant, name, remark } from '../text.js';
 import { router } from '../trpc.js';
 
-const apiConfiguration = z.object({
-  serviceName: z.string(),
-  serviceType: z.string(),
-  version: z.string(),
-  baseUrl: z.string(),
-  apiBasePath: z.string(),
-  authEndpoint: z.string(),
-  authMethods: z.array(z.string()),
-  docsUrl: z.string(),
-  openApiSpec: z.string(),
-  capabilities: z.object({ workflow_engine: z.boolean(), vault: z.boolean() }),
-});
 const tags = ['configuration'];
 
 const environment = z.strictObject({ name, description: remark });
@@ -42,6 +31,14 @@ const step = z.object({
   task: z.string(),
   call: z.string().exactOptional(),
 });
+const audience = z.object({ users: z.array(z.string()).exactOptional(), groups: z.array(z.string()).exactOptional() });
+const signature = z
+  .object({
+    key: z.object({ kid: z.string(), x: z.string() }),
+    announced: z.array(z.string()).describe('Statements of older keys that name this one'),
+    statement: z.string().describe('JWS (EdDSA) over the version and the digest of everything else in this answer'),
+  })
+  .describe('By the key that an agent pins when it enrols');
 const registration = z.object({
   success: z.boolean(),
   services: z.object({
@@ -57,33 +54,40 @@ const registration = z.object({
         providers: z.array(z.string()),
         workflows: z.array(z.string()),
         enabled: z.boolean(),
-        permissions: z
-          .object({ users: z.array(z.string()).exactOptional(), groups: z.array(z.string()).exactOptional() })
-          .exactOptional(),
+        permissions: audience.exactOptional(),
         max_duration: z.string(),
         default_duration: z.string(),
+        reason: z.object({ required: z.boolean(), pattern: z.string().exactOptional() }),
       }),
     ),
   }),
-  providers: z.object({ definitions: z.record(z.string(), z.object({ name: z.string(), provider: z.string() })) }),
-  workflows: z.object({
-    definitions: z.record(z.string(), z.object({ name: z.string(), steps: z.array(step) })),
+  providers: z.object({
+    definitions: z.record(
+      z.string(),
+      z.object({
+        name: z.string(),
+        provider: z.string(),
+        description: z.string(),
+        enabled: z.boolean(),
+        capabilities: z.array(z.string()),
+        permissions: audience.exactOptional(),
+      }),
+    ),
   }),
+  workflows: z.object({
+    definitions: z.record(
+      z.string(),
+      z.object({ name: z.string(), description: z.string(), enabled: z.boolean(), steps: z.array(step) }),
+    ),
+  }),
+  catalog_version: z.string(),
+  signature,
 });
 
 export const configurationRouter = router({
   describe: publicProcedure
-    .meta({
-      openapi: {
-        method: 'GET',
-        path: '/.well-known/api-configuration',
-        tags,
-        protect: false,
-        summary: 'Say what this service is and where its parts are',
-      },
-      rest: { public: true, atRoot: true },
-    })
-    .output(apiConfiguration)
+    .meta(declaredConfiguration.describe.meta)
+    .output(declaredConfiguration.describe.output)
     .query(({ ctx }) => readApiConfiguration(ctx.core)),
   preflight: agentOnly
     .meta({
@@ -116,10 +120,22 @@ export const configurationRouter = router({
     .input(report)
     .output(reported)
     .mutation(({ ctx, input }) => reportAgent(ctx.caller, 'postflight', input)),
+  adopt: agentOnly
+    .meta({
+      openapi: {
+        method: 'POST',
+        path: '/register/credential',
+        tags,
+        summary: 'Put a credential of its own making in the place of the one that an agent was enrolled with',
+      },
+    })
+    .input(z.strictObject({ credential: z.string().regex(/^belay-agent\.[A-Za-z0-9_-]{43}$/) }))
+    .output(z.object({ success: z.boolean(), expires_at: instant }))
+    .mutation(({ ctx, input }) => adoptCredential(ctx.caller, input)),
   sync: recognised
     .meta({
       openapi: { method: 'GET', path: '/sync', tags, summary: 'Read the version of the configuration in force' },
     })
-    .output(z.object({ version: z.string(), timestamp: instant, catalog_version: z.string() }))
+    .output(z.object({ version: z.string(), timestamp: instant, catalog_version: z.string(), signature }))
     .query(({ ctx }) => readSync(ctx.caller)),
 });

@@ -1,45 +1,15 @@
 import { exportLogs, listLogs, recordLogs } from '@belay/core';
 import { z } from 'zod';
+import { declaredLogs, entry, filter, level, tags, time } from '../declared/logs.js';
 import { agentOnly, authenticated } from '../procedures.js';
-import { instant, name, remark } from '../text.js';
+import { name, remark } from '../text.js';
 import { router } from '../trpc.js';
-
-const level = z.enum(['info', 'warning', 'error']);
-const time = z.iso.datetime({ offset: true });
-const filter = {
-  level: level.optional(),
-  provider: name.optional(),
-  user: name.optional().describe('E-mail address'),
-  workflow_id: name.optional(),
-  type: name.optional(),
-  since: time.optional(),
-  until: time.optional(),
-  limit: z.number().int().min(1).max(500).optional(),
-};
-const entry = {
-  timestamp: instant,
-  level: z.string(),
-  message: z.string(),
-  provider: z.string(),
-  user: z.string(),
-  workflow_id: z.string(),
-  type: z.string(),
-};
-const tags = ['logs'];
 
 export const logsRouter = router({
   list: authenticated
-    .meta({
-      openapi: {
-        method: 'GET',
-        path: '/logs',
-        tags,
-        summary: 'Read the most recent log entries you may see: system events, user actions and the audit trail',
-      },
-      rest: { html: 'offered' },
-    })
-    .input(z.strictObject(filter))
-    .output(z.object({ logs: z.array(z.object(entry)) }))
+    .meta(declaredLogs.list.meta)
+    .input(declaredLogs.list.input)
+    .output(declaredLogs.list.output)
     .query(({ ctx, input }) => listLogs(ctx.caller, input)),
   export: authenticated
     .meta({

@@ -1,25 +1,34 @@
-import { listSessions } from '@belay/core';
+import { inspectSession, listSessions } from '@belay/core';
 import { z } from 'zod';
-import { authenticated } from '../procedures.js';
-import { instant } from '../text.js';
+import { declaredSessions } from '../declared/sessions.js';
+import { authenticated, publicProcedure } from '../procedures.js';
+import { instant, opaque } from '../text.js';
 import { router } from '../trpc.js';
 
 export const sessionsRouter = router({
   list: authenticated
+    .meta(declaredSessions.list.meta)
+    .output(declaredSessions.list.output)
+    .query(({ ctx }) => listSessions(ctx.caller)),
+  verify: publicProcedure
     .meta({
       openapi: {
-        method: 'GET',
-        path: '/sessions',
+        method: 'POST',
+        path: '/auth/session',
         tags: ['sessions'],
-        summary: 'List your active sessions by provider',
+        protect: false,
+        summary: 'Say what a session token is worth, to an agent or a client that is asked to keep it',
       },
+      rest: { public: true },
     })
+    .input(z.strictObject({ session: opaque }))
     .output(
       z.object({
-        version: z.string(),
-        timestamp: instant,
-        sessions: z.record(z.string(), z.object({ version: z.number().int(), expiry: instant })),
+        provider: z.string(),
+        version: z.number().int(),
+        expiry: instant,
+        user: z.object({ email: z.string(), name: z.string(), groups: z.array(z.string()), provider: z.string() }),
       }),
     )
-    .query(({ ctx }) => listSessions(ctx.caller)),
+    .mutation(({ ctx, input }) => inspectSession(ctx.core, input)),
 });

@@ -1,10 +1,10 @@
 import { getWorkflow, listWorkflows } from '@belay/core';
 import { z } from 'zod';
+import { declaredWorkflows, workflowSummary } from '../declared/workflows.js';
 import { authenticated } from '../procedures.js';
 import { name } from '../text.js';
 import { router } from '../trpc.js';
 
-const workflowSummary = z.object({ name: z.string(), description: z.string(), enabled: z.boolean() });
 const workflowDocument = z.object({
   dsl: z.string(),
   namespace: z.string(),
@@ -15,11 +15,8 @@ const workflowDocument = z.object({
 
 export const workflowsRouter = router({
   list: authenticated
-    .meta({
-      openapi: { method: 'GET', path: '/workflows', tags: ['workflows'], summary: 'List the workflows you may start' },
-      rest: { html: 'offered' },
-    })
-    .output(z.object({ version: z.string(), workflows: z.record(z.string(), workflowSummary) }))
+    .meta(declaredWorkflows.list.meta)
+    .output(declaredWorkflows.list.output)
     .query(({ ctx }) => listWorkflows(ctx.caller)),
   get: authenticated
     .meta({

@@ -1,4 +1,4 @@
-import type { Catalog, CompiledRole, CompiledWorkflow } from '../catalog/compile.js';
+import type { Catalog, CompiledProvider, CompiledRole, CompiledWorkflow } from '../catalog/compile.js';
 import { describeRole } from '../catalog/roles.js';
 
 /** The interface's Role, with what a person reads about it beside; what it comes to at a provider stays here. */
@@ -12,6 +12,24 @@ export interface RoleForAgents {
   /** ISO 8601. */
   max_duration: string;
   default_duration: string;
+  reason: { required: boolean; pattern?: string };
+}
+
+/** What a person reads about a provider, who may see it, and what it is for. */
+export interface ProviderForAgents {
+  name: string;
+  provider: string;
+  description: string;
+  enabled: boolean;
+  capabilities: string[];
+  permissions?: { users?: string[]; groups?: string[] };
+}
+
+export interface WorkflowForAgents {
+  name: string;
+  description: string;
+  enabled: boolean;
+  steps: Step[];
 }
 
 /** A task: where it is in the document, what it does and what it calls. Nothing else that an author wrote into it. */
@@ -25,8 +43,8 @@ export interface Step {
 
 export interface Definitions {
   roles: { definitions: Record<string, RoleForAgents> };
-  providers: { definitions: Record<string, { name: string; provider: string }> };
-  workflows: { definitions: Record<string, { name: string; steps: Step[] }> };
+  providers: { definitions: Record<string, ProviderForAgents> };
+  workflows: { definitions: Record<string, WorkflowForAgents> };
 }
 
 /**
@@ -40,15 +58,15 @@ export function describeDefinitions(catalog: Catalog): Definitions {
     roles: { definitions: Object.fromEntries(enabled(catalog.roles).map(([name, role]) => [name, describe(role)])) },
     providers: {
       definitions: Object.fromEntries(
-        enabled(catalog.providers).map(([id, { definition }]) => [
-          id,
-          { name: plain(definition.name ?? id), provider: definition.provider },
-        ]),
+        enabled(catalog.providers).map(([id, provider]) => [id, describeProvider(id, provider)]),
       ),
     },
     workflows: {
       definitions: Object.fromEntries(
-        enabled(catalog.workflows).map(([name, workflow]) => [name, { name, steps: stepsOf(workflow) }]),
+        enabled(catalog.workflows).map(([name, workflow]) => [
+          name,
+          { name, description: plain(workflow.definition.description), enabled: true, steps: stepsOf(workflow) },
+        ]),
       ),
     },
   };
@@ -65,6 +83,20 @@ function describe(role: CompiledRole): RoleForAgents {
     ...(permissions ? { permissions } : {}),
     max_duration: more.max_duration,
     default_duration: more.default_duration,
+    reason: more.reason,
+  };
+}
+
+function describeProvider(id: string, { definition, enabled, capabilities }: CompiledProvider): ProviderForAgents {
+  const { users, groups } = definition.permissions ?? {};
+  const audience = { ...(users ? { users } : {}), ...(groups ? { groups } : {}) };
+  return {
+    name: plain(definition.name ?? id),
+    provider: definition.provider,
+    description: plain(definition.description),
+    enabled,
+    capabilities: [...capabilities],
+    ...(users || groups ? { permissions: audience } : {}),
   };
 }
 

@@ -1,13 +1,16 @@
 import { agents } from '@belay/db';
 import { eq, sql } from 'drizzle-orm';
 import { requireAgent } from '../actor.js';
-import { versionText } from '../catalog/compile.js';
+import { digestOf } from '../canonical.js';
+import { versionText } from '../catalog/version.js';
 import type { ActorContext } from '../context.js';
 import { AccessError } from '../errors.js';
 import { taskQueue } from '../executions/list.js';
 import { appendLedger } from '../ledger/append.js';
 import { requireText } from '../text.js';
 import { type Definitions, describeDefinitions } from './definitions.js';
+import { signForAgents } from './sign.js';
+import type { Signature } from './signature.js';
 
 export interface AgentEnvironment {
   name: string;
@@ -20,6 +23,9 @@ export interface Registration extends Definitions {
     workflow_engine: { enabled: boolean; namespace: string; task_queue: string };
     llm: { enabled: boolean; provider: string };
   };
+  catalog_version: string;
+  /** Of the digest of everything else in this answer, for this agent and this version. */
+  signature: Signature;
 }
 
 /**
@@ -58,14 +64,23 @@ export async function registerAgent(
       },
     ]);
   });
-  return {
+  const answer = {
     success: true,
+    catalog_version: versionText(catalogVersion),
     services: {
       workflow_engine: { enabled: true, namespace: 'belay', task_queue: taskQueue },
       llm: describeLlm(catalog.document.services?.llm),
     },
     ...describeDefinitions(catalog),
   };
+  const statement = {
+    kind: 'configuration',
+    agent: agent.id,
+    version: answer.catalog_version,
+    // As it arrives: what JSON leaves out is not part of it.
+    digest: digestOf(JSON.parse(JSON.stringify(answer))),
+  };
+  return { ...answer, signature: signForAgents(ctx, statement) };
 }
 
 /** Whether a model is configured and of which kind; never where it is or with what key. */

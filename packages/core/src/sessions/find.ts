@@ -16,7 +16,7 @@ export interface ActiveSession {
  */
 export async function findSessions(
   ctx: Context,
-  user: UserActor,
+  user: Pick<UserActor, 'id' | 'loginId'>,
   only: { loginId?: string | undefined; provider?: string | undefined } = {},
 ): Promise<ActiveSession[]> {
   const rows = await ctx.db

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { requireUser } from '../actor.js';
-import type { ActorContext } from '../context.js';
+import type { ActorContext, Context } from '../context.js';
 import { AccessError, invalid } from '../errors.js';
 import { readNow } from '../now.js';
 import { open } from '../tokens/seal.js';
@@ -28,15 +28,8 @@ const payloadSchema = z.strictObject({
  */
 export async function verifySession(ctx: ActorContext, input: PresentedSession): Promise<ActiveSession> {
   const user = requireUser(ctx);
-  const opened = await open(ctx.keyring, 'session', input.session, await readNow(ctx.db)).catch((cause: unknown) => {
-    throw new AccessError('invalid', 'The session is not valid or has expired', {
-      issues: [{ path: 'session', message: 'is not valid or has expired' }],
-      cause,
-    });
-  });
-  const payload = payloadSchema.safeParse(opened);
-  if (!payload.success) throw invalid('session', 'is not valid or has expired');
-  const { user: owner, login: loginId, provider, version } = payload.data;
+  const token = await openSessionToken(ctx, input.session, await readNow(ctx.db));
+  const { user: owner, login: loginId, provider, version } = token;
   if (input.version !== undefined && input.version !== version) {
     throw invalid('session.version', 'is not the version of the session');
   }
@@ -48,4 +41,17 @@ export async function verifySession(ctx: ActorContext, input: PresentedSession):
     throw new AccessError('unauthenticated', `The session with "${provider}" is over; sign in there again`);
   }
   return active;
+}
+
+/** What a session token says, whoever shows it. Throws `invalid` for what is none, or is over or tampered with. */
+export async function openSessionToken(ctx: Context, token: string, now: Date): Promise<z.infer<typeof payloadSchema>> {
+  const opened = await open(ctx.keyring, 'session', token, now).catch((cause: unknown) => {
+    throw new AccessError('invalid', 'The session is not valid or has expired', {
+      issues: [{ path: 'session', message: 'is not valid or has expired' }],
+      cause,
+    });
+  });
+  const payload = payloadSchema.safeParse(opened);
+  if (!payload.success) throw invalid('session', 'is not valid or has expired');
+  return payload.data;
 }

@@ -1,3 +1,5 @@
+import { signForAgents } from '../agents/sign.js';
+import type { Signature } from '../agents/signature.js';
 import { versionText } from '../catalog/compile.js';
 import type { ActorContext, Context } from '../context.js';
 import { AccessError } from '../errors.js';
@@ -24,12 +26,11 @@ export function readApiConfiguration(ctx: Context) {
 /** The versions of the program and of the configuration in force, for people and agents (interface, GET /sync; design §14.10). */
 export async function readSync(
   ctx: ActorContext,
-): Promise<{ version: string; timestamp: string; catalog_version: string }> {
+): Promise<{ version: string; timestamp: string; catalog_version: string; signature: Signature }> {
   if (ctx.actor.kind !== 'user' && ctx.actor.kind !== 'agent')
     throw new AccessError('unauthenticated', 'Sign in first');
-  return {
-    version: programVersion(ctx),
-    timestamp: (await readNow(ctx.db)).toISOString(),
-    catalog_version: versionText(ctx.catalog.current().version),
-  };
+  const timestamp = (await readNow(ctx.db)).toISOString();
+  const catalog_version = versionText(ctx.catalog.current().version);
+  const signature = signForAgents(ctx, { kind: 'sync', version: catalog_version, timestamp });
+  return { version: programVersion(ctx), timestamp, catalog_version, signature };
 }

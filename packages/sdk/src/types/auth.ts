@@ -45,6 +45,14 @@ export interface IssuedSession {
   session: Session;
 }
 
+/** What a session token is worth. */
+export interface VerifiedSession {
+  provider: string;
+  version: number;
+  expiry: string;
+  user: { email: string; name: string; groups: string[]; provider: string };
+}
+
 export interface SessionList {
   version: string;
   timestamp: string;

@@ -1,0 +1,38 @@
+import { join } from 'node:path';
+import { acceptConfiguration, type LocalConfiguration, type Logger, type PublicKey } from '@belay/core/agent';
+import type { Files } from './files.js';
+
+export interface KeptConfiguration {
+  configuration: LocalConfiguration;
+  receivedAt: Date;
+}
+
+const pathOf = (folder: string) => join(folder, 'configuration.json');
+
+/** Keeps the server's answer as it came, so that its signature still fits. */
+export async function writeConfiguration(
+  folder: string,
+  files: Files,
+  answer: unknown,
+  receivedAt: Date,
+): Promise<void> {
+  await files.replace(pathOf(folder), JSON.stringify({ received_at: receivedAt.toISOString(), answer }));
+}
+
+/** The last configuration, checked as if it came from the server just now; one that does not hold is left out and asked for again. */
+export async function readKeptConfiguration(
+  options: { folder: string; files: Files; log: Logger },
+  key: PublicKey,
+): Promise<KeptConfiguration | undefined> {
+  const { folder, files, log } = options;
+  const text = (await files.read(pathOf(folder)))?.toString('utf8');
+  if (text === undefined) return undefined;
+  try {
+    const { received_at, answer } = JSON.parse(text) as { received_at: string; answer: unknown };
+    const { configuration } = acceptConfiguration(answer, { key, version: undefined });
+    return { configuration, receivedAt: new Date(received_at) };
+  } catch (error) {
+    log.warn({ error }, 'The kept configuration does not hold; the server is asked for it again');
+    return undefined;
+  }
+}

@@ -1,0 +1,102 @@
+import { hostname } from 'node:os';
+import { AccessError, acceptConfiguration } from '@belay/core/agent';
+import { clock, randomBytes } from '../machine.js';
+import { readProgram } from '../program.js';
+import { oneLine, StartError } from '../start-error.js';
+import { writeConfiguration } from './configuration-file.js';
+import { createFiles, type Files, prepareFolder } from './files.js';
+import { hashCredential, type Identity, readIdentity, writeIdentity } from './identity.js';
+import { holdFolder } from './lock.js';
+import { openUpstream } from './upstream.js';
+
+export interface EnrolOptions {
+  dataDirectory: string;
+  /** The server's address. */
+  server: string;
+  /** What `belay agent enroll` printed; good once. */
+  credential: string;
+  /** What this machine is called at the server; undefined for its host name. */
+  name?: string | undefined;
+}
+
+export interface EnrolledAgent {
+  server: string;
+  name: string;
+  /** Of the configuration that came with it. */
+  catalogVersion: string;
+  /** The server's key that is trusted from now on. */
+  key: string;
+}
+
+/**
+ * Enrols this machine with a server: preflight, a credential of our own in the place of the one-time one, register,
+ * postflight. From then on `runAgent` needs neither address nor credential. Throws `StartError`; it may be called again.
+ */
+export async function enrolAgent(options: EnrolOptions): Promise<EnrolledAgent> {
+  const randomName = () => randomBytes(9).toString('base64url');
+  await prepareFolder(options.dataDirectory);
+  const release = await holdFolder(options.dataDirectory, randomName);
+  try {
+    return await enrolFolder(options, createFiles(randomName), clock);
+  } finally {
+    await release();
+  }
+}
+
+/** The same, for a folder that is held already. */
+export async function enrolFolder(options: EnrolOptions, files: Files, now: () => Date): Promise<EnrolledAgent> {
+  const { dataDirectory: folder, credential } = options;
+  const server = options.server.replace(/\/+$/, '');
+  const name = options.name ?? hostname();
+  const before = await readIdentity(folder, files);
+  if (before && before.server !== server) {
+    throw new StartError(
+      `${folder} belongs to ${before.server}; set BELAY_DATA to another folder for ${server}, or remove this one`,
+    );
+  }
+  const enrolledWith = hashCredential(credential);
+  // Ours is on the disk before the server is told of it: whenever this is cut off, one of the two is good.
+  const resumed = before?.enrolledWith === enrolledWith ? before : undefined;
+  const identity: Identity = {
+    version: 1,
+    server,
+    credential: resumed?.credential ?? `belay-agent.${randomBytes(32).toString('base64url')}`,
+    enrolledWith,
+    name,
+    key: null,
+  };
+  await writeIdentity(folder, files, identity);
+  const upstream = openUpstream(server);
+  const environment = { name, description: describeMachine() };
+  const { version } = await readProgram();
+  const report = { environment, version };
+  try {
+    await upstream.preflight(credential, report).then(
+      () => upstream.adopt(credential, identity.credential),
+      (error: unknown) => {
+        // Used up: by us, in an earlier attempt that was cut off, or by somebody else. Registering will tell.
+        if (!(error instanceof AccessError) || error.code !== 'unauthenticated') throw error;
+      },
+    );
+    const answer = await upstream.register(identity.credential, environment);
+    const { configuration, key } = acceptConfiguration(answer, { key: undefined, version: undefined });
+    await writeConfiguration(folder, files, answer, now());
+    await writeIdentity(folder, files, { ...identity, key });
+    const catalogVersion = configuration.catalog_version;
+    await upstream.postflight(identity.credential, { ...report, catalog_version: catalogVersion });
+    return { server, name, catalogVersion, key: key.kid };
+  } catch (cause) {
+    throw new StartError(`This agent could not be enrolled: ${explain(cause)}`, { cause });
+  }
+}
+
+function explain(error: unknown): string {
+  if (error instanceof AccessError && error.code === 'unauthenticated') {
+    return 'the credential is unknown, used or over; make another with `belay agent enroll`';
+  }
+  return oneLine(error);
+}
+
+function describeMachine(): string {
+  return `${process.platform} ${process.arch}, Node ${process.versions.node}`;
+}

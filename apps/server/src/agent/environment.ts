@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import { StartError } from '../start-error.js';
+
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+
+/** What agent and client mode are configured with. Paths stay as they were written. */
+export interface LocalEnvironment {
+  mode: 'agent' | 'client';
+  port: number;
+  host: string;
+  /** `BELAY_SERVER`: the server that this belongs to; undefined when the enrolment in the data folder says it. */
+  server: string | undefined;
+  /** `BELAY_AGENT_CREDENTIAL`: the one-time credential of `belay agent enroll`, needed at the first start only. */
+  credential: string | undefined;
+  /** `BELAY_AGENT_NAME`: what this machine is called at the server; undefined for its host name. */
+  name: string | undefined;
+  dataDirectory: string;
+  /** `BELAY_SYNC_SECONDS`, in milliseconds: how often the server is asked for a newer configuration. */
+  syncInterval: number;
+  /** `BELAY_KEYRING`: whether the key of the store is kept by the operating system where it can. */
+  keyring: 'auto' | 'off';
+  logLevel: (typeof logLevels)[number];
+}
+
+/** The addresses that lead nowhere but to this machine. */
+const loopback = ['127.0.0.1', '::1', 'localhost'];
+
+export const defaultAgentPort = 8791;
+
+const schema = z.object({
+  BELAY_MODE: z.enum(['agent', 'client'], { error: 'use agent or client' }),
+  PORT: z
+    .string()
+    .default(String(defaultAgentPort))
+    .refine((value) => /^\d{1,5}$/.test(value) && Number(value) <= 65_535, {
+      error: 'use a number from 1 to 65535, or 0 for any free port',
+    })
+    .transform(Number),
+  HOST: z
+    .string()
+    .default('127.0.0.1')
+    .refine((value) => loopback.includes(value), {
+      error: 'an agent is for this machine only; use 127.0.0.1, ::1 or localhost',
+    }),
+  BELAY_SERVER: z
+    .string()
+    .refine((value) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol) && !/[?#@]/.test(value), {
+      error: 'use the address of the server, e.g. https://belay.example.com',
+    })
+    .transform((value) => value.replace(/\/+$/, ''))
+    .optional(),
+  BELAY_AGENT_CREDENTIAL: z
+    .string()
+    .regex(/^belay-agent\.[\w-]{43}$/, { error: 'use what `belay agent enroll` printed' })
+    .optional(),
+  BELAY_AGENT_NAME: z.string().max(200, { error: 'use at most 200 characters' }).optional(),
+  BELAY_DATA: z.string().optional(),
+  BELAY_SYNC_SECONDS: z
+    .string()
+    .default('30')
+    .refine((value) => Number(value) >= 0.1 && Number(value) <= 86_400, {
+      error: 'use a number of seconds from 0.1 to 86400',
+    })
+    .transform((value) => Number(value) * 1000),
+  BELAY_KEYRING: z.enum(['auto', 'off'], { error: 'use auto or off' }).default('auto'),
+  LOG_LEVEL: z.enum(logLevels, { error: `use one of ${logLevels.join(', ')}` }).default('info'),
+});
+
+/**
+ * Parses the variables of agent and client mode. Pure; a variable that is set to nothing counts as not set. Throws
+ * `StartError` with one line that names every wrong variable and its cure, never the value of the credential.
+ */
+export function parseLocalEnvironment(env: Record<string, string | undefined>): LocalEnvironment {
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
+  const parsed = schema.safeParse(given);
+  if (!parsed.success) {
+    const lines = parsed.error.issues.map((issue) => {
+      const name = String(issue.path[0]);
+      const value = given[name];
+      const secret = name === 'BELAY_AGENT_CREDENTIAL' || value === undefined;
+      return `${name} ${secret ? 'is not valid' : `is ${JSON.stringify(value)}`}: ${issue.message}`;
+    });
+    throw new StartError(lines.join('; '));
+  }
+  const values = parsed.data;
+  return {
+    mode: values.BELAY_MODE,
+    port: values.PORT,
+    host: values.HOST,
+    server: values.BELAY_SERVER,
+    credential: values.BELAY_AGENT_CREDENTIAL,
+    name: values.BELAY_AGENT_NAME,
+    dataDirectory: values.BELAY_DATA ?? defaultDataDirectory(env, values.BELAY_MODE),
+    syncInterval: values.BELAY_SYNC_SECONDS,
+    keyring: values.BELAY_KEYRING,
+    logLevel: values.LOG_LEVEL,
+  };
+}
+
+/** Where people's programs keep what is theirs: `XDG_STATE_HOME`, else below their home. */
+function defaultDataDirectory(env: Record<string, string | undefined>, mode: string): string {
+  if (env.XDG_STATE_HOME) return `${env.XDG_STATE_HOME}/belay/${mode}`;
+  const home = env.HOME ?? env.USERPROFILE;
+  return home ? `${home}/.local/state/belay/${mode}` : `.belay/${mode}`;
+}

@@ -1,0 +1,63 @@
+import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+/** What the stores of this folder do with the disk; passed in, so that a test can have a full one. */
+export interface Files {
+  /** Undefined when there is no such file. */
+  read(path: string): Promise<Buffer | undefined>;
+  /** Puts a whole file in the place of the old one, mode 0600. When it resolves the new one is on the disk; when it rejects the old one is. */
+  replace(path: string, content: string | Uint8Array): Promise<void>;
+  rename(from: string, to: string): Promise<void>;
+}
+
+/** Temporary files of ours; a process that was killed leaves one behind. */
+const unfinished = /\.unfinished-[\w-]+$/;
+
+/** The disk as it is. `randomName` keeps two processes from writing to one temporary file. */
+export function createFiles(randomName: () => string): Files {
+  return {
+    async read(path) {
+      try {
+        return await readFile(path);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+        throw error;
+      }
+    },
+    async replace(path, content) {
+      const temporary = `${path}.unfinished-${randomName()}`;
+      try {
+        const file = await open(temporary, 'wx', 0o600);
+        try {
+          await file.writeFile(content);
+          await file.sync();
+        } finally {
+          await file.close();
+        }
+        await rename(temporary, path);
+      } catch (error) {
+        await rm(temporary, { force: true });
+        throw error;
+      }
+      await syncFolder(dirname(path));
+    },
+    rename,
+  };
+}
+
+/** The rename itself has to reach the disk too. Windows cannot open folders, and needs none of this. */
+async function syncFolder(path: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+/** Makes the folder, for its owner only, and removes what a killed process left half-written. */
+export async function prepareFolder(path: string): Promise<void> {
+  await mkdir(path, { recursive: true, mode: 0o700 });
+  for (const name of await readdir(path)) if (unfinished.test(name)) await rm(join(path, name), { force: true });
+}

@@ -1,0 +1,209 @@
+import {
+  AccessError,
+  acceptConfiguration,
+  acceptSync,
+  type ConfigurationSource,
+  compareVersions,
+  type LocalLedger,
+  type Logger,
+  type PublicKey,
+  type SessionStore,
+} from '@belay/core/agent';
+import { type KeptConfiguration, writeConfiguration } from './configuration-file.js';
+import type { Files } from './files.js';
+import { type Identity, writeIdentity } from './identity.js';
+import type { AgentUpstream } from './upstream.js';
+
+export interface FollowOptions {
+  folder: string;
+  files: Files;
+  identity: Identity & { key: PublicKey };
+  kept: KeptConfiguration | undefined;
+  upstream: AgentUpstream;
+  sessions: SessionStore;
+  ledger: LocalLedger;
+  log: Logger;
+  environment: { name: string; description: string };
+  programVersion: string;
+  /** How often the server is asked, in milliseconds. */
+  interval: number;
+  clock(): Date;
+  random(): number;
+  delay(milliseconds: number, signal?: AbortSignal): Promise<void>;
+}
+
+export interface Following {
+  source: ConfigurationSource;
+  /** How far this machine's clock is ahead of the server's, in milliseconds. */
+  skew(): number;
+  /** Asks the server now. Never rejects. */
+  sync(): Promise<void>;
+  /** Goes on asking until stopped. */
+  start(): void;
+  stop(): Promise<void>;
+}
+
+/** The longest pause while the server is away, in milliseconds. */
+const longestPause = 5 * 60_000;
+
+/**
+ * Follows the server's configuration by version (interface, GET /sync). The copy here is replaced whole, when the server's
+ * is newer, signed and checked, and on the disk before it counts; everything else leaves the last one in force.
+ */
+export function followServer(options: FollowOptions): Following {
+  const { folder, files, upstream, sessions, ledger, log, clock } = options;
+  let identity = options.identity;
+  let kept = options.kept;
+  let confirmedAt: Date | undefined;
+  let server = 'not asked yet';
+  let skew = 0;
+  let failures = 0;
+  const ended = new AbortController();
+  let running: Promise<void> = Promise.resolve();
+  let current: Promise<void> | undefined;
+
+  async function pin(key: PublicKey): Promise<void> {
+    if (key.kid === identity.key.kid) return;
+    const before = identity.key.kid;
+    const next = { ...identity, key };
+    await writeIdentity(folder, files, next);
+    identity = next;
+    log.warn({ before, now: key.kid }, 'The server signs with a new key, which the one before announced');
+    ledger.append({ level: 'warning', type: 'key.rotated', message: `The server signs with a new key (${key.kid})` });
+  }
+
+  async function replaceConfiguration(): Promise<void> {
+    const answer = await upstream.register(identity.credential, options.environment);
+    const accepted = acceptConfiguration(answer, { key: identity.key, version: kept?.configuration.catalog_version });
+    const receivedAt = clock();
+    // The copy before the key: killed in between, the copy is asked for again and the announcement still there.
+    await writeConfiguration(folder, files, answer, receivedAt);
+    await pin(accepted.key);
+    kept = { configuration: accepted.configuration, receivedAt };
+    const version = accepted.configuration.catalog_version;
+    log.info({ version }, 'The configuration of the server is in force');
+    ledger.append({ type: 'configuration.replaced', message: `The configuration ${version} is in force` });
+    await upstream.postflight(identity.credential, report(options, version));
+  }
+
+  async function ask(): Promise<void> {
+    const before = clock().getTime();
+    const answer = await upstream.sync(identity.credential);
+    const after = clock().getTime();
+    const said = acceptSync(answer, identity.key);
+    skew = Math.round((before + after) / 2 - said.timestamp.getTime());
+    await pin(said.key);
+    const difference = kept ? compareVersions(said.version, kept.configuration.catalog_version) : 1;
+    if (difference < 0) {
+      throw new AccessError(
+        'forbidden',
+        `The server's configuration was refused: it is ${said.version}, and ${kept?.configuration.catalog_version} is here: a step back`,
+      );
+    }
+    if (difference > 0) await replaceConfiguration();
+    confirmedAt = clock();
+  }
+
+  async function once(): Promise<void> {
+    try {
+      await ask();
+      if (!server.startsWith('reachable')) log.info({}, 'The server answers');
+      server = 'reachable';
+      failures = 0;
+      await refreshSessions({ upstream, sessions, ledger });
+    } catch (error) {
+      failures += 1;
+      const told = explain(error);
+      if (told !== server) {
+        log.warn({ error }, `The configuration could not be asked for: ${told}`);
+        ledger.append({ level: 'warning', type: 'server.away', message: told });
+      }
+      server = told;
+    }
+  }
+
+  // Two at once would race for the same files; whoever comes second gets the answer of a question put after they asked.
+  async function sync(): Promise<void> {
+    await current;
+    current ??= once().finally(() => {
+      current = undefined;
+    });
+    return current;
+  }
+
+  async function loop(): Promise<void> {
+    while (!ended.signal.aborted) {
+      await sync();
+      const base = Math.min(options.interval * 2 ** Math.min(failures, 10), Math.max(longestPause, options.interval));
+      // Jitter, so that a server that comes back is not asked by everybody in the same moment.
+      await options.delay(base * (0.75 + options.random() / 2), ended.signal).catch(() => {});
+    }
+  }
+
+  return {
+    source: {
+      current: () => kept?.configuration,
+      confirmedAt: () => confirmedAt,
+      receivedAt: () => kept?.receivedAt,
+      server: () => server,
+      key: () => identity.key,
+    },
+    skew: () => skew,
+    sync,
+    start() {
+      running = loop();
+    },
+    async stop() {
+      ended.abort();
+      await running;
+    },
+  };
+}
+
+/** What is reported before and after a registration. */
+export function report(
+  options: Pick<FollowOptions, 'environment' | 'programVersion'>,
+  catalogVersion?: string,
+): Record<string, unknown> {
+  return {
+    environment: options.environment,
+    version: options.programVersion,
+    ...(catalogVersion === undefined ? {} : { catalog_version: catalogVersion }),
+  };
+}
+
+function explain(error: unknown): string {
+  if (!(error instanceof AccessError)) return 'the last question failed; the log says why';
+  if (error.code === 'unauthenticated')
+    return 'the server no longer knows this agent; enrol it again (belay agent enroll)';
+  return error.code === 'unavailable' ? error.message : `reachable, but ${lower(error.message)}`;
+}
+
+function lower(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}
+
+/** Sessions that were signed in here have new versions from time to time, and end with their login: both are followed. */
+async function refreshSessions(tools: Pick<FollowOptions, 'upstream' | 'sessions' | 'ledger'>): Promise<void> {
+  const { upstream, sessions, ledger } = tools;
+  for (const kept of sessions.all()) {
+    const { provider, token, person } = kept;
+    if (token === undefined) continue;
+    try {
+      const found = (await upstream.sessions(token))[provider];
+      if (found === undefined) throw new AccessError('unauthenticated', 'The session is over');
+      if (found.version === kept.version && found.expiry === kept.expiry) continue;
+      await sessions.put({ ...kept, ...(await upstream.issue(token, provider)) });
+    } catch (error) {
+      if (!(error instanceof AccessError) || !['unauthenticated', 'not_found'].includes(error.code)) throw error;
+      // Signed out at the server: the login that it hung on is over, and so is the session.
+      await sessions.remove(provider);
+      ledger.append({
+        type: 'session.ended',
+        message: `The session with ${provider} has ended at the server`,
+        provider,
+        user: person.email,
+      });
+    }
+  }
+}

@@ -1,0 +1,88 @@
+import { readFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { refuse } from '../http/refusal.js';
+
+export interface GuardOptions {
+  /** The port that is listened on. */
+  port(): number;
+  /** Whose connections are let in besides root's; undefined where the system has no such thing. */
+  uid: number | undefined;
+  /** Who is at the other end of a connection; undefined when the system does not say, `nobody` when it knows of no such connection. */
+  peer(socket: Socket): Promise<number | 'nobody' | undefined>;
+}
+
+/** Where the browser comes back from the server's sign-in: by a redirect from another site, with a secret in the path. */
+export const returnPath = /^\/auth\/return\/([\w-]{43})$/;
+
+/**
+ * Lets in what this machine's user asks for and nobody else: a connection of their own programs, a host name that is
+ * ours (a name that was made to lead here is not), and never a page of another origin. Throws 403.
+ */
+export function createGuard({
+  port,
+  uid,
+  peer,
+}: GuardOptions): (request: IncomingMessage, path: string) => Promise<void> {
+  const known = new WeakMap<Socket, Promise<boolean>>();
+
+  async function isOurs(socket: Socket): Promise<boolean> {
+    if (uid === undefined) return true;
+    const owner = await peer(socket);
+    return owner === undefined || owner === uid || owner === 0;
+  }
+
+  return async (request, path) => {
+    const { socket, headers } = request;
+    const ours = known.get(socket) ?? isOurs(socket);
+    known.set(socket, ours);
+    if (!(await ours)) throw refuse(403, 'This agent is for another user of this machine');
+    const hosts = ['127.0.0.1', 'localhost', '[::1]'].map((name) => `${name}:${port()}`);
+    if (!hosts.includes((headers.host ?? '').toLowerCase())) {
+      throw refuse(403, 'This agent is only for this machine, by its own name');
+    }
+    const { origin } = headers;
+    if (origin !== undefined && !hosts.some((host) => origin === `http://${host}`)) {
+      throw refuse(403, 'Pages of other origins have no part in this');
+    }
+    const site = headers['sec-fetch-site'];
+    if (site === undefined || site === 'same-origin' || site === 'none') return;
+    const comesBack =
+      request.method === 'GET' &&
+      returnPath.test(path) &&
+      headers['sec-fetch-mode'] === 'navigate' &&
+      headers['sec-fetch-dest'] === 'document';
+    if (!comesBack) throw refuse(403, 'Pages of other origins have no part in this');
+  };
+}
+
+/** Who made a connection, as Linux's own table of connections has it. */
+export async function findPeer(socket: Socket): Promise<number | 'nobody' | undefined> {
+  const { remoteAddress, remotePort, localPort } = socket;
+  if (process.platform !== 'linux') return undefined;
+  if (remoteAddress === undefined || remotePort === undefined || localPort === undefined) return 'nobody';
+  const tables = await Promise.all(
+    ['tcp', 'tcp6'].map((name) => readFile(`/proc/net/${name}`, 'utf8').catch(() => '')),
+  );
+  if (tables.every((table) => table === '')) return undefined;
+  const hex = (value: number) => value.toString(16).toUpperCase().padStart(4, '0');
+  const [near, far] = [hex(remotePort), hex(localPort)];
+  for (const line of tables.join('\n').split('\n')) {
+    const [, local = '', remote = '', , , , , uid = '', , inode = '0'] = line.trim().split(/\s+/);
+    // The other end's row: from their port to ours, within this machine.
+    const theirs = local.endsWith(`:${near}`) && remote.endsWith(`:${far}`) && isLoopback(local) && isLoopback(remote);
+    // A connection that its program has let go of belongs to nobody any more, and the table says 0 then, which is no root.
+    if (theirs) return inode === '0' ? 'nobody' : Number(uid);
+  }
+  return 'nobody';
+}
+
+/** An address of the table: little-endian words in hexadecimal, `127.x` also as it looks within IPv6. */
+function isLoopback(entry: string): boolean {
+  const address = entry.slice(0, entry.indexOf(':'));
+  if (address.length === 8) return address.endsWith('7F');
+  return (
+    address === '00000000000000000000000001000000' ||
+    (address.startsWith('0000000000000000FFFF0000') && address.endsWith('7F'))
+  );
+}

@@ -1,0 +1,45 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { StartError } from '../start-error.js';
+import type { Files } from './files.js';
+
+const schema = z.object({
+  version: z.literal(1),
+  /** The server's address. */
+  server: z.string(),
+  /** Our own credential; made here, before the server was told of it. */
+  credential: z.string(),
+  /** Hash of the one-time credential that this came from, so that a start with it still in its environment is no new enrolment. */
+  enrolledWith: z.string(),
+  name: z.string(),
+  /** The server's key that configurations are signed with; null until the enrolment is through. */
+  key: z.object({ kid: z.string(), x: z.string() }).nullable(),
+});
+
+/** What this agent is to its server. Secret. */
+export type Identity = z.infer<typeof schema>;
+
+const pathOf = (folder: string) => join(folder, 'identity.json');
+
+/** Undefined when this folder was never enrolled. Throws `StartError` for a file that cannot be read. */
+export async function readIdentity(folder: string, files: Files): Promise<Identity | undefined> {
+  const text = (await files.read(pathOf(folder)))?.toString('utf8');
+  if (text === undefined) return undefined;
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new StartError(`${pathOf(folder)} is damaged; remove it and enrol this agent again (belay agent enroll)`, {
+      cause,
+    });
+  }
+}
+
+export async function writeIdentity(folder: string, files: Files, identity: Identity): Promise<void> {
+  await files.replace(pathOf(folder), `${JSON.stringify(identity, null, 2)}\n`);
+}
+
+/** What is kept of a one-time credential. */
+export function hashCredential(credential: string): string {
+  return createHash('sha256').update(credential).digest('base64url');
+}

@@ -1,0 +1,16 @@
+import type { LocalLedger, LocalLogEntry } from '@belay/core/agent';
+
+/** The interface's limit (GET /logs). */
+const most = 500;
+
+/** What happened on this machine, in memory: the newest 500 entries (design §9). */
+export function createLocalLedger(clock: () => Date): LocalLedger {
+  const ring: LocalLogEntry[] = [];
+  return {
+    append({ level = 'info', type, message, provider = '', user = '' }) {
+      ring.push({ timestamp: clock().toISOString(), level, message, provider, user, workflow_id: '', type });
+      if (ring.length > most) ring.shift();
+    },
+    entries: () => [...ring].reverse(),
+  };
+}

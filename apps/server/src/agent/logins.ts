@@ -1,0 +1,108 @@
+import { createCipheriv, createDecipheriv, createHash } from 'node:crypto';
+import { AccessError, invalid, type LocalLogins } from '@belay/core/agent';
+
+/** How long a sign-in that was begun here may take, in milliseconds. */
+const lifetime = 5 * 60_000;
+/** More than anybody begins at once; the oldest gives way. */
+const most = 100;
+
+interface Begun {
+  secret: string;
+  codeVerifier: string;
+  provider: string | undefined;
+  callback: string | undefined;
+  until: number;
+}
+
+export interface LocalLoginsOptions {
+  /** The server's address. */
+  server: string;
+  /** Ours. */
+  baseUrl: string;
+  randomBytes(size: number): Buffer;
+  /** Milliseconds that never go back, whatever happens to the clock. */
+  elapsed(): number;
+}
+
+/**
+ * The sign-ins that were begun here and have not come back: in memory only, so that a code of an earlier run is worth
+ * nothing. The browser's way back is an address that nobody can guess, and the code that comes with it is worth nothing
+ * without the verifier that stays here (RFC 7636, RFC 8252).
+ */
+export function createLocalLogins({ server, baseUrl, randomBytes, elapsed }: LocalLoginsOptions): LocalLogins {
+  const begun = new Map<string, Begun>();
+  const key = randomBytes(32);
+  const own = new URL(baseUrl).origin;
+
+  function prune(): void {
+    for (const [id, { until }] of begun) if (until <= elapsed()) begun.delete(id);
+    for (const id of [...begun.keys()].slice(0, Math.max(0, begun.size - most))) begun.delete(id);
+  }
+
+  return {
+    begin({ provider, callback }) {
+      if (callback !== undefined && !isOwn(callback, own))
+        throw invalid('callback', 'must be an address of this machine');
+      const [id, secret, codeVerifier] = [16, 32, 32].map((size) => randomBytes(size).toString('base64url')) as [
+        string,
+        string,
+        string,
+      ];
+      begun.set(id, { secret, codeVerifier, provider, callback, until: elapsed() + lifetime });
+      prune();
+      const query = new URLSearchParams({
+        ...(provider === undefined ? {} : { provider }),
+        callback: `${own}/auth/return/${secret}`,
+        code_challenge: createHash('sha256').update(codeVerifier).digest('base64url'),
+        code_challenge_method: 'S256',
+      });
+      return {
+        url: `${server}/api/v1/auth?${query}`,
+        code: seal(id, key, randomBytes(12)),
+        expiresIn: lifetime / 1000,
+      };
+    },
+    take(code, provider) {
+      prune();
+      const id = unseal(code, key);
+      const found = id === undefined ? undefined : begun.get(id);
+      if (id === undefined || !found || (found.provider !== undefined && found.provider !== provider)) {
+        throw new AccessError('forbidden', 'The verification code is unknown, used, too old, or for another provider');
+      }
+      begun.delete(id);
+      return { restore: () => void begun.set(id, found) };
+    },
+    takeReturn(secret) {
+      prune();
+      const id = [...begun].find(([, login]) => login.secret === secret)?.[0];
+      const found = id === undefined ? undefined : begun.get(id);
+      if (id === undefined || !found) return undefined;
+      begun.delete(id);
+      return found;
+    },
+  };
+}
+
+/** A page of ours, or a program's own address on this machine. */
+function isOwn(callback: string, own: string): boolean {
+  if (!URL.canParse(callback)) return false;
+  const { origin, protocol, hostname, username, password } = new URL(callback);
+  if (username || password) return false;
+  return origin === own || (protocol === 'http:' && ['127.0.0.1', '[::1]', 'localhost'].includes(hostname));
+}
+
+function seal(id: string, key: Buffer, nonce: Buffer): string {
+  const cipher = createCipheriv('aes-256-gcm', key, nonce);
+  return Buffer.concat([nonce, cipher.update(id, 'utf8'), cipher.final(), cipher.getAuthTag()]).toString('base64url');
+}
+
+function unseal(code: string, key: Buffer): string | undefined {
+  try {
+    const bytes = Buffer.from(code, 'base64url');
+    const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12), { authTagLength: 16 });
+    decipher.setAuthTag(bytes.subarray(-16));
+    return Buffer.concat([decipher.update(bytes.subarray(12, -16)), decipher.final()]).toString('utf8');
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,49 @@
+import { resolve } from 'node:path';
+import type { LocalContext, LocalLedger, SessionStore, Upstream } from '@belay/core/agent';
+import type { Closing } from '../closing.js';
+import { clock, randomBytes } from '../machine.js';
+import { readProgram } from '../program.js';
+import { createFiles, type Files, prepareFolder } from './files.js';
+import { createLocalLedger } from './ledger.js';
+import { holdFolder } from './lock.js';
+import { openSessionStore } from './session-store.js';
+import type { StartAgentOptions } from './start.js';
+import { openKeyring, openStoreKey } from './store-key.js';
+
+/** What agent and client mode have alike: a folder of their own, and in it the sessions of this machine. */
+export interface Machine {
+  folder: string;
+  files: Files;
+  sessions: SessionStore;
+  ledger: LocalLedger;
+}
+
+/** Opens this machine's part: the folder, held for this process alone, and its sessions. Throws `StartError`. */
+export async function openMachine(
+  { environment, log, variables }: StartAgentOptions,
+  closing: Closing,
+): Promise<Machine> {
+  const folder = resolve(environment.dataDirectory);
+  const randomName = () => randomBytes(9).toString('base64url');
+  await prepareFolder(folder);
+  closing.add('The lock', await holdFolder(folder, randomName));
+  const files = createFiles(randomName);
+  const keyring = environment.keyring === 'off' ? undefined : await openKeyring(folder, variables);
+  const key = await openStoreKey({ folder, files, keyring, randomBytes });
+  const sessions = await openSessionStore({ folder, files, key, log, clock, randomBytes });
+  return { folder, files, sessions, ledger: createLocalLedger(clock) };
+}
+
+/** What the verbs of both modes work with, but for what is a mode's own. */
+export async function describeMachine(
+  machine: Machine,
+  given: Pick<LocalContext, 'mode' | 'log' | 'configuration' | 'logins' | 'skew'> & {
+    upstream: Upstream;
+    baseUrl: string;
+    server: string;
+  },
+): Promise<LocalContext> {
+  const { baseUrl, server, ...rest } = given;
+  const { sessions, ledger } = machine;
+  return { ...rest, sessions, ledger, clock, program: { ...(await readProgram()), baseUrl, server } };
+}

@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto';
+import type { ComponentChildren, VNode } from 'preact';
+import { renderToString } from 'preact-render-to-string';
+
+const style = `body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color-scheme:light dark}
+table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.4rem .8rem .4rem 0;border-bottom:1px solid #8884;vertical-align:top}
+nav a{margin-right:1rem}td:first-child{font-weight:600}`;
+
+/** The one style of these pages, by its hash: nothing else may style or run in them. */
+export const styleSource = `'sha256-${createHash('sha256').update(style).digest('base64')}'`;
+
+interface Column {
+  title: string;
+  of(row: Record<string, unknown>): unknown;
+}
+
+interface Listing {
+  title: string;
+  rows(output: never): Record<string, unknown>[];
+  columns: Column[];
+}
+
+const field = (title: string, name: string): Column => ({ title, of: (row) => row[name] });
+
+/** What of the interface is to be had as a page here. */
+const listings: Readonly<Record<string, Listing>> = {
+  'providers.list': {
+    title: 'Providers',
+    rows: (output: { providers: { _source: Record<string, unknown> }[] }) =>
+      output.providers.map((each) => each._source),
+    columns: [field('Name', 'name'), field('Kind', 'provider'), field('Description', 'description')],
+  },
+  'roles.list': {
+    title: 'Roles',
+    rows: (output: { roles: Record<string, { role: Record<string, unknown> }> }) =>
+      Object.values(output.roles).map(({ role }) => role),
+    columns: [
+      field('Name', 'name'),
+      field('Description', 'description'),
+      field('Providers', 'providers'),
+      field('At most', 'max_duration'),
+    ],
+  },
+  'workflows.list': {
+    title: 'Workflows',
+    rows: (output: { workflows: Record<string, Record<string, unknown>> }) => Object.values(output.workflows),
+    columns: [field('Name', 'name'), field('Description', 'description')],
+  },
+  'logs.list': {
+    title: 'Log',
+    rows: (output: { logs: Record<string, unknown>[] }) => output.logs,
+    columns: [field('Time', 'timestamp'), field('Level', 'level'), field('What', 'message'), field('Who', 'user')],
+  },
+};
+
+/** The output of a procedure as a page; undefined for what has none. */
+export function renderLocal(procedure: string, output: unknown): string | undefined {
+  const listing = listings[procedure];
+  if (listing === undefined) return undefined;
+  const rows = listing.rows(output as never);
+  return render(
+    listing.title,
+    rows.length === 0 ? (
+      <p>There is nothing to show.</p>
+    ) : (
+      <table>
+        <thead>
+          <tr>
+            {listing.columns.map(({ title }) => (
+              <th key={title} scope="col">
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, index) => (
+            <tr key={index}>
+              {listing.columns.map(({ title, of }) => (
+                <td key={title}>{textOf(of(row))}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    ),
+  );
+}
+
+/** A page of one sentence or two. */
+export function renderMessage(title: string, ...paragraphs: string[]): string {
+  return render(
+    title,
+    paragraphs.map((paragraph) => <p key={paragraph}>{paragraph}</p>),
+  );
+}
+
+function textOf(value: unknown): string {
+  return Array.isArray(value) ? value.join(', ') : String(value ?? '');
+}
+
+function render(title: string, content: ComponentChildren): string {
+  return `<!doctype html>${renderToString(<Document title={title}>{content}</Document>)}`;
+}
+
+function Document({ title, children }: { title: string; children: ComponentChildren }): VNode {
+  return (
+    <html lang="en-GB">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>{`${title} · Belay agent`}</title>
+        <style>{style}</style>
+      </head>
+      <body>
+        <main>
+          <h1>{title}</h1>
+          {children}
+        </main>
+      </body>
+    </html>
+  );
+}

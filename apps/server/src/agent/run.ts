@@ -1,0 +1,46 @@
+import { createLogger } from '../logger.js';
+import { delay } from '../machine.js';
+import type { ProcessLike } from '../process-like.js';
+import { oneLine, StartError } from '../start-error.js';
+import { parseLocalEnvironment } from './environment.js';
+import type { RunningAgent } from './start.js';
+
+/** How long a stop may take, in milliseconds. */
+const longestStop = 5_000;
+
+/**
+ * Runs agent or client mode (`BELAY_MODE`) until a signal ends it. A start that fails says why on one line of stderr and
+ * exits with 1. SIGINT and SIGTERM stop it within five seconds; SIGHUP asks the server for its configuration now.
+ */
+export async function runAgent(host: ProcessLike): Promise<void> {
+  let agent: RunningAgent | undefined;
+  let stopping = false;
+  const stop = () => {
+    if (stopping) host.exit(1);
+    stopping = true;
+    if (agent) void finish(agent);
+  };
+  async function finish(running: RunningAgent): Promise<void> {
+    host.exit(await Promise.race([running.stop().then(() => 0), delay(longestStop).then(() => 1)]));
+  }
+  host.on('SIGINT', stop);
+  host.on('SIGTERM', stop);
+  host.on('SIGHUP', () => void agent?.sync());
+  try {
+    const environment = parseLocalEnvironment(host.env);
+    const log = createLogger({
+      level: environment.logLevel,
+      readable: host.stdout.isTTY === true,
+      write: (line) => void host.stdout.write(line),
+    });
+    const { startAgent } = await import('./start.js');
+    agent = await startAgent({ environment, log, variables: host.env });
+    if (stopping) return await finish(agent);
+    host.stdout.write(agent.banner);
+  } catch (error) {
+    host.stderr.write(
+      `belay: ${error instanceof StartError ? oneLine(error) : `the start failed (${oneLine(error)})`}\n`,
+    );
+    host.exit(1);
+  }
+}

@@ -1,0 +1,42 @@
+import { rm } from 'node:fs/promises';
+import type { LocalContext } from '@belay/core/agent';
+import type { AnyTRPCRouter } from '@trpc/server';
+import type { Closing } from '../closing.js';
+import { findFreePort } from '../find-free-port.js';
+import { listen, stopListening } from '../listen.js';
+import { delay, elapsed, newId } from '../machine.js';
+import { createLocalApp } from './app.js';
+import type { LocalEnvironment } from './environment.js';
+import { createGuard, findPeer } from './guard.js';
+import type { Machine } from './open-machine.js';
+import { addressPath } from './status.js';
+
+/** Where to listen, and the address that follows from it. */
+export async function chooseAddress({ host, port }: LocalEnvironment): Promise<{ port: number; baseUrl: string }> {
+  const chosen = port === 0 ? await findFreePort(host) : port;
+  return { port: chosen, baseUrl: `http://${host.includes(':') ? `[${host}]` : host}:${chosen}` };
+}
+
+/** Serves a mode's router on this machine's own address. Throws `StartError` when the port cannot be had. */
+export async function serveLocal(options: {
+  context: LocalContext;
+  router: AnyTRPCRouter;
+  machine: Machine;
+  host: string;
+  port: number;
+  closing: Closing;
+}): Promise<void> {
+  const { context, router, machine, host, port, closing } = options;
+  const app = createLocalApp({
+    context,
+    router,
+    guard: createGuard({ port: () => port, uid: process.getuid?.(), peer: findPeer }),
+    uptimeMilliseconds: () => Math.ceil(elapsed()),
+    newId,
+  });
+  const server = await listen(app, port, host);
+  closing.add('The HTTP server', () => stopListening(server, delay));
+  const path = addressPath(machine.folder);
+  await machine.files.replace(path, `${context.program.baseUrl}\n`);
+  closing.add('The address', () => rm(path, { force: true }));
+}

@@ -1,0 +1,108 @@
+import { createCipheriv, createDecipheriv } from 'node:crypto';
+import { join } from 'node:path';
+import { AccessError, type KeptSession, type Logger, type SessionStore } from '@belay/core/agent';
+import { z } from 'zod';
+import type { Files } from './files.js';
+import type { StoreKey } from './store-key.js';
+
+const schema = z.object({
+  sessions: z.array(
+    z.object({
+      provider: z.string(),
+      version: z.number().int(),
+      expiry: z.string(),
+      session: z.string(),
+      person: z.object({ email: z.string(), name: z.string(), groups: z.array(z.string()), provider: z.string() }),
+      token: z.string().optional(),
+      storedAt: z.string(),
+    }),
+  ),
+});
+
+export interface SessionStoreOptions {
+  folder: string;
+  files: Files;
+  key: StoreKey;
+  log: Logger;
+  clock(): Date;
+  randomBytes(size: number): Buffer;
+}
+
+/** What the seal is for: a file of another kind, sealed with the same key, is none of ours. */
+const purpose = Buffer.from('belay sessions 1');
+
+/**
+ * Opens the sessions of this machine: one sealed file, replaced whole with every change and only believed when it has
+ * reached the disk. One that cannot be opened is kept under another name, and the store begins afresh and says so.
+ */
+export async function openSessionStore(options: SessionStoreOptions): Promise<SessionStore> {
+  const { folder, files, key, log, clock, randomBytes } = options;
+  const path = join(folder, 'sessions');
+  let trouble: string | undefined;
+  let held = new Map<string, KeptSession>();
+  const found = await files.read(path);
+  if (found !== undefined) {
+    const opened = unseal(found, key.key);
+    if (opened) held = opened;
+    else {
+      const aside = `${path}.damaged-${clock().toISOString().replace(/[:.]/g, '-')}`;
+      await files.rename(path, aside);
+      trouble = `degraded: the sessions could not be opened, are kept as ${aside}, and were begun afresh`;
+      log.error({ aside }, 'The sessions of this machine could not be opened; they are kept aside, and begun afresh');
+    }
+  }
+
+  // One change after another: each is made from what the one before left on the disk.
+  let last: Promise<unknown> = Promise.resolve();
+  function change(make: (next: Map<string, KeptSession>) => void): Promise<void> {
+    const done = last.then(async () => {
+      const next = new Map(held);
+      make(next);
+      try {
+        await files.replace(path, seal(next, key.key, randomBytes(12)));
+      } catch (cause) {
+        log.error({ error: cause }, 'The sessions of this machine could not be written');
+        throw new AccessError('unavailable', 'The session could not be written to the disk; nothing was changed', {
+          cause,
+        });
+      }
+      held = next;
+    });
+    last = done.catch(() => {});
+    return done;
+  }
+
+  return {
+    all: () => [...held.values()],
+    put: (session) => change((next) => void next.set(session.provider, session)),
+    async remove(provider) {
+      let there = false;
+      await change((next) => {
+        there = next.delete(provider);
+      });
+      return there;
+    },
+    health: () =>
+      trouble ?? `healthy: sealed with a key in ${key.kept === 'keyring' ? 'the keyring' : 'a file of mode 0600'}`,
+  };
+}
+
+function seal(sessions: ReadonlyMap<string, KeptSession>, key: Buffer, nonce: Buffer): string {
+  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(purpose);
+  const sealed = [cipher.update(JSON.stringify({ sessions: [...sessions.values()] }), 'utf8'), cipher.final()];
+  return `belay1.${Buffer.concat([nonce, ...sealed, cipher.getAuthTag()]).toString('base64url')}\n`;
+}
+
+function unseal(content: Buffer, key: Buffer): Map<string, KeptSession> | undefined {
+  try {
+    const [version, body = ''] = content.toString('utf8').trim().split('.');
+    const bytes = Buffer.from(body, 'base64url');
+    if (version !== 'belay1' || bytes.length < 28) return undefined;
+    const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12), { authTagLength: 16 }).setAAD(purpose);
+    decipher.setAuthTag(bytes.subarray(-16));
+    const opened = Buffer.concat([decipher.update(bytes.subarray(12, -16)), decipher.final()]).toString('utf8');
+    return new Map(schema.parse(JSON.parse(opened)).sessions.map((session) => [session.provider, session]));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,89 @@
+import { join } from 'node:path';
+import { StartError } from '../start-error.js';
+import type { Files } from './files.js';
+
+/** Where the key of the store is. */
+export interface StoreKey {
+  key: Buffer;
+  kept: 'keyring' | 'file';
+}
+
+/** A place of the operating system's for secrets. Both reject when it cannot be used. */
+export interface Keyring {
+  get(): Promise<string | undefined>;
+  set(secret: string): Promise<void>;
+}
+
+export interface StoreKeyOptions {
+  folder: string;
+  files: Files;
+  /** Undefined when this machine has none, or it is not to be used. */
+  keyring: Keyring | undefined;
+  randomBytes(size: number): Buffer;
+}
+
+const inKeyring = 'in the keyring of the operating system';
+
+/**
+ * The key that the store is sealed with: made at the first start and kept by the operating system where it can, else in a
+ * file of mode 0600. Once kept by the one it is not looked for in the other. Throws `StartError` when a keyring that has it
+ * cannot be reached.
+ */
+export async function openStoreKey({ folder, files, keyring, randomBytes }: StoreKeyOptions): Promise<StoreKey> {
+  const path = join(folder, 'key');
+  const found = (await files.read(path))?.toString('utf8').trim();
+  if (found === inKeyring) {
+    const secret = await keyring?.get().catch(() => undefined);
+    if (secret !== undefined) return { key: decode(secret, 'the keyring'), kept: 'keyring' };
+    throw new StartError(
+      `The key of ${folder} is kept by the keyring of the operating system, which does not give it; unlock it, or delete ${path} to begin with an empty store`,
+    );
+  }
+  if (found !== undefined) return { key: decode(found, path), kept: 'file' };
+  const key = randomBytes(32);
+  const text = key.toString('base64url');
+  if (keyring !== undefined) {
+    try {
+      await keyring.set(text);
+      // Believed when it gives back what it took.
+      if ((await keyring.get()) === text) {
+        await files.replace(path, `${inKeyring}\n`);
+        return { key, kept: 'keyring' };
+      }
+    } catch {
+      // A machine without a keyring has a file system.
+    }
+  }
+  await files.replace(path, `${text}\n`);
+  return { key, kept: 'file' };
+}
+
+function decode(text: string, where: string): Buffer {
+  const key = Buffer.from(text, 'base64url');
+  if (key.length === 32) return key;
+  throw new StartError(`${where} does not hold a key; restore it, or delete it to begin with an empty store`);
+}
+
+/** How long a keyring may take; one that asks a person who is not there would never answer. */
+const patience = 3_000;
+
+/**
+ * The operating system's keyring: Keychain, Credential Manager, or the Secret Service of a desktop session. Loaded only when
+ * it is there: on Linux without a session bus there is only the kernel's, which forgets everything at the next boot.
+ */
+export async function openKeyring(
+  account: string,
+  variables: Record<string, string | undefined>,
+): Promise<Keyring | undefined> {
+  if (process.platform === 'linux' && !variables.DBUS_SESSION_BUS_ADDRESS) return undefined;
+  try {
+    const { AsyncEntry } = await import('@napi-rs/keyring');
+    const entry = new AsyncEntry('belay', account);
+    return {
+      get: async () => (await entry.getPassword(AbortSignal.timeout(patience))) ?? undefined,
+      set: (secret) => entry.setPassword(secret, AbortSignal.timeout(patience)),
+    };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,80 @@
+import { AccessError, type ErrorCode, errorCodes, type Upstream } from '@belay/core/agent';
+import { type BelayClient, BelayError, createClient } from '@belay/sdk';
+
+/** How long the server may take for one answer, in milliseconds. */
+const patience = 10_000;
+
+/** What the agent itself asks of the server, with its own credential. The answers are checked by whoever reads them. */
+export interface AgentUpstream extends Upstream {
+  preflight(credential: string, report: object): Promise<unknown>;
+  adopt(credential: string, next: string): Promise<void>;
+  register(credential: string, environment: { name: string; description: string }): Promise<unknown>;
+  postflight(credential: string, report: object): Promise<unknown>;
+  sync(credential: string): Promise<unknown>;
+  /** The versions of a login's sessions by provider. Throws `unauthenticated` when the login is over. */
+  sessions(token: string): Promise<Record<string, { version: number; expiry: string }>>;
+  /** A login's session as it is now. */
+  issue(token: string, provider: string): Promise<{ version: number; expiry: string; session: string }>;
+}
+
+/** The server, through the SDK. Every method throws `AccessError`, `unavailable` for everything that may pass. */
+export function openUpstream(server: string): AgentUpstream {
+  const as = (token?: string): BelayClient =>
+    createClient({ url: server, token, headers: { 'user-agent': 'belay-agent' }, retry: { attempts: 1 } });
+  const anybody = as();
+  const ask = async <T>(question: (options: { signal: AbortSignal }) => Promise<T>): Promise<T> => {
+    try {
+      return await question({ signal: AbortSignal.timeout(patience) });
+    } catch (error) {
+      throw translate(error);
+    }
+  };
+  return {
+    preflight: (credential, report) => ask((options) => as(credential).configuration.preflight(report, options)),
+    adopt: async (credential, next) => void (await ask((options) => as(credential).configuration.adopt(next, options))),
+    register: (credential, environment) =>
+      ask((options) => as(credential).configuration.register(environment, options)),
+    postflight: (credential, report) => ask((options) => as(credential).configuration.postflight(report, options)),
+    sync: (credential) => ask((options) => as(credential).configuration.sync(options)),
+    sessions: async (token) => (await ask((options) => as(token).sessions.list(options))).sessions,
+    issue: async (token, provider) => (await ask((options) => as(token).sessions.issue(provider, options))).session,
+    async exchange({ code, codeVerifier }) {
+      const login = await ask((options) => anybody.auth.exchange({ code, code_verifier: codeVerifier }, options));
+      return { token: login.token, person: login.user, session: login.session };
+    },
+    async verify(session) {
+      const { provider, version, expiry, user } = await ask((options) => anybody.sessions.verify(session, options));
+      return { provider, version, expiry, person: user };
+    },
+  };
+}
+
+function translate(error: unknown): AccessError {
+  if (!(error instanceof BelayError)) throw error;
+  const { code, message } = error;
+  const told = errorCodes.find((each): each is ErrorCode => each === code);
+  if (told !== undefined && told !== 'unavailable' && told !== 'internal') {
+    return new AccessError(told, message, { ...(error.issues ? { issues: error.issues } : {}), cause: error });
+  }
+  return new AccessError('unavailable', explain(error), { cause: error });
+}
+
+/** Why there was no answer, as far as it helps: a certificate is another cure than a cable. */
+function explain(error: BelayError): string {
+  const reason = codeOf(error);
+  if (/CERT|SIGNATURE|ISSUER|ALTNAME|SELF_SIGNED/.test(reason)) {
+    return `the server's certificate is not one that this machine trusts (${reason}); see NODE_EXTRA_CA_CERTS`;
+  }
+  if (error.code === 'aborted') return 'the server did not answer in time';
+  if (error.code === 'network') return `the server cannot be reached${reason === '' ? '' : ` (${reason})`}`;
+  return `the server cannot answer now (${error.code})`;
+}
+
+/** The system's code, wherever in the chain of causes it is. */
+function codeOf(error: unknown): string {
+  for (let each = error, depth = 0; each instanceof Error && depth < 6; each = each.cause, depth++) {
+    const { code } = each as NodeJS.ErrnoException;
+    if (typeof code === 'string' && /^[A-Z_]{4,}$/.test(code)) return code;
+  }
+  return '';
+}

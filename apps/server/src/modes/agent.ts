@@ -1,0 +1,97 @@
+import { hostname } from 'node:os';
+import { agentRouter } from '@belay/api/agent';
+import type { PublicKey } from '@belay/core/agent';
+import { readKeptConfiguration } from '../agent/configuration-file.js';
+import { enrolFolder } from '../agent/enrol.js';
+import { followServer } from '../agent/follow.js';
+import { hashCredential, type Identity, readIdentity } from '../agent/identity.js';
+import { createLocalLogins } from '../agent/logins.js';
+import { describeMachine, type Machine, openMachine } from '../agent/open-machine.js';
+import { chooseAddress, serveLocal } from '../agent/serve.js';
+import type { RunningAgent, StartAgentOptions } from '../agent/start.js';
+import { openUpstream } from '../agent/upstream.js';
+import type { Closing } from '../closing.js';
+import { clock, delay, elapsed, random, randomBytes } from '../machine.js';
+import { readProgram } from '../program.js';
+import { StartError } from '../start-error.js';
+
+/**
+ * Composes agent mode (design §9): the configuration of the server by version, the sessions of this machine in a sealed
+ * file, a log in memory. It listens with the configuration that it has and asks the server afterwards. Throws `StartError`.
+ */
+export async function composeAgent(options: StartAgentOptions, closing: Closing): Promise<RunningAgent> {
+  const { environment, log } = options;
+  const machine = await openMachine(options, closing);
+  const { folder, files, sessions, ledger } = machine;
+  const identity = await requireIdentity(options, machine);
+  const { port, baseUrl } = await chooseAddress(environment);
+  const { server } = identity;
+  const upstream = openUpstream(server);
+  const following = followServer({
+    folder,
+    files,
+    identity,
+    kept: await readKeptConfiguration({ folder, files, log }, identity.key),
+    upstream,
+    sessions,
+    ledger,
+    log,
+    environment: { name: identity.name, description: `${process.platform} ${process.arch}` },
+    programVersion: (await readProgram()).version,
+    interval: environment.syncInterval,
+    clock,
+    random,
+    delay,
+  });
+  const logins = createLocalLogins({ server, baseUrl, randomBytes, elapsed });
+  const context = await describeMachine(machine, {
+    mode: 'agent',
+    log,
+    configuration: following.source,
+    logins,
+    skew: following.skew,
+    upstream,
+    baseUrl,
+    server,
+  });
+  await serveLocal({ context, router: agentRouter, machine, host: environment.host, port, closing });
+  following.start();
+  closing.add('The questions to the server', following.stop);
+  const version = following.source.current()?.catalog_version ?? 'none yet';
+  return {
+    url: baseUrl,
+    mode: 'agent',
+    banner: `\n  Belay agent ${context.program.version} is ready at ${baseUrl}\n\n  Server         ${server}\n  Configuration  ${version}\n  Store          ${sessions.health()}\n\n`,
+    sync: following.sync,
+    beginLogin: (provider) => logins.begin({ provider }),
+    stop: () => closing.close(),
+  };
+}
+
+/** Who this agent is: as it was enrolled, or enrolled now with the credential of the environment. */
+async function requireIdentity(
+  { environment }: StartAgentOptions,
+  { folder, files }: Machine,
+): Promise<Identity & { key: PublicKey }> {
+  const { credential } = environment;
+  let identity = await readIdentity(folder, files);
+  const server = environment.server ?? identity?.server;
+  if (server !== undefined && identity !== undefined && identity.server !== server) {
+    throw new StartError(
+      `BELAY_SERVER: ${folder} belongs to ${identity.server}; set BELAY_DATA to another folder for ${server}`,
+    );
+  }
+  const isNew = credential !== undefined && (!identity?.key || identity.enrolledWith !== hashCredential(credential));
+  if (isNew) {
+    if (server === undefined) throw new StartError('BELAY_SERVER is not set; set it to the address of the server');
+    const name = environment.name ?? hostname();
+    await enrolFolder({ dataDirectory: folder, server, credential, name }, files, clock);
+    identity = await readIdentity(folder, files);
+  }
+  if (!identity?.key) {
+    throw new StartError(
+      'BELAY_AGENT_CREDENTIAL is not set and this machine is not enrolled; set it to what `belay agent enroll` prints at the server',
+    );
+  }
+  return { ...identity, key: identity.key };
+}

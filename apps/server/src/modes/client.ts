@@ -1,0 +1,47 @@
+import { clientRouter } from '@belay/api/agent';
+import { createLocalLogins } from '../agent/logins.js';
+import { describeMachine, openMachine } from '../agent/open-machine.js';
+import { chooseAddress, serveLocal } from '../agent/serve.js';
+import type { RunningAgent, StartAgentOptions } from '../agent/start.js';
+import { openUpstream } from '../agent/upstream.js';
+import type { Closing } from '../closing.js';
+import { elapsed, randomBytes } from '../machine.js';
+import { StartError } from '../start-error.js';
+
+/**
+ * Composes client mode (design §9): the sessions of this machine and a log in memory, and no configuration. Throws
+ * `StartError`.
+ */
+export async function composeClient(options: StartAgentOptions, closing: Closing): Promise<RunningAgent> {
+  const { environment, log } = options;
+  const { server } = environment;
+  if (server === undefined) throw new StartError('BELAY_SERVER is not set; set it to the address of the server');
+  const machine = await openMachine(options, closing);
+  const { port, baseUrl } = await chooseAddress(environment);
+  const logins = createLocalLogins({ server, baseUrl, randomBytes, elapsed });
+  const context = await describeMachine(machine, {
+    mode: 'client',
+    log,
+    configuration: {
+      current: () => undefined,
+      confirmedAt: () => undefined,
+      receivedAt: () => undefined,
+      server: () => 'not asked',
+      key: () => undefined,
+    },
+    logins,
+    skew: () => 0,
+    upstream: openUpstream(server),
+    baseUrl,
+    server,
+  });
+  await serveLocal({ context, router: clientRouter, machine, host: environment.host, port, closing });
+  return {
+    url: baseUrl,
+    mode: 'client',
+    banner: `\n  Belay client ${context.program.version} is ready at ${baseUrl}\n\n  Server         ${server}\n  Store          ${machine.sessions.health()}\n\n`,
+    sync: async () => {},
+    beginLogin: (provider) => logins.begin({ provider }),
+    stop: () => closing.close(),
+  };
+}

@@ -1,0 +1,34 @@
+import { z } from 'zod';
+import { name, opaque } from '../text.js';
+import type { Meta } from '../trpc.js';
+
+export const callback = opaque.optional().describe('Where to go afterwards; must be on the allow-list');
+
+export const challenge = {
+  code_challenge: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{43}$/)
+    .optional()
+    .describe('S256 challenge of a program that will exchange a code (RFC 7636)'),
+  code_challenge_method: z.literal('S256').optional(),
+};
+
+/** What modes that have it say alike of GET /auth. */
+export const declaredAuth = {
+  page: {
+    meta: {
+      openapi: {
+        method: 'GET',
+        path: '/auth',
+        tags: ['authentication'],
+        protect: false,
+        summary: 'List the providers to sign in with',
+      },
+      rest: { public: true, html: 'preferred', redirect: { status: 302, always: false } },
+    },
+    input: z.strictObject({ callback, provider: name.optional(), ...challenge }),
+    output: z.object({
+      providers: z.array(z.object({ id: z.string(), name: z.string(), description: z.string(), url: z.string() })),
+    }),
+  },
+} satisfies Record<string, { meta: Meta; input: z.ZodType; output: z.ZodType }>;

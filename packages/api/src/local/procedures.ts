@@ -1,0 +1,36 @@
+import { AccessError } from '@belay/core/agent';
+import { TRPCError } from '@trpc/server';
+import { errorTable, internalMessage, isForeseen } from '../errors.js';
+import { type LocalRequestContext, localBase } from './trpc.js';
+
+/** For every program of this machine's user. */
+export const open = localBase.use(async ({ next, ctx, path }) => settle(await next(), ctx, path));
+
+/** Needs somebody to be signed in on this machine. Throws `unauthenticated` (401). */
+export const signedIn = localBase.use(async ({ next, ctx, path }) => {
+  const { person } = ctx;
+  if (person === null) {
+    const cause = new AccessError('unauthenticated', 'Nobody is signed in on this machine; sign in first');
+    throw new TRPCError({ code: 'UNAUTHORIZED', message: cause.message, cause });
+  }
+  return settle(await next({ ctx: { person } }), ctx, path);
+});
+
+/** What a verb throws, in tRPC's words; what nobody foresaw goes to the log, and no further. */
+function settle<Result extends { ok: true } | { ok: false; error: TRPCError }>(
+  result: Result,
+  ctx: LocalRequestContext,
+  path: string,
+): Result {
+  if (result.ok) return result;
+  const { error } = result;
+  if (!isForeseen(error)) {
+    ctx.local.log.error({ requestId: ctx.request.id, procedure: path, error: error.cause ?? error }, 'request failed');
+    throw new TRPCError({ code: 'INTERNAL_SERVER_ERROR', message: internalMessage, cause: error.cause });
+  }
+  const { cause } = error;
+  if (cause instanceof AccessError) {
+    throw new TRPCError({ code: errorTable[cause.code].rpc, message: cause.message, cause });
+  }
+  return result;
+}

@@ -1,0 +1,50 @@
+import type { LocalContext, LocalPerson } from '@belay/core/agent';
+import { initTRPC } from '@trpc/server';
+import { publishError } from '../errors.js';
+import type { Reply } from '../request-context.js';
+import type { Meta } from '../trpc.js';
+
+/** The context of every procedure of agent and client mode: made by the host once per request. */
+export interface LocalRequestContext {
+  local: LocalContext;
+  /** Who is signed in on this machine; null for nobody. */
+  person: LocalPerson | null;
+  request: { id: string; path: string; accepts: 'json' | 'html' };
+  reply: Reply;
+  host: { requests(): number; uptimeMilliseconds(): number };
+}
+
+/** What tRPC says of a path that a router does not have. */
+const missing = /^No procedure found on path/;
+
+const t = initTRPC
+  .context<LocalRequestContext>()
+  .meta<Meta>()
+  .create({
+    isDev: false,
+    errorFormatter: ({ shape, error, ctx }) => {
+      // "Not found" would be about a thing; what a mode lacks is another matter, and programs go on to the server then.
+      if (error.code === 'NOT_FOUND' && missing.test(error.message)) {
+        const mode = ctx?.local.mode ?? 'agent';
+        return {
+          code: shape.code,
+          message: `This is no part of ${mode} mode; ask the server`,
+          data: { code: 'NOT_IMPLEMENTED', httpStatus: 501, reason: 'not_configured' as const },
+        };
+      }
+      const { status, reason, body } = publishError(error);
+      return {
+        code: shape.code,
+        message: body.message,
+        data: {
+          code: body.code,
+          httpStatus: status,
+          reason,
+          ...(body.issues === undefined ? {} : { issues: body.issues }),
+        },
+      };
+    },
+  });
+
+export const localRouter = t.router;
+export const localBase = t.procedure;

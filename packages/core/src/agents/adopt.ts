@@ -1,0 +1,38 @@
+import { agents } from '@belay/db';
+import { eq } from 'drizzle-orm';
+import { requireAgent } from '../actor.js';
+import { hashSecret } from '../canonical.js';
+import type { ActorContext } from '../context.js';
+import { AccessError, invalid } from '../errors.js';
+import { appendLedger } from '../ledger/append.js';
+import { isAgentCredential } from './credential.js';
+
+/**
+ * Puts a credential of the agent's own making in the place of the one that it calls with, which is dead from then on: so
+ * what an operator handed over works once. The agent keeps the new one before it asks, and so never stands without either.
+ * Its end stays the one that the operator set.
+ */
+export async function adoptCredential(
+  ctx: ActorContext,
+  input: { credential: string },
+): Promise<{ success: boolean; expires_at: string }> {
+  const agent = requireAgent(ctx);
+  if (!isAgentCredential(input.credential)) throw invalid('credential', 'is not the credential of an agent');
+  return ctx.db.transaction(async (tx) => {
+    const [held] = await tx
+      .update(agents)
+      .set({ secretHash: hashSecret(input.credential) })
+      .where(eq(agents.id, agent.id))
+      .returning({ expiresAt: agents.expiresAt });
+    if (!held) throw new AccessError('unauthenticated', 'The agent is unknown');
+    await appendLedger(tx, [
+      {
+        type: 'agent.credential_adopted',
+        message: `The agent "${agent.name}" replaced its credential by its own`,
+        actor: agent,
+        data: { expires_at: held.expiresAt.toISOString() },
+      },
+    ]);
+    return { success: true, expires_at: held.expiresAt.toISOString() };
+  });
+}

@@ -1,0 +1,29 @@
+import type { Context } from '../context.js';
+import { AccessError } from '../errors.js';
+import { readPerson } from '../logins/people.js';
+import { readNow } from '../now.js';
+import { findSessions } from '../sessions/find.js';
+import { openSessionToken } from '../sessions/verify.js';
+
+export interface InspectedSession {
+  provider: string;
+  version: number;
+  expiry: string;
+  user: { email: string; name: string; groups: string[]; provider: string };
+}
+
+/**
+ * What a session token is worth now, for the agent or client that is asked to keep it: whoever holds the token may know
+ * what it says. Throws `invalid` for what is none and `unauthenticated` for one that is over.
+ */
+export async function inspectSession(ctx: Context, input: { session: string }): Promise<InspectedSession> {
+  const { user, login, provider, version } = await openSessionToken(ctx, input.session, await readNow(ctx.db));
+  const [active] = await findSessions(ctx, { id: user, loginId: login }, { loginId: login, provider });
+  const subject = active?.subject;
+  const person = subject === undefined ? undefined : await readPerson(ctx.db, { userId: user, provider, subject });
+  if (active?.version !== version || !person) {
+    throw new AccessError('unauthenticated', `The session with "${provider}" is over; sign in there again`);
+  }
+  const { email, name, groups } = person;
+  return { provider, version, expiry: active.expiresAt.toISOString(), user: { email, name, groups, provider } };
+}

@@ -1,0 +1,130 @@
+import { z } from 'zod';
+import { digestOf } from '../../canonical.js';
+import { AccessError } from '../../errors.js';
+import { followKey, type PublicKey, readStatement, type Signature } from '../signature.js';
+
+const texts = z.array(z.string());
+const audience = z.object({ users: texts.optional(), groups: texts.optional() });
+const signature = z.object({
+  key: z.object({ kid: z.string(), x: z.string() }),
+  announced: texts,
+  statement: z.string(),
+});
+
+/** What has to be there; a newer server may say more, which is kept and not looked at. */
+const schema = z.object({
+  success: z.literal(true),
+  catalog_version: z.string().regex(/^\d+\.\d+\.\d+$/),
+  services: z.object({ llm: z.object({ enabled: z.boolean(), provider: z.string() }) }),
+  roles: z.object({
+    definitions: z.record(
+      z.string(),
+      z.object({
+        name: z.string(),
+        description: z.string(),
+        providers: texts,
+        workflows: texts,
+        enabled: z.boolean(),
+        permissions: audience.optional(),
+        max_duration: z.string(),
+        default_duration: z.string(),
+        reason: z.object({ required: z.boolean(), pattern: z.string().optional() }),
+      }),
+    ),
+  }),
+  providers: z.object({
+    definitions: z.record(
+      z.string(),
+      z.object({
+        name: z.string(),
+        provider: z.string(),
+        description: z.string(),
+        enabled: z.boolean(),
+        capabilities: texts,
+        permissions: audience.optional(),
+      }),
+    ),
+  }),
+  workflows: z.object({
+    definitions: z.record(z.string(), z.object({ name: z.string(), description: z.string(), enabled: z.boolean() })),
+  }),
+  signature,
+});
+
+/** One version of the server's configuration, checked whole. */
+export type LocalConfiguration = z.infer<typeof schema>;
+
+export interface AcceptedConfiguration {
+  configuration: LocalConfiguration;
+  /** The key to trust from now on. */
+  key: PublicKey;
+}
+
+/** Compares `a.b.c` by its numbers: negative when the first is older. */
+export function compareVersions(first: string, second: string): number {
+  const [a, b] = [first, second].map((version) => version.split('.').map(Number));
+  for (const index of [0, 1, 2]) {
+    const difference = (a?.[index] ?? 0) - (b?.[index] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
+/**
+ * Takes a registration's answer when it is whole, signed by the key that is trusted (or by one that this key announced)
+ * and not older than what is there. Throws `invalid` for a server that does not say what this program needs, and
+ * `forbidden` for an answer that is unsigned, tampered with, or a step back; the caller then keeps what it has.
+ */
+export function acceptConfiguration(
+  answer: unknown,
+  held: { key: PublicKey | undefined; version: string | undefined },
+): AcceptedConfiguration {
+  const parsed = schema.safeParse(answer);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    const where = issue?.path.map(String).join('.') || 'the answer';
+    if (where.startsWith('signature')) throw refused('it is not signed');
+    throw new AccessError(
+      'invalid',
+      `The server's configuration is not one that this program reads (${where}); update one of the two`,
+    );
+  }
+  const configuration = parsed.data;
+  const key = trust(held.key, configuration.signature);
+  const said = readStatement(configuration.signature.statement, key);
+  const { signature: _signature, ...rest } = answer as Record<string, unknown>;
+  const good =
+    said?.kind === 'configuration' && said.version === configuration.catalog_version && said.digest === digestOf(rest);
+  if (!good) throw refused('its signature does not fit');
+  if (held.version !== undefined && compareVersions(configuration.catalog_version, held.version) < 0) {
+    throw refused(`it is ${configuration.catalog_version}, and ${held.version} is here: a step back`);
+  }
+  return { configuration, key };
+}
+
+const syncSchema = z.object({ catalog_version: z.string().regex(/^\d+\.\d+\.\d+$/), timestamp: z.string(), signature });
+
+/** Which version the server says is in force, and when it said so. Throws like `acceptConfiguration`. */
+export function acceptSync(answer: unknown, pinned: PublicKey): { version: string; timestamp: Date; key: PublicKey } {
+  const parsed = syncSchema.safeParse(answer);
+  if (!parsed.success) throw refused('the version is not signed');
+  const { catalog_version: version, timestamp, signature: given } = parsed.data;
+  const key = trust(pinned, given);
+  const said = readStatement(given.statement, key);
+  if (said?.kind !== 'sync' || said.version !== version || said.timestamp !== timestamp) {
+    throw refused('the signature of the version does not fit');
+  }
+  return { version, timestamp: new Date(timestamp), key };
+}
+
+function trust(pinned: PublicKey | undefined, given: Signature): PublicKey {
+  // Nothing is pinned before the enrolment: what the credential was handed to over TLS is believed once.
+  if (pinned === undefined) return given.key;
+  const key = followKey(pinned, given);
+  if (key === undefined) throw refused('it is signed by a key that the one from the enrolment does not vouch for');
+  return key;
+}
+
+function refused(why: string): AccessError {
+  return new AccessError('forbidden', `The server's configuration was refused: ${why}`);
+}

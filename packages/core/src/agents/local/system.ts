@@ -1,0 +1,131 @@
+import { programVersion } from '../../system/version.js';
+import type { LocalContext, LocalLogEntry } from './ports.js';
+
+/** How far a clock may be off before it is said. */
+const tolerated = 60_000;
+
+/** What this process is and where its parts are (interface, GET /.well-known/api-configuration). */
+export function describeLocal(ctx: LocalContext) {
+  const { version, baseUrl, server } = ctx.program;
+  return {
+    serviceName: 'belay',
+    serviceType: ctx.mode,
+    version,
+    baseUrl,
+    apiBasePath: '/api/v1',
+    // Signing in is the server's business in both modes.
+    authEndpoint: `${server}/api/v1/auth`,
+    authMethods: ['session', 'bearer'],
+    docsUrl: `${server}/api/v1/reference`,
+    openApiSpec: `${server}/api/v1/openapi.json`,
+    capabilities: { workflow_engine: false, vault: false },
+  };
+}
+
+/** Which configuration is here, and how old it is; null in client mode, which has none, and before the first. */
+export function describeConfiguration(ctx: LocalContext) {
+  const current = ctx.configuration.current();
+  if (ctx.mode === 'client' || !current) return null;
+  const { configuration, clock } = ctx;
+  const since = configuration.confirmedAt() ?? configuration.receivedAt();
+  return {
+    version: current.catalog_version,
+    received_at: configuration.receivedAt()?.toISOString() ?? '',
+    confirmed_at: configuration.confirmedAt()?.toISOString() ?? null,
+    age: durationText(since ? Math.max(0, clock().getTime() - since.getTime()) : 0),
+    server: configuration.server(),
+  };
+}
+
+/** How this process is (interface, GET /health): degraded while the server is away or the store had to be begun afresh. */
+export function localHealth(ctx: LocalContext, input: { path: string }) {
+  const here = describeConfiguration(ctx);
+  const storage = ctx.sessions.health();
+  const reachable = ctx.mode === 'client' || ctx.configuration.server().startsWith('reachable');
+  const late = Math.abs(ctx.skew()) > tolerated;
+  const scheduler =
+    ctx.mode === 'client' ? 'not configured' : reachable ? 'healthy' : `degraded: ${ctx.configuration.server()}`;
+  const llm = ctx.configuration.current()?.services.llm.enabled ? 'at the server' : 'not configured';
+  const well = reachable && storage.startsWith('healthy') && !late && (ctx.mode === 'client' || here !== null);
+  const status: 'healthy' | 'degraded' | 'unhealthy' = storage.startsWith('unhealthy')
+    ? 'unhealthy'
+    : well
+      ? 'healthy'
+      : 'degraded';
+  return {
+    status,
+    path: input.path,
+    timestamp: ctx.clock().toISOString(),
+    version: programVersion(ctx),
+    services: {
+      workflow_engine: 'at the server',
+      llm,
+      encryption: storage.startsWith('unhealthy') ? 'unhealthy' : 'healthy',
+      vault: 'not configured',
+      scheduler,
+      storage,
+    },
+    configuration: here,
+    ...(late
+      ? { clock: `${durationText(Math.abs(ctx.skew()))} ${ctx.skew() > 0 ? 'ahead of' : 'behind'} the server's` }
+      : {}),
+  };
+}
+
+/** Whether requests can be served: in agent mode there has to be a configuration, however old (interface, GET /ready). */
+export function localReadiness(ctx: LocalContext) {
+  const here = describeConfiguration(ctx);
+  const ready = ctx.mode === 'client' || here !== null;
+  return {
+    status: ready ? ('ready' as const) : ('not ready' as const),
+    timestamp: ctx.clock().toISOString(),
+    version: programVersion(ctx),
+    configuration: here,
+  };
+}
+
+/** The interface's counters (GET /metrics). Nobody asks for access here, so those are 0. */
+export function localMetrics(ctx: LocalContext, input: { uptimeMilliseconds: number; requests: number }) {
+  const current = ctx.configuration.current();
+  return {
+    uptime: durationText(input.uptimeMilliseconds),
+    total_requests: input.requests,
+    roles_count: Object.keys(current?.roles.definitions ?? {}).length,
+    workflows_count: Object.keys(current?.workflows.definitions ?? {}).length,
+    providers_count: Object.keys(current?.providers.definitions ?? {}).length,
+    elevate_requests: 0,
+    overdue_revocations: 0,
+  };
+}
+
+/** The newest entries of this process (interface, GET /logs). */
+export function listLocalLogs(
+  ctx: LocalContext,
+  input: {
+    level?: string | undefined;
+    provider?: string | undefined;
+    user?: string | undefined;
+    type?: string | undefined;
+    workflow_id?: string | undefined;
+    since?: string | undefined;
+    until?: string | undefined;
+    limit?: number | undefined;
+  },
+): { logs: LocalLogEntry[] } {
+  const { limit = 500, since, until, ...equal } = input;
+  const wanted = Object.entries(equal).filter(([, value]) => value !== undefined);
+  const logs = ctx.ledger
+    .entries()
+    .filter((entry) => wanted.every(([name, value]) => entry[name as keyof LocalLogEntry] === value))
+    .filter(({ timestamp }) => since === undefined || Date.parse(timestamp) >= Date.parse(since))
+    .filter(({ timestamp }) => until === undefined || Date.parse(timestamp) <= Date.parse(until));
+  return { logs: logs.slice(0, Math.min(limit, 500)) };
+}
+
+/** ISO 8601, to the second. */
+export function durationText(milliseconds: number): string {
+  const seconds = Math.floor(milliseconds / 1000);
+  const [hours, minutes, rest] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];
+  const text = `${hours ? `${hours}H` : ''}${minutes ? `${minutes}M` : ''}${rest ? `${rest}S` : ''}`;
+  return `PT${text || '0S'}`;
+}

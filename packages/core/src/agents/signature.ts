@@ -1,0 +1,70 @@
+import { createPrivateKey, createPublicKey, hkdfSync, type KeyObject, sign, verify } from 'node:crypto';
+import { hashSecret } from '../canonical.js';
+
+/** A public key as it is announced: an Ed25519 point, base64url (RFC 8037), and the hash of it as its name. */
+export interface PublicKey {
+  kid: string;
+  x: string;
+}
+
+export interface SigningKey extends PublicKey {
+  privateKey: KeyObject;
+}
+
+/** What goes with every answer that an agent acts on. */
+export interface Signature {
+  /** The key that signed. */
+  key: PublicKey;
+  /** For agents that pinned an older key: each of these is a statement of an older one that names `key`. */
+  announced: string[];
+  /** The statement itself: a compact JWS (RFC 7515, EdDSA). */
+  statement: string;
+}
+
+/** The beginning of an Ed25519 private key in PKCS #8 (RFC 8410, section 7); the seed follows. */
+const pkcs8 = Buffer.from('302e020100300506032b657004220420', 'hex');
+
+/** The signing key that belongs to a secret (HKDF, RFC 5869): nothing is stored, and the secret's rotation is the key's. */
+export function signingKeyOf(secret: Uint8Array): SigningKey {
+  const seed = Buffer.from(hkdfSync('sha256', secret, 'belay', 'belay:agents', 32));
+  const privateKey = createPrivateKey({ key: Buffer.concat([pkcs8, seed]), format: 'der', type: 'pkcs8' });
+  const { x = '' } = createPublicKey(privateKey).export({ format: 'jwk' });
+  return { kid: hashSecret(x).slice(0, 22), x, privateKey };
+}
+
+/** Signs a statement. */
+export function signStatement(key: SigningKey, payload: Record<string, unknown>): string {
+  const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const signed = `${encode({ alg: 'EdDSA', kid: key.kid })}.${encode(payload)}`;
+  return `${signed}.${sign(null, Buffer.from(signed), key.privateKey).toString('base64url')}`;
+}
+
+/** What a statement says, when this very key signed it; undefined for everything else. Never throws. */
+export function readStatement(statement: string, key: PublicKey): Record<string, unknown> | undefined {
+  try {
+    const [header = '', payload = '', signature = '', more] = statement.split('.');
+    const decode = (text: string): unknown => JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
+    const { alg, kid } = decode(header) as { alg?: unknown; kid?: unknown };
+    if (more !== undefined || alg !== 'EdDSA' || kid !== key.kid) return undefined;
+    const publicKey = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: key.x }, format: 'jwk' });
+    const good = verify(null, Buffer.from(`${header}.${payload}`), publicKey, Buffer.from(signature, 'base64url'));
+    const said = good ? decode(payload) : undefined;
+    return typeof said === 'object' && said !== null ? (said as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The key to trust from now on: the pinned one when it signed, or the one that it announced. Undefined when the pinned key
+ * says nothing of the key that signed: then somebody else did.
+ */
+export function followKey(pinned: PublicKey, signature: Signature): PublicKey | undefined {
+  const { key, announced } = signature;
+  if (key.kid === pinned.kid) return key.x === pinned.x ? pinned : undefined;
+  const named = announced.some((statement) => {
+    const said = readStatement(statement, pinned);
+    return said?.kind === 'key' && said.kid === key.kid && said.x === key.x;
+  });
+  return named ? { kid: key.kid, x: key.x } : undefined;
+}
