@@ -1,0 +1,112 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { enrollAgent, withActor } from '@belay/core';
+import type { LocalEnvironment } from '../../../src/agent/environment.js';
+import { type RunningAgent, startAgent } from '../../../src/agent/start.js';
+import { type Answer, keepLines, type LogLine, send } from '../../http/support/serve.js';
+import { openVisitor } from '../../http/support/visitor.js';
+import { type Person, people, type World } from '../../http/support/world.js';
+
+export interface Local extends AsyncDisposable {
+  url: string;
+  folder: string;
+  agent: RunningAgent;
+  lines: LogLine[];
+  /** A request of a local program: JSON, no browser. */
+  call(method: string, path: string, options?: { body?: unknown; headers?: Record<string, string> }): Promise<Called>;
+  /** The whole way of a sign-in, by a browser that follows every redirect. */
+  signIn(person: Person): Promise<Answer>;
+}
+
+export interface Called extends Answer {
+  json: Record<string, unknown>;
+}
+
+/** A one-time credential, as `belay agent enroll` makes it. */
+export async function makeCredential(world: World, name: string): Promise<string> {
+  const operator = withActor(world.context, { kind: 'operator', name: 'test' });
+  return (await enrollAgent(operator, { name, ttl: 'P1D' })).credential;
+}
+
+/** Agent or client mode in this process, against a world's server, in a folder of its own. */
+export async function startLocal(
+  world: { url: string },
+  environment: Partial<LocalEnvironment> & Pick<LocalEnvironment, 'mode'>,
+): Promise<Local> {
+  const own = environment.dataDirectory === undefined;
+  const folder = environment.dataDirectory ?? (await mkdtemp(join(tmpdir(), 'belay-agent-')));
+  const { lines, log } = keepLines();
+  const agent = await startAgent({
+    log,
+    variables: {},
+    environment: {
+      port: 0,
+      host: '127.0.0.1',
+      server: world.url,
+      credential: undefined,
+      name: 'test-machine',
+      dataDirectory: folder,
+      // Tests say when to ask.
+      syncInterval: 3_600_000,
+      keyring: 'off',
+      logLevel: 'info',
+      ...environment,
+    },
+  });
+  const { url } = agent;
+  return {
+    url,
+    folder,
+    agent,
+    lines,
+    call: (method, path, options) => callLocal(url, method, path, options),
+    signIn: (person) => signInAt(world.url, url, person),
+    async [Symbol.asyncDispose]() {
+      await agent.stop();
+      if (own) await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export async function callLocal(
+  url: string,
+  method: string,
+  path: string,
+  options: { body?: unknown; headers?: Record<string, string> } = {},
+): Promise<Called> {
+  const body = options.body === undefined ? undefined : JSON.stringify(options.body);
+  const answer = await send(`${url}${path}`, {
+    method,
+    headers: {
+      accept: 'application/json',
+      ...(body === undefined
+        ? {}
+        : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) }),
+      ...options.headers,
+    },
+    ...(body === undefined ? {} : { body }),
+  });
+  const isJson = String(answer.headers['content-type']).startsWith('application/json');
+  return { ...answer, json: isJson ? (JSON.parse(answer.body) as Called['json']) : {} };
+}
+
+/** From the agent's own /auth through server and identity provider and back to the agent. Answers its last page. */
+export async function signInAt(server: string, agent: string, person: Person): Promise<Answer> {
+  const visitor = openVisitor(server);
+  const begun = await send(`${agent}/auth?provider=demo`, {
+    headers: { accept: 'text/html', 'sec-fetch-site': 'none' },
+  });
+  const request = await visitor.visit(String(begun.headers.location), { site: 'none' });
+  const provider = await visitor.visit(`${server}${request.location}`, { site: 'none' });
+  const proved = await visitor.prove(provider.location, people[person].subject);
+  const back = await visitor.visit(proved, { site: 'cross-site' });
+  return send(back.location, {
+    headers: {
+      accept: 'text/html',
+      'sec-fetch-site': 'cross-site',
+      'sec-fetch-mode': 'navigate',
+      'sec-fetch-dest': 'document',
+    },
+  });
+}
