@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Terminal } from '../../src/index.js';
-import { createCertified } from '../support/certificate.js';
+import { createCertified } from '../support/certified.js';
 import { type Said, tamper } from '../support/saml-identity-provider.js';
 import { flowOf, openCorp, rita } from './support.js';
 

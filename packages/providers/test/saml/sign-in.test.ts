@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { samlConnector, Terminal } from '../../src/index.js';
-import { createCertified } from '../support/certificate.js';
+import { createCertified } from '../support/certified.js';
 import { calm, flowOf, openCorp, redirectUri, rita } from './support.js';
 
 describe('a sign-in by SAML', () => {

@@ -1,5 +1,5 @@
 import samlify from 'samlify';
-import { type Certified, createCertified } from './certificate.js';
+import { type Certified, createCertified } from './certified.js';
 
 // Ours to vouch for: samlify wants to be told who checks the schema of what it reads.
 samlify.setSchemaValidator({ validate: async () => 'not validated' });
