@@ -9,27 +9,33 @@ type Query<Input, Output> = Procedure<'query', Input, Output>;
 type Mutation<Input, Output> = Procedure<'mutation', Input, Output>;
 type Subscription<Input, Output> = Procedure<'subscription', Input, Output>;
 
+type Paged = { limit?: number; cursor?: string };
+type Searched = { provider: string; q?: string } & Paged;
+
 /** Every procedure the SDK calls, as the server's router defines it; test/types.test.ts holds the two equal. */
 export interface Procedures {
   'providers.list': Query<{ capability?: t.Capability[] }, t.ProviderList>;
   'providers.get': Query<{ provider: string }, t.Provider>;
-  'providers.roles': Query<{ provider: string; q?: string }, t.ProviderRoles>;
-  'providers.permissions': Query<{ provider: string; q?: string }, t.ProviderPermissions>;
-  'providers.identities': Query<{ provider: string; q?: string }, t.ProviderIdentities>;
+  'providers.roles': Query<Searched, t.ProviderRoles>;
+  'providers.permissions': Query<Searched, t.ProviderPermissions>;
+  'providers.identities': Query<Searched, t.ProviderIdentities>;
   'providers.authorizeSession': Mutation<{ provider: string } & t.SessionAuthorization, t.AuthorizationStart>;
   'roles.list': Query<{ provider?: string[] }, t.RoleList>;
   'roles.get': Query<{ role: string }, t.Role>;
   'workflows.list': Query<undefined, t.WorkflowList>;
   'workflows.get': Query<{ name: string }, t.Workflow>;
-  'elevation.request': Mutation<t.ElevationRequest, t.Elevation>;
+  'elevation.request': Mutation<t.ElevationRequest | t.DynamicElevationRequest, t.Elevation>;
+  'elevation.dynamic': Query<undefined, { bounds: t.DynamicBounds[] }>;
   'elevation.suggest': Mutation<{ reason: string }, t.Suggestion>;
+  'elevation.prepareResume': Mutation<t.ResumeRequest, { state: string }>;
   'elevation.resume': Mutation<{ state: string }, t.Resumption>;
-  'executions.list': Query<undefined, t.ExecutionList>;
+  'executions.list': Query<Paged, t.ExecutionList>;
   'executions.get': Query<{ id: string }, t.ExecutionDetails>;
   'executions.start': Mutation<t.ExecutionStart, t.StartedExecution>;
   'executions.cancel': Mutation<{ id: string }, t.Done>;
   'executions.terminate': Mutation<{ id: string }, t.Done>;
   'executions.signal': Mutation<{ id: string; input: string }, t.Signalled>;
+  'executions.prepareSignal': Mutation<{ id: string; type: string; data?: unknown }, t.SealedSignal>;
   'executions.watch': Subscription<{ id: string; lastEventId?: string }, t.ExecutionEvent>;
   'approvals.inbox': Query<undefined, t.Inbox>;
   'approvals.decide': Mutation<t.Decision, t.Decided>;
@@ -40,7 +46,10 @@ export interface Procedures {
   'auth.session': Mutation<{ provider: string }, t.IssuedSession>;
   'auth.logout': Mutation<undefined, t.LoggedOut>;
   'auth.logoutProvider': Mutation<{ provider: string }, t.LoggedOut>;
-  'auth.page': Query<{ callback?: string; provider?: string }, t.SignInProviders>;
+  'auth.page': Query<
+    { callback?: string; provider?: string; code_challenge?: string; code_challenge_method?: 'S256' },
+    t.SignInProviders
+  >;
   'sessions.list': Query<undefined, t.SessionList>;
   'sessions.verify': Mutation<{ session: string }, t.VerifiedSession>;
   'system.health': Query<undefined, t.Health>;

@@ -4,7 +4,13 @@
  */
 import type { AppRouter } from '@belay/api';
 import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server';
-import type { BelayError, ElevationRequest, isBelayError } from '../src/index.js';
+import type {
+  BelayError,
+  DynamicElevationRequest,
+  ElevationRequest,
+  isBelayError,
+  ResumeRequest,
+} from '../src/index.js';
 import type { Procedures } from '../src/procedures.js';
 
 /** True only for the same type, `any` and optionality included. */
@@ -40,12 +46,30 @@ declare function expectTrue<_T extends true>(): void;
 
 // Each of these names the procedures that differ when it does not compile.
 export const sameOutputs: never = {} as Exclude<WrongOutputs, 'system.metrics'>;
-// The router also accepts a Role object and a session token, for clients of the documented REST body; the SDK does not.
-export const sameInputs: never = {} as Exclude<WrongInputs, 'elevation.request'>;
+// The router also accepts a Role object and a session token, for clients of the documented REST body; the SDK does not. One
+// body is a static or a dynamic request, a decision or an event; the SDK says which belongs together.
+type Divided = 'elevation.request' | 'elevation.prepareResume' | 'executions.prepareSignal';
+export const sameInputs: never = {} as Exclude<WrongInputs, Divided>;
 type Elevate = RouterInputs['elevation']['request'];
+type Dynamic = 'permissions' | 'resources' | 'groups' | 'users';
 expectTrue<
-  Same<Flat<Omit<Elevate, 'role' | 'session'> & { role: Extract<Elevate['role'], string> }>, Flat<ElevationRequest>>
+  Same<
+    Flat<Omit<Elevate, 'role' | 'session' | Dynamic> & { role: Extract<Elevate['role'], string> }>,
+    Flat<ElevationRequest>
+  >
 >();
+expectTrue<
+  Same<
+    Flat<Omit<Elevate, 'role' | 'session' | 'providers'> & { providers: NonNullable<Elevate['providers']> }>,
+    Flat<DynamicElevationRequest>
+  >
+>();
+// What the service seals is any JSON; the SDK says `unknown`, so that its declarations stay free of recursive types.
+type Sealed = RouterInputs['elevation']['prepareResume'];
+expectTrue<
+  Same<keyof Sealed, ResumeRequest extends infer Each ? (Each extends unknown ? keyof Each : never) : never>
+>();
+expectTrue<Same<keyof RouterInputs['executions']['prepareSignal'], 'id' | 'type' | 'data'>>();
 // Metrics may gain counters; those the SDK names are the ones that the router promises.
 type Counters = RouterOutputs['system']['metrics'];
 type Promised = { [K in keyof Counters as string extends K ? never : K]: Counters[K] };

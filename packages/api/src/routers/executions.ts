@@ -10,6 +10,7 @@ import {
 } from '@belay/core';
 import { tracked } from '@trpc/server';
 import { z } from 'zod';
+import { linkNext, next, paging } from '../paging.js';
 import { authenticated } from '../procedures.js';
 import { duration, instant, json, name, names, opaque, prose } from '../text.js';
 import { router } from '../trpc.js';
@@ -97,8 +98,9 @@ export const executionsRouter = router({
       openapi: { method: 'GET', path: '/executions', tags, summary: 'List your running executions' },
       rest: { html: 'offered' },
     })
-    .output(z.object({ executions: z.array(executionSummary) }))
-    .query(({ ctx }) => listExecutions(ctx.caller)),
+    .input(z.strictObject(paging))
+    .output(z.object({ executions: z.array(executionSummary), next }))
+    .query(async ({ ctx, input }) => linkNext(ctx, await listExecutions(ctx.caller, input))),
   start: authenticated
     .meta({ openapi: { method: 'POST', path: '/execution', tags, summary: 'Start a workflow' } })
     .input(

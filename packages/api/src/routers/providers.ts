@@ -7,46 +7,23 @@ import {
   listProviders,
 } from '@belay/core';
 import { z } from 'zod';
+import { declaredProviders } from '../declared/providers.js';
+import { linkNext, next, paging } from '../paging.js';
 import { authenticated } from '../procedures.js';
 import { browserSecret } from '../sign-in.js';
 import { name, opaque, remark } from '../text.js';
 import { router } from '../trpc.js';
 
-const capability = z.enum(['authenticator', 'authorizer', 'identities', 'notifications']);
 const capabilities = z.array(z.string());
-const search = z.strictObject({ provider: name, q: remark.optional().describe('Search term') });
-const page = { version: z.string(), provider: z.string() };
+const search = z.strictObject({ provider: name, q: remark.optional().describe('Search term'), ...paging });
+const page = { version: z.string(), provider: z.string(), next };
 const tags = ['providers'];
 
 export const providersRouter = router({
   list: authenticated
-    .meta({
-      openapi: { method: 'GET', path: '/providers', tags, summary: 'List the providers you may use' },
-      rest: { html: 'offered' },
-    })
-    .input(
-      z.strictObject({
-        capability: z.array(capability).max(4).optional().describe('Only providers with any of these capabilities'),
-      }),
-    )
-    .output(
-      z.object({
-        version: z.string(),
-        providers: z.array(
-          z.object({
-            _id: z.string(),
-            _source: z.object({
-              id: z.string(),
-              name: z.string(),
-              description: z.string(),
-              provider: z.string(),
-              enabled: z.boolean(),
-              capabilities,
-            }),
-          }),
-        ),
-      }),
-    )
+    .meta(declaredProviders.list.meta)
+    .input(declaredProviders.list.input)
+    .output(declaredProviders.list.output)
     .query(({ ctx, input }) => listProviders(ctx.caller, input)),
   get: authenticated
     .meta({
@@ -76,7 +53,7 @@ export const providersRouter = router({
         roles: z.array(z.object({ name: z.string(), arn: z.string(), description: z.string() })),
       }),
     )
-    .query(({ ctx, input }) => listProviderRoles(ctx.caller, input)),
+    .query(async ({ ctx, input }) => linkNext(ctx, await listProviderRoles(ctx.caller, input))),
   permissions: authenticated
     .meta({
       openapi: {
@@ -88,7 +65,7 @@ export const providersRouter = router({
     })
     .input(search)
     .output(z.object({ ...page, permissions: z.array(z.object({ name: z.string(), description: z.string() })) }))
-    .query(({ ctx, input }) => listProviderPermissions(ctx.caller, input)),
+    .query(async ({ ctx, input }) => linkNext(ctx, await listProviderPermissions(ctx.caller, input))),
   identities: authenticated
     .meta({
       openapi: {
@@ -105,7 +82,7 @@ export const providersRouter = router({
         identities: z.array(z.object({ id: z.string(), name: z.string(), email: z.string() })),
       }),
     )
-    .query(({ ctx, input }) => listProviderIdentities(ctx.caller, input)),
+    .query(async ({ ctx, input }) => linkNext(ctx, await listProviderIdentities(ctx.caller, input))),
   authorizeSession: authenticated
     .meta({
       openapi: {

@@ -3,7 +3,9 @@ import { publicMessage } from '../access/authorizer.js';
 import { can } from '../can.js';
 import type { ActorContext, Context } from '../context.js';
 import { AccessError, notFound } from '../errors.js';
+import { type PageAsk, pageOf } from '../paging.js';
 import { type CompiledProvider, versionText } from './compile.js';
+import { type SearchMemory, searchList } from './search.js';
 
 export interface ProviderDetails {
   id: string;
@@ -42,28 +44,34 @@ export function getProvider(ctx: ActorContext, input: { provider: string }): Pro
   return describeProvider(findProvider(ctx, input.provider));
 }
 
-/** A provider's own roles, as it tells them now, whose name or description contains `q`. */
-export async function listProviderRoles(ctx: ActorContext, input: { provider: string; q?: string | undefined }) {
+export interface ProviderList extends PageAsk {
+  provider: string;
+  /** Words to search for. */
+  q?: string | undefined;
+}
+
+/** A provider's own roles, as it tells them now; with `q` those that fit it, best first. */
+export async function listProviderRoles(ctx: ActorContext, input: ProviderList) {
   const roles = await ask(ctx, input.provider, (client, signal) => client.authorizer?.roles(signal));
-  return { ...page(ctx, input.provider), roles: search(roles, input.q, (role) => [role.name, role.description]) };
+  const { page, next } = await pick(ctx, 'roles', roles, input, (role) => [role.name, role.description, role.arn]);
+  return { ...heading(ctx, input.provider), roles: page, next };
 }
 
-/** A provider's own permissions. */
-export async function listProviderPermissions(ctx: ActorContext, input: { provider: string; q?: string | undefined }) {
+/** A provider's own permissions, searched and paged alike. */
+export async function listProviderPermissions(ctx: ActorContext, input: ProviderList) {
   const permissions = await ask(ctx, input.provider, (client, signal) => client.authorizer?.permissions(signal));
-  return {
-    ...page(ctx, input.provider),
-    permissions: search(permissions, input.q, (permission) => [permission.name, permission.description]),
-  };
+  const { page, next } = await pick(ctx, 'permissions', permissions, input, ({ name, description }) => [
+    name,
+    description,
+  ]);
+  return { ...heading(ctx, input.provider), permissions: page, next };
 }
 
-/** A provider's identities. */
-export async function listProviderIdentities(ctx: ActorContext, input: { provider: string; q?: string | undefined }) {
+/** A provider's identities, searched and paged alike. */
+export async function listProviderIdentities(ctx: ActorContext, input: ProviderList) {
   const identities = await ask(ctx, input.provider, (client, signal) => client.identities?.list(signal));
-  return {
-    ...page(ctx, input.provider),
-    identities: search(identities, input.q, (identity) => [identity.name, identity.email, identity.id]),
-  };
+  const { page, next } = await pick(ctx, 'identities', identities, input, ({ name, email, id }) => [name, email, id]);
+  return { ...heading(ctx, input.provider), identities: page, next };
 }
 
 function describeProvider(provider: CompiledProvider): ProviderDetails {
@@ -85,7 +93,7 @@ export function findProvider(ctx: ActorContext, id: string): CompiledProvider {
   return provider;
 }
 
-function page(ctx: ActorContext, provider: string) {
+function heading(ctx: ActorContext, provider: string) {
   return { version: versionText(ctx.catalog.current().version), provider };
 }
 
@@ -103,14 +111,19 @@ async function ask<T>(
   });
 }
 
-/** What contains the words of `q`; what begins with it comes first. */
-function search<T>(items: T[], q: string | undefined, texts: (item: T) => string[]): T[] {
-  const words = (q ?? '').toLowerCase().split(/\s+/).filter(Boolean);
-  const rank = (item: T) => (texts(item).some((text) => text.toLowerCase().startsWith(words[0] ?? '')) ? 0 : 1);
-  return items
-    .filter((item) => {
-      const all = texts(item).join('\n').toLowerCase();
-      return words.every((word) => all.includes(word));
-    })
-    .sort((a, b) => rank(a) - rank(b));
+/** One memory for each client: it goes when the client does. */
+const memories = new WeakMap<ProviderClient, Map<string, SearchMemory>>();
+
+async function pick<T>(
+  ctx: ActorContext,
+  list: string,
+  items: readonly T[],
+  { provider, q, ...asked }: ProviderList,
+  textsOf: (item: T) => readonly string[],
+) {
+  const client = ctx.catalog.client(provider);
+  const memory = (client && memories.get(client)) ?? new Map<string, SearchMemory>();
+  if (client) memories.set(client, memory);
+  const found = await searchList(items, textsOf, q, memory, list);
+  return pageOf(found, asked, [provider, list, q ?? '']);
 }

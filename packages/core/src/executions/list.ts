@@ -4,6 +4,9 @@ import { and, asc, desc, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { requireUser } from '../actor.js';
 import type { ActorContext } from '../context.js';
 import type { ElevationInput } from '../elevation/input.js';
+import { invalid } from '../errors.js';
+import type { PageAsk } from '../paging.js';
+import { isId } from './find.js';
 
 export interface ExecutionSummary {
   workflow_id: string;
@@ -26,20 +29,53 @@ export interface ExecutionSummary {
 /** The queue that executions are worked from. */
 export const taskQueue = 'executions';
 
-/** The caller's running executions, newest first (interface, GET /executions). */
-export async function listExecutions(ctx: ActorContext): Promise<{ executions: ExecutionSummary[] }> {
+const most = 500;
+
+/**
+ * The caller's running executions, newest first, 500 at most (interface, GET /executions). `next` goes on after the last of
+ * them. Throws `invalid` for a cursor that is no execution of the caller's.
+ */
+export async function listExecutions(
+  ctx: ActorContext,
+  input: PageAsk = {},
+): Promise<{ executions: ExecutionSummary[]; next: string | null }> {
   const user = requireUser(ctx);
+  const limit = Math.min(input.limit ?? most, most);
+  const after = input.cursor === undefined ? undefined : await placeOf(ctx, user.id, input.cursor);
   const rows = await ctx.db
     .select({ ...summaryColumns, now: sql<string>`app_now()` })
     .from(executions)
-    .where(and(eq(executions.ownerId, user.id), isNull(executions.endedAt)))
-    .orderBy(desc(executions.createdAt))
-    .limit(500);
+    .where(
+      and(
+        eq(executions.ownerId, user.id),
+        isNull(executions.endedAt),
+        after && sql`(${executions.createdAt}, ${executions.id}) < (${after.createdAt}, ${after.id})`,
+      ),
+    )
+    .orderBy(desc(executions.createdAt), desc(executions.id))
+    // One more than is shown says whether there are more.
+    .limit(limit + 1);
+  const shown = rows.slice(0, limit);
   const waiting = await readWaiting(
     ctx,
-    rows.map((row) => row.id),
+    shown.map((row) => row.id),
   );
-  return { executions: rows.map((row) => summarise(row, user.email, waiting.get(row.id) ?? [], new Date(row.now))) };
+  return {
+    executions: shown.map((row) => summarise(row, user.email, waiting.get(row.id) ?? [], new Date(row.now))),
+    next: rows.length > limit ? (shown.at(-1)?.id ?? null) : null,
+  };
+}
+
+/** Where an execution stands in its owner's list, also when it has ended meanwhile; as text, which loses no microsecond. */
+async function placeOf(ctx: ActorContext, ownerId: string, cursor: string) {
+  const [row] = isId(cursor)
+    ? await ctx.db
+        .select({ id: executions.id, createdAt: sql<string>`${executions.createdAt}::text` })
+        .from(executions)
+        .where(and(eq(executions.id, cursor), eq(executions.ownerId, ownerId)))
+    : [];
+  if (!row) throw invalid('cursor', 'is not one of this list');
+  return { id: sql`${row.id}::uuid`, createdAt: sql`${row.createdAt}::timestamptz` };
 }
 
 export const summaryColumns = {

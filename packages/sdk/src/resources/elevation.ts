@@ -1,13 +1,29 @@
 import type { Transport } from '../transport/create-transport.js';
-import type { CallOptions, Elevation, ElevationRequest, Idempotent, Resumption, Suggestion } from '../types.js';
+import type {
+  CallOptions,
+  DynamicBounds,
+  DynamicElevationRequest,
+  Elevation,
+  ElevationRequest,
+  Idempotent,
+  ResumeRequest,
+  Resumption,
+  Suggestion,
+} from '../types.js';
 
 /** Asking for access. */
 export interface ElevationResource {
   /** Starts an execution that decides about the request. Tried again after a failure only with an `idempotencyKey`. */
   request(request: ElevationRequest & Idempotent, options?: CallOptions): Promise<Elevation>;
+  /** Asks for access that no role describes, where the configuration allows it (`dynamicBounds`). */
+  requestDynamic(request: DynamicElevationRequest & Idempotent, options?: CallOptions): Promise<Elevation>;
+  /** Where the caller may ask for access of their own choosing, and within which bounds; nowhere, mostly. */
+  dynamicBounds(options?: CallOptions): Promise<{ bounds: DynamicBounds[] }>;
   /** What the caller's own words, or a refusal they ran into, could ask for. Nothing is requested or granted. */
   suggest(words: { reason: string }, options?: CallOptions): Promise<Suggestion>;
-  /** Hands a sealed state token back to the execution that waits for it. */
+  /** Seals a decision, or an event that a task listens for, for the caller only: the state that `resume` takes. */
+  prepareResume(request: ResumeRequest, options?: CallOptions): Promise<{ state: string }>;
+  /** Hands a sealed state, or a task token, back to the execution that waits for it. */
   resume(state: string, options?: CallOptions): Promise<Resumption>;
 }
 
@@ -15,7 +31,11 @@ export function createElevation(transport: Transport): ElevationResource {
   return {
     request: ({ idempotencyKey, ...request }, options) =>
       transport.mutate('elevation.request', request, { ...options, idempotencyKey }),
+    requestDynamic: ({ idempotencyKey, ...request }, options) =>
+      transport.mutate('elevation.request', request, { ...options, idempotencyKey }),
+    dynamicBounds: (options) => transport.query('elevation.dynamic', undefined, options),
     suggest: (words, options) => transport.mutate('elevation.suggest', words, options),
+    prepareResume: (request, options) => transport.mutate('elevation.prepareResume', request, options),
     resume: (state, options) => transport.mutate('elevation.resume', { state }, options),
   };
 }

@@ -7,6 +7,8 @@ import type {
   ExecutionList,
   ExecutionStart,
   Idempotent,
+  PageOptions,
+  SealedSignal,
   Signalled,
   StartedExecution,
   WatchOptions,
@@ -14,8 +16,8 @@ import type {
 
 /** The requests under way, and what became of them. */
 export interface ExecutionsResource {
-  /** The caller's running ones. */
-  list(options?: CallOptions): Promise<ExecutionList>;
+  /** The caller's running ones, newest first, 500 at most; `next` goes on. */
+  list(options?: PageOptions): Promise<ExecutionList>;
   get(id: string, options?: CallOptions): Promise<ExecutionDetails>;
   /** Starts a workflow by name. Tried again after a failure only with an `idempotencyKey`. */
   start(start: ExecutionStart & Idempotent, options?: CallOptions): Promise<StartedExecution>;
@@ -23,6 +25,8 @@ export interface ExecutionsResource {
   cancel(id: string, options?: CallOptions): Promise<Done>;
   /** Ends it without running anything more. What it had granted ends at once. */
   terminate(id: string, options?: CallOptions): Promise<Done>;
+  /** Seals a CloudEvent for the caller to send to an execution that they may see. */
+  prepareSignal(event: { id: string; type: string; data?: unknown }, options?: CallOptions): Promise<SealedSignal>;
   /** Delivers a sealed signal, as the service made it for the caller. */
   signal(signal: { id: string; input: string }, options?: CallOptions): Promise<Signalled>;
   /**
@@ -34,12 +38,18 @@ export interface ExecutionsResource {
 
 export function createExecutions(transport: Transport): ExecutionsResource {
   return {
-    list: (options) => transport.query('executions.list', undefined, options),
+    list: ({ limit, cursor, ...options } = {}) =>
+      transport.query(
+        'executions.list',
+        { ...(limit === undefined ? {} : { limit }), ...(cursor === undefined ? {} : { cursor }) },
+        options,
+      ),
     get: (id, options) => transport.query('executions.get', { id }, options),
     start: ({ idempotencyKey, ...start }, options) =>
       transport.mutate('executions.start', start, { ...options, idempotencyKey }),
     cancel: (id, options) => transport.mutate('executions.cancel', { id }, options),
     terminate: (id, options) => transport.mutate('executions.terminate', { id }, options),
+    prepareSignal: (event, options) => transport.mutate('executions.prepareSignal', event, options),
     signal: (signal, options) => transport.mutate('executions.signal', signal, options),
     watch: (id, options) => transport.watch('executions.watch', { id }, options),
   };

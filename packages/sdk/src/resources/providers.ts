@@ -3,6 +3,7 @@ import type {
   AuthorizationStart,
   CallOptions,
   Capability,
+  PageOptions,
   Provider,
   ProviderIdentities,
   ProviderList,
@@ -11,8 +12,8 @@ import type {
   SessionAuthorization,
 } from '../types.js';
 
-/** A search term beside the usual options. */
-export interface SearchOptions extends CallOptions {
+/** A search term and a page beside the usual options; what fits best comes first. */
+export interface SearchOptions extends PageOptions {
   q?: string | undefined;
 }
 
@@ -28,19 +29,23 @@ export interface ProvidersResource {
   authorizeSession(provider: string, request: SessionAuthorization, options?: CallOptions): Promise<AuthorizationStart>;
 }
 
-function search(provider: string, q: string | undefined): { provider: string; q?: string } {
-  return q === undefined ? { provider } : { provider, q };
+function search(provider: string, { q, limit, cursor }: SearchOptions) {
+  return {
+    provider,
+    ...(q === undefined ? {} : { q }),
+    ...(limit === undefined ? {} : { limit }),
+    ...(cursor === undefined ? {} : { cursor }),
+  };
 }
 
 export function createProviders(transport: Transport): ProvidersResource {
   return {
     list: (filter = {}, options) => transport.query('providers.list', filter, options),
     get: (provider, options) => transport.query('providers.get', { provider }, options),
-    roles: (provider, { q, ...options } = {}) => transport.query('providers.roles', search(provider, q), options),
-    permissions: (provider, { q, ...options } = {}) =>
-      transport.query('providers.permissions', search(provider, q), options),
-    identities: (provider, { q, ...options } = {}) =>
-      transport.query('providers.identities', search(provider, q), options),
+    roles: (provider, options = {}) => transport.query('providers.roles', search(provider, options), options),
+    permissions: (provider, options = {}) =>
+      transport.query('providers.permissions', search(provider, options), options),
+    identities: (provider, options = {}) => transport.query('providers.identities', search(provider, options), options),
     authorizeSession: (provider, request, options) =>
       transport.mutate('providers.authorizeSession', { provider, ...request }, options),
   };

@@ -15,6 +15,44 @@ export interface ElevationRequest {
   authenticator?: string;
 }
 
+/** A request that names what it wants itself, and no role; only within the bounds that `dynamicBounds` lists. */
+export interface DynamicElevationRequest extends Omit<ElevationRequest, 'role' | 'providers'> {
+  providers: string[];
+  /** The providers' own permissions; each goes to every provider of the request. */
+  permissions?: string[];
+  resources?: string[];
+  /** The providers' own roles to become a member of, `<provider>:<role>`. */
+  groups?: string[];
+  /** Whom to elevate, beside `identities`. */
+  users?: string[];
+}
+
+/** Names that may be asked for, and those that may not; `*` stands for any run of characters. */
+export interface NameRules {
+  allow: string[];
+  deny: string[];
+}
+
+/** Within what one may ask for access of one's own choosing at a provider. */
+export interface DynamicBounds {
+  provider: string;
+  name: string;
+  permissions: NameRules;
+  resources: NameRules;
+  groups: NameRules;
+  workflows: string[];
+  /** ISO 8601. */
+  max_duration: string;
+  default_duration: string;
+  /** Whether one may ask for others. */
+  for_others: boolean;
+}
+
+/** What resumes a waiting workflow: a decision about what was shown, or an event that a task listens for. */
+export type ResumeRequest =
+  | { execution_id: string; verdict: 'approve' | 'deny'; request_digest: string }
+  | { execution_id: string; event: { type: string; data?: unknown } };
+
 /** What a call that starts something takes beside its input. */
 export interface Idempotent {
   /** The same key and input give the same execution for 24 hours, so that the call may be tried again. */

@@ -17,6 +17,8 @@ export interface Execution {
 
 export interface ExecutionList {
   executions: Execution[];
+  /** Cursor of the next page; null when there is none. */
+  next: string | null;
 }
 
 export interface HistoryEntry {
@@ -97,6 +99,12 @@ export interface ExecutionEvent {
 export interface Done {
   status: string;
   message: string;
+}
+
+/** A signal that the service sealed for the caller, for `executions.signal`. */
+export interface SealedSignal {
+  input: string;
+  expires_at: string;
 }
 
 export interface Signalled {

@@ -4,6 +4,13 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
 }
 
+/** What lists take last that may be long: which part of them. Without `limit`, all there are. */
+export interface PageOptions extends CallOptions {
+  limit?: number | undefined;
+  /** `next` of the page before. */
+  cursor?: string | undefined;
+}
+
 /** What `executions.watch` takes last. */
 export interface WatchOptions extends CallOptions {
   /** Yield only what came after this event: the `seq` of the last one seen. */

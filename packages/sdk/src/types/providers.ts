@@ -31,12 +31,16 @@ export interface ProviderRoles {
   version: string;
   provider: string;
   roles: { name: string; arn: string; description: string }[];
+  /** Cursor of the next page; null when there is none. */
+  next: string | null;
 }
 
 export interface ProviderPermissions {
   version: string;
   provider: string;
   permissions: { name: string; description: string }[];
+  /** Cursor of the next page; null when there is none. */
+  next: string | null;
 }
 
 export interface SessionAuthorization {
@@ -58,4 +62,6 @@ export interface ProviderIdentities {
   version: string;
   provider: string;
   identities: { id: string; name: string; email: string }[];
+  /** Cursor of the next page; null when there is none. */
+  next: string | null;
 }

@@ -7,7 +7,7 @@ import { listInWords } from './words.js';
 export type ExecutionSummary = Outputs['executions']['list']['executions'][number];
 
 /** The viewer's running requests. */
-export function executionsPage({ executions }: Outputs['executions']['list'], view: View): Page {
+export function executionsPage({ executions, next }: Outputs['executions']['list'], view: View): Page {
   return {
     title: 'Your requests',
     live: { every: 5 },
@@ -20,6 +20,11 @@ export function executionsPage({ executions }: Outputs['executions']['list'], vi
         <div id="requests" data-region>
           <ExecutionList executions={executions} heading="h2" view={view} />
         </div>
+        {next !== null && (
+          <p>
+            <a href={`${view.basePath}/executions?${new URLSearchParams({ cursor: next })}`}>Older requests</a>
+          </p>
+        )}
       </>
     ),
   };

@@ -133,13 +133,13 @@ export async function renderHome(view: View, ask: Ask): Promise<Page> {
   const [access, inbox, executions] = await Promise.all([
     ask<Outputs['access']['list']>('access.list'),
     ask<Outputs['approvals']['inbox']>('approvals.inbox'),
-    ask<Outputs['executions']['list']>('executions.list'),
+    ask<Outputs['executions']['list']>('executions.list', {}),
   ]);
   return homePage(
     {
       access: access ?? { access: [] },
       inbox: inbox ?? { approvals: [] },
-      executions: executions ?? { executions: [] },
+      executions: executions ?? { executions: [], next: null },
     },
     view,
   );

@@ -1,0 +1,31 @@
+import { digestOf } from './canonical.js';
+import { invalid } from './errors.js';
+
+/** Which part of a long list; without `limit`, all of it. */
+export interface PageAsk {
+  limit?: number | undefined;
+  /** `next` of the page before. */
+  cursor?: string | undefined;
+}
+
+/**
+ * One page of a list that is there as a whole. A cursor is a place in the list that `query` found, and is refused for any
+ * other. Throws `invalid`.
+ */
+export function pageOf<T>(
+  items: readonly T[],
+  { limit, cursor }: PageAsk,
+  query: unknown,
+): { page: T[]; next: string | null } {
+  const mark = digestOf(query).slice(0, 12);
+  const start = cursor === undefined ? 0 : placeOf(cursor, mark);
+  const page = items.slice(start, limit === undefined ? undefined : start + limit);
+  const end = start + page.length;
+  return { page, next: page.length > 0 && end < items.length ? `${end}.${mark}` : null };
+}
+
+function placeOf(cursor: string, mark: string): number {
+  const [place = '', rest] = cursor.split('.');
+  if (!/^\d{1,9}$/.test(place) || rest !== mark) throw invalid('cursor', 'is not one of this list');
+  return Number(place);
+}
