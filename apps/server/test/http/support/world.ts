@@ -12,7 +12,7 @@ import {
   timing,
   upsertUser,
 } from '@belay/core';
-import { createRegistry, oidcConnector } from '@belay/providers';
+import { createRegistry, oauth2Connector, oidcConnector, samlConnector } from '@belay/providers';
 import { createMemoryConnector, createMemoryProvider, type MemoryProvider } from '@belay/providers/testkit';
 import { createExpressionPool } from '@belay/workflow';
 import { parse } from 'yaml';
@@ -123,7 +123,7 @@ export async function createWorld(options: { limits?: Partial<Limits>; https?: b
     log: () => {},
   });
   const store = createMemoryProvider({ now: clock, roles: [{ name: 'read', arn: 'store:read', description: 'Read' }] });
-  const connectors = createRegistry([oidcConnector, createMemoryConnector(store)]);
+  const connectors = createRegistry([oauth2Connector, oidcConnector, samlConnector, createMemoryConnector(store)]);
   const resolve = () => undefined;
   const document = configuration({ issuer: idp.issuer, ...client });
   await applyCatalog(database.db, { document, source: 'test' }, { connectors, resolve });

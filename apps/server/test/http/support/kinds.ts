@@ -1,0 +1,126 @@
+import { applyCatalog, type LiveCatalog } from '@belay/core';
+import { createRegistry, oauth2Connector, oidcConnector, samlConnector } from '@belay/providers';
+import { createMemoryConnector } from '@belay/providers/testkit';
+import { openGitHub } from '../../../../../packages/providers/test/support/github.js';
+import {
+  createSamlIdentityProvider,
+  type Posted,
+  type Said,
+  type SamlPerson,
+} from '../../../../../packages/providers/test/support/saml-identity-provider.js';
+import { openBrowser } from '../../demo-identity-provider/browser.js';
+import { openRotating } from './rotating.js';
+import { send } from './serve.js';
+import type { openVisitor, Visit } from './visitor.js';
+import { createWorld, type World } from './world.js';
+
+export type Visitor = ReturnType<typeof openVisitor>;
+
+export const corpPeople: Record<'rita' | 'adam' | 'outsider', SamlPerson> = {
+  rita: { nameId: 'corp-rita', attributes: { email: ['rita@corp.example'], displayName: ['Rita'], groups: ['staff'] } },
+  adam: { nameId: 'corp-adam', attributes: { email: ['adam@corp.example'], displayName: ['Adam'] } },
+  outsider: { nameId: 'corp-out', attributes: { email: ['adam@example.test'] } },
+};
+
+const callbackOf = (world: World, provider: string) => `${world.url}/api/v1/auth/callback/${provider}`;
+
+/** The world with a provider of each kind: `demo` (OpenID Connect), `github` and `plain` (OAuth 2.0), `corp` (SAML 2.0). */
+export async function openKinds() {
+  const world = await createWorld();
+  const idp = createSamlIdentityProvider();
+  const github = await openGitHub({
+    users: [
+      { login: 'rita-hub', name: 'Rita', email: 'rita@hub.example' },
+      // Somebody else, with the address of Adam at the first provider.
+      { login: 'thief', name: 'Not Adam', email: 'adam@example.test' },
+    ],
+    redirectUri: callbackOf(world, 'github'),
+  });
+  const rotating = await openRotating(callbackOf(world, 'plain'));
+  const plain = {
+    ...rotating.client,
+    authorization_endpoint: `${rotating.issuer}/auth`,
+    token_endpoint: `${rotating.issuer}/token`,
+    userinfo_endpoint: `${rotating.issuer}/me`,
+    // This provider has no user information for others; of its ID token nothing is read.
+    scopes: ['openid', 'email'],
+  };
+  const corp = {
+    entry_point: idp.entryPoint,
+    idp_entity_id: idp.entityId,
+    idp_certificates: [idp.certificate],
+    issuer: world.url,
+    email_domains: ['corp.example'],
+  };
+  const catalog = world.context.catalog as LiveCatalog;
+  const { document } = catalog.current();
+  const providers = {
+    ...document.providers,
+    github: { name: 'GitHub', provider: 'oauth2', config: github.config },
+    plain: { provider: 'oauth2', config: plain },
+    corp: { name: 'Corporate', provider: 'saml', config: corp },
+  };
+  const connectors = createRegistry([
+    oauth2Connector,
+    oidcConnector,
+    samlConnector,
+    createMemoryConnector(world.store),
+  ]);
+  const options = { connectors, resolve: () => undefined };
+  await applyCatalog(world.context.db, { document: { ...document, providers }, source: 'test' }, options);
+  await catalog.refresh();
+
+  const begin = async (browser: Visitor, provider: string) => {
+    const { location } = await browser.visit(`/auth/request/${provider}`);
+    return location;
+  };
+  /** What the identity provider gives the browser to post, for the request at `address`. */
+  const assert = async (address: string, person: SamlPerson = corpPeople.rita, said: Said = {}) => {
+    const metadata = await send(`${world.url}/api/v1/auth/metadata/corp`);
+    return idp.answer(address, metadata.body, person, said);
+  };
+  /** Posts as a browser does from another site: without the cookies, which are SameSite=Lax. */
+  const post = (
+    posted: Posted | Record<string, string>,
+    more: { provider?: string; headers?: Record<string, string> } = {},
+  ) => {
+    const body = new URLSearchParams({ ...posted }).toString();
+    return send(callbackOf(world, more.provider ?? 'corp'), {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/x-www-form-urlencoded',
+        'content-length': String(Buffer.byteLength(body)),
+        'sec-fetch-site': 'cross-site',
+        accept: 'application/json',
+        ...more.headers,
+      },
+      body,
+    });
+  };
+  const land = (browser: Visitor, address: string) => browser.visit(address, { site: 'cross-site' });
+
+  return {
+    world,
+    rotating,
+    github,
+    begin,
+    assert,
+    post,
+    land,
+    /** The whole way of a sign-in with SAML; the last answer. */
+    async signInAtCorp(browser: Visitor, person: SamlPerson = corpPeople.rita, said: Said = {}): Promise<Visit> {
+      const answered = await post(await assert(await begin(browser, 'corp'), person, said));
+      return land(browser, String(answered.headers.location));
+    },
+    async signInAtGitHub(browser: Visitor, login = 'rita-hub'): Promise<Visit> {
+      return land(browser, (await github.press(await begin(browser, 'github'), login)).href);
+    },
+    async signInAtPlain(browser: Visitor): Promise<Visit> {
+      return land(browser, (await openBrowser().open(await begin(browser, 'plain'))).url.href);
+    },
+    async close() {
+      await Promise.all([github.close(), rotating.close()]);
+      await world[Symbol.asyncDispose]();
+    },
+  };
+}
