@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { defaultAgent } from './find-agent.js';
+import { loadAgent } from './load-agent.js';
 import { loadDiagnosis } from './load-diagnosis.js';
 import { loadOperator } from './load-operator.js';
 import { openBrowser } from './open-browser.js';
@@ -27,8 +28,9 @@ for (const stream of [stdout, stderr]) {
 
 const args = argv.slice(2);
 const interrupt = new AbortController();
-// A server stops by itself, gracefully; every other command ends at the first Ctrl-C.
-if (args[0] !== 'start') process.once('SIGINT', () => interrupt.abort());
+// A server and an agent stop by themselves, gracefully; every other command ends at the first Ctrl-C.
+const stays = args[0] === 'start' || (args[0] === 'agent' && args[1] === 'run');
+if (!stays) process.once('SIGINT', () => interrupt.abort());
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   version: string;
@@ -69,5 +71,6 @@ process.exitCode = await runCli(args, {
   signal: interrupt.signal,
   operator: loadOperator(process, userInfo().username),
   diagnosis: loadDiagnosis(host),
+  agentControl: loadAgent(process),
   host,
 });

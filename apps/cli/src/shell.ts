@@ -57,6 +57,26 @@ export interface Operator {
   createToken(request: TokenRequest): Promise<{ token: string; expires_at: string; user: { email: string } }>;
 }
 
+/** The agent of this machine, as far as its own program has to do it. */
+export interface AgentControl {
+  /** Runs it in this process; what is given counts for more than the environment. */
+  run(variables: Record<string, string>): Promise<void>;
+  /** What can be said of it without asking it. */
+  status(): Promise<{
+    dataDirectory: string;
+    pid: number | undefined;
+    url: string | undefined;
+    server: string | undefined;
+    name: string | undefined;
+    enrolled: boolean;
+  }>;
+  join(request: {
+    server: string;
+    credential: string;
+    name: string | undefined;
+  }): Promise<{ server: string; name: string; catalog_version: string }>;
+}
+
 /** The server that would start here, as its variables say. */
 export interface LocalServer {
   port: number;
@@ -126,5 +146,6 @@ export interface Shell {
   signal: AbortSignal;
   operator: Operator;
   diagnosis: Diagnosis;
+  agentControl: AgentControl;
   host: Environment;
 }

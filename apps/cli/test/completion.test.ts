@@ -129,9 +129,13 @@ describe('completion', () => {
   it('works in fish', async () => {
     if (!has('fish')) return;
     const complete = async (line: string) => {
-      const { stdout } = await run('fish', ['--no-config', '-c', `source ${folder}/belay.fish; complete -C '${line}'`], {
-        env,
-      });
+      const { stdout } = await run(
+        'fish',
+        ['--no-config', '-c', `source ${folder}/belay.fish; complete -C '${line}'`],
+        {
+          env,
+        },
+      );
       return stdout
         .trim()
         .split('\n')

@@ -73,6 +73,18 @@ export async function openTerminal(settings: Partial<Shell> = {}): Promise<Termi
           configuration: async () => undefined,
           database: async () => ({ kind: 'embedded', exists: false }),
         },
+        agentControl: {
+          run: unavailable,
+          join: unavailable,
+          status: async () => ({
+            dataDirectory: path.join(folder, 'state'),
+            pid: undefined,
+            url: undefined,
+            server: undefined,
+            name: undefined,
+            enrolled: false,
+          }),
+        },
         host: {
           variables: {},
           nodeVersion: process.version,

@@ -1,0 +1,43 @@
+import { findAgent } from '../find-agent.js';
+
+/** What a running agent says of itself (`GET /health`, `GET /sessions`); sessions by version and expiry only. */
+export interface AgentAnswer {
+  version: string;
+  status: string;
+  services: Record<string, string>;
+  clock: string | undefined;
+  configuration: { version: string; age: string; confirmed_at: string | null; server: string } | undefined;
+  sessions: Record<string, { version: number; expiry: string }>;
+}
+
+/** How long the agent may take, in milliseconds. */
+const patience = 5_000;
+
+interface Health {
+  status: string;
+  services: Record<string, string>;
+  clock?: string;
+  configuration?: AgentAnswer['configuration'] | null;
+}
+
+/** Asks the agent at `url` how it is; undefined when none answers there. */
+export async function askAgent(url: string, signal: AbortSignal): Promise<AgentAnswer | undefined> {
+  const found = await findAgent(url, signal);
+  if (found === undefined) return undefined;
+  const within = AbortSignal.any([signal, AbortSignal.timeout(patience)]);
+  const read = async <Body>(path: string): Promise<Body> => {
+    const response = await fetch(`${url}${path}`, { headers: { accept: 'application/json' }, signal: within });
+    return (await response.json()) as Body;
+  };
+  const health = await read<Health>('/health');
+  const listed = await read<{ sessions?: AgentAnswer['sessions'] }>('/sessions').catch(() => undefined);
+  const sessions = Object.entries(listed?.sessions ?? {}).map(([id, { version, expiry }]) => [id, { version, expiry }]);
+  return {
+    version: found.version,
+    status: health.status,
+    services: health.services,
+    clock: health.clock,
+    configuration: health.configuration ?? undefined,
+    sessions: Object.fromEntries(sessions),
+  };
+}

@@ -1,0 +1,46 @@
+import { usage } from '../cli-error.js';
+import type { Shell } from '../shell.js';
+import { describeService, type Service } from './service.js';
+
+/** Variables that the service takes over from here, because its own environment lacks them. None is a secret. */
+const kept = [
+  'BELAY_SERVER',
+  'BELAY_AGENT_NAME',
+  'BELAY_DATA',
+  'BELAY_SYNC_SECONDS',
+  'BELAY_KEYRING',
+  'LOG_LEVEL',
+  'NODE_EXTRA_CA_CERTS',
+  'XDG_STATE_HOME',
+];
+
+export interface ServiceWishes {
+  server?: string | undefined;
+  port?: string | undefined;
+}
+
+/** The service that would run this very program as an agent, as this user. */
+export async function describeServiceHere(
+  { host, agentControl }: Pick<Shell, 'host' | 'agentControl'>,
+  { server, port }: ServiceWishes,
+): Promise<Service> {
+  if (port !== undefined && (!/^\d{1,5}$/.test(port) || Number(port) < 1 || Number(port) > 65_535)) {
+    throw usage('--port wants a number from 1 to 65535');
+  }
+  const { dataDirectory } = await agentControl.status();
+  const here = kept.flatMap((name) => {
+    const value = host.variables[name];
+    return value ? [[name, value]] : [];
+  });
+  const variables = {
+    ...Object.fromEntries(here),
+    ...(server !== undefined && { BELAY_SERVER: server }),
+    ...(port !== undefined && { PORT: port }),
+  };
+  return describeService(host, {
+    command: [host.program.node, host.program.script, 'agent', 'run'],
+    variables,
+    dataDirectory,
+    home: host.home,
+  });
+}

@@ -1,0 +1,48 @@
+import path from 'node:path';
+import { CliError } from '../cli-error.js';
+import type { Environment } from '../host.js';
+import { launchdPlist } from './launchd-plist.js';
+import { systemdUnit } from './systemd-unit.js';
+
+/** What the service is to run. */
+export interface ServiceOptions {
+  /** The command line, program first. */
+  command: readonly string[];
+  /** What is set beside the user's own environment. */
+  variables: Readonly<Record<string, string>>;
+  /** Where the agent keeps what is its own: the only place that it may write to. */
+  dataDirectory: string;
+  home: string;
+}
+
+/** How the agent is made a service of the user's own, on one operating system. */
+export interface Service {
+  file: string;
+  text: string;
+  /** What to run after it was written, and before it is removed. */
+  start: readonly string[];
+  stop: readonly string[];
+}
+
+/** The service for this operating system. Throws `not_configured` where there is none. */
+export function describeService(host: Environment, options: ServiceOptions): Service {
+  if (host.platform === 'linux') {
+    const folder = host.variables.XDG_CONFIG_HOME ?? path.join(host.home, '.config');
+    return {
+      file: path.join(folder, 'systemd', 'user', 'belay-agent.service'),
+      text: systemdUnit(options),
+      start: ['systemctl --user daemon-reload', 'systemctl --user enable --now belay-agent'],
+      stop: ['systemctl --user disable --now belay-agent'],
+    };
+  }
+  if (host.platform === 'darwin') {
+    const file = path.join(host.home, 'Library', 'LaunchAgents', 'dev.belay.agent.plist');
+    return {
+      file,
+      text: launchdPlist(options),
+      start: [`launchctl bootstrap gui/${host.userId ?? '$UID'} '${file}'`],
+      stop: [`launchctl bootout gui/${host.userId ?? '$UID'}/dev.belay.agent`],
+    };
+  }
+  throw new CliError('not_configured', `there is no service for ${host.platform}; run: belay agent run`);
+}

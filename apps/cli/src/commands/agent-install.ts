@@ -1,0 +1,47 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { describeServiceHere } from '../agent/describe-here.js';
+import { CliError } from '../cli-error.js';
+import { addCommand, type Parent } from '../command.js';
+
+interface Options {
+  port?: string;
+  print?: boolean;
+  force?: boolean;
+}
+
+/** `belay agent install`: makes the agent a service of the user's own (systemd, launchd). Starts nothing by itself. */
+export function addAgentInstall(parent: Parent): void {
+  addCommand<Options>(parent, {
+    name: 'install',
+    description: 'make the agent a service of your own (systemd or launchd); says how to start it',
+    examples: ['agent install --print', 'agent install', 'agent install --url https://belay.example.com --port 8791'],
+    options: (command) =>
+      command
+        .option('--port <port>', 'where it is to listen, on loopback only')
+        .option('--print', 'only show what would be written')
+        .option('--force', 'write over a service that is there and is another'),
+    run: async ({ options: { server, port, print, force }, output, shell }) => {
+      const service = await describeServiceHere(shell, { server, port });
+      const { file, text, start } = service;
+      if (print === true) {
+        output.result({ file, text, start, written: false }, () => text.trimEnd());
+        output.note(`would be written to ${file}`);
+        return undefined;
+      }
+      const before = await readFile(file, 'utf8').catch(() => undefined);
+      if (before !== undefined && before !== text && force !== true) {
+        throw new CliError('conflict', `${file} is there and is another; look at it, then give --force to replace it`);
+      }
+      const { dataDirectory, enrolled } = await shell.agentControl.status();
+      // The unit may write to this folder alone, so it has to be there before.
+      await mkdir(dataDirectory, { recursive: true, mode: 0o700 });
+      await mkdir(path.dirname(file), { recursive: true });
+      await writeFile(file, text, { mode: 0o644 });
+      output.result({ file, text, start, written: true }, () => `wrote ${file}`);
+      if (!enrolled) output.note('this machine is not enrolled yet; first: belay agent join --url <server>');
+      output.note(`start it with:\n${start.map((line) => `  ${line}`).join('\n')}`);
+      return undefined;
+    },
+  });
+}

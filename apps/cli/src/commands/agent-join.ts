@@ -1,0 +1,27 @@
+import { usage } from '../cli-error.js';
+import { addCommand, type Parent } from '../command.js';
+
+interface Options {
+  name?: string;
+}
+
+/**
+ * `belay agent join`: enrols this machine with the credential that `belay agent enroll` made at the server. It comes from
+ * standard input, or is asked for without showing it.
+ */
+export function addAgentJoin(parent: Parent): void {
+  addCommand<Options>(parent, {
+    name: 'join',
+    description: 'enrol this machine with a server; the credential of `agent enroll` comes from standard input',
+    examples: ['agent join --url https://belay.example.com', 'agent join --url https://belay.example.com < credential'],
+    options: (command) => command.option('--name <name>', 'what to call this machine; its host name when left out'),
+    run: async ({ options, output, interactive, shell }) => {
+      const server = options.server ?? shell.server ?? shell.host.variables.BELAY_SERVER;
+      if (server === undefined) throw usage('say which server: --url https://…');
+      const given = interactive ? await shell.prompts.secret('The credential') : await shell.readInput();
+      const joined = await shell.agentControl.join({ server, credential: given.trim(), name: options.name });
+      output.result(joined, () => output.fields({ ...joined, next: 'belay agent install, or belay agent run' }));
+      return undefined;
+    },
+  });
+}

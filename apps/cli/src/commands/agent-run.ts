@@ -1,0 +1,22 @@
+import { addCommand, type Parent } from '../command.js';
+
+interface Options {
+  port?: string;
+}
+
+/** `belay agent run`: the agent, in this process, until a signal ends it. */
+export function addAgentRun(parent: Parent): void {
+  addCommand<Options>(parent, {
+    name: 'run',
+    description: 'run the agent here, until it is told to stop (configured by BELAY_SERVER, PORT and BELAY_DATA)',
+    examples: ['agent run', 'agent run --url https://belay.example.com --port 8791'],
+    options: (command) => command.option('--port <port>', 'where to listen, on loopback only'),
+    run: async ({ options: { server, port }, shell }) => {
+      await shell.agentControl.run({
+        ...(server !== undefined && { BELAY_SERVER: server }),
+        ...(port !== undefined && { PORT: port }),
+      });
+      return undefined;
+    },
+  });
+}

@@ -1,0 +1,46 @@
+import { CliError } from './cli-error.js';
+import type { AgentControl } from './shell.js';
+
+/** The process as far as the agent's own program uses it. */
+export type AgentProcess = Parameters<typeof import('@belay/server/agent').runAgent>[0];
+
+/** The agent out of the server's own program, of which it loads nothing that only a server needs, and not before it is used. */
+export function loadAgent(host: AgentProcess): AgentControl {
+  const load = () => import('@belay/server/agent');
+  const variables = (given: Record<string, string | undefined> = {}) => ({
+    ...host.env,
+    ...given,
+    BELAY_MODE: 'agent',
+  });
+
+  return {
+    run: async (given) => {
+      const { runAgent } = await load();
+      await runAgent({
+        env: variables(given),
+        stdout: host.stdout,
+        stderr: host.stderr,
+        cwd: () => host.cwd(),
+        on: (signal, handle) => host.on(signal, handle),
+        exit: (code) => host.exit(code),
+      });
+    },
+    status: async () => {
+      const { parseLocalEnvironment, readAgentStatus } = await load();
+      const { dataDirectory } = parseLocalEnvironment(variables());
+      const { pid, url, server, name, enrolled } = await readAgentStatus(dataDirectory);
+      return { dataDirectory, pid, url, server, name, enrolled };
+    },
+    join: async ({ server, credential, name }) => {
+      const { enrolAgent, parseLocalEnvironment } = await load();
+      try {
+        const { dataDirectory } = parseLocalEnvironment(variables({ BELAY_AGENT_CREDENTIAL: credential }));
+        const done = await enrolAgent({ dataDirectory, server, credential, name });
+        return { server: done.server, name: done.name, catalog_version: done.catalogVersion };
+      } catch (error) {
+        if (!(error instanceof Error) || error.name !== 'StartError') throw error;
+        throw new CliError('failed', error.message, { cause: error });
+      }
+    },
+  };
+}
