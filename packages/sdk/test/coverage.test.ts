@@ -1,0 +1,135 @@
+import { serverRouter } from '@belay/api';
+import { describe, expect, it } from 'vitest';
+import { type BelayClient, createClient, isBelayError } from '../src/index.js';
+
+/** How each procedure of the router is called through the SDK. */
+const methods: Record<string, (client: BelayClient) => Promise<unknown> | AsyncGenerator> = {
+  'access.list': (client) => client.access.list(),
+  'access.return': (client) => client.access.return('id'),
+  'approvals.decide': (client) => client.approvals.decide({ id: 'id', verdict: 'deny' }),
+  'approvals.inbox': (client) => client.approvals.list(),
+  'auth.logout': (client) => client.auth.logout(),
+  'auth.logoutProvider': (client) => client.auth.logout('corp'),
+  'auth.page': (client) => client.auth.providers(),
+  'auth.session': (client) => client.sessions.issue('corp'),
+  'auth.token': (client) => client.auth.exchange({ code: 'c', code_verifier: 'v' }),
+  'auth.whoami': (client) => client.auth.whoami(),
+  'configuration.adopt': (client) => client.configuration.adopt('credential'),
+  'configuration.describe': (client) => client.configuration.get(),
+  'configuration.postflight': (client) => client.configuration.postflight({ status: 'ready' } as never),
+  'configuration.preflight': (client) => client.configuration.preflight({ status: 'ready' } as never),
+  'configuration.register': (client) => client.configuration.register({ name: 'a', description: '' } as never),
+  'configuration.sync': (client) => client.configuration.sync(),
+  'elevation.dynamic': (client) => client.elevation.dynamicBounds(),
+  'elevation.prepareResume': (client) => client.elevation.prepareResume({ execution_id: 'id', event: { type: 't' } }),
+  'elevation.request': (client) => client.elevation.request({ role: 'r', idempotencyKey: 'k' }),
+  'elevation.resume': (client) => client.elevation.resume('state'),
+  'elevation.suggest': (client) => client.elevation.suggest({ reason: 'words' }),
+  'executions.cancel': (client) => client.executions.cancel('id'),
+  'executions.get': (client) => client.executions.get('id'),
+  'executions.list': (client) => client.executions.list({ limit: 1 }),
+  'executions.prepareSignal': (client) => client.executions.prepareSignal({ id: 'id', type: 't' }),
+  'executions.signal': (client) => client.executions.signal({ id: 'id', input: 'i' }),
+  'executions.start': (client) => client.executions.start({ workflow: 'w', input: { role: 'r' } }),
+  'executions.terminate': (client) => client.executions.terminate('id'),
+  'executions.watch': (client) => client.executions.watch('id'),
+  'logs.export': (client) => client.logs.export(),
+  'logs.list': (client) => client.logs.list(),
+  'logs.record': (client) => client.logs.record([]),
+  'providers.authorizeSession': (client) =>
+    client.providers.authorizeSession('corp', { scopes: [], state: 's', redirect_uri: 'http://127.0.0.1' }),
+  'providers.get': (client) => client.providers.get('p'),
+  'providers.identities': (client) => client.providers.identities('p', { q: 'x', limit: 5, cursor: 'c' }),
+  'providers.list': (client) => client.providers.list(),
+  'providers.permissions': (client) => client.providers.permissions('p'),
+  'providers.roles': (client) => client.providers.roles('p'),
+  'roles.get': (client) => client.roles.get('r'),
+  'roles.list': (client) => client.roles.list(),
+  'sessions.list': (client) => client.sessions.list(),
+  'sessions.verify': (client) => client.sessions.verify('token'),
+  'system.health': (client) => client.system.health(),
+  'system.metrics': (client) => client.system.metrics(),
+  'system.ready': (client) => client.system.ready(),
+  'workflows.get': (client) => client.workflows.get('w'),
+  'workflows.list': (client) => client.workflows.list(),
+};
+
+/** What only a browser or a provider calls, or a second address of what is above. */
+const browserOnly = {
+  'auth.callback': 'where a provider sends the browser back',
+  'auth.metadata': 'what a provider reads about us',
+  'auth.receive': 'where a provider posts to',
+  'auth.request': 'where a browser begins to sign in',
+  'elevation.requestLink': 'a link that asks; `elevation.request` asks',
+  'elevation.resumeLink': 'a link that resumes; `elevation.resume` resumes',
+  'elevation.suggestForm': 'the form of `elevation.suggest`',
+};
+
+/** A client whose every call is refused, and the procedures it called. */
+function recording() {
+  const called: string[] = [];
+  const client = createClient({
+    url: 'http://belay.invalid',
+    retry: { attempts: 1, streamAttempts: 1 },
+    fetch: async (input) => {
+      called.push(new URL(input).pathname.replace('/trpc/', ''));
+      return Response.json({ message: 'not here', code: 'NOT_FOUND' }, { status: 404 });
+    },
+  });
+  return { client, called };
+}
+
+async function finish(call: Promise<unknown> | AsyncGenerator): Promise<unknown> {
+  return (Symbol.asyncIterator in call ? call.next() : call).catch((error: unknown) => error);
+}
+
+describe('the SDK', () => {
+  it('has a method for every procedure of the router that is for programs', () => {
+    const procedures = Object.keys(serverRouter._def.procedures).sort();
+    expect(procedures.length).toBeGreaterThan(40);
+    expect([...Object.keys(methods), ...Object.keys(browserOnly)].sort()).toEqual(procedures);
+  });
+
+  it.each(Object.entries(methods))('calls %s, and only that', async (procedure, call) => {
+    const { client, called } = recording();
+    const error = await finish(call(client));
+    expect(called).toEqual([procedure]);
+    expect(isBelayError(error, 'not_found')).toBe(true);
+  });
+
+  it('has no method beside those', async () => {
+    const used = new Set<string>();
+    const { client } = recording();
+    const watched = Object.fromEntries(
+      Object.entries(client).map(([resource, its]) => [
+        resource,
+        new Proxy(its as object, {
+          get: (target, name) => {
+            used.add(`${resource}.${String(name)}`);
+            return Reflect.get(target, name) as unknown;
+          },
+        }),
+      ]),
+    ) as unknown as BelayClient;
+    for (const call of Object.values(methods)) await finish(call(watched));
+    const all = Object.entries(client).flatMap(([resource, its]) =>
+      Object.keys(its as object).map((name) => `${resource}.${name}`),
+    );
+    expect(all.filter((name) => !used.has(name))).toEqual(['elevation.requestDynamic']);
+  });
+
+  it('asks dynamically with the same procedure, an idempotency key, and no role', async () => {
+    const sent: [string, string | null, unknown][] = [];
+    const client = createClient({
+      url: 'http://belay.invalid',
+      fetch: async (input, init) => {
+        const key = new Headers(init?.headers).get('idempotency-key');
+        sent.push([new URL(input).pathname, key, JSON.parse(String(init?.body))]);
+        return Response.json({ result: { data: { status: 'pending', output: {} } } });
+      },
+    });
+    const asked = { providers: ['p'], permissions: ['read'], reason: 'a ticket' };
+    await client.elevation.requestDynamic({ ...asked, idempotencyKey: 'k' });
+    expect(sent).toEqual([['/trpc/elevation.request', 'k', asked]]);
+  });
+});
