@@ -3,8 +3,9 @@ import { defineConfig } from 'vitest/config';
 /** Tests run against the sources of every workspace package; only child processes use what `npm run build` made. */
 export default defineConfig({
   resolve: { conditions: ['@belay/source'] },
-  // No 'import' here: it would reach `require` too, and CommonJS packages would be given modules.
-  ssr: { resolve: { conditions: ['@belay/source', 'node', 'module', 'default'] } },
+  // No 'import' here: it would reach `require` too, and CommonJS packages would be given modules. No 'module' either, which
+  // Node.js does not know: packages keep files under it that only bundlers can read.
+  ssr: { resolve: { conditions: ['@belay/source', 'node', 'default'] } },
   test: {
     include: ['{packages,apps}/*/test/**/*.test.{ts,tsx}', 'test/**/*.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],

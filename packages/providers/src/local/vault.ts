@@ -4,7 +4,8 @@ import type { LocalTools, SecretName, ServiceTools, VaultService } from '../serv
 import { openEncryption } from './encryption.js';
 
 const header = 'belay-vault 1';
-const contents = z.record(z.string(), z.record(z.string(), z.string()));
+/** Names are anybody's texts, so they are no keys of objects here. */
+const contents = z.array(z.strictObject({ path: z.string(), key: z.string(), value: z.string() }));
 type Contents = z.infer<typeof contents>;
 
 /** The local vault as operators write it; everything that reads gets a `VaultService`. */
@@ -30,7 +31,7 @@ export function openLocalVault(
 
   async function load(signal: AbortSignal): Promise<Contents> {
     const text = await local.file.read(path);
-    if (text === undefined) return {};
+    if (text === undefined) return [];
     const [first, key, sealed, ...more] = text.trimEnd().split('\n');
     if (first !== header || key === undefined || sealed === undefined || more.length > 0) {
       throw new Terminal(`${path} is no vault of Belay; move it away, or name another file in services.vault.path`);
@@ -42,7 +43,7 @@ export function openLocalVault(
         `${path} is damaged or was sealed with another BELAY_SECRET; restore it, or put the secret that sealed it into BELAY_SECRET_PREVIOUS`,
       );
     }
-    return Object.assign(Object.create(null) as Contents, contents.parse(JSON.parse(Buffer.from(opened).toString())));
+    return contents.parse(JSON.parse(Buffer.from(opened).toString()));
   }
 
   async function store(all: Contents, signal: AbortSignal): Promise<void> {
@@ -52,32 +53,31 @@ export function openLocalVault(
 
   return {
     async read(name, signal) {
-      const fields = (await load(signal))[name.path];
-      return fields && Object.hasOwn(fields, name.key) ? fields[name.key] : undefined;
+      return (await load(signal)).find((secret) => isNamed(secret, name))?.value;
     },
     async check(signal) {
       await load(signal);
     },
     close: async () => {},
-    async set(name, value, signal) {
-      const all = await load(signal);
-      all[name.path] = { ...all[name.path], [name.key]: value };
-      await store(all, signal);
+    async set({ path: at, key }, value, signal) {
+      const others = (await load(signal)).filter((secret) => !isNamed(secret, { path: at, key }));
+      await store([...others, { path: at, key, value }], signal);
     },
     async list(signal) {
-      return Object.entries(await load(signal))
-        .flatMap(([at, fields]) => Object.keys(fields).map((key) => ({ path: at, key })))
+      return (await load(signal))
+        .map(({ path: at, key }) => ({ path: at, key }))
         .sort((a, b) => (`${a.path}#${a.key}` < `${b.path}#${b.key}` ? -1 : 1));
     },
     async remove(name, signal) {
       const all = await load(signal);
-      const fields = all[name.path];
-      if (!fields || !Object.hasOwn(fields, name.key)) return false;
-      const { [name.key]: _gone, ...rest } = fields;
-      if (Object.keys(rest).length === 0) delete all[name.path];
-      else all[name.path] = rest;
-      await store(all, signal);
+      const others = all.filter((secret) => !isNamed(secret, name));
+      if (others.length === all.length) return false;
+      await store(others, signal);
       return true;
     },
   };
+}
+
+function isNamed(secret: SecretName, name: SecretName): boolean {
+  return secret.path === name.path && secret.key === name.key;
 }

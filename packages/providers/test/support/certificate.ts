@@ -1,41 +1,52 @@
-import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { generateKeyPairSync, sign } from 'node:crypto';
 
-export interface Certified {
-  /** PEM. */
-  privateKey: string;
-  /** PEM, signed by itself. */
-  certificate: string;
-}
-
-/** A new RSA key with a certificate that says so much as has to be said (RFC 5280, 4.1). */
-export function createCertified(name: string, modulusLength = 2048): Certified {
-  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength });
+/** A certificate for names of this test run, signed by itself (RFC 5280); no tool is needed and nothing is kept. */
+export function makeCertificate(names: readonly string[]): { key: string; cert: string } {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const algorithm = sequence(oid([42, 134, 72, 206, 61, 4, 3, 2]));
+  const name = sequence(tlv(0x31, sequence(oid([85, 4, 3]), tlv(0x0c, Buffer.from('belay test')))));
+  const year = 365 * 24 * 60 * 60_000;
+  const validity = sequence(time(Date.now() - year), time(Date.now() + year));
+  const alternatives = sequence(...names.map((each) => tlv(0x82, Buffer.from(each))));
+  const extensions = sequence(
+    sequence(oid([85, 29, 19]), tlv(0x04, sequence(tlv(0x01, Buffer.from([255]))))),
+    sequence(oid([85, 29, 17]), tlv(0x04, alternatives)),
+  );
+  const body = sequence(
+    tlv(0xa0, tlv(0x02, Buffer.from([2]))),
+    tlv(0x02, Buffer.from([1])),
+    algorithm,
+    name,
+    validity,
+    name,
+    publicKey.export({ type: 'spki', format: 'der' }),
+    tlv(0xa3, extensions),
+  );
+  const signature = Buffer.concat([Buffer.from([0]), sign('sha256', body, privateKey)]);
+  const cert = sequence(body, algorithm, tlv(0x03, signature));
+  const lines = cert.toString('base64').replace(/.{64}/g, '$&\n');
   return {
-    privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
-    certificate: toPem(selfSigned(name, privateKey, publicKey)),
+    key: String(privateKey.export({ type: 'pkcs8', format: 'pem' })),
+    cert: `-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`,
   };
 }
 
-function selfSigned(name: string, privateKey: KeyObject, publicKey: KeyObject): Buffer {
-  const algorithm = sequence(der(0x06, Buffer.from('2a864886f70d01010b', 'hex')), der(0x05));
-  const named = sequence(der(0x31, sequence(der(0x06, Buffer.from('550403', 'hex')), der(0x0c, Buffer.from(name)))));
-  const validity = sequence(der(0x17, Buffer.from('250101000000Z')), der(0x17, Buffer.from('490101000000Z')));
-  const one = der(0x02, Buffer.from([1]));
-  const body = sequence(one, algorithm, named, validity, named, publicKey.export({ type: 'spki', format: 'der' }));
-  return sequence(body, algorithm, der(0x03, Buffer.concat([Buffer.from([0]), sign('sha256', body, privateKey)])));
+function tlv(tag: number, content: Buffer): Buffer {
+  const { length } = content;
+  const size = length < 128 ? [length] : length < 256 ? [0x81, length] : [0x82, length >> 8, length & 255];
+  return Buffer.concat([Buffer.from([tag, ...size]), content]);
 }
 
-function sequence(...parts: Buffer[]): Buffer {
-  return der(0x30, Buffer.concat(parts));
+function sequence(...items: Buffer[]): Buffer {
+  return tlv(0x30, Buffer.concat(items));
 }
 
-function der(tag: number, content: Buffer = Buffer.alloc(0)): Buffer {
-  const size = content.length;
-  const length = size < 128 ? [size] : size < 256 ? [0x81, size] : [0x82, size >> 8, size & 255];
-  return Buffer.concat([Buffer.from([tag, ...length]), content]);
+function oid(bytes: number[]): Buffer {
+  return tlv(0x06, Buffer.from(bytes));
 }
 
-function toPem(certificate: Buffer): string {
-  const lines = certificate.toString('base64').match(/.{1,64}/g) ?? [];
-  return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`;
+/** UTCTime: YYMMDDHHMMSSZ. */
+function time(at: number): Buffer {
+  const text = new Date(at).toISOString().replace(/[-:T]/g, '').slice(2, 14);
+  return tlv(0x17, Buffer.from(`${text}Z`));
 }

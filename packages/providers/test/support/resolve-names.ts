@@ -1,0 +1,16 @@
+import dns from 'node:dns';
+
+/** Resolves the names of the test's own servers to this machine, and no others differently. Answers how to stop that. */
+export function resolveToThisMachine(names: readonly string[]): () => void {
+  const before = dns.lookup;
+  const lookup = (host: string, options: unknown, done: (...answer: unknown[]) => void) => {
+    if (!names.includes(host)) return (before as (...all: unknown[]) => void)(host, options, done);
+    const all = (options as { all?: boolean } | null)?.all === true;
+    if (all) done(null, [{ address: '127.0.0.1', family: 4 }]);
+    else done(null, '127.0.0.1', 4);
+  };
+  dns.lookup = lookup as unknown as typeof dns.lookup;
+  return () => {
+    dns.lookup = before;
+  };
+}

@@ -1,0 +1,74 @@
+import { expect, it } from 'vitest';
+import { Retryable, Terminal } from '../../src/errors.js';
+import type { VaultService } from '../../src/services/port.js';
+import type { FakeServer } from './fake-server.js';
+import { createTools, everythingIn, faultOf, type TestTools } from './tools.js';
+
+/** A vault in which `database` has the key `password` with this value, and others that are not of interest. */
+export const stored = { path: 'database', key: 'password', value: 'correct horse battery staple' };
+
+export interface VaultSubject extends AsyncDisposable {
+  open(tools: TestTools): Promise<VaultService>;
+  server?: FakeServer;
+  secrets: string[];
+}
+
+const signal = () => new AbortController().signal;
+
+/** What every vault guarantees, whoever is behind it. */
+export function vaultSuite(start: () => Promise<VaultSubject>): void {
+  it('reads a secret by path and key, and says when there is no such path or key', async () => {
+    await using subject = await start();
+    const tools = createTools();
+    const vault = await subject.open(tools);
+    await vault.check(signal());
+    expect(await vault.read(stored, signal())).toBe(stored.value);
+    expect(await vault.read({ path: 'database', key: 'user' }, signal())).toBeUndefined();
+    expect(await vault.read({ path: 'elsewhere', key: 'password' }, signal())).toBeUndefined();
+    for (const key of ['__proto__', 'constructor', 'toString']) {
+      expect(await vault.read({ path: 'database', key }, signal())).toBeUndefined();
+    }
+    await vault.check(signal());
+    expect(tools.waited).toEqual([]);
+    await vault.close();
+  });
+}
+
+/** What such a vault guarantees beside, when it is somewhere else and can fail there. */
+export function remoteVaultSuite(start: () => Promise<VaultSubject & { server: FakeServer }>): void {
+  it('asks a few times while it is unavailable, then says so; a refusal is final', async () => {
+    await using subject = await start();
+    const tools = createTools();
+    const vault = await subject.open(tools);
+    expect(await vault.read(stored, signal())).toBe(stored.value);
+    for (const [mood, kind] of [
+      ['unavailable', Retryable],
+      ['forbidden', Terminal],
+    ] as const) {
+      subject.server.mood = mood;
+      subject.server.asked.length = 0;
+      for (const ask of [() => vault.read(stored, signal()), () => vault.check(signal())]) {
+        const fault = await faultOf(ask());
+        expect(fault).toBeInstanceOf(kind);
+        for (const secret of [...subject.secrets, stored.value]) expect(everythingIn(fault)).not.toContain(secret);
+      }
+      expect(subject.server.asked.length).toBeLessThanOrEqual(mood === 'unavailable' ? 8 : 4);
+    }
+    expect(tools.waited).toHaveLength(4);
+    subject.server.mood = 'well';
+    expect(await vault.read(stored, signal())).toBe(stored.value);
+    await vault.close();
+  });
+
+  it('waits no longer than its time', async () => {
+    await using subject = await start();
+    const tools = createTools();
+    const vault = await subject.open(tools);
+    await vault.read(stored, signal());
+    subject.server.mood = 'silent';
+    tools.timeout = 50;
+    expect(await faultOf(vault.read(stored, signal()))).toBeInstanceOf(Retryable);
+    expect(tools.waited).toHaveLength(2);
+    await vault.close();
+  });
+}
