@@ -116,25 +116,32 @@ function correct(operation: Operation, { method, path, rest }: DeclaredOperation
   const statuses = [400, 406, 429, 500, 503];
   if (rest.public !== true) statuses.push(401, 403);
   if (path.includes('{')) statuses.push(404);
-  if (method === 'POST') statuses.push(413, 415);
-  if (/^\/(elevate|execution|approvals|access\/)/.test(path)) statuses.push(404, 409);
+  // 403: a browser's request from another site, even where nobody has to be signed in.
+  if (method === 'POST') statuses.push(403, 413, 415);
+  if (/^\/(elevate|execution|approvals|access\/|auth\/device)/.test(path)) statuses.push(404, 409);
   if (/^\/(auth|provider)\b/.test(path)) statuses.push(501);
   if (path.startsWith('/auth/callback') || rest.confirm !== undefined) statuses.push(403);
   operation.responses = Object.fromEntries(kept) as Responses;
-  redirects(operation, rest);
+  redirects(operation, method, rest);
   representations(operation, path, rest);
   for (const status of [...new Set(statuses)].sort()) operation.responses[String(status)] ??= errorResponse(status);
   parameters(operation, method, path, rest);
 }
 
-function redirects(operation: Operation, rest: RestMeta): void {
-  if (rest.redirect === undefined) return;
+const redirectTo = (description: string) => ({
+  description,
+  headers: { Location: { description: 'The next step', required: true, schema: { type: 'string' as const } } },
+});
+
+function redirects(operation: Operation, method: string, rest: RestMeta): void {
   operation.responses ??= {};
   const { responses } = operation;
-  responses[String(rest.redirect.status)] = {
-    description: 'Go on there',
-    headers: { Location: { description: 'The next step', required: true, schema: { type: 'string' } } },
-  };
+  const isPage = rest.html !== undefined || rest.confirm !== undefined || rest.redirect !== undefined;
+  if (method === 'GET' && isPage && rest.public !== true) {
+    responses['302'] = redirectTo('A browser that is not signed in goes there first');
+  }
+  if (rest.redirect === undefined) return;
+  responses[String(rest.redirect.status)] = redirectTo('Go on there');
   if (rest.redirect.always) delete responses['200'];
 }
 
