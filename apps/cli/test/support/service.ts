@@ -123,9 +123,9 @@ export interface Service extends AsyncDisposable {
 }
 
 /** The wire of the service with answers of the test's choosing, where a test needs an answer that is hard to bring about. */
-export async function startService(): Promise<Service> {
+export async function startService(given: { token?: string; session?: string } = {}): Promise<Service> {
   const { router, procedure, middleware } = initTRPC.context<{ request: IncomingMessage }>().create();
-  const token = 'token-of-ada';
+  const token = given.token ?? 'token-of-ada';
   const changes: Service['changes'] = [];
   const state: Service['state'] = {
     granted: true,
@@ -191,6 +191,14 @@ export async function startService(): Promise<Service> {
       list: signedIn.query(() => ({ version: '1.0.1', roles: { [role.name]: { role } } })),
       get: signedIn.query(() => role),
     }),
+    providers: router({
+      list: signedIn.query(() => ({
+        version: '1.0.1',
+        providers: [
+          { _id: 'demo-postgres', _source: { provider: 'postgres', capabilities: ['authorizer'], description: 'd' } },
+        ],
+      })),
+    }),
     elevation: router({
       suggest: signedIn.mutation(() => state.suggestion),
       request: change({ status: 'pending', output: { workflow_id: 'e-1', execution_id: 'e-1' } }),
@@ -199,6 +207,7 @@ export async function startService(): Promise<Service> {
       list: signedIn.query(() => ({ executions: [details(state.granted)] })),
       get: signedIn.query(() => details(state.granted)),
       cancel: change({ status: 'ok', message: 'Cancelled' }),
+      terminate: change({ status: 'ok', message: 'Terminated' }),
       watch: signedIn.subscription(async function* () {
         const at = { timestamp: '2030-01-01T00:00:00.000Z', status: 'running' };
         yield tracked('1', { seq: 1, event_type: 'execution.started', message: 'started\u001b[2J', ...at });
@@ -213,7 +222,7 @@ export async function startService(): Promise<Service> {
       list: signedIn.query(() => ({
         version: '1.0.1',
         timestamp: '2030-01-01T00:00:00.000Z',
-        sessions: { demo: { version: 2, expiry: '2030-01-01T01:00:00.000Z' } },
+        sessions: { demo: { version: 2, expiry: '2030-01-01T01:00:00.000Z', session: given.session ?? 'sealed' } },
       })),
     }),
     system: router({

@@ -1,0 +1,230 @@
+import { spawnSync } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openTerminal, silent, type Terminal } from './support/run.js';
+import { type Service, startService } from './support/service.js';
+
+let terminal: Terminal;
+let folder: string;
+
+beforeEach(async () => {
+  terminal = await openTerminal();
+  folder = await mkdtemp(path.join(tmpdir(), 'belay-agent-commands-'));
+});
+afterEach(async () => {
+  await terminal[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
+function host(platform: NodeJS.Platform, variables: Record<string, string> = {}) {
+  return {
+    variables,
+    nodeVersion: process.version,
+    platform,
+    home: folder,
+    folder,
+    program: { node: '/opt/node 20/bin/node', script: '/opt/100%/be"lay/$main.js' },
+    userId: 501,
+  };
+}
+
+const unit = () => path.join(folder, '.config', 'systemd', 'user', 'belay-agent.service');
+
+describe('belay agent install', () => {
+  it('with --print shows the unit on stdout and writes nothing', async () => {
+    const { code, stdout } = await terminal.run(['agent', 'install', '--print'], { host: host('linux') });
+    expect(code).toBe(0);
+    for (const line of ['NoNewPrivileges=yes', 'PrivateTmp=yes', 'ProtectSystem=strict', 'MemoryMax=240M']) {
+      expect(stdout).toContain(`\n${line}\n`);
+    }
+    await expect(stat(unit())).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  it('writes a unit that systemd accepts, names with spaces, quotes, percents and dollars included', async () => {
+    const here = host('linux', { BELAY_SERVER: 'https://a.example', BELAY_TOKEN: 'not-for-a-file' });
+    const args = ['agent', 'install', '--url', 'https://belay.example.com', '--port', '8799'];
+    const { code, stderr } = await terminal.run(args, { host: here });
+    expect(code).toBe(0);
+    expect(stderr).toContain('systemctl --user enable --now belay-agent');
+    expect(stderr).toContain('belay agent join');
+    const text = await readFile(unit(), 'utf8');
+    expect(text).toContain('ExecStart="/opt/node 20/bin/node" "/opt/100%%/be\\"lay/$$main.js" "agent" "run"');
+    expect(text).toContain('Environment="BELAY_SERVER=https://belay.example.com"\nEnvironment="PORT=8799"');
+    expect(text).not.toContain('not-for-a-file');
+    if (spawnSync('systemd-analyze', ['--version']).status !== 0) {
+      process.stderr.write('systemd-analyze is not installed here: the unit was not verified\n');
+      return;
+    }
+    // A program that is there: whether it can be run is looked at too.
+    const checked = path.join(folder, 'belay-agent.service');
+    await writeFile(checked, text.replace('/opt/node 20/bin/node', process.execPath));
+    const { stderr: complaints, status } = spawnSync('systemd-analyze', ['--user', 'verify', checked], {
+      env: { ...process.env, XDG_RUNTIME_DIR: folder },
+      encoding: 'utf8',
+    });
+    expect([status, complaints]).toEqual([0, '']);
+  });
+
+  it('does not write over another unit without --force', async () => {
+    await mkdir(path.dirname(unit()), { recursive: true });
+    await writeFile(unit(), '# mine\n');
+    const args = ['agent', 'install'];
+    expect(await terminal.run(args, { host: host('linux') })).toMatchObject({ code: 6 });
+    expect(await readFile(unit(), 'utf8')).toBe('# mine\n');
+    expect(await terminal.run([...args, '--force'], { host: host('linux') })).toMatchObject({ code: 0 });
+    expect(await terminal.run(args, { host: host('linux') })).toMatchObject({ code: 0 });
+  });
+
+  it('makes a launchd agent on macOS, and says that there is nothing for other systems', async () => {
+    const plist = path.join(folder, 'Library', 'LaunchAgents', 'dev.belay.agent.plist');
+    const args = ['agent', 'install', '--url', 'https://belay.example.com/?a&b'];
+    expect(await terminal.run(args, { host: host('darwin') })).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('launchctl bootstrap gui/501'),
+    });
+    const text = await readFile(plist, 'utf8');
+    expect(text).toContain('<string>/opt/node 20/bin/node</string>');
+    expect(text).toContain('https://belay.example.com/?a&amp;b');
+    expect(await terminal.run(args, { host: host('win32') })).toMatchObject({ code: 1 });
+  });
+
+  it('is undone by uninstall, which says when there is nothing', async () => {
+    await terminal.run(['agent', 'install'], { host: host('linux') });
+    expect(await terminal.run(['agent', 'uninstall'], { host: host('linux') })).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('systemctl --user disable --now belay-agent'),
+    });
+    expect(await terminal.run(['agent', 'uninstall'], { host: host('linux') })).toMatchObject({ code: 5 });
+  });
+});
+
+/** A program that says it is an agent, and answers nothing else but what the status asks for. */
+async function startAgent(asked: string[], authorization: unknown[], serviceType = 'agent'): Promise<Server> {
+  const server = createServer((request, response) => {
+    asked.push(request.url ?? '');
+    authorization.push(request.headers.authorization);
+    const body = {
+      '/.well-known/api-configuration': {
+        serviceName: 'belay',
+        serviceType,
+        version: '1.2.3',
+        authEndpoint: 'https://belay.example.com/api/v1/auth',
+      },
+      '/health': {
+        status: 'degraded',
+        services: { scheduler: 'degraded: unreachable', storage: 'healthy' },
+        configuration: { version: '1.0.7', age: 'PT12M', confirmed_at: null, server: 'unreachable' },
+      },
+      '/sessions': {
+        sessions: { company: { version: 3, expiry: '2030-01-01T01:00:00.000Z', session: 'sealed-secret' } },
+      },
+      '/trpc/sessions.list': {
+        result: {
+          data: { sessions: { company: { version: 3, expiry: '2030-01-01T01:00:00.000Z', session: 'sealed-secret' } } },
+        },
+      },
+    }[request.url?.split('?')[0] ?? ''];
+    response.writeHead(body === undefined ? 404 : 200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(body ?? {}));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return server;
+}
+
+function addressOf(server: Server): string {
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe('with an agent on this machine', () => {
+  let agent: Server;
+  let service: Service;
+  let asked: string[];
+  let authorization: unknown[];
+
+  beforeEach(async () => {
+    [asked, authorization] = [[], []];
+    agent = await startAgent(asked, authorization);
+    service = await startService();
+  });
+  afterEach(async () => {
+    agent.closeAllConnections();
+    agent.close();
+    await service[Symbol.asyncDispose]();
+  });
+
+  it('agent status tells version, trouble, the age of the configuration and sessions, and never a session itself', async () => {
+    for (const json of [[], ['--json']]) {
+      const { code, stdout, stderr } = await terminal.run(['agent', 'status', ...json], { agent: addressOf(agent) });
+      expect(code).toBe(0);
+      for (const part of ['1.2.3', 'degraded: unreachable', '1.0.7', 'PT12M', 'company'])
+        expect(stdout).toContain(part);
+      expect(stdout + stderr).not.toContain('sealed-secret');
+    }
+    expect(await terminal.run(['agent', 'status'], { agent: 'http://127.0.0.1:1' })).toMatchObject({ code: 7 });
+  });
+
+  it('what it can answer goes to it, without a credential; the rest goes to the server signed in to', async () => {
+    const shell = { agent: addressOf(agent), token: service.token };
+    const { code, stdout } = await terminal.run(['sessions', '--json'], shell);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toEqual({
+      server: addressOf(agent),
+      sessions: { company: { version: 3, expiry: '2030-01-01T01:00:00.000Z' } },
+    });
+    const openBrowser = (address: string) => void fetch(address);
+    await terminal.run(['login', '--url', service.url], { openBrowser });
+    const before = asked.length;
+    expect(await terminal.run(['whoami'], shell)).toMatchObject({ stdout: expect.stringContaining(service.url) });
+    expect(asked).toHaveLength(before);
+    expect(authorization.every((header) => header === undefined)).toBe(true);
+  });
+
+  it('the option counts for more than BELAY_URL, BELAY_URL for more than the agent', async () => {
+    const shell = { agent: addressOf(agent), token: service.token, server: service.url };
+    const { stdout } = await terminal.run(['sessions', '--json'], shell);
+    expect(JSON.parse(stdout)).toMatchObject({ server: service.url });
+    const named = await terminal.run(['sessions', '--json', '--url', addressOf(agent)], shell);
+    expect(JSON.parse(named.stdout)).toMatchObject({ server: addressOf(agent) });
+  });
+
+  it('a program that is no agent is left alone', async () => {
+    const other = await startAgent([], [], 'server');
+    const shell = { agent: addressOf(other), token: undefined };
+    expect(await terminal.run(['sessions'], shell)).toMatchObject({
+      code: 7,
+      stderr: expect.stringContaining('127.0.0.1:8080'),
+    });
+    other.close();
+  });
+});
+
+describe('belay agent join', () => {
+  it('takes the credential from standard input or a question, and prints it nowhere', async () => {
+    const joined: unknown[] = [];
+    const agentControl = {
+      run: async () => {},
+      status: () => Promise.reject(new Error('not asked for')),
+      join: async (request: { server: string; credential: string; name: string | undefined }) => {
+        joined.push(request);
+        return { server: request.server, name: 'laptop', catalog_version: '1.0.1' };
+      },
+    };
+    const args = ['agent', 'join', '--url', 'https://belay.example.com'];
+    const piped = await terminal.run(args, { agentControl, readInput: async () => 'belay-agent.once\n' });
+    const prompts = { ...silent, secret: async () => 'belay-agent.typed' };
+    const typed = await terminal.run([...args, '--name', 'desk'], { agentControl, interactive: true, prompts });
+    expect(joined).toEqual([
+      { server: 'https://belay.example.com', credential: 'belay-agent.once', name: undefined },
+      { server: 'https://belay.example.com', credential: 'belay-agent.typed', name: 'desk' },
+    ]);
+    for (const { code, stdout, stderr } of [piped, typed]) {
+      expect(code).toBe(0);
+      expect(stdout + stderr).not.toMatch(/belay-agent\./);
+    }
+    expect(await terminal.run(['agent', 'join'], { agentControl })).toMatchObject({ code: 2 });
+  });
+});

@@ -1,0 +1,159 @@
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { loadDiagnosis } from '../src/load-diagnosis.js';
+import { openTerminal, type Terminal } from './support/run.js';
+import { type Service, startService } from './support/service.js';
+
+interface Report {
+  ok: boolean;
+  checks: { check: string; status: string; message: string; cure?: string }[];
+}
+
+let service: Service;
+let terminal: Terminal;
+let folder: string;
+const now = '2029-12-31T12:00:00.000Z';
+
+beforeEach(async () => {
+  service = await startService();
+  service.state.time = now;
+  terminal = await openTerminal({ server: service.url, token: service.token, clock: () => new Date(now) });
+  folder = await mkdtemp(path.join(tmpdir(), 'belay-doctor-'));
+});
+afterEach(async () => {
+  await terminal[Symbol.asyncDispose]();
+  await service[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const secret = 'kQ7zR2mW9xL4vN8bT1cY6hJ3fD5gS0pA';
+
+/** Examines a folder and its variables as the real program would. */
+async function examine(variables: Record<string, string>): Promise<Report & { code: number; text: string }> {
+  const host = {
+    variables,
+    nodeVersion: process.version,
+    platform: process.platform,
+    home: folder,
+    folder,
+    program: { node: process.execPath, script: '/opt/belay/main.js' },
+    userId: process.getuid?.(),
+  };
+  const { code, stdout, stderr } = await terminal.run(['doctor', '--json'], { host, diagnosis: loadDiagnosis(host) });
+  expect(stderr).toBe('');
+  return { code, text: stdout, ...(JSON.parse(stdout) as Report) };
+}
+
+function of(report: Report, check: string): Report['checks'] {
+  return report.checks.filter((each) => each.check === check);
+}
+
+describe('belay doctor', () => {
+  it('finds nothing wrong with a client whose server is well, and looks at no server here', async () => {
+    const report = await examine({});
+    expect([report.ok, report.code]).toEqual([true, 0]);
+    for (const check of ['node', 'environment', 'server', 'health', 'clock', 'login']) {
+      expect(of(report, check), check).toMatchObject([{ status: 'ok' }]);
+    }
+    expect(of(report, 'database')).toMatchObject([{ status: 'skipped', message: 'no server is set up here' }]);
+  });
+
+  it('gives each failure and each warning a cure', async () => {
+    service.state.ready = false;
+    service.state.health = { storage: 'unhealthy: away', scheduler: 'degraded: late' };
+    service.state.time = '2029-12-31T13:00:00.000Z';
+    service.state.version = '9.9.9';
+    const report = await examine({ BELAY_SECRTE: 'x', BELAY_SECRET: 'change-me-change-me-change-me-change-me' });
+    expect(report.code).toBe(1);
+    expect(of(report, 'environment')).toMatchObject([{ status: 'warning', cure: 'did you mean BELAY_SECRET?' }]);
+    expect(of(report, 'secret')).toMatchObject([{ status: 'failed' }]);
+    expect(of(report, 'server').map(({ status }) => status)).toEqual(['failed', 'warning']);
+    expect(of(report, 'health').map(({ status }) => status)).toEqual(['failed', 'warning']);
+    expect(of(report, 'clock')).toMatchObject([{ status: 'failed', message: expect.stringContaining('1h behind') }]);
+    for (const { status, cure } of report.checks) {
+      if (status === 'failed' || status === 'warning') expect(cure).toMatch(/\w/);
+    }
+  });
+
+  it('says why the server does not answer, and that a login is over', async () => {
+    const closed = await startService();
+    await closed[Symbol.asyncDispose]();
+    const gone = await terminal.run(['doctor', '--json'], { server: closed.url });
+    expect(gone.code).toBe(1);
+    expect(of(JSON.parse(gone.stdout) as Report, 'server')).toMatchObject([
+      { status: 'failed', message: expect.stringContaining('nothing listens there') },
+    ]);
+    const over = await terminal.run(['doctor', '--json'], { token: 'long-over' });
+    expect(of(JSON.parse(over.stdout) as Report, 'login')).toMatchObject([
+      { status: 'failed', message: expect.stringContaining('BELAY_TOKEN') },
+    ]);
+    const nobody = await terminal.run(['doctor', '--json'], { token: undefined });
+    expect(of(JSON.parse(nobody.stdout) as Report, 'login')).toMatchObject([{ status: 'warning' }]);
+  });
+
+  it('sees credentials that others can read', async () => {
+    await mkdir(path.dirname(terminal.credentialsFile), { recursive: true });
+    await writeFile(terminal.credentialsFile, '{"version":1,"servers":{}}');
+    await chmod(terminal.credentialsFile, 0o644);
+    // The file is needed to find a login, so without a token the other checks cannot go on; with one they do.
+    const { stdout } = await terminal.run(['doctor', '--json']);
+    expect(of(JSON.parse(stdout) as Report, 'credentials')).toMatchObject([
+      { status: 'failed', cure: expect.stringContaining('chmod 600') },
+    ]);
+  });
+
+  it('looks at a server that is set up here: variables, folder, port, address, configuration, database, queue', async () => {
+    const taken = createServer();
+    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+    const { port } = taken.address() as AddressInfo;
+    await writeFile(
+      path.join(folder, 'belay.yaml'),
+      'version: 1\nserver:\n  callbacks: [http://elsewhere.example/back]\nproviders:\n  target:\n    provider: postgres\n    config: { url: "postgres://u:hidden-password@127.0.0.1:1/d" }\n',
+    );
+    await mkdir(path.join(folder, 'data'));
+    await writeFile(path.join(folder, 'data', 'secret'), 'x', { mode: 0o644 });
+    const report = await examine({
+      BELAY_DATA: path.join(folder, 'data'),
+      BELAY_SECRET: secret,
+      BELAY_BASE_URL: 'http://belay.example.com',
+      PORT: String(port),
+      DATABASE_URL: 'postgres://belay:hidden-password@127.0.0.1:1/belay',
+      REDIS_URL: 'redis://:hidden-password@127.0.0.1:1',
+    });
+    taken.close();
+    expect(of(report, 'secret')).toMatchObject([{ status: 'ok' }]);
+    expect(of(report, 'data folder')).toMatchObject([{ status: 'failed', cure: expect.stringContaining('chmod 600') }]);
+    expect(of(report, 'port')).toMatchObject([{ message: expect.stringContaining('another program') }]);
+    expect(of(report, 'base URL')).toMatchObject([{ status: 'failed', cure: expect.stringContaining('https') }]);
+    expect(of(report, 'configuration')).toMatchObject([{ status: 'ok' }]);
+    expect(of(report, 'callbacks')).toMatchObject([{ status: 'warning' }]);
+    expect(of(report, 'providers')).toMatchObject([{ status: 'failed', message: expect.stringContaining('target') }]);
+    expect(of(report, 'database')).toMatchObject([{ status: 'failed', cure: expect.stringContaining('start it') }]);
+    expect(of(report, 'redis')).toMatchObject([{ status: 'failed', cure: expect.stringContaining('start it') }]);
+    // Whatever is looked at, no secret of it is shown.
+    expect(report.text).not.toContain('hidden-password');
+    expect(report.text).not.toContain(secret);
+  });
+
+  it('names variables that cannot be used, and a configuration that is not valid', async () => {
+    const report = await examine({ PORT: 'many', BELAY_WORKER: 'sometimes' });
+    expect(of(report, 'environment').map(({ message }) => message.split(' ')[0])).toEqual(['PORT', 'BELAY_WORKER']);
+    expect(report.code).toBe(1);
+    await writeFile(path.join(folder, 'belay.yaml'), 'version: 1\nroles:\n  broken:\n    providers: [nowhere]\n');
+    const other = await examine({ PORT: '0' });
+    expect(of(other, 'configuration')[0]).toMatchObject({
+      status: 'failed',
+      cure: expect.stringContaining('belay validate'),
+    });
+  });
+
+  it('is plain lines in a pipe, each as soon as it is known', async () => {
+    const { code, stdout } = await terminal.run(['doctor']);
+    expect(code).toBe(0);
+    expect(stdout.split('\n')[0]).toMatch(/^ok\tnode\tNode v/);
+  });
+});
