@@ -2,6 +2,7 @@ import { accessRouter } from './routers/access.js';
 import { approvalsRouter } from './routers/approvals.js';
 import { authRouter } from './routers/auth.js';
 import { configurationRouter } from './routers/configuration.js';
+import { deviceRouter } from './routers/device.js';
 import { elevationRouter } from './routers/elevation.js';
 import { executionsRouter } from './routers/executions.js';
 import { logsRouter } from './routers/logs.js';
@@ -18,6 +19,7 @@ export const serverRouter = router({
   approvals: approvalsRouter,
   auth: authRouter,
   configuration: configurationRouter,
+  device: deviceRouter,
   elevation: elevationRouter,
   executions: executionsRouter,
   logs: logsRouter,

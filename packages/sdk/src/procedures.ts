@@ -41,6 +41,8 @@ export interface Procedures {
   'approvals.decide': Mutation<t.Decision, t.Decided>;
   'access.list': Query<undefined, t.AccessList>;
   'access.return': Mutation<{ execution_id: string }, t.Done>;
+  'device.start': Mutation<{ label?: string | undefined }, t.StartedDeviceLogin>;
+  'device.token': Mutation<{ device_code: string }, t.PolledDeviceLogin>;
   'auth.whoami': Query<undefined, t.Whoami>;
   'auth.token': Mutation<t.CodeExchange, t.ExchangedToken>;
   'auth.session': Mutation<{ provider: string }, t.IssuedSession>;

@@ -1,4 +1,4 @@
-import { idempotencyKeys, loginCodes, logins, oauthFlows } from '@belay/db';
+import { deviceLogins, idempotencyKeys, loginCodes, logins, oauthFlows } from '@belay/db';
 import { lte, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { expireSessions } from '../sessions/expire.js';
@@ -14,6 +14,7 @@ export async function expireLogins(ctx: Context): Promise<number> {
   const gone = await Promise.all([
     ctx.db.delete(logins).where(lte(logins.expiresAt, over)).returning({ id: logins.id }),
     ctx.db.delete(oauthFlows).where(lte(oauthFlows.expiresAt, over)).returning({ id: oauthFlows.stateHash }),
+    ctx.db.delete(deviceLogins).where(lte(deviceLogins.expiresAt, over)).returning({ id: deviceLogins.deviceHash }),
     ctx.db.delete(loginCodes).where(lte(loginCodes.expiresAt, over)).returning({ id: loginCodes.codeHash }),
     ctx.db
       .delete(idempotencyKeys)

@@ -121,3 +121,31 @@ export const loginCodes = pgTable(
   },
   (table) => [index('login_codes_expires_idx').on(table.expiresAt)],
 );
+
+/** A login that a machine without a browser asked for, until somebody confirms it in theirs (RFC 8628). Both codes are kept as hashes. */
+export const deviceLogins = pgTable(
+  'device_logins',
+  {
+    deviceHash: text('device_hash').primaryKey(),
+    /** Of the short code that a person types. */
+    userCodeHash: text('user_code_hash').notNull(),
+    /** What the machine says of itself; nobody has checked it. */
+    label: text('label').notNull(),
+    status: text('status').notNull().default('open'),
+    /** Who confirmed it, and as which identity. */
+    userId: uuid('user_id').references(() => users.id),
+    provider: text('provider'),
+    subject: text('subject'),
+    /** The provider's tokens on their way to the machine's session, sealed. */
+    sealed: text('sealed'),
+    polledAt: instant('polled_at'),
+    createdAt: instant('created_at').notNull().default(appNow),
+    expiresAt: instant('expires_at').notNull(),
+  },
+  (table) => [
+    unique('device_logins_have_one_user_code').on(table.userCodeHash),
+    index('device_logins_expires_idx').on(table.expiresAt),
+    check('device_login_status_is_known', sql`${table.status} in ('open', 'approved', 'denied', 'used')`),
+    check('device_login_has_its_person', sql`${table.status} <> 'approved' or ${table.userId} is not null`),
+  ],
+);

@@ -1,11 +1,24 @@
 import type { Transport } from '../transport/create-transport.js';
-import type { CallOptions, CodeExchange, ExchangedToken, LoggedOut, SignInProviders, Whoami } from '../types.js';
+import type {
+  CallOptions,
+  CodeExchange,
+  ExchangedToken,
+  LoggedOut,
+  PolledDeviceLogin,
+  SignInProviders,
+  StartedDeviceLogin,
+  Whoami,
+} from '../types.js';
 
 /** Who the caller is. */
 export interface AuthResource {
   /** The providers to sign in with; needs no login. */
   providers(options?: CallOptions): Promise<SignInProviders>;
   whoami(options?: CallOptions): Promise<Whoami>;
+  /** Begins a login on a machine without a browser; `label` is what its person reads about it. */
+  startDevice(label?: string, options?: CallOptions): Promise<StartedDeviceLogin>;
+  /** Asks whether somebody has confirmed it. The login is handed out once. */
+  pollDevice(deviceCode: string, options?: CallOptions): Promise<PolledDeviceLogin>;
   /** Turns the code that a login's callback brought into a bearer token. A code works once. */
   exchange(exchange: CodeExchange, options?: CallOptions): Promise<ExchangedToken>;
   /** Ends the login at one provider, or all of the caller's. */
@@ -15,6 +28,8 @@ export interface AuthResource {
 export function createAuth(transport: Transport): AuthResource {
   return {
     providers: (options) => transport.query('auth.page', {}, options),
+    startDevice: (label, options) => transport.mutate('device.start', label === undefined ? {} : { label }, options),
+    pollDevice: (deviceCode, options) => transport.mutate('device.token', { device_code: deviceCode }, options),
     whoami: (options) => transport.query('auth.whoami', undefined, options),
     exchange: (exchange, options) => transport.mutate('auth.token', exchange, options),
     logout: (provider, options) =>

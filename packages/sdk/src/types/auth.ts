@@ -63,3 +63,21 @@ export interface SessionList {
 export interface LoggedOut {
   message: string;
 }
+
+/** Both codes of a login on a machine without a browser (RFC 8628). */
+export interface StartedDeviceLogin {
+  /** The program's own; secret. */
+  device_code: string;
+  /** The person's, to be typed at `verification_uri`. */
+  user_code: string;
+  verification_uri: string;
+  verification_uri_complete: string;
+  /** Seconds. */
+  expires_in: number;
+  /** Seconds between two questions. */
+  interval: number;
+}
+
+export type PolledDeviceLogin =
+  | { status: 'pending' | 'slow_down'; interval: number }
+  | ({ status: 'complete'; session: Session | null } & Omit<ExchangedToken, 'session'>);

@@ -1,6 +1,7 @@
 import { accessPage } from './access.js';
 import { inboxPage } from './approvals.js';
 import { donePage } from './confirm.js';
+import { deviceDonePage, devicePage } from './device.js';
 import { dynamicPage } from './dynamic.js';
 import { executionPage } from './execution.js';
 import { executionsPage } from './executions.js';
@@ -51,6 +52,8 @@ const table: Readonly<Record<string, Render>> = {
   'auth.logoutProvider': signedOut,
   'auth.page': (output: Outputs['auth']['page'], view) => ({ page: signInPage(output, view) }),
   'elevation.dynamic': (output: Outputs['elevation']['dynamic'], view) => ({ page: dynamicPage(output, view) }),
+  'device.decide': (output: { message: string }) => ({ page: deviceDonePage(output) }),
+  'device.page': (output: Outputs['device']['page'], view) => ({ page: devicePage(output, view) }),
   'elevation.request': requested,
   'elevation.requestLink': requested,
   'elevation.suggest': async (output: Suggestion, view, ask) => {

@@ -1,0 +1,122 @@
+import { createClient } from '@belay/sdk';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { callRest } from './support/caller.js';
+import { send } from './support/serve.js';
+import { openVisitor } from './support/visitor.js';
+import { createWorld, people, type World } from './support/world.js';
+
+let world: World;
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+interface Started {
+  device_code: string;
+  user_code: string;
+  verification_uri: string;
+  verification_uri_complete: string;
+  interval: number;
+}
+const start = async (label = 'belay on build-3') =>
+  (await callRest(world.url, 'POST', '/auth/device/authorization', { body: { label } })).json as unknown as Started;
+const poll = (device_code: string) => callRest(world.url, 'POST', '/auth/device/token', { body: { device_code } });
+
+/** A browser that is signed in, at the page of a code. */
+async function openPage(code: string) {
+  const visitor = openVisitor(world.url);
+  await visitor.signIn('demo', people.requester.subject);
+  const cookie = [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  const page = await visitor.visit(`/auth/device?user_code=${code}`, { accept: 'text/html' });
+  const token =
+    /action="\/api\/v1\/auth\/device"[^>]*><input type="hidden" name="csrf_token" value="([^"]+)"/.exec(
+      page.body,
+    )?.[1] ?? '';
+  const submit = (fields: Record<string, string>, headers: Record<string, string> = {}) => {
+    const body = new URLSearchParams(fields).toString();
+    return send(`${world.url}/api/v1/auth/device`, {
+      method: 'POST',
+      body,
+      headers: {
+        accept: 'text/html',
+        cookie,
+        'sec-fetch-site': 'same-origin',
+        'content-type': 'application/x-www-form-urlencoded',
+        'content-length': String(body.length),
+        ...headers,
+      },
+    });
+  };
+  return { page, token, submit, cookie };
+}
+
+describe('a login for a machine without a browser', () => {
+  it('is confirmed in any browser that is signed in, and handed out once, with its session', async () => {
+    const started = await start();
+    expect(started.user_code).toMatch(/^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/);
+    expect(started.verification_uri_complete).toBe(`${started.verification_uri}?user_code=${started.user_code}`);
+    expect((await poll(started.device_code)).json).toEqual({ status: 'pending', interval: started.interval });
+    expect((await poll(started.device_code)).json).toEqual({ status: 'slow_down', interval: expect.any(Number) });
+    const { page, token, submit } = await openPage(started.user_code.toLowerCase().replace('-', ' '));
+    for (const text of ['belay on build-3', 'rita@example.test', 'refuse it']) expect(page.body).toContain(text);
+    const done = await submit({ csrf_token: token, user_code: started.user_code, verdict: 'approve' });
+    expect([done.status, done.body]).toEqual([200, expect.stringContaining('is signed in as rita@example.test')]);
+    const login = (await poll(started.device_code)).json as { token: string; session: { session: string } };
+    expect(login).toMatchObject({ status: 'complete', user: { email: 'rita@example.test', provider: 'demo' } });
+    const client = createClient({ url: world.url, token: login.token });
+    expect((await client.auth.whoami()).email).toBe('rita@example.test');
+    expect((await client.sessions.verify(login.session.session)).provider).toBe('demo');
+    expect((await poll(started.device_code)).status).toBe(400);
+  });
+
+  it('is handed out to one of two that ask at once', async () => {
+    const started = await start();
+    const { token, submit } = await openPage(started.user_code);
+    await submit({ csrf_token: token, user_code: started.user_code, verdict: 'approve' });
+    const answers = await Promise.all([1, 2, 3, 4].map(() => poll(started.device_code)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400]);
+  });
+
+  it('is refused for good when its person refuses it', async () => {
+    const started = await start();
+    const { token, submit } = await openPage(started.user_code);
+    expect((await submit({ csrf_token: token, user_code: started.user_code, verdict: 'deny' })).status).toBe(200);
+    expect((await poll(started.device_code)).status).toBe(403);
+    const again = await submit({ csrf_token: token, user_code: started.user_code, verdict: 'approve' });
+    expect(again.status).toBe(404);
+  });
+
+  it('is confirmed by the page of this login only: no token, another site, a program’s token', async () => {
+    const started = await start();
+    const { token, submit, cookie } = await openPage(started.user_code);
+    const fields = { user_code: started.user_code, verdict: 'approve' };
+    expect((await submit(fields)).status).toBe(403);
+    expect((await submit({ ...fields, csrf_token: 'x' })).status).toBe(403);
+    expect((await submit({ ...fields, csrf_token: token }, { 'sec-fetch-site': 'cross-site' })).status).toBe(403);
+    const headers = { cookie, 'sec-fetch-site': 'cross-site' };
+    expect((await callRest(world.url, 'POST', '/auth/device', { body: fields, headers })).status).toBe(403);
+    const bearer = await world.token('requester');
+    expect((await callRest(world.url, 'POST', '/auth/device', { body: fields, token: bearer })).status).toBe(403);
+    expect((await poll(started.device_code)).json).toMatchObject({ status: 'pending' });
+  });
+
+  it('sends whoever is not signed in to sign in first, and back', async () => {
+    const answer = await send(`${world.url}/api/v1/auth/device?user_code=BBBB-BBBB`, {
+      headers: { accept: 'text/html' },
+    });
+    expect([answer.status, String(answer.headers.location)]).toEqual([
+      302,
+      expect.stringContaining(encodeURIComponent('/api/v1/auth/device?user_code=BBBB-BBBB')),
+    ]);
+  });
+
+  it('says nothing about codes that are not: unknown, too short, decided', async () => {
+    const person = await world.token('requester');
+    for (const code of ['BBBB-BBBB', 'x', '', '%00']) {
+      const answer = await callRest(world.url, 'GET', `/auth/device?user_code=${code}`, { token: person });
+      expect([code, answer.status]).toEqual([code, 404]);
+    }
+    expect((await poll('nonsense')).status).toBe(400);
+    expect((await poll('')).status).toBe(400);
+  });
+});

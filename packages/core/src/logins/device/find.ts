@@ -1,0 +1,44 @@
+import { deviceLogins } from '@belay/db';
+import { and, eq, gt, sql } from 'drizzle-orm';
+import { requireUser } from '../../actor.js';
+import type { ActorContext } from '../../context.js';
+import { notFound } from '../../errors.js';
+import { hashUserCode } from './codes.js';
+
+/** What somebody is about to confirm; null while no code was given. */
+export interface ShownDeviceLogin {
+  request: { user_code: string; label: string; asked_at: string; expires_at: string } | null;
+}
+
+/** What asks behind a code that was typed. Throws `not_found` for one that is unknown, decided or over, alike. */
+export async function findDeviceLogin(
+  ctx: ActorContext,
+  input: { user_code?: string | undefined },
+): Promise<ShownDeviceLogin> {
+  requireUser(ctx);
+  if (input.user_code === undefined) return { request: null };
+  const hash = hashUserCode(input.user_code);
+  const [found] =
+    hash === undefined
+      ? []
+      : await ctx.db
+          .select()
+          .from(deviceLogins)
+          .where(
+            and(
+              eq(deviceLogins.userCodeHash, hash),
+              eq(deviceLogins.status, 'open'),
+              gt(deviceLogins.expiresAt, sql`app_now()`),
+            ),
+          );
+  if (!found) throw notFound('A sign-in with this code');
+  const { label, createdAt, expiresAt } = found;
+  return {
+    request: {
+      user_code: input.user_code,
+      label,
+      asked_at: createdAt.toISOString(),
+      expires_at: expiresAt.toISOString(),
+    },
+  };
+}

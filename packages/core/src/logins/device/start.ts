@@ -1,0 +1,55 @@
+import { deviceLogins } from '@belay/db';
+import { hashSecret } from '../../canonical.js';
+import type { Context } from '../../context.js';
+import { AccessError } from '../../errors.js';
+import { readNow } from '../../now.js';
+import { requireText } from '../../text.js';
+import { hashUserCode, newUserCode } from './codes.js';
+
+/** How often a program may ask whether somebody has confirmed, in seconds. */
+export const deviceInterval = 5;
+
+export interface StartedDeviceLogin {
+  device_code: string;
+  user_code: string;
+  verification_uri: string;
+  verification_uri_complete: string;
+  /** Seconds. */
+  expires_in: number;
+  interval: number;
+}
+
+/** Begins a login for a machine without a browser (RFC 8628, section 3.2): one code for it, one for the person. */
+export async function startDeviceLogin(ctx: Context, input: { label: string }): Promise<StartedDeviceLogin> {
+  const label = requireText(input.label, 'label', 200);
+  const deviceCode = Buffer.from(ctx.randomBytes(32)).toString('base64url');
+  const now = await readNow(ctx.db);
+  const lifetime = ctx.timing.loginFlow;
+  const page = new URL('/api/v1/auth/device', ctx.program.baseUrl);
+  // Two that are alive at once may not have the same short code; that they do is one in thousands of millions.
+  for (let attempt = 0; attempt < 3; attempt++) {
+    const userCode = newUserCode(ctx);
+    const made = await ctx.db
+      .insert(deviceLogins)
+      .values({
+        deviceHash: hashSecret(deviceCode),
+        userCodeHash: hashUserCode(userCode) ?? '',
+        label,
+        expiresAt: new Date(now.getTime() + lifetime),
+      })
+      .onConflictDoNothing({ target: deviceLogins.userCodeHash })
+      .returning({ id: deviceLogins.deviceHash });
+    if (made.length === 0) continue;
+    const complete = new URL(page);
+    complete.searchParams.set('user_code', userCode);
+    return {
+      device_code: deviceCode,
+      user_code: userCode,
+      verification_uri: page.href,
+      verification_uri_complete: complete.href,
+      expires_in: Math.floor(lifetime / 1000),
+      interval: deviceInterval,
+    };
+  }
+  throw new AccessError('unavailable', 'No code is free at the moment; try again');
+}
