@@ -1,0 +1,238 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import { openEncryptionService, type ServiceTools } from '@belay/providers';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createHouse, type House } from '../../../test/support/house.js';
+import {
+  type HashicorpServer,
+  hashicorpRole,
+  hashicorpSettings,
+  startHashicorpServer,
+} from '../../providers/test/support/hashicorp-server.js';
+import { readHealth } from '../src/system/health.js';
+import { createProbe } from '../src/system/probe.js';
+import { createKeyring } from '../src/tokens/keyring.js';
+import { type KeyWrapping, type LiveKeyring, openKeyring } from '../src/tokens/open-keyring.js';
+import { rotateEncryptionKey } from '../src/tokens/rotate-encryption-key.js';
+import { open, seal } from '../src/tokens/seal.js';
+
+let house: House;
+let kms: HashicorpServer;
+let time = 0;
+const opened: LiveKeyring[] = [];
+const said: string[] = [];
+const tools: ServiceTools = {
+  delay: async () => {},
+  randomBytes: (size) => randomBytes(size),
+  now: () => Date.now(),
+  timeout: 30_000,
+};
+
+beforeEach(async () => {
+  said.length = 0;
+  const log = { debug() {}, info() {}, error() {}, warn: (_: object, message: string) => void said.push(message) };
+  house = await createHouse({ log });
+  kms = await startHashicorpServer({ keys: ['belay', 'another'] });
+});
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((keyring) => keyring.close()));
+  await kms[Symbol.asyncDispose]();
+  await house[Symbol.asyncDispose]();
+});
+
+/** The service as a process of its own has it. */
+async function wrappingBy(key = 'belay'): Promise<KeyWrapping> {
+  const config = { provider: 'hashicorp', address: kms.url, key, ...hashicorpSettings, ...hashicorpRole };
+  const found = await openEncryptionService(config, tools);
+  if (!found) throw new Error('no service');
+  return found;
+}
+
+async function startProcess(options: { key?: string; secrets?: string[] } = {}): Promise<LiveKeyring> {
+  const { ctx } = house;
+  const wrapping = await wrappingBy(options.key);
+  const secrets = options.secrets ?? [];
+  const delay = (milliseconds: number, signal?: AbortSignal) => wait(milliseconds, undefined, { signal });
+  const { db, log } = ctx;
+  const keyring = await openKeyring({ db, log, wrapping, secrets, randomBytes, delay, now: () => time });
+  opened.push(keyring);
+  return keyring;
+}
+
+const now = new Date('2026-03-01T10:00:00.000Z');
+const hour = 60 * 60_000;
+const sealed = (keyring: Parameters<typeof seal>[0]) =>
+  seal(keyring, 'session', { of: 'ada' }, { now, lifetime: hour });
+const opens = (keyring: Parameters<typeof open>[0], token: string) => open(keyring, 'session', token, now);
+const rotate = async () => rotateEncryptionKey(house.operator(), { wrapping: await wrappingBy() });
+const rows = () => house.database.sql`select * from encryption_keys order by created_at, kid`;
+
+describe('a keyring that a key management service guards', () => {
+  it('is one for all: of many that start first together, all use the same key', async () => {
+    const keyrings = await Promise.all(Array.from({ length: 6 }, () => startProcess()));
+    expect(new Set(keyrings.map(({ current }) => current)).size).toBe(1);
+    expect(await rows()).toHaveLength(1);
+    const [first, ...others] = keyrings;
+    if (!first) throw new Error('none');
+    const token = await sealed(first);
+    for (const other of others) expect(await opens(other, token)).toEqual({ of: 'ada' });
+  });
+
+  it('keeps the key wrapped only: nothing in the database opens what it sealed', async () => {
+    const keyring = await startProcess();
+    const material = keyring.secrets.get(keyring.current);
+    if (!material) throw new Error('no key');
+    const [row] = await rows();
+    const kept = Buffer.from(row?.wrapped as Uint8Array);
+    expect(kept.toString('utf8')).toMatch(/^vault:v1:/);
+    for (const form of ['hex', 'base64', 'base64url', 'latin1'] as const) {
+      const text = Buffer.from(material).toString(form);
+      for (const written of [kept.toString('latin1'), JSON.stringify(row)]) expect(written).not.toContain(text);
+    }
+    await expect(opens(createKeyring([kept.toString('base64')]), await sealed(keyring))).rejects.toMatchObject({
+      code: 'invalid',
+    });
+  });
+
+  it('is rotated while processes run: they open what the new key sealed at once, seal with it when they look, and forget nothing', async () => {
+    const running = await startProcess();
+    const old = running.current;
+    const before = await sealed(running);
+    const rotation = await rotate();
+    expect(rotation).toMatchObject({ retired: old });
+    expect(running.current).toBe(old);
+    const late = await sealed(running);
+
+    const started = await startProcess();
+    expect(started.current).toBe(rotation.kid);
+    const after = await sealed(started);
+    for (const token of [before, late, after]) {
+      expect(await opens(running, token)).toEqual({ of: 'ada' });
+      expect(await opens(started, token)).toEqual({ of: 'ada' });
+    }
+    await running.refresh();
+    expect(running.current).toBe(rotation.kid);
+    expect((await rows()).map(({ kid, retired_at }) => [kid, retired_at === null])).toEqual(
+      expect.arrayContaining([
+        [old, false],
+        [rotation.kid, true],
+      ]),
+    );
+  });
+
+  it('is rotated by operators only, in the ledger, and one rotation at a time', async () => {
+    await startProcess();
+    const ada = await house.person('ada');
+    await expect(rotateEncryptionKey(ada, { wrapping: await wrappingBy() })).rejects.toMatchObject({
+      code: 'forbidden',
+    });
+    const rotations = await Promise.all([rotate(), rotate(), rotate()]);
+    expect(new Set(rotations.map(({ kid }) => kid)).size).toBe(3);
+    expect((await rows()).filter(({ retired_at }) => retired_at === null)).toHaveLength(1);
+    const ledger = await house.database.sql`select * from ledger where type = 'encryption.rotated'`;
+    expect(ledger).toHaveLength(3);
+    expect(ledger[0]).toMatchObject({ level: 'warning', actor: { kind: 'operator' } });
+  });
+
+  it('opens what BELAY_SECRET sealed before there was a service, and seals nothing with it', async () => {
+    const secret = 'the secret that was there before, long enough';
+    const before = await sealed(createKeyring([secret]));
+    const keyring = await startProcess({ secrets: [secret] });
+    expect(await opens(keyring, before)).toEqual({ of: 'ada' });
+    await expect(opens(createKeyring([secret]), await sealed(keyring))).rejects.toMatchObject({ code: 'invalid' });
+  });
+
+  it('does not start without its service, and goes on without it once it has started', async () => {
+    const keyring = await startProcess();
+    const token = await sealed(keyring);
+    kms.mood = 'unavailable';
+    await expect(startProcess()).rejects.toMatchObject({ name: 'Retryable' });
+    kms.mood = 'forbidden';
+    await expect(startProcess()).rejects.toMatchObject({ name: 'Terminal' });
+    await expect(rotate()).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await opens(keyring, token)).toEqual({ of: 'ada' });
+    expect(await opens(keyring, await sealed(keyring))).toEqual({ of: 'ada' });
+    expect(await rows()).toHaveLength(1);
+  });
+
+  it('takes no key that somebody else put there, whatever wrapped it', async () => {
+    await startProcess();
+    const { service } = await wrappingBy();
+    const planted = await service.wrap(randomBytes(32), new AbortController().signal);
+    await house.database.sql`update encryption_keys set wrapped = ${Buffer.from(planted.wrapped)}`;
+    await expect(startProcess()).rejects.toThrow('not the key that was wrapped');
+  });
+
+  it('says that a retired key cannot be unwrapped, and starts', async () => {
+    const before = await sealed(await startProcess());
+    await rotate();
+    await house.database.sql`update encryption_keys set wrapped = 'vault:v1:AAAA'::bytea where retired_at is not null`;
+    const keyring = await startProcess();
+    expect(said).toContain('a retired key cannot be unwrapped: what it sealed does not open');
+    await expect(opens(keyring, before)).rejects.toMatchObject({ code: 'invalid' });
+  });
+
+  it('with another key of the service is another keyring, and says what that costs', async () => {
+    const before = await sealed(await startProcess());
+    const keyring = await startProcess({ key: 'another' });
+    expect(said.join()).toContain('keys that another service or key wrapped are left out');
+    await expect(opens(keyring, before)).rejects.toMatchObject({ code: 'invalid' });
+    expect((await rows()).filter(({ retired_at }) => retired_at === null)).toHaveLength(2);
+  });
+
+  it('asks nobody for a key that is in no row, and not again and again for one that cannot be unwrapped', async () => {
+    const keyring = await startProcess();
+    kms.asked.length = 0;
+    for (const kid of ['AAAAAAAA', 'short', `x'; drop table`, '__proto__']) {
+      expect(await keyring.find(kid)).toBeUndefined();
+    }
+    expect(kms.asked).toEqual([]);
+    const { kid } = await rotate();
+    kms.mood = 'unavailable';
+    kms.asked.length = 0;
+    await expect(keyring.find(kid)).rejects.toMatchObject({ code: 'unavailable' });
+    const asked = kms.asked.length;
+    expect(await keyring.find(kid)).toBeUndefined();
+    expect(kms.asked).toHaveLength(asked);
+    kms.mood = 'well';
+    time += 60_000;
+    expect(await keyring.find(kid)).toHaveLength(32);
+  });
+});
+
+describe('the health of encryption', () => {
+  const ask = (ctx: Parameters<typeof readHealth>[0]) =>
+    readHealth(ctx, { path: '/health', scheduler: async () => 'healthy' });
+
+  it('is that of the local keyring: healthy with a key, unhealthy without', async () => {
+    expect((await ask(house.ctx)).services.encryption).toBe('healthy');
+    const broken = await ask({ ...house.ctx, keyring: { current: 'none', secrets: new Map() } });
+    expect([broken.status, broken.services.encryption]).toEqual(['unhealthy', 'unhealthy']);
+  });
+
+  it('is degraded while its service does not answer or refuses, asked at most every half minute', async () => {
+    const keyring = await startProcess();
+    const { service } = await wrappingBy();
+    const { log } = house.ctx;
+    const health = createProbe({ name: 'the service', check: (signal) => service.check(signal), log, now: () => time });
+    const ctx = { ...house.ctx, keyring, encryption: { health } };
+    const look = async () => {
+      const { status, services } = await ask(ctx);
+      return [status, services.encryption];
+    };
+    expect(await look()).toEqual(['healthy', 'healthy']);
+    kms.mood = 'unavailable';
+    expect(await look()).toEqual(['healthy', 'healthy']);
+    time += 30_000;
+    expect(await look()).toEqual(['degraded', 'degraded: it does not answer']);
+    kms.mood = 'forbidden';
+    time += 30_000;
+    expect(await look()).toEqual(['degraded', 'degraded: it refuses what it is asked']);
+    kms.mood = 'silent';
+    time += 30_000;
+    expect((await look())[0]).toBe('degraded');
+    kms.mood = 'well';
+    time += 30_000;
+    expect(await look()).toEqual(['healthy', 'healthy']);
+  });
+});
