@@ -140,6 +140,7 @@ function redirects(operation: Operation, method: string, rest: RestMeta): void {
   if (method === 'GET' && isPage && rest.public !== true) {
     responses['302'] = redirectTo('A browser that is not signed in goes there first');
   }
+  if (rest.confirm !== undefined) responses['303'] = redirectTo('A browser goes on to the page about what was done');
   if (rest.redirect === undefined) return;
   responses[String(rest.redirect.status)] = redirectTo('Go on there');
   if (rest.redirect.always) delete responses['200'];

@@ -72,58 +72,83 @@ const hostile = [
   'http://169.254.169.254/latest/meta-data',
 ] as const;
 
+export interface Vocabulary {
+  /** Words that exist: names, identifiers, tokens. */
+  known(): readonly string[];
+  /** Those that fit a field of this name; none when there is nothing special about it. */
+  fitting(name: string): readonly string[];
+}
+
+type Word = (name?: string) => fc.Arbitrary<string>;
+
 /** A well-formed request to an operation with things put wrong in it, by what the document says and by what people try. */
 export function arbitraryRequest(
   operations: readonly Operation[],
   components: Record<string, Schema>,
-  known: () => readonly string[],
+  vocabulary: Vocabulary,
 ): fc.Arbitrary<FuzzRequest> {
-  const word = fc.oneof(
+  const { known, fitting } = vocabulary;
+  const wild = fc.oneof(
     { weight: 6, arbitrary: fc.nat().map((at) => known()[at % known().length] ?? '') },
     { weight: 3, arbitrary: fc.constantFrom(...hostile) },
     { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 40 }) },
   );
-  return fc.constantFrom(...operations).chain((operation) => {
-    const path = fc.record(
-      Object.fromEntries(operation.parameters.filter((each) => each.in === 'path').map(({ name }) => [name, word])),
-    );
-    const named = operation.parameters
-      .filter((each) => each.in === 'query')
-      .map(({ name, schema, required }) =>
-        fc
-          .array(value(schema, components, word).map(text), {
-            minLength: required ? 1 : 0,
-            maxLength: required ? 1 : 2,
-          })
-          .map((values) => values.map((each): [string, string] => [name, each])),
-      );
-    const stray = fc.array(fc.tuple(word, word), { maxLength: 1 });
-    const query = fc
-      .tuple(fc.tuple(...named), fc.oneof({ weight: 9, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: stray }))
-      .map(([declared, others]): [string, string][] => [...declared.flat(), ...others]);
-    return fc
-      .record({
-        method: mostly(
-          fc.constant(operation.method),
-          fc.constantFrom('GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'),
-        ),
-        filled: fc.record({ path, query }),
-        credential: mostly(
-          fc.constantFrom<Credential>('requester', 'approver', 'agent'),
-          fc.constantFrom(...credentials),
-        ),
-        body: arbitraryBody(operation, components, word),
-        headers: arbitraryHeaders(word),
-      })
-      .map(({ method, filled, credential, body, headers }) => ({
-        operation,
-        method,
-        address: addressOf(operation, filled),
-        credential,
-        headers: { ...headers, ...(body === undefined ? {} : { 'content-type': body.type }) },
-        body: body?.text,
-      }));
-  });
+  const fit = (name: string) => fc.nat().map((at) => fitting(name)[at % fitting(name).length] ?? '');
+  const tidyWord: Word = (name = '') => (fitting(name).length === 0 ? wild : fit(name));
+  const anyWord: Word = (name = '') => (fitting(name).length === 0 ? wild : mostly(fit(name), wild));
+  return fc
+    .tuple(fc.constantFrom(...operations), fc.boolean())
+    .chain(([operation, tidy]) => requestTo(operation, { components, wild, tidy, word: tidy ? tidyWord : anyWord }));
+}
+
+interface Means {
+  components: Record<string, Schema>;
+  /** What fits its field; when not tidy, now and then what does not. */
+  word: Word;
+  wild: fc.Arbitrary<string>;
+  /** Half of the requests are well-formed throughout: one that is refused at the door says nothing about the house. */
+  tidy: boolean;
+}
+
+function requestTo(operation: Operation, means: Means): fc.Arbitrary<FuzzRequest> {
+  const { wild, tidy, word } = means;
+  const orElse = <T>(usual: fc.Arbitrary<T>, other: fc.Arbitrary<T>) => (tidy ? usual : mostly(usual, other));
+  const named = (place: string) => operation.parameters.filter((each) => each.in === place);
+  const path = fc.record(Object.fromEntries(named('path').map(({ name }) => [name, word(name)])));
+  const declared = named('query').map(({ name, schema, required }) =>
+    fc
+      .array(value(schema, means, name).map(text), { minLength: required ? 1 : 0, maxLength: tidy || required ? 1 : 2 })
+      .map((values) => values.map((each): [string, string] => [name, each])),
+  );
+  const stray = fc.array(fc.tuple(wild, wild), { maxLength: 1 });
+  const query = fc
+    .tuple(fc.tuple(...declared), orElse<[string, string][]>(fc.constant([]), stray))
+    .map(([own, others]): [string, string][] => [...own.flat(), ...others]);
+  return fc
+    .record({
+      method: orElse(
+        fc.constant(operation.method),
+        fc.constantFrom('GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'),
+      ),
+      filled: fc.record({ path, query }),
+      credential: orElse(
+        fc.constantFrom<Credential>('requester', 'requester', 'approver', 'agent'),
+        fc.constantFrom(...credentials),
+      ),
+      body: arbitraryBody(operation, means),
+      headers: orElse<Record<string, string>>(
+        fc.constantFrom('application/json', '*/*', 'text/html').map((accept) => ({ accept })),
+        arbitraryHeaders(wild),
+      ),
+    })
+    .map(({ method, filled, credential, body, headers }) => ({
+      operation,
+      method,
+      address: addressOf(operation, filled),
+      credential,
+      headers: { ...headers, ...(body === undefined ? {} : { 'content-type': body.type }) },
+      body: body?.text,
+    }));
 }
 
 const mostly = <T>(usual: fc.Arbitrary<T>, other: fc.Arbitrary<T>): fc.Arbitrary<T> =>
@@ -143,9 +168,9 @@ function encode(given: string): string {
 
 const text = (given: unknown): string => (typeof given === 'string' ? given : (JSON.stringify(given) ?? ''));
 
-function arbitraryHeaders(word: fc.Arbitrary<string>): fc.Arbitrary<Record<string, string>> {
+function arbitraryHeaders(wild: fc.Arbitrary<string>): fc.Arbitrary<Record<string, string>> {
   // Node refuses to send control characters in a header, and so does every client.
-  const visible = word.map((given) => given.replace(/[^\x21-\x7e]/g, '').slice(0, 500));
+  const visible = wild.map((given) => given.replace(/[^\x21-\x7e]/g, '').slice(0, 500));
   return fc.record(
     {
       accept: fc.constantFrom(
@@ -175,11 +200,8 @@ interface Body {
   text: string;
 }
 
-function arbitraryBody(
-  { method, bodies }: Operation,
-  components: Record<string, Schema>,
-  word: fc.Arbitrary<string>,
-): fc.Arbitrary<Body | undefined> {
+function arbitraryBody({ method, bodies }: Operation, means: Means): fc.Arbitrary<Body | undefined> {
+  const { word, tidy } = means;
   const wrong: fc.Arbitrary<Body> = fc.record({
     type: fc.constantFrom(
       'application/json',
@@ -192,7 +214,7 @@ function arbitraryBody(
       'application/json; charset=utf-16',
     ),
     text: fc.oneof(
-      word,
+      word(),
       fc.json(),
       fc.constantFrom(
         '{',
@@ -208,13 +230,15 @@ function arbitraryBody(
       ),
     ),
   });
-  if (bodies.length === 0)
-    return mostly<Body | undefined>(fc.constant(undefined), method === 'POST' ? wrong : fc.constant(undefined));
+  if (bodies.length === 0) {
+    const none = fc.constant(undefined);
+    return tidy || method !== 'POST' ? none : mostly<Body | undefined>(none, wrong);
+  }
   const right = fc.constantFrom(...bodies).chain(({ type, schema }): fc.Arbitrary<Body> => {
-    if (type === 'text/plain') return word.map((given) => ({ type, text: given }));
-    return value(schema, components, word).map((given) => encodeBody(type, given));
+    if (type === 'text/plain') return word('state').map((given) => ({ type, text: given }));
+    return value(schema, means, '').map((given) => encodeBody(type, given));
   });
-  return mostly<Body | undefined>(right, wrong);
+  return tidy ? right : mostly<Body | undefined>(right, wrong);
 }
 
 function encodeBody(type: string, given: unknown): Body {
@@ -233,49 +257,47 @@ function encodeBody(type: string, given: unknown): Body {
 
 const junk = fc.jsonValue({ maxDepth: 2 });
 
-/** A value of the schema most of the time, and now and then anything else in its place. */
-function value(
-  schema: Schema,
-  components: Record<string, Schema>,
-  word: fc.Arbitrary<string>,
-  depth = 0,
-): fc.Arbitrary<unknown> {
+/** A value of the schema, and when not tidy now and then anything else in its place. */
+function value(schema: Schema, means: Means, name: string, depth = 0): fc.Arbitrary<unknown> {
+  const usual = wellFormed(schema, means, name, depth);
+  if (means.tidy) return usual;
   const anything = fc.oneof(
-    word,
+    means.wild,
     fc.constantFrom<unknown>(null, true, 0, -1, 1.5, [], {}, ['a', 'a'], { toString: 'x' }),
     junk,
   );
-  const usual = wellFormed(schema, components, word, depth);
-  return fc.oneof({ weight: 12, arbitrary: usual }, { weight: 1, arbitrary: anything });
+  return fc.oneof({ weight: 20, arbitrary: usual }, { weight: 1, arbitrary: anything });
 }
 
-function wellFormed(
-  schema: Schema,
-  components: Record<string, Schema>,
-  word: fc.Arbitrary<string>,
-  depth: number,
-): fc.Arbitrary<unknown> {
-  if (depth > 4) return word;
-  const inner = (each: Schema): fc.Arbitrary<unknown> => value(each, components, word, depth + 1);
+function wellFormed(schema: Schema, means: Means, name: string, depth: number): fc.Arbitrary<unknown> {
+  const { components, word, wild, tidy } = means;
+  if (depth > 4) return word(name);
+  const inner = (each: Schema, of = name): fc.Arbitrary<unknown> => value(each, means, of, depth + 1);
   if (schema.$ref !== undefined) return inner(components[schema.$ref.split('/').at(-1) ?? ''] ?? {});
   if (schema.const !== undefined) return fc.constant(schema.const);
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
   const choices = schema.anyOf ?? schema.oneOf;
-  if (choices !== undefined) return fc.oneof(...choices.map(inner));
+  if (choices !== undefined) return fc.oneof(...choices.map((each) => inner(each)));
   const type = Array.isArray(schema.type) ? schema.type[0] : schema.type;
-  if (type === 'integer' || type === 'number') return fc.oneof(fc.integer(), fc.constantFrom(0, 1, 500, 501, 2 ** 53));
-  if (type === 'boolean') return fc.boolean();
-  if (type === 'array') return fc.array(inner(schema.items ?? {}), { maxLength: 3 });
-  if (type === 'object') {
-    const { properties = {}, required = [] } = schema;
-    const known = fc.record(Object.fromEntries(Object.entries(properties).map(([name, each]) => [name, inner(each)])), {
-      requiredKeys: required.filter((name) => name in properties),
-    });
-    const stray = fc.dictionary(word, word, { maxKeys: 1 });
-    return mostly<unknown>(
-      known,
-      fc.tuple(known, stray).map(([fields, more]) => ({ ...fields, ...more })),
-    );
+  if (type === 'integer' || type === 'number') {
+    return tidy ? fc.integer({ min: 1, max: 100 }) : fc.oneof(fc.integer(), fc.constantFrom(0, 1, 500, 501, 2 ** 53));
   }
-  return word;
+  if (type === 'boolean') return fc.boolean();
+  if (type === 'array')
+    return fc.uniqueArray(inner(schema.items ?? {}), {
+      minLength: 1,
+      maxLength: 3,
+      selector: (each) => JSON.stringify(each) ?? '',
+    });
+  if (type !== 'object') return word(name);
+  const { properties = {}, required = [] } = schema;
+  const fields = Object.fromEntries(Object.entries(properties).map(([of, each]) => [of, inner(each, of)]));
+  const needed = Object.fromEntries(Object.entries(fields).filter(([of]) => required.includes(of)));
+  const whole = fc.record(fields, { requiredKeys: Object.keys(needed) });
+  if (tidy) return fc.oneof(fc.record(needed), whole);
+  const stray = fc.dictionary(wild, wild, { maxKeys: 1 });
+  return mostly<unknown>(
+    whole,
+    fc.tuple(whole, stray).map(([own, more]) => ({ ...own, ...more })),
+  );
 }
