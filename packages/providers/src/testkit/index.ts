@@ -1,3 +1,4 @@
+export * from './authenticator-conformance.js';
 export * from './conformance.js';
 export * from './memory.js';
 export * from './provider.js';
