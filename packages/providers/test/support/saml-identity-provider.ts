@@ -54,11 +54,12 @@ const template = [
 ].join('');
 
 /** A SAML 2.0 identity provider: it reads our requests as its users' browsers bring them, and signs what it says. */
-export function createSamlIdentityProvider(options: { wantsSigned?: boolean; signsResponses?: boolean } = {}) {
+export function createSamlIdentityProvider(
+  options: { wantsSigned?: boolean; signsResponses?: boolean; entryPoint?: string } = {},
+) {
   const entityId = 'https://idp.example.test/metadata';
-  const entryPoint = 'http://127.0.0.1:9/sso';
   const own = createCertified('idp.example.test');
-  const { wantsSigned = false, signsResponses = false } = options;
+  const { wantsSigned = false, signsResponses = false, entryPoint = 'http://127.0.0.1:9/sso' } = options;
 
   const redirect = { Binding: 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect', Location: entryPoint };
 

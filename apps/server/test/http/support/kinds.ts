@@ -25,9 +25,9 @@ export const corpPeople: Record<'rita' | 'adam' | 'outsider', SamlPerson> = {
 const callbackOf = (world: World, provider: string) => `${world.url}/api/v1/auth/callback/${provider}`;
 
 /** The world with a provider of each kind: `demo` (OpenID Connect), `github` and `plain` (OAuth 2.0), `corp` (SAML 2.0). */
-export async function openKinds() {
+export async function openKinds(options: { entryPoint?: string } = {}) {
   const world = await createWorld();
-  const idp = createSamlIdentityProvider();
+  const idp = createSamlIdentityProvider(options);
   const github = await openGitHub({
     users: [
       { login: 'rita-hub', name: 'Rita', email: 'rita@hub.example' },
@@ -66,8 +66,8 @@ export async function openKinds() {
     samlConnector,
     createMemoryConnector(world.store),
   ]);
-  const options = { connectors, resolve: () => undefined };
-  await applyCatalog(world.context.db, { document: { ...document, providers }, source: 'test' }, options);
+  const input = { document: { ...document, providers }, source: 'test' };
+  await applyCatalog(world.context.db, input, { connectors, resolve: () => undefined });
   await catalog.refresh();
 
   const begin = async (browser: Visitor, provider: string) => {
