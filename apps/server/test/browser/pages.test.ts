@@ -222,6 +222,9 @@ describe.runIf(here)('every page', () => {
       [rita, '/api/v1/home'],
       [rita, '/api/v1/roles'],
       [rita, '/api/v1/role/reporting-readonly'],
+      [rita, '/api/v1/elevate'],
+      [rita, '/api/v1/elevate/llm'],
+      [rita, '/api/v1/elevate?role=reporting-readonly&provider=demo-postgres&reason=From%20a%20link'],
       [rita, waiting],
       [rita, `/api/v1/execution/${held}`],
       [rita, '/api/v1/executions'],
@@ -236,6 +239,7 @@ describe.runIf(here)('every page', () => {
       [adam, '/api/v1/approvals'],
       [adam, waiting],
       [bea, '/api/v1/home'],
+      [bea, '/api/v1/elevate/dynamic'],
     ];
     const faults: string[] = [];
     const look = async (visitor: Visitor, paths: string[]) => {
@@ -269,7 +273,46 @@ describe.runIf(here)('every page', () => {
       ),
     );
     expect(faults).toEqual([]);
-  }, 60_000);
+  }, 240_000);
+
+  /** Asks for more than one may, and stays on the form that comes back. */
+  const askTooMuch = async (page: Page) => {
+    await page.goto(api('elevate'));
+    await page.getByLabel('Groups').fill('reporting_readonly, pg_read_all_data');
+    await page.getByLabel('Reason').fill('One look at the figures');
+    await page.getByLabel('How long').fill('10m');
+    const answered = page.waitForResponse((response) => response.request().method() === 'POST');
+    await page.getByRole('button', { name: 'Ask for it' }).click();
+    expect((await answered).status()).toBe(400);
+    await page.getByRole('alert').waitFor();
+  };
+
+  it('without a script signs in, reads, asks, and gets a refused form back as it was filled in', async () => {
+    const { page } = await stage.signIn('rita', { javaScriptEnabled: false });
+    await page.goto(api('reference'));
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await askTooMuch(page);
+    expect(await page.getByRole('alert').textContent()).toContain(
+      '“pg_read_all_data” is not among what you may ask for',
+    );
+    expect(await page.getByLabel('Groups').inputValue()).toBe('reporting_readonly, pg_read_all_data');
+    expect(await page.getByLabel('Groups').getAttribute('aria-invalid')).toBe('true');
+    await page.getByLabel('Groups').fill('reporting_readonly');
+    expect(await page.getByLabel('Reason').inputValue()).toBe('One look at the figures');
+    await page.getByRole('button', { name: 'Ask for it' }).click();
+    await page.waitForURL(/\/execution\//);
+    expect(await page.locator('main').textContent()).toContain('One look at the figures');
+  });
+
+  it('has nothing that axe finds either where a form came back', async () => {
+    await rita.page.setViewportSize({ width: 1280, height: 800 });
+    await askTooMuch(rita.page);
+    const found = await findFaults(rita.page);
+    await rita.page.emulateMedia({ colorScheme: 'dark' });
+    found.push(...(await findFaults(rita.page, 'colours')));
+    await rita.page.emulateMedia({ colorScheme: 'light' });
+    expect(found).toEqual([]);
+  });
 
   it('loads nothing from elsewhere and makes no browser complain', () => {
     expect(stage.complaints).toEqual([]);
