@@ -78,9 +78,10 @@ const schema = z.object({
   BELAY_SECRET_PREVIOUS: z
     .string()
     .default('')
+    // A secret may have a comma in it: where there is a line break, only line breaks part them.
     .transform((value) =>
       value
-        .split(/[,\n]/)
+        .split(value.includes('\n') ? '\n' : ',')
         .map((secret) => secret.trim())
         .filter((secret) => secret !== ''),
     )

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { type LocalVault, openLocalVault, type SecretName } from '@belay/providers';
 import { findConfiguration } from './config/find-configuration.js';
 import { readConfiguration } from './config/read-configuration.js';
@@ -60,7 +61,8 @@ async function open({ environment, directory }: VaultOptions, make: boolean): Pr
   const embedded = databaseUrl === undefined;
   if (make) await readSecrets({ given, previous, dataDirectory, embedded, randomBytes });
   const path = findConfiguration(environment.configuration, directory);
-  const document = path === undefined ? undefined : (await readConfiguration(path).catch(explain)).document;
+  const document =
+    path === undefined ? undefined : (await readConfiguration(resolve(directory, path)).catch(explain)).document;
   const services = document?.services as { vault?: { provider?: unknown; path?: unknown } } | undefined;
   const { provider = 'local', path: file } = services?.vault ?? {};
   if (provider !== 'local') {

@@ -45,7 +45,7 @@ describe('the environment', () => {
         DATABASE_URL: 'postgresql://a:b@db/belay',
         REDIS_URL: 'rediss://cache:6380',
         BELAY_SECRET: 'x'.repeat(32),
-        BELAY_SECRET_PREVIOUS: `${'y'.repeat(32)},${'z'.repeat(32)}\n\n ${'q'.repeat(40)}`,
+        BELAY_SECRET_PREVIOUS: `${'y'.repeat(32)}, ${'z'.repeat(32)},`,
         BELAY_DATA: '/var/lib/belay',
         BELAY_WORKER: 'off',
         LOG_LEVEL: 'debug',
@@ -59,7 +59,7 @@ describe('the environment', () => {
       databaseUrl: 'postgresql://a:b@db/belay',
       redisUrl: 'rediss://cache:6380',
       secret: 'x'.repeat(32),
-      previousSecrets: ['y'.repeat(32), 'z'.repeat(32), 'q'.repeat(40)],
+      previousSecrets: ['y'.repeat(32), 'z'.repeat(32)],
       dataDirectory: '/var/lib/belay',
       worker: 'off',
       logLevel: 'debug',
@@ -93,6 +93,14 @@ describe('the environment', () => {
     expect(line.startsWith(`${name} `)).toBe(true);
     expect(line).toContain(cure);
     expect(line).not.toContain('\n');
+  });
+
+  it('parts secrets of before by commas, or, as a secret may have one, by line breaks', () => {
+    const [one, other] = [`${'y'.repeat(20)},${'y'.repeat(20)}`, 'z'.repeat(32)];
+    const read = (value: string) => parseEnvironment({ BELAY_SECRET_PREVIOUS: value }).previousSecrets;
+    expect(read(`${one}\n\n ${other}\r\n`)).toEqual([one, other]);
+    expect(read(`${one}\n`)).toEqual([one]);
+    expect(refusal({ BELAY_SECRET_PREVIOUS: one })).toContain('BELAY_SECRET_PREVIOUS is not valid');
   });
 
   it('never repeats a value that may hold a password', () => {
