@@ -10,7 +10,7 @@ import {
   resolveReferences,
 } from '@belay/core';
 import type { Database } from '@belay/db';
-import { openEncryptionService } from '@belay/providers';
+import { openEncryptionService, Terminal } from '@belay/providers';
 import type { Closing } from './closing.js';
 import { clock, delay, randomBytes } from './machine.js';
 import { serviceTools } from './services.js';
@@ -37,7 +37,11 @@ export async function openWrapping(
   try {
     return await openEncryptionService(resolveReferences(definition, 'services.encryption', resolve, []), serviceTools);
   } catch (cause) {
-    throw new StartError(oneLine(cause), { cause });
+    const faulty = cause instanceof Terminal;
+    throw new StartError(
+      faulty ? cause.message : `services.encryption: its client cannot be made (${oneLine(cause)})`,
+      { cause },
+    );
   }
 }
 

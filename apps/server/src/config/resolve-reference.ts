@@ -1,6 +1,6 @@
 import { findReferences, type ResolveReference, resolveReferences } from '@belay/core';
 import { Retryable, Terminal, type VaultService } from '@belay/providers';
-import { StartError } from '../start-error.js';
+import { oneLine, StartError } from '../start-error.js';
 
 /** How long all secrets of a configuration together may take to read, in milliseconds. */
 const patience = 20_000;
@@ -29,6 +29,7 @@ type Values = ReadonlyMap<string, string | { reason: string }>;
 /**
  * References of both kinds (design §15). A secret is read when a configuration is applied, taken in force or reloaded, and
  * kept in memory only; what cannot be read is answered with the reason, and the catalog refuses the configuration.
+ * A vendor's client that cannot be made for another reason than its settings is a `StartError`.
  */
 export function createReferences(options: ReferencesOptions): References {
   const fromEnvironment = createEnvironmentResolver(options.variables);
@@ -49,11 +50,14 @@ export function createReferences(options: ReferencesOptions): References {
       opening = options.openVault(fingerprint.config);
       opened.set(fingerprint.text, opening);
     }
+    let vault: VaultService;
     try {
-      const vault = await opening;
-      return { fingerprint: fingerprint.text, vault, values: await readAll(vault, wanted) };
-    } catch {
+      vault = await opening;
+    } catch (cause) {
       opened.delete(fingerprint.text);
+      if (!(cause instanceof Terminal)) {
+        throw new StartError(`services.vault: its client cannot be made (${oneLine(cause)})`, { cause });
+      }
       // Why is said by the check of services.vault itself.
       return {
         fingerprint: undefined,
@@ -61,6 +65,7 @@ export function createReferences(options: ReferencesOptions): References {
         values: refuse(wanted, 'has no value: the vault cannot be used'),
       };
     }
+    return { fingerprint: fingerprint.text, vault, values: await readAll(vault, wanted) };
   }
 
   const resolver =

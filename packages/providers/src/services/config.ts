@@ -21,6 +21,15 @@ const segment = z
   .string()
   .regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]*(\/[A-Za-z0-9_][A-Za-z0-9_.-]*)*$/, 'is no path of names');
 
+function isJsonObject(value: string): boolean {
+  try {
+    const parsed: unknown = JSON.parse(value);
+    return parsed !== null && typeof parsed === 'object' && !Array.isArray(parsed);
+  } catch {
+    return false;
+  }
+}
+
 const aws = {
   provider: z.literal('aws'),
   region: z.string().regex(/^[a-z0-9-]+$/, 'is no region'),
@@ -33,7 +42,7 @@ const aws = {
 const google = {
   provider: z.literal('google'),
   /** A credentials file's content, as JSON; absent, the application default credentials. */
-  credentials: z.string().max(16_384).optional(),
+  credentials: z.string().max(16_384).refine(isJsonObject, 'is not the JSON of a credentials file').optional(),
   endpoint: address.optional(),
 };
 const azure = {

@@ -1,0 +1,34 @@
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startTestServer, type TestServer } from '../demo/test-server.js';
+import { makeFolder, startProcess } from './server-process.js';
+
+let database: TestServer;
+beforeAll(async () => {
+  database = await startTestServer();
+});
+afterAll(() => database.stop());
+
+const environment = () => ({
+  DATABASE_URL: database.url('postgres'),
+  BELAY_SECRET: 'a secret for tests that is long enough',
+  NODE_OPTIONS: `--import ${fileURLToPath(new URL('refuse-vendors.mjs', import.meta.url))}`,
+});
+
+it('a server without cloud services loads none of the vendors’ SDKs', async () => {
+  await using folder = await makeFolder({ 'belay.yaml': 'services: { vault: { provider: local } }\n' });
+  await using server = startProcess(folder.path, environment());
+  await server.says('is ready at');
+});
+
+it.each([
+  ['services: { encryption: { provider: aws, region: eu-central-1, key: alias/belay } }', '@aws-sdk/client-kms'],
+  ['services: { vault: { provider: aws, region: eu-central-1 } }', '@aws-sdk/client-secrets-manager'],
+  ['services: { vault: { provider: google, project: belay } }', '@google-cloud/secret-manager'],
+  ['services: { vault: { provider: azure, vault_url: "https://belay.vault.azure.net" } }', '@azure/'],
+])('and one with them loads it when they are configured: %s', async (text, sdk) => {
+  await using folder = await makeFolder({ 'belay.yaml': `${text}\n` });
+  await using server = startProcess(folder.path, environment());
+  expect(await server.exited).toBe(1);
+  expect(server.stderr()).toContain(`loaded the vendor ${sdk}`);
+});
