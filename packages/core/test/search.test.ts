@@ -3,11 +3,12 @@ import {
   listExecutions,
   listProviderIdentities,
   listProviderRoles,
+  listRoles,
   requestElevation,
 } from '@belay/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type SearchMemory, searchList } from '../src/catalog/search.js';
-import { type Cast, openCast } from './support/stories.js';
+import { type Cast, catalogWith, openCast } from './support/stories.js';
 
 interface Named {
   name: string;
@@ -120,6 +121,22 @@ describe('pages', () => {
     ]) {
       await expect(attempt).rejects.toMatchObject({ code: 'invalid', issues: [{ path: 'cursor' }] });
     }
+  });
+
+  it('of roles go on with the same configuration only', async () => {
+    const { alan, house } = cast;
+    const reader = (await listRoles(alan, {})).roles.reader;
+    expect(listRoles(alan, { limit: 1 })).toMatchObject({ roles: { reader }, next: null });
+    const catalog = catalogWith({}, {}) as { roles: { reader: object } };
+    const grown = { ...catalog, roles: { ...catalog.roles, writer: catalog.roles.reader } };
+    await house.applyCatalog(grown);
+    const first = listRoles(alan, { limit: 1 });
+    const second = listRoles(alan, { limit: 1, cursor: first.next ?? '' });
+    expect([...Object.keys(first.roles), ...Object.keys(second.roles)].sort()).toEqual(['reader', 'writer']);
+    expect(second.next).toBe(null);
+    expect(() => listRoles(alan, { limit: 1, cursor: first.next ?? '', provider: ['memory'] })).toThrow();
+    await house.applyCatalog({ ...grown, server: { max_duration: 'PT9H' } });
+    expect(() => listRoles(alan, { limit: 1, cursor: first.next ?? '' })).toThrow();
   });
 
   it('of executions go on where the last ended, although one of them has ended meanwhile', async () => {

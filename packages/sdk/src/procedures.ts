@@ -20,7 +20,7 @@ export interface Procedures {
   'providers.permissions': Query<Searched, t.ProviderPermissions>;
   'providers.identities': Query<Searched, t.ProviderIdentities>;
   'providers.authorizeSession': Mutation<{ provider: string } & t.SessionAuthorization, t.AuthorizationStart>;
-  'roles.list': Query<{ provider?: string[] }, t.RoleList>;
+  'roles.list': Query<{ provider?: string[] } & Paged, t.RoleList>;
   'roles.get': Query<{ role: string }, t.Role>;
   'workflows.list': Query<undefined, t.WorkflowList>;
   'workflows.get': Query<{ name: string }, t.Workflow>;

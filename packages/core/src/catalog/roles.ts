@@ -3,6 +3,7 @@ import { formatDuration } from '@belay/workflow';
 import { can } from '../can.js';
 import type { ActorContext } from '../context.js';
 import { notFound } from '../errors.js';
+import { type PageAsk, pageOf } from '../paging.js';
 import { type CompiledRole, versionText } from './compile.js';
 
 export interface RoleDetails {
@@ -21,18 +22,19 @@ export interface RoleDetails {
   grants: { provider: string; access: Access }[];
 }
 
-/** The enabled roles that the caller may see and ask for, keyed by name (interface, GET /roles). */
-export function listRoles(ctx: ActorContext, input: { provider?: string[] | undefined }) {
+/** The enabled roles that the caller may see and ask for, keyed by name (interface, GET /roles); `next` when there are more. */
+export function listRoles(ctx: ActorContext, { provider, ...asked }: PageAsk & { provider?: string[] | undefined }) {
   const catalog = ctx.catalog.current();
-  const wanted = input.provider ?? [];
+  const wanted = provider ?? [];
   const visible = [...catalog.roles.values()].filter(
     (role) =>
-      can(ctx.actor, 'view', { role }) &&
-      (wanted.length === 0 || wanted.some((provider) => role.providers.includes(provider))),
+      can(ctx.actor, 'view', { role }) && (wanted.length === 0 || wanted.some((id) => role.providers.includes(id))),
   );
+  const { page, next } = pageOf(visible, asked, ['roles', catalog.version, wanted]);
   return {
     version: versionText(catalog.version),
-    roles: Object.fromEntries(visible.map((role) => [role.name, { role: describeRole(role) }])),
+    roles: Object.fromEntries(page.map((role) => [role.name, { role: describeRole(role) }])),
+    next,
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Transport } from '../transport/create-transport.js';
+import { pageOf } from '../transport/page-of.js';
 import type {
   CallOptions,
   Done,
@@ -39,11 +40,7 @@ export interface ExecutionsResource {
 export function createExecutions(transport: Transport): ExecutionsResource {
   return {
     list: ({ limit, cursor, ...options } = {}) =>
-      transport.query(
-        'executions.list',
-        { ...(limit === undefined ? {} : { limit }), ...(cursor === undefined ? {} : { cursor }) },
-        options,
-      ),
+      transport.query('executions.list', pageOf({ limit, cursor }), options),
     get: (id, options) => transport.query('executions.get', { id }, options),
     start: ({ idempotencyKey, ...start }, options) =>
       transport.mutate('executions.start', start, { ...options, idempotencyKey }),

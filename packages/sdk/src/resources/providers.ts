@@ -1,4 +1,5 @@
 import type { Transport } from '../transport/create-transport.js';
+import { pageOf } from '../transport/page-of.js';
 import type {
   AuthorizationStart,
   CallOptions,
@@ -29,13 +30,8 @@ export interface ProvidersResource {
   authorizeSession(provider: string, request: SessionAuthorization, options?: CallOptions): Promise<AuthorizationStart>;
 }
 
-function search(provider: string, { q, limit, cursor }: SearchOptions) {
-  return {
-    provider,
-    ...(q === undefined ? {} : { q }),
-    ...(limit === undefined ? {} : { limit }),
-    ...(cursor === undefined ? {} : { cursor }),
-  };
+function search(provider: string, { q, ...page }: SearchOptions) {
+  return { provider, ...(q === undefined ? {} : { q }), ...pageOf(page) };
 }
 
 export function createProviders(transport: Transport): ProvidersResource {

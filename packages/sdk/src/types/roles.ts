@@ -22,6 +22,8 @@ export interface Role {
 export interface RoleList {
   version: string;
   roles: Record<string, { role: Role }>;
+  /** Cursor of the next page; null when there is none. */
+  next: string | null;
 }
 
 export interface WorkflowSummary {
