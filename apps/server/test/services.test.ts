@@ -249,7 +249,7 @@ describe('a key management service', () => {
   const secretId = { KMS_SECRET_ID: hashicorpRole.secret_id };
   beforeEach(async () => {
     kms = await startHashicorpServer({ keys: ['belay'] });
-    closing.push(() => kms[Symbol.asyncDispose]());
+    closing.push(async () => kms[Symbol.asyncDispose]());
     await configure(`
 services:
   encryption:

@@ -85,7 +85,7 @@ export function openHashicorp(settings: Settings, tools: ServiceTools): Hashicor
 }
 
 /** Throws `Retryable` for what is not the answer that the API documents: a proxy or a page in between. */
-export function parse<T>(schema: z.ZodType<T>, text: string): T {
+function parse<T>(schema: z.ZodType<T>, text: string): T {
   try {
     const result = schema.safeParse(JSON.parse(text));
     if (result.success) return result.data;

@@ -121,7 +121,7 @@ export const googleVault = z.strictObject({
 });
 export const azureVault = z.strictObject(azure);
 export const hashicorpVault = z.strictObject({ ...hashicorp, mount: segment.default('secret') });
-export const localVault = z.strictObject({ provider: z.literal('local'), path: text.optional() });
+const localVault = z.strictObject({ provider: z.literal('local'), path: text.optional() });
 
 /** `services.vault` of the configuration, its references resolved; these may be `${env:NAME}` only. */
 export const vaultConfig = z
