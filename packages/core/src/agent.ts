@@ -7,5 +7,6 @@ export * from './agents/local/ports.js';
 export * from './agents/local/sessions.js';
 export * from './agents/local/system.js';
 export * from './agents/signature.js';
+export * from './canonical.js';
 export * from './context.js';
 export * from './errors.js';

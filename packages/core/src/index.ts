@@ -9,6 +9,7 @@ export * from './agents/enroll.js';
 export * from './agents/inspect-session.js';
 export * from './agents/register.js';
 export * from './agents/report.js';
+export * from './agents/sign.js';
 export * from './agents/verify.js';
 export * from './approvals/decide.js';
 export * from './approvals/inbox.js';

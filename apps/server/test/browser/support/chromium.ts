@@ -15,8 +15,8 @@ export function hasChromium(): boolean {
   return false;
 }
 
-/** Starts the browser that the machine has. */
-export function launchChromium(): Promise<Browser> {
+/** Starts the browser that the machine has; `more` are arguments of its own. */
+export function launchChromium(more: readonly string[] = []): Promise<Browser> {
   return chromium.launch({
     executablePath: executable,
     headless: true,
@@ -29,6 +29,7 @@ export function launchChromium(): Promise<Browser> {
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
+      ...more,
     ],
   });
 }

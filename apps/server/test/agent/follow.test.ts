@@ -1,0 +1,315 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { applyCatalog, createKeyring, type Keyring, signForAgents } from '@belay/core';
+import { digestOf } from '@belay/core/agent';
+import { createRegistry, oidcConnector } from '@belay/providers';
+import { createMemoryConnector } from '@belay/providers/testkit';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { readKeptConfiguration } from '../../src/agent/configuration-file.js';
+import { createFiles, type Files } from '../../src/agent/files.js';
+import { followServer } from '../../src/agent/follow.js';
+import { readIdentity } from '../../src/agent/identity.js';
+import { createLocalLedger } from '../../src/agent/ledger.js';
+import { openUpstream } from '../../src/agent/upstream.js';
+import { clock, delay } from '../../src/machine.js';
+import { keepLines } from '../http/support/serve.js';
+import { createWorld, type World } from '../http/support/world.js';
+import { type Local, makeCredential, startLocal } from './support/local.js';
+import { type Middle, standBetween } from './support/middle.js';
+
+let world: World;
+let middle: Middle;
+let local: Local;
+let count = 0;
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world?.[Symbol.asyncDispose]());
+beforeEach(async () => {
+  middle = await standBetween(world.url);
+  local = await startLocal(
+    { url: middle.url },
+    { mode: 'agent', credential: await makeCredential(world, `follow-${++count}`) },
+  );
+  await local.agent.sync();
+});
+afterEach(async () => {
+  await local[Symbol.asyncDispose]();
+  await middle[Symbol.asyncDispose]();
+});
+
+/** Puts another configuration in force at the server: one more version. */
+async function change(description: string): Promise<string> {
+  const { document } = world.context.catalog.current();
+  const roles = { ...document.roles, reader: { ...document.roles.reader, description } };
+  const connectors = createRegistry([oidcConnector, createMemoryConnector(world.store)]);
+  await applyCatalog(
+    world.context.db,
+    { document: { ...document, roles }, source: 'test' },
+    { connectors, resolve: () => undefined },
+  );
+  await (world.context.catalog as unknown as { refresh(): Promise<void> }).refresh();
+  return `1.0.${world.context.catalog.current().version}`;
+}
+
+const health = async () =>
+  (await local.call('GET', '/health')).json as {
+    status: string;
+    configuration: Record<string, string>;
+    clock?: string;
+  };
+const version = async () => (await health()).configuration.version;
+
+describe('the configuration of an agent', () => {
+  it('is the server’s, replaced whole when that has a newer one, and reported', async () => {
+    const newer = await change('Read it all');
+    expect(await version()).not.toBe(newer);
+    await local.agent.sync();
+    expect(await health()).toMatchObject({ status: 'healthy', configuration: { version: newer, server: 'reachable' } });
+    expect(middle.calls.slice(-3)).toEqual([
+      'configuration.sync',
+      'configuration.register',
+      'configuration.postflight',
+    ]);
+    await local.agent.sync();
+    expect(middle.calls.at(-1)).toBe('configuration.sync');
+    await local.signIn('requester');
+    const { json } = await local.call('GET', '/roles');
+    expect(json).toMatchObject({ version: newer, roles: { reader: { role: { description: 'Read it all' } } } });
+  });
+
+  it('is not replaced by one that was tampered with, is unsigned, or is signed by another key', async () => {
+    const before = await version();
+    await change('Something newer');
+    const attacks: [string, (data: Record<string, unknown>) => unknown][] = [
+      ['does not fit', (data) => ({ ...data, roles: { definitions: {} } })],
+      ['does not fit', (data) => ({ ...data, more: 'than was signed' })],
+      ['not signed', ({ signature: _none, ...data }) => data],
+      [
+        'vouch',
+        (data) => ({ ...data, signature: { ...(data.signature as object), key: { kid: 'other', x: 'AAAA' } } }),
+      ],
+    ];
+    for (const [why, attack] of attacks) {
+      middle.mangle = (procedure, data) => (procedure === 'configuration.register' ? attack(data) : undefined);
+      await local.agent.sync();
+      expect([why, await version()]).toEqual([why, before]);
+      expect((await health()).configuration.server).toContain(why);
+    }
+  });
+
+  it('never takes a step back, whatever is replayed', async () => {
+    const answers: Record<string, Record<string, unknown>> = {};
+    await change('Two');
+    middle.mangle = (procedure, data) => {
+      answers[procedure] ??= data;
+    };
+    await local.agent.sync();
+    const older = await version();
+    middle.mangle = undefined;
+    const newer = await change('Three');
+    await local.agent.sync();
+    expect(await version()).toBe(newer);
+    middle.mangle = (procedure) => answers[procedure];
+    await local.agent.sync();
+    expect([await version(), older === newer]).toEqual([newer, false]);
+    expect((await health()).configuration.server).toContain('a step back');
+    // A server that names a newer version and then hands out the old one gets no further.
+    middle.mangle = (procedure) => (procedure === 'configuration.register' ? answers[procedure] : undefined);
+    await change('Four');
+    await local.agent.sync();
+    expect(await version()).toBe(newer);
+  });
+
+  it('follows a new key that the one before announced, and no other', async () => {
+    const keyring = world.context.keyring as { -readonly [K in keyof Keyring]: Keyring[K] };
+    const before = { current: keyring.current, secrets: keyring.secrets };
+    const [old] = [...before.secrets.values()].map((secret) => Buffer.from(secret).toString());
+    Object.assign(keyring, createKeyring([randomBytes(32).toString('hex'), old ?? '']));
+    const newer = await change('After the rotation');
+    await local.agent.sync();
+    expect(await health()).toMatchObject({ configuration: { version: newer, server: 'reachable' } });
+    const { json } = await local.call('GET', '/logs?type=key.rotated');
+    expect(json.logs).toHaveLength(1);
+    // The old secret is gone: who followed goes on, and a key that nobody announced is refused.
+    Object.assign(keyring, createKeyring([Buffer.from([...keyring.secrets.values()][0] ?? []).toString()]));
+    await local.agent.sync();
+    expect((await health()).configuration.server).toBe('reachable');
+    const kept = { current: keyring.current, secrets: keyring.secrets };
+    Object.assign(keyring, createKeyring([randomBytes(32).toString('hex')]));
+    await local.agent.sync();
+    expect((await health()).configuration.server).toContain('vouch');
+    Object.assign(keyring, kept);
+  });
+
+  it('stays in force while the server is away, with its age, and over a restart', async () => {
+    const before = await version();
+    middle.state = 'away';
+    await local.agent.sync();
+    expect(await health()).toMatchObject({
+      status: 'degraded',
+      configuration: {
+        version: before,
+        age: expect.stringMatching(/^PT/),
+        server: expect.stringContaining('cannot be reached'),
+      },
+    });
+    expect((await local.call('GET', '/ready')).json).toMatchObject({
+      status: 'ready',
+      configuration: { version: before },
+    });
+    await local.agent.stop();
+    await using again = await startLocal({ url: middle.url }, { mode: 'agent', dataDirectory: local.folder });
+    expect((await again.call('GET', '/ready')).json).toMatchObject({
+      status: 'ready',
+      configuration: { version: before, confirmed_at: null },
+    });
+    middle.state = 'there';
+    await again.agent.sync();
+    expect((await again.call('GET', '/health')).json).toMatchObject({ status: 'healthy' });
+  });
+
+  it('tolerates what a newer server adds, and says what an older one lacks', async () => {
+    // Signed as it is, by a server that knows more: the digest is of everything that came.
+    const sign = ({ signature: _old, ...rest }: Record<string, unknown>) => ({
+      ...rest,
+      signature: signForAgents(world.context, {
+        kind: 'configuration',
+        version: rest.catalog_version,
+        digest: digestOf(rest),
+      }),
+    });
+    const newer = await change('Known to both');
+    middle.mangle = (procedure, data) =>
+      procedure === 'configuration.register' ? sign({ ...data, invented: { since: 'later' } }) : undefined;
+    await local.agent.sync();
+    expect(await version()).toBe(newer);
+    await change('From the past');
+    middle.mangle = (procedure, { roles: _none, ...data }) =>
+      procedure === 'configuration.register' ? sign(data) : undefined;
+    await local.agent.sync();
+    expect(await version()).toBe(newer);
+    expect((await health()).configuration.server).toContain('roles');
+  });
+
+  it('is asked for again when the copy on the disk was changed by hand', async () => {
+    const before = await version();
+    await local.agent.stop();
+    const path = join(local.folder, 'configuration.json');
+    await writeFile(path, (await readFile(path, 'utf8')).replace('"enabled":true', '"enabled":false'));
+    middle.state = 'away';
+    const alone = await startLocal({ url: middle.url }, { mode: 'agent', dataDirectory: local.folder });
+    expect((await alone.call('GET', '/ready')).status).toBe(503);
+    middle.state = 'there';
+    await alone.agent.sync();
+    expect((await alone.call('GET', '/ready')).json).toMatchObject({ configuration: { version: before } });
+    await alone.agent.stop();
+  });
+});
+
+describe('a clock that is wrong by an hour, and a disk that is full', () => {
+  async function follow(tools: { ahead?: number; files?: Files }) {
+    await local.agent.stop();
+    const { log } = keepLines();
+    const files = tools.files ?? createFiles(() => 'test');
+    const found = await readIdentity(local.folder, files);
+    if (!found?.key) throw new Error('not enrolled');
+    const identity = { ...found, key: found.key };
+    const now = () => new Date(clock().getTime() + (tools.ahead ?? 0));
+    return followServer({
+      folder: local.folder,
+      files,
+      identity,
+      kept: await readKeptConfiguration({ folder: local.folder, files, log }, identity.key),
+      upstream: openUpstream(middle.url),
+      sessions: { all: () => [], put: async () => {}, remove: async () => false, health: () => 'healthy' },
+      ledger: createLocalLedger(now),
+      log,
+      environment: { name: 'test', description: '' },
+      programVersion: '0.1.0',
+      interval: 1000,
+      clock: now,
+      random: () => 0.5,
+      delay,
+    });
+  }
+
+  it.each([3_600_000, -3_600_000])('measures what it is off by (%d ms) and goes on', async (ahead) => {
+    const following = await follow({ ahead });
+    const newer = await change(`With a clock off by ${ahead}`);
+    await following.sync();
+    expect(following.source.current()?.catalog_version).toBe(newer);
+    expect(Math.abs(following.skew() - ahead)).toBeLessThan(60_000);
+  });
+
+  it('keeps the last configuration, on disk and in force, when the new one cannot be written', async () => {
+    const files = createFiles(() => 'test');
+    let full = false;
+    const following = await follow({
+      files: {
+        ...files,
+        replace: async (path, content) => {
+          if (full) throw Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' });
+          await files.replace(path, content);
+        },
+      },
+    });
+    await following.sync();
+    const before = following.source.current()?.catalog_version;
+    const newer = await change('On a full disk');
+    full = true;
+    await following.sync();
+    expect(following.source.current()?.catalog_version).toBe(before);
+    full = false;
+    await following.sync();
+    expect(following.source.current()?.catalog_version).toBe(newer);
+  });
+});
+
+describe('an enrolment', () => {
+  it('uses its credential up, and needs none at the next start', async () => {
+    const credential = await makeCredential(world, 'once');
+    const first = await startLocal(world, { mode: 'agent', credential });
+    await first.agent.stop();
+    await expect(startLocal(world, { mode: 'agent', credential })).rejects.toThrow('unknown, used or over');
+    // The same folder still has the spent one in its environment, as a unit file would.
+    const again = await startLocal(world, { mode: 'agent', credential, dataDirectory: first.folder });
+    expect((await again.call('GET', '/ready')).status).toBe(200);
+    await again[Symbol.asyncDispose]();
+  });
+
+  it.each(['configuration.adopt', 'configuration.register'])(
+    'goes on when the answer to %s was lost',
+    async (procedure) => {
+      await using cut = await standBetween(world.url);
+      const folder = await mkdtemp(join(tmpdir(), 'belay-agent-cut-'));
+      const options = {
+        mode: 'agent',
+        credential: await makeCredential(world, `cut-${procedure}`),
+        dataDirectory: folder,
+      } as const;
+      cut.lose = procedure;
+      await expect(startLocal({ url: cut.url }, options)).rejects.toThrow('could not be enrolled');
+      cut.lose = undefined;
+      const again = await startLocal({ url: cut.url }, options);
+      expect((await again.call('GET', '/ready')).status).toBe(200);
+      await again.agent.stop();
+      await rm(folder, { recursive: true });
+    },
+  );
+
+  it('fails at a server that is away, saying so, and at a folder of another server', async () => {
+    middle.state = 'away';
+    const credential = await makeCredential(world, 'away');
+    await expect(startLocal({ url: middle.url }, { mode: 'agent', credential })).rejects.toThrow('cannot be reached');
+    await local.agent.stop();
+    await expect(
+      startLocal({ url: 'http://127.0.0.1:9' }, { mode: 'agent', dataDirectory: local.folder }),
+    ).rejects.toThrow('belongs to');
+    await expect(startLocal({ url: middle.url }, { mode: 'agent' })).rejects.toThrow(
+      'BELAY_AGENT_CREDENTIAL is not set',
+    );
+  });
+});

@@ -1,0 +1,349 @@
+/// <reference lib="dom" />
+import { spawn } from 'node:child_process';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { connect } from 'node:net';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { hasChromium, launchChromium } from '../browser/support/chromium.js';
+import { describeAsRoot } from '../embedded/support/describe-as-root.js';
+import { send } from '../http/support/serve.js';
+import { createWorld, type World } from '../http/support/world.js';
+import { type Local, makeCredential, startLocal } from './support/local.js';
+
+let world: World;
+let local: Local;
+let port: string;
+beforeAll(async () => {
+  world = await createWorld();
+  local = await startLocal(world, { mode: 'agent', credential: await makeCredential(world, 'hostile') });
+  ({ port } = new URL(local.url));
+});
+afterAll(async () => {
+  await local?.[Symbol.asyncDispose]();
+  await world?.[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  if ((await local.call('GET', '/session/demo')).status !== 200) await local.signIn('requester');
+});
+
+/** The session that every attack is after: still there, and the same. */
+const session = async () => JSON.stringify((await local.call('GET', '/session/demo')).json);
+const secret = async () => (JSON.parse(await session()) as { session: { session: string } }).session.session;
+
+describe('hostile requests to an agent', () => {
+  const body = () => JSON.stringify({ code: 'x', provider: 'demo', session: 'x' });
+  const attacks: [string, { method?: string; path?: string; headers: Record<string, string>; body?: string }][] = [
+    ['a page of another origin reads', { headers: { origin: 'https://evil.test' } }],
+    [
+      'a page of another port of this machine reads',
+      { headers: { origin: 'http://127.0.0.1:1', 'sec-fetch-site': 'same-site' } },
+    ],
+    ['a page without an origin of its own reads', { headers: { origin: 'null' } }],
+    [
+      'a page loads it as a script or an image',
+      { headers: { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'script' } },
+    ],
+    [
+      'a page frames it',
+      {
+        path: '/providers',
+        headers: { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' },
+      },
+    ],
+    [
+      'a link of another site begins a sign-in',
+      {
+        path: '/auth?provider=demo',
+        headers: { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' },
+      },
+    ],
+    ['a name that was made to lead here is used (DNS rebinding)', { headers: { host: 'rebound.test' } }],
+    ['the same with our port', { headers: { host: 'rebound.test:PORT' } }],
+    ['our name with another port', { headers: { host: '127.0.0.1:1' } }],
+    [
+      'a form of another site posts',
+      { method: 'POST', headers: { origin: 'https://evil.test', 'content-type': 'text/plain' }, body: body() },
+    ],
+    [
+      'a script of another site posts JSON',
+      { method: 'POST', headers: { origin: 'https://evil.test', 'content-type': 'application/json' }, body: body() },
+    ],
+    [
+      'a script of another site deletes',
+      { method: 'DELETE', path: '/session/demo', headers: { origin: 'https://evil.test' } },
+    ],
+    [
+      'a script of another site asks whether it may',
+      {
+        method: 'OPTIONS',
+        path: '/session/demo',
+        headers: { origin: 'https://evil.test', 'access-control-request-method': 'DELETE' },
+      },
+    ],
+    [
+      'a script of another site uses the SDK’s door',
+      { path: '/trpc/sessions.list', headers: { origin: 'https://evil.test' } },
+    ],
+    [
+      'a page opens a WebSocket',
+      {
+        headers: {
+          origin: 'https://evil.test',
+          connection: 'Upgrade',
+          upgrade: 'websocket',
+          'sec-websocket-key': 'x',
+          'sec-websocket-version': '13',
+        },
+      },
+    ],
+    [
+      'a way back from a sign-in is framed',
+      {
+        path: `/auth/return/${'a'.repeat(43)}?code=x`,
+        headers: { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' },
+      },
+    ],
+  ];
+  it.each(attacks)(
+    '%s: refused, and nothing said',
+    async (_, { method = 'GET', path = '/sessions', headers, body: sent }) => {
+      const before = await session();
+      const filled = Object.fromEntries(
+        Object.entries(headers).map(([name, value]) => [name, value.replace('PORT', port)]),
+      );
+      const answer = await send(`${local.url}${path}`, {
+        method,
+        headers: { ...filled, ...(sent === undefined ? {} : { 'content-length': String(sent.length) }) },
+        ...(sent === undefined ? {} : { body: sent }),
+      });
+      expect(answer.status).toBe(403);
+      expect(answer.body).not.toContain(await secret());
+      expect(Object.keys(answer.headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
+      expect(await session()).toBe(before);
+    },
+  );
+});
+
+describeAsRoot('another user of this machine', () => {
+  /** A program of `nobody` that sends these bytes, and either waits for the answer or is gone at once. */
+  const asNobody = (bytes: string, wait: boolean) =>
+    new Promise<string>((resolve, reject) => {
+      const script = `const s=require('net').connect(${port},'127.0.0.1',()=>{s.write(${JSON.stringify(bytes)},()=>{${wait ? '' : 'process.exit(0)'}})});s.on('data',d=>process.stdout.write(d));s.on('end',()=>process.exit(0));`;
+      const child = spawn(process.execPath, ['-e', script], {
+        uid: 65_534,
+        gid: 65_534,
+        cwd: '/',
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      let said = '';
+      child.stdout.on('data', (data) => {
+        said += String(data);
+      });
+      child.once('error', reject);
+      child.once('close', () => resolve(said));
+    });
+  const ask = (method: string, path: string) =>
+    `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nConnection: close\r\n\r\n`;
+
+  it('reads nothing', async () => {
+    const said = await asNobody(ask('GET', '/sessions'), true);
+    expect(said).toMatch(/^HTTP\/1.1 403 /);
+    expect(said).not.toContain(await secret());
+  });
+
+  it('removes nothing, even when it is gone before it is asked who it was', async () => {
+    const before = await session();
+    for (let turn = 0; turn < 5; turn++) await asNobody(ask('DELETE', '/session/demo'), false);
+    expect(await session()).toBe(before);
+  });
+
+  it('is told apart from root and from us on one machine', async () => {
+    const answer = await new Promise<string>((resolve, reject) => {
+      const socket = connect(Number(port), '127.0.0.1', () => socket.write(ask('GET', '/ready')));
+      socket.once('data', (data) => resolve(String(data)));
+      socket.once('error', reject);
+    });
+    expect(answer).toMatch(/^HTTP\/1.1 200 /);
+  });
+});
+
+const here = hasChromium();
+describe.runIf(here)('hostile pages in a browser', () => {
+  let browser: Browser;
+  let site: Server;
+  let pages: { name: string; page: Page }[];
+  beforeAll(async () => {
+    site = createServer((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/html' });
+      response.end('<!doctype html><title>A nice page</title><div id="place"></div>');
+    });
+    await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve));
+    const own = (site.address() as AddressInfo).port;
+    // Both of these lead to this machine, as a rebinding name server would say.
+    browser = await launchChromium(['--host-resolver-rules=MAP *.evil.test 127.0.0.1']);
+    const open = async (name: string) => {
+      const page = await (await browser.newContext()).newPage();
+      await page.goto(`http://${name}:${own}/`);
+      return { name, page };
+    };
+    pages = [await open('www.evil.test'), await open('127.0.0.1'), await open('localhost')];
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await new Promise((resolve) => site?.close(resolve));
+  });
+
+  const everywhere = async (attack: (page: Page) => Promise<unknown>, outcome: unknown) => {
+    const before = await session();
+    for (const { name, page } of pages) expect([name, await attack(page)]).toEqual([name, outcome]);
+    expect(await session()).toBe(before);
+  };
+  /** What a page's script gets for a request: what it can read, or that it cannot. */
+  const fetches = (path: string, init: RequestInit) => (page: Page) =>
+    page.evaluate(
+      async ([address, options]) => {
+        try {
+          const answer = await fetch(address as string, options as RequestInit);
+          return answer.type === 'opaque' ? 'opaque' : `read: ${await answer.text()}`;
+        } catch {
+          return 'refused';
+        }
+      },
+      [`${local.url}${path}`, init] as const,
+    );
+  const json = { 'content-type': 'application/json' };
+  const planted = JSON.stringify({ code: 'x', provider: 'demo', session: 'x' });
+
+  it('fetch with CORS reads nothing', () => everywhere(fetches('/sessions', {}), 'refused'));
+  it('fetch without CORS reads nothing', async () => {
+    for (const { page } of pages) {
+      expect(['refused', 'opaque']).toContain(await fetches('/sessions', { mode: 'no-cors' })(page));
+    }
+  });
+  it('a simple POST plants nothing', async () => {
+    const attack = fetches('/sessions', {
+      method: 'POST',
+      mode: 'no-cors',
+      headers: { 'content-type': 'text/plain' },
+      body: planted,
+    });
+    const before = await session();
+    for (const { page } of pages) expect(['refused', 'opaque']).toContain(await attack(page));
+    expect(await session()).toBe(before);
+  });
+  it('a POST of JSON does not get past its preflight', () =>
+    everywhere(fetches('/sessions', { method: 'POST', headers: json, body: planted }), 'refused'));
+  it('a DELETE does not get past its preflight', () =>
+    everywhere(fetches('/session/demo', { method: 'DELETE' }), 'refused'));
+  it('the SDK’s door is as shut', () => everywhere(fetches('/trpc/sessions.list', {}), 'refused'));
+  it('a script element runs nothing and an image shows nothing', () =>
+    everywhere(
+      (page) =>
+        page.evaluate(async (url) => {
+          const load = (tag: 'script' | 'img', path: string) =>
+            new Promise<string>((resolve) => {
+              const element = document.createElement(tag);
+              element.onload = () => resolve('loaded');
+              element.onerror = () => resolve('refused');
+              element.src = `${url}${path}`;
+              document.body.append(element);
+            });
+          return [await load('script', '/sessions'), await load('img', '/auth?provider=demo')];
+        }, local.url),
+      ['refused', 'refused'],
+    ));
+  it('a frame shows nothing of it', () =>
+    everywhere(
+      (page) =>
+        page.evaluate(
+          (url) =>
+            new Promise<string>((resolve) => {
+              const frame = document.createElement('iframe');
+              frame.onload = () => {
+                try {
+                  resolve(frame.contentDocument?.body.textContent ? 'read' : 'refused');
+                } catch {
+                  resolve('refused');
+                }
+              };
+              frame.src = `${url}/sessions`;
+              document.body.append(frame);
+            }),
+          local.url,
+        ),
+      'refused',
+    ));
+  it('a WebSocket and an event stream do not open', () =>
+    everywhere(
+      (page) =>
+        page.evaluate(
+          (url) =>
+            Promise.all([
+              new Promise<string>((resolve) => {
+                const socket = new WebSocket(url.replace('http', 'ws'));
+                socket.onopen = () => resolve('open');
+                socket.onerror = () => resolve('refused');
+              }),
+              new Promise<string>((resolve) => {
+                const stream = new EventSource(`${url}/trpc/sessions.list`);
+                stream.onopen = () => resolve('open');
+                stream.onerror = () => resolve('refused');
+              }),
+            ]),
+          local.url,
+        ),
+      ['refused', 'refused'],
+    ));
+  it('a window that it opens begins no sign-in and tells it nothing', async () => {
+    for (const { name, page } of pages) {
+      const opened = page.waitForEvent('popup');
+      await page.evaluate((url) => {
+        window.open(`${url}/auth?provider=demo`);
+      }, local.url);
+      const popup = await opened;
+      await popup.waitForLoadState();
+      expect([name, await popup.evaluate(() => document.body.textContent)]).toEqual([
+        name,
+        expect.stringContaining('other origins'),
+      ]);
+      expect(new URL(popup.url()).origin).toBe(local.url);
+      await popup.close();
+    }
+  });
+  it('a form that it posts is refused', async () => {
+    const before = await session();
+    for (const { name, page } of pages) {
+      const context = await browser.newContext();
+      const victim = await context.newPage();
+      await victim.goto(page.url());
+      await victim.evaluate((url) => {
+        const form = document.createElement('form');
+        Object.assign(form, { method: 'post', action: `${url}/sessions`, enctype: 'text/plain' });
+        form.innerHTML = `<input name='{"code":"x","provider":"demo","session":"' value='x"}'>`;
+        document.body.append(form);
+        form.submit();
+      }, local.url);
+      await victim.waitForURL(`${local.url}/sessions`);
+      expect([name, await victim.evaluate(() => document.body.textContent)]).toEqual([
+        name,
+        expect.stringContaining('other origins'),
+      ]);
+      await context.close();
+    }
+    expect(await session()).toBe(before);
+  });
+  it('a name that leads here is not ours (DNS rebinding)', async () => {
+    const page = await (await browser.newContext()).newPage();
+    const answer = await page.goto(`http://rebound.evil.test:${port}/sessions`);
+    expect(answer?.status()).toBe(403);
+    const read = await page.evaluate(() =>
+      fetch('/sessions').then(
+        async (reply) => `${reply.status} ${await reply.text()}`,
+        () => 'refused',
+      ),
+    );
+    expect(read).not.toContain(await secret());
+    expect(read).toMatch(/^(403|refused)/);
+  });
+});
