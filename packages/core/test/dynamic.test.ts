@@ -93,7 +93,9 @@ describe('a dynamic request', () => {
       role: 'dynamic access',
       dynamic: { permissions: ['reports.read', 'deploy'], resources: [], groups: ['memory:read'] },
     });
-    expect(shown.history.map(({ event_type }) => event_type)).toContain('elevation.requested');
+    expect(shown.history[0]?.message).toContain(
+      'asks for dynamic access (memory:read, reports.read, deploy) at memory',
+    );
     await house.pass(30 * minute);
     expect(house.provider.held()).toEqual([]);
     expect((await getExecution(ada, { id: output.execution_id })).status).toBe('completed');

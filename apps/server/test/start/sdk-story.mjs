@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { createClient, isBelayError } from '@belay/sdk';
 import postgres from 'postgres';
-import { signIn } from './sign-in.mjs';
+import { signIn } from '../../../../examples/quickstart/sign-in.mjs';
 
 const demo = JSON.parse(await readFile(process.argv[2], 'utf8'));
 const person = (group) =>

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, symlink, writeFile } from 'node:fs/promises';
+import { cp, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -15,8 +15,10 @@ it('the packed SDK in an empty project does the whole story against a server tha
   await using server = startProcess(folder.path);
   await using project = await installPacked();
   await writeFile(join(project.folder, 'package.json'), JSON.stringify({ name: 'empty', type: 'module' }));
-  await cp(file('./sdk-story.mjs'), join(project.folder, 'story.mjs'));
-  await cp(file('../../../../examples/quickstart/sign-in.mjs'), join(project.folder, 'sign-in.mjs'));
+  const signIn = '../../../../examples/quickstart/sign-in.mjs';
+  await cp(file(signIn), join(project.folder, 'sign-in.mjs'));
+  const story = (await readFile(file('./sdk-story.mjs'), 'utf8')).replace(signIn, './sign-in.mjs');
+  await writeFile(join(project.folder, 'story.mjs'), story);
   await symlink(file('../../../../node_modules/postgres'), join(project.folder, 'node_modules/postgres'));
   await server.says('Database');
   const demo = join(folder.path, '.belay', 'demo.json');

@@ -8,7 +8,7 @@ import { AccessError, type ErrorIssue } from '../errors.js';
 import type { ElevationInput } from './input.js';
 
 /** What a request is called that names no role. No role of a catalog can have this name: it has a space in it. */
-export const dynamicRoleName = 'dynamic access';
+const dynamicRoleName = 'dynamic access';
 
 export interface DynamicAsk {
   providers: readonly string[];

@@ -194,7 +194,7 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
       appendLedger(tx, [
         {
           type: 'elevation.requested',
-          message: `${user.email} asks for ${input.role} at ${input.providers.join(', ')} for ${input.duration}: ${input.reason}`,
+          message: `${user.email} asks for ${wantedBy(input)} at ${input.providers.join(', ')} for ${input.duration}: ${input.reason}`,
           actor: ctx.actor,
           userId: user.id,
           provider: input.provider,
@@ -217,6 +217,13 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
   if (!existing && !ended) ctx.waker.wake(hintsOf(id, transition.open));
   const executionId = existing ?? id;
   return { status: 'pending', output: { workflow_id: executionId, execution_id: executionId } };
+}
+
+/** What is asked for, in the words of the log. */
+function wantedBy({ role, dynamic }: ElevationInput): string {
+  if (!dynamic) return role;
+  const names = [...dynamic.groups, ...dynamic.permissions, ...dynamic.resources].join(', ');
+  return `${role} (${names.length > 500 ? `${names.slice(0, 500)}…` : names})`;
 }
 
 /**
