@@ -86,6 +86,18 @@ describe('a call', () => {
     expect(server.requests.map(({ headers }) => headers['idempotency-key'])).toEqual(['k-1', 'k-1']);
   });
 
+  it('that only suggests is tried again, and one that asks without a role is not', async () => {
+    await using server = await scripted(busy, started);
+    const client = createClient({ url: server.url, retry: quick });
+    await client.elevation.suggest({ reason: 'words' });
+    expect(server.requests).toHaveLength(2);
+    await using other = await scripted(busy, started);
+    const careless = createClient({ url: other.url, retry: quick });
+    const wish = { providers: ['p'], permissions: ['x'], reason: 'because' };
+    expect(await failure(careless.elevation.requestDynamic(wish))).toMatchObject({ code: 'unavailable' });
+    expect(other.requests).toHaveLength(1);
+  });
+
   it('to an unhealthy service brings back what the service says of itself', async () => {
     await using server = await scripted({ status: 503, body: { result: { data: { status: 'unhealthy' } } } });
     const client = createClient({ url: server.url, retry: quick });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { whoDecides } from '../../src/http/pages/approvers.js';
 import { Diagram } from '../../src/http/pages/diagram.js';
+import { dynamicPage } from '../../src/http/pages/dynamic.js';
 import { renderPage } from '../../src/http/pages/page.js';
 import { readable } from '../../src/http/pages/readable.js';
 import { suggestionPage } from '../../src/http/pages/suggest.js';
@@ -140,6 +141,46 @@ describe('a suggestion', () => {
     expect(markup).toContain('Nothing fits');
     expect(markup).toMatch(/<textarea[^>]*>tea<\/textarea>/);
     expect(markup).not.toContain('action="/api/v1/elevate"');
+  });
+});
+
+describe('the form of a request without a role', () => {
+  const rules = (...allow: string[]) => ({ allow, deny: ['never'] });
+  const bound = (provider: string, more: object = {}) => ({
+    provider,
+    name: `The <${provider}>`,
+    permissions: rules('a.*'),
+    resources: rules(),
+    groups: rules('g'),
+    workflows: ['approve'],
+    max_duration: 'PT1H',
+    default_duration: 'PT15M',
+    for_others: false,
+    ...more,
+  });
+
+  it('asks where when there is a choice, for whom when one may, and keeps what was chosen when it comes back', () => {
+    const bounds = [bound('one', { for_others: true }), bound('two', { workflows: ['approve', 'quick'] })];
+    const first = renderPage(dynamicPage({ bounds }, view), view);
+    expect(first.match(/type="checkbox"/g)).toHaveLength(2);
+    expect(first).toContain('The &lt;one');
+    for (const name of ['permissions', 'groups', 'users', 'reason', 'duration', 'workflow']) {
+      expect(first).toContain(`name="${name}"`);
+    }
+    expect(first).not.toContain('name="resources"');
+    expect(first).not.toContain('role="alert"');
+    const refused = {
+      message: 'no',
+      code: 'FORBIDDEN',
+      issues: [{ path: 'identities', message: 'names somebody else' }],
+    };
+    const input = { providers: ['two'], users: ['eve@x.test'], workflow: 'quick' };
+    const again = renderPage(dynamicPage({ bounds }, { ...view, input, refused }), view);
+    expect(again).toMatch(/value="two" checked/);
+    expect(again).not.toMatch(/value="one" checked/);
+    expect(again).toMatch(/<option value="quick" selected/);
+    expect(again).toMatch(/<a href="#users">For others<\/a>: names somebody else/);
+    expect(again).toMatch(/id="users"[^>]*aria-invalid="true"[^>]*value="eve@x.test"/);
   });
 });
 

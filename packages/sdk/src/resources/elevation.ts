@@ -34,7 +34,7 @@ export function createElevation(transport: Transport): ElevationResource {
     requestDynamic: ({ idempotencyKey, ...request }, options) =>
       transport.mutate('elevation.request', request, { ...options, idempotencyKey }),
     dynamicBounds: (options) => transport.query('elevation.dynamic', undefined, options),
-    suggest: (words, options) => transport.mutate('elevation.suggest', words, options),
+    suggest: (words, options) => transport.mutate('elevation.suggest', words, { ...options, repeatable: true }),
     prepareResume: (request, options) => transport.mutate('elevation.prepareResume', request, options),
     resume: (state, options) => transport.mutate('elevation.resume', { state }, options),
   };

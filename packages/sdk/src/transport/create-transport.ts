@@ -20,11 +20,14 @@ export interface TransportOptions {
 export interface Transport {
   /** Reads, which are safe to try again. */
   query<Path extends QueryPath>(path: Path, input: InputOf<Path>, options?: CallOptions): Promise<OutputOf<Path>>;
-  /** Changes something; tried again only with an idempotency key, by which the server knows the repetition. */
+  /**
+   * Changes something; tried again only with an idempotency key, by which the server knows the repetition, or when it is
+   * `repeatable` because it changes nothing and only travels as if it did.
+   */
   mutate<Path extends MutationPath>(
     path: Path,
     input: InputOf<Path>,
-    options?: CallOptions & Idempotent,
+    options?: CallOptions & Idempotent & { repeatable?: boolean },
   ): Promise<OutputOf<Path>>;
   watch<Path extends WatchPath>(
     path: Path,
@@ -66,9 +69,9 @@ export function createTransport(options: TransportOptions): Transport {
 
   return {
     query: (path, input, { signal } = {}) => attempt(() => client.query(path, input, { signal }), true, signal),
-    mutate: (path, input, { signal, idempotencyKey } = {}) => {
+    mutate: (path, input, { signal, idempotencyKey, repeatable = idempotencyKey !== undefined } = {}) => {
       const context = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey };
-      return attempt(() => client.mutation(path, input, { signal, context }), idempotencyKey !== undefined, signal);
+      return attempt(() => client.mutation(path, input, { signal, context }), repeatable, signal);
     },
     watch: <Path extends WatchPath>(path: Path, input: InputOf<Path>, watchOptions: WatchOptions = {}) =>
       watchStream<OutputOf<Path>>({ url, path, input, headers, send, retry, patience, ...watchOptions }),

@@ -11,7 +11,6 @@ const labels = {
   groups: 'Groups',
   resources: 'Resources',
   users: 'For others',
-  identities: 'For others',
   workflow: 'Workflow',
   duration: 'How long',
   reason: 'Reason',
@@ -46,12 +45,20 @@ export function dynamicPage({ bounds }: Outputs['elevation']['dynamic'], view: V
           </section>
           <section aria-labelledby="ask" class="card">
             <h2 id="ask">Ask for it</h2>
-            <DynamicForm bounds={bounds} view={view} />
+            <DynamicForm bounds={bounds} view={withOneFieldForOthers(view)} />
           </section>
         </div>
       </>
     ),
   };
+}
+
+/** Whom a request is for is one field here, whatever the interface calls it. */
+function withOneFieldForOthers(view: View): View {
+  const { refused } = view;
+  if (refused?.issues === undefined) return view;
+  const issues = refused.issues.map(({ path, message }) => ({ path: path.replace(/^identities/, 'users'), message }));
+  return { ...view, refused: { ...refused, issues } };
 }
 
 function Bound({ bound }: { bound: Bounds[number] }): VNode {
