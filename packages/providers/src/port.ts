@@ -136,7 +136,7 @@ export interface Authenticator {
    */
   refresh?(request: { refreshToken: string; subject: string }, signal: AbortSignal): Promise<ProviderTokens>;
   /** What the provider has to be told about this service, as an XML document (SAML metadata). Absent where there is no such thing. */
-  metadata?(redirectUri: string): string;
+  metadata?(redirectUri: string): Promise<string>;
 }
 
 export interface Message {

@@ -1,3 +1,4 @@
+import { createHash, randomBytes } from 'node:crypto';
 import { expireLogins } from '@belay/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callRest } from './support/caller.js';
@@ -109,6 +110,27 @@ describe('a session', () => {
       expect(kinds.rotating.seen).toMatchObject({ refused: 0 });
     } finally {
       await db.execute('delete from test_clock');
+    }
+  });
+
+  it('of a program that signed in with each kind is its own, and is shown in its requests', async () => {
+    const verifier = randomBytes(32).toString('base64url');
+    const challenge = createHash('sha256').update(verifier).digest('base64url');
+    const query = new URLSearchParams({ callback: 'http://127.0.0.1:5999/done', code_challenge: challenge });
+    const answers = {
+      corp: async (address: string) => String((await kinds.post(await kinds.assert(address))).headers.location),
+      github: async (address: string) => (await kinds.github.press(address, 'rita-hub')).href,
+    };
+    for (const provider of ['corp', 'github'] as const) {
+      const browser = open();
+      const begun = await browser.visit(`/auth/request/${provider}?${query.toString()}`, { site: 'none' });
+      const landed = await kinds.land(browser, await answers[provider](begun.location));
+      const code = new URL(landed.location).searchParams.get('code') ?? '';
+      const { url } = kinds.world;
+      const { status, json } = await callRest(url, 'POST', '/auth/token', { body: { code, code_verifier: verifier } });
+      expect([status, json.user]).toMatchObject([200, { provider }]);
+      const own = await callRest(url, 'POST', `/auth/session/${provider}`, { token: String(json.token) });
+      expect([own.status, own.json.session]).toMatchObject([200, { version: 1 }]);
     }
   });
 

@@ -4,7 +4,7 @@ import { authenticatorOf, redirectUri } from './flow.js';
 
 /** What a provider has to be told about this service before people can sign in with it, as XML. Throws `not_found` and `not_configured`. */
 export async function readSignInMetadata(ctx: Context, input: { provider: string }): Promise<{ metadata: string }> {
-  const metadata = authenticatorOf(ctx, input.provider).metadata?.(redirectUri(ctx, input.provider));
+  const metadata = await authenticatorOf(ctx, input.provider).metadata?.(redirectUri(ctx, input.provider));
   if (metadata === undefined) {
     throw new AccessError('not_configured', `The provider "${input.provider}" has no use for metadata`);
   }

@@ -1,4 +1,3 @@
-import { CodeChallengeMethod, OAuth2Client } from 'arctic';
 import { refuseWhenAborted, untilAborted } from '../abort.js';
 import { Retryable, Terminal } from '../errors.js';
 import type { Authenticator } from '../port.js';
@@ -11,15 +10,17 @@ import { askAs, requestTokens } from './requests.js';
 export function createAuthenticator(config: OAuth2Config): Authenticator {
   return {
     authorizationUrl: (request, signal) =>
-      guarded(signal, async () =>
-        new OAuth2Client(config.client_id, null, request.redirectUri).createAuthorizationURLWithPKCE(
+      guarded(signal, async () => {
+        // A server without such a provider need not load what arctic knows of sixty others.
+        const { CodeChallengeMethod, OAuth2Client } = await import('arctic');
+        return new OAuth2Client(config.client_id, null, request.redirectUri).createAuthorizationURLWithPKCE(
           config.authorization_endpoint,
           request.state,
           CodeChallengeMethod.S256,
           request.codeVerifier,
           request.scopes ?? config.scopes,
-        ),
-      ),
+        );
+      }),
 
     exchange: (currentUrl, expected, signal) =>
       guarded(signal, async () => {

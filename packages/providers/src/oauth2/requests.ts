@@ -1,4 +1,3 @@
-import { OAuth2Tokens } from 'arctic';
 import { Retryable, Terminal } from '../errors.js';
 import { boundedFetch } from '../llm/bounded-fetch.js';
 import type { ProviderTokens } from '../port.js';
@@ -52,7 +51,8 @@ async function askJson(
   return body;
 }
 
-function readTokens(body: unknown): ProviderTokens & { accessToken: string } {
+async function readTokens(body: unknown): Promise<ProviderTokens & { accessToken: string }> {
+  const { OAuth2Tokens } = await import('arctic');
   const data = typeof body === 'object' && body !== null ? body : {};
   const tokens = new OAuth2Tokens(data);
   const accessToken = tokens.accessToken();

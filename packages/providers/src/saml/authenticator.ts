@@ -1,4 +1,3 @@
-import { SamlStatusError } from '@node-saml/node-saml';
 import { refuseWhenAborted, untilAborted } from '../abort.js';
 import { Retryable, Terminal } from '../errors.js';
 import type { Authenticator } from '../port.js';
@@ -6,7 +5,9 @@ import { readAssertion } from './assertion.js';
 import type { SamlConfig } from './config.js';
 import { readPerson } from './person.js';
 import { requirePlainXml } from './plain-xml.js';
-import { serviceFor } from './service.js';
+
+/** With the parsers that come with it, which a server that has no such provider need not load. */
+const load = () => import('./service.js');
 
 /**
  * Web browser single sign-on of SAML 2.0 (Profiles, 4.1): our request by redirect, its answer by post. Only an answer to
@@ -18,6 +19,7 @@ export function createAuthenticator(config: SamlConfig): Authenticator {
 
     authorizationUrl: ({ redirectUri, nonce, state }, signal) =>
       guarded(signal, async () => {
+        const { serviceFor } = await load();
         const service = serviceFor(config, { redirectUri, requestId: requestIdOf(nonce) });
         return new URL(await service.getAuthorizeUrlAsync(state, undefined, {}));
       }),
@@ -30,6 +32,7 @@ export function createAuthenticator(config: SamlConfig): Authenticator {
           throw new Terminal('The answer is not to what was asked');
         }
         requirePlainXml(response);
+        const { serviceFor } = await load();
         const requestId = requestIdOf(expected.nonce);
         const service = serviceFor(config, { redirectUri: expected.redirectUri, requestId });
         const { profile } = await service.validatePostResponseAsync({ SAMLResponse: response });
@@ -42,11 +45,11 @@ export function createAuthenticator(config: SamlConfig): Authenticator {
         return { ...readPerson(config, assertion), ...ends, tokens: {} };
       }),
 
-    metadata: (redirectUri) =>
-      serviceFor(config, { redirectUri, requestId: '_metadata' }).generateServiceProviderMetadata(
-        null,
-        config.request_signing?.certificate ?? null,
-      ),
+    async metadata(redirectUri) {
+      const { serviceFor } = await load();
+      const service = serviceFor(config, { redirectUri, requestId: '_metadata' });
+      return service.generateServiceProviderMetadata(null, config.request_signing?.certificate ?? null);
+    },
   };
 }
 
@@ -62,7 +65,8 @@ async function guarded<T>(signal: AbortSignal, work: () => Promise<T>): Promise<
     return await untilAborted(work(), signal);
   } catch (error) {
     if (error instanceof Retryable || error instanceof Terminal) throw error;
-    if (error instanceof SamlStatusError) {
+    const { isRefusal } = await load();
+    if (isRefusal(error)) {
       throw new Terminal('The sign-in was refused at the identity provider', { cause: error });
     }
     throw new Terminal('The answer of the identity provider does not hold', { cause: error });

@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { z } from 'zod';
 import { emailDomain, endpoint } from '../endpoint.js';
 
@@ -54,7 +54,10 @@ export const samlConfig = z.strictObject({
   /** Whether the whole response has to be signed beside its assertion, which always has to be. */
   response_signed: z.boolean().default(false),
   /** With what our requests are signed, where the identity provider wants that. */
-  request_signing: z.strictObject({ private_key: z.string().includes('PRIVATE KEY'), certificate }).optional(),
+  request_signing: z
+    .strictObject({ private_key: z.string(), certificate })
+    .refine(isPair, { path: ['private_key'], message: 'is not the private key (PEM) of the certificate' })
+    .optional(),
   name_id_format: z.string().min(1).optional(),
   authn_context: names.optional(),
   attributes: attributes.prefault({}),
@@ -63,3 +66,11 @@ export const samlConfig = z.strictObject({
 });
 
 export type SamlConfig = z.output<typeof samlConfig>;
+
+function isPair(pair: { private_key: string; certificate: string }): boolean {
+  try {
+    return new X509Certificate(pair.certificate).checkPrivateKey(createPrivateKey(pair.private_key));
+  } catch {
+    return false;
+  }
+}

@@ -1,4 +1,4 @@
-import { SAML, ValidateInResponseTo } from '@node-saml/node-saml';
+import { SAML, SamlStatusError, ValidateInResponseTo } from '@node-saml/node-saml';
 import type { SamlConfig } from './config.js';
 
 /** How far the clocks of the identity provider and this machine may be apart. */
@@ -35,4 +35,9 @@ export function serviceFor(config: SamlConfig, flow: { redirectUri: string; requ
       removeAsync: async () => null,
     },
   });
+}
+
+/** Whether the identity provider said no, as opposed to an answer that does not hold. */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof SamlStatusError;
 }

@@ -4,7 +4,7 @@ import { createCertified } from '../support/certified.js';
 import { type Said, tamper } from '../support/saml-identity-provider.js';
 import { flowOf, openCorp, rita } from './support.js';
 
-const corp = openCorp();
+const corp = await openCorp();
 /** What every attack wants: to be somebody else. */
 const evil = (xml: string) => xml.replaceAll('rita-0001', 'adam-0002').replaceAll('rita@', 'adam@');
 const assertionOf = (xml: string) => /<saml:Assertion .*<\/saml:Assertion>/s.exec(xml)?.[0] ?? '';
@@ -88,7 +88,7 @@ describe('a signature', () => {
   });
 
   it('of the response does not stand for that of the assertion', async () => {
-    const signing = openCorp({ signsResponses: true }, { response_signed: true });
+    const signing = await openCorp({ signsResponses: true }, { response_signed: true });
     const posted = await signing.answer();
     expect((await signing.exchange(posted)).subject).toBe(rita.nameId);
     const bare = tamper(posted, (xml) => xml.replace(signatureOf(assertionOf(xml)), ''));

@@ -6,7 +6,7 @@ import { openCorp, redirectUri, rita } from './support.js';
 authenticatorConformance(vitest, 'saml', async () => {
   const own = createCertified('belay.example.test');
   const signing = { private_key: own.privateKey, certificate: own.certificate };
-  const corp = openCorp({ wantsSigned: true }, { request_signing: signing });
+  const corp = await openCorp({ wantsSigned: true }, { request_signing: signing });
   return {
     authenticator: corp.authenticator,
     redirectUri,

@@ -5,7 +5,7 @@ import { calm, flowOf, openCorp, redirectUri, rita } from './support.js';
 
 describe('a sign-in by SAML', () => {
   it('gives the person as the identity provider knows them, and no tokens', async () => {
-    const corp = openCorp();
+    const corp = await openCorp();
     const before = Date.now();
     const { endsAt, ...person } = await corp.exchange(await corp.answer({ sessionUntil: 3_600_000 }));
     expect(person).toEqual({
@@ -21,7 +21,7 @@ describe('a sign-in by SAML', () => {
   });
 
   it('asks with the state as relay state, an identifier that follows from the flow, and nothing of the flow else', async () => {
-    const corp = openCorp();
+    const corp = await openCorp();
     const url = await corp.authenticator.authorizationUrl(flowOf(7), calm());
     expect(url.href.startsWith(`${corp.idp.entryPoint}?`)).toBe(true);
     expect([...url.searchParams.keys()].sort()).toEqual(['RelayState', 'SAMLRequest']);
@@ -30,7 +30,7 @@ describe('a sign-in by SAML', () => {
   });
 
   it('keeps what an entry point has in its query', async () => {
-    const corp = openCorp({}, { entry_point: 'https://idp.example.test/sso?tenant=7' });
+    const corp = await openCorp({}, { entry_point: 'https://idp.example.test/sso?tenant=7' });
     const url = await corp.authenticator.authorizationUrl(flowOf(1), calm());
     expect(url.searchParams.get('tenant')).toBe('7');
   });
@@ -38,12 +38,12 @@ describe('a sign-in by SAML', () => {
   it('signs its requests when it is told to, and says so in its metadata', async () => {
     const own = createCertified('belay.example.test');
     const signing = { private_key: own.privateKey, certificate: own.certificate };
-    const corp = openCorp({ wantsSigned: true }, { request_signing: signing });
+    const corp = await openCorp({ wantsSigned: true }, { request_signing: signing });
     expect(corp.metadata).toContain('AuthnRequestsSigned="true"');
     expect((await corp.exchange(await corp.answer())).subject).toBe(rita.nameId);
     // The identity provider does verify: it refuses a request that is signed by somebody else.
     const other = createCertified('somebody.example.test');
-    const strange = openCorp(
+    const strange = await openCorp(
       {},
       { request_signing: { private_key: other.privateKey, certificate: other.certificate } },
     );
@@ -51,43 +51,43 @@ describe('a sign-in by SAML', () => {
     await expect(corp.idp.answer(url, corp.metadata, rita)).rejects.toThrow();
   });
 
-  it('describes itself: where it is posted to, what it is called, that it wants signatures', () => {
-    const { metadata } = openCorp();
+  it('describes itself: where it is posted to, what it is called, that it wants signatures', async () => {
+    const { metadata } = await openCorp();
     expect(metadata).toContain('entityID="https://belay.example.test"');
     expect(metadata).toContain(`Location="${redirectUri}"`);
     expect(metadata).toContain('WantAssertionsSigned="true"');
   });
 
   it('takes a second certificate, for the time in which the identity provider changes its key', async () => {
-    const corp = openCorp();
+    const corp = await openCorp();
     const next = createCertified('idp.example.test');
     const posted = await corp.answer({ key: next });
     await expect(corp.exchange(posted)).rejects.toBeInstanceOf(Terminal);
-    const both = openCorp({}, { idp_certificates: [corp.idp.certificate, next.certificate] });
+    const both = await openCorp({}, { idp_certificates: [corp.idp.certificate, next.certificate] });
     expect((await both.exchange(posted)).subject).toBe(rita.nameId);
   });
 
   it('wants the response signed as well when told so', async () => {
-    const loose = openCorp();
-    const strict = openCorp({}, { response_signed: true, idp_certificates: [loose.idp.certificate] });
+    const loose = await openCorp();
+    const strict = await openCorp({}, { response_signed: true, idp_certificates: [loose.idp.certificate] });
     await expect(strict.exchange(await loose.answer())).rejects.toBeInstanceOf(Terminal);
-    const signing = openCorp({ signsResponses: true }, { response_signed: true });
+    const signing = await openCorp({ signsResponses: true }, { response_signed: true });
     expect((await signing.exchange(await signing.answer())).subject).toBe(rita.nameId);
   });
 });
 
 describe('who somebody is', () => {
   const person = (nameId: string, attributes: Record<string, string[]>) => ({ nameId, attributes });
-  const proved = async (corp: ReturnType<typeof openCorp>, said: object, who: typeof rita) =>
+  const proved = async (corp: Awaited<ReturnType<typeof openCorp>>, said: object, who: typeof rita) =>
     corp.exchange(await corp.answer(said, flowOf(1), who));
   const email = ['rita@example.test'];
 
   it('is not told by a name that is another at each sign-in', async () => {
     const nameIdFormat = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient';
-    await expect(proved(openCorp(), { nameIdFormat }, person('_123', { email }))).rejects.toThrow(
+    await expect(proved(await openCorp(), { nameIdFormat }, person('_123', { email }))).rejects.toThrow(
       /by a name that lasts/,
     );
-    const corp = openCorp({}, { attributes: { subject: 'employee' } });
+    const corp = await openCorp({}, { attributes: { subject: 'employee' } });
     expect((await proved(corp, { nameIdFormat }, person('_123', { email, employee: ['77'] }))).subject).toBe('77');
     for (const employee of [[], ['77', '78']]) {
       await expect(proved(corp, {}, person('_123', { email, employee }))).rejects.toThrow(/by a name that lasts/);
@@ -96,13 +96,13 @@ describe('who somebody is', () => {
 
   it('has an address from a NameID that is one, when no attribute is', async () => {
     const nameIdFormat = 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress';
-    expect(await proved(openCorp(), { nameIdFormat }, person('rita@example.test', {}))).toMatchObject({
+    expect(await proved(await openCorp(), { nameIdFormat }, person('rita@example.test', {}))).toMatchObject({
       email: 'rita@example.test',
       emailVerified: true,
       name: 'rita@example.test',
       groups: [],
     });
-    await expect(proved(openCorp(), {}, person('rita@example.test', {}))).rejects.toThrow(/e-mail/);
+    await expect(proved(await openCorp(), {}, person('rita@example.test', {}))).rejects.toThrow(/e-mail/);
   });
 
   it('has an address that counts as verified in the domains of the identity provider only', async () => {
@@ -112,20 +112,22 @@ describe('who somebody is', () => {
       'a@elsewhere.test@example.test',
       'example.test',
     ]) {
-      expect(await proved(openCorp(), {}, person('r', { email: [foreign] }))).toMatchObject({ emailVerified: false });
+      expect(await proved(await openCorp(), {}, person('r', { email: [foreign] }))).toMatchObject({
+        emailVerified: false,
+      });
     }
-    expect(await proved(openCorp(), {}, person('r', { email: ['Rita@EXAMPLE.test'] }))).toMatchObject({
+    expect(await proved(await openCorp(), {}, person('r', { email: ['Rita@EXAMPLE.test'] }))).toMatchObject({
       emailVerified: true,
     });
   });
 
   it('has one address: of two nobody guesses', async () => {
     const two = ['rita@example.test', 'adam@example.test'];
-    await expect(proved(openCorp(), {}, person('r', { email: two }))).rejects.toThrow(/e-mail/);
+    await expect(proved(await openCorp(), {}, person('r', { email: two }))).rejects.toThrow(/e-mail/);
   });
 
   it('has groups under the name that is configured', async () => {
-    const corp = openCorp({}, { attributes: { groups: ['teams'] } });
+    const corp = await openCorp({}, { attributes: { groups: ['teams'] } });
     const told = { email, groups: ['not-these'], teams: ['a & b', '<c>'] };
     expect((await proved(corp, {}, person('r', told))).groups).toEqual(['a & b', '<c>']);
   });
@@ -140,6 +142,8 @@ describe('the configuration', () => {
     issuer: 'https://belay.example.test',
     email_domains: ['example.test'],
   };
+  const other = createCertified('belay.example.test');
+  const own = createCertified('belay.example.test').certificate;
   const bare = idp.certificate.replace(/-----[^-]+-----|\s/g, '');
 
   it('takes certificates as PEM and as metadata has them', () => {
@@ -157,6 +161,8 @@ describe('the configuration', () => {
     ['nobody to vouch for', { email_domains: [] }],
     ['everybody to vouch for', { email_domains: ['*'] }],
     ['nobody by name', { idp_entity_id: '' }],
+    ['a key that is not of its certificate', { request_signing: { private_key: other.privateKey, certificate: own } }],
+    ['no key to sign with', { request_signing: { private_key: 'PRIVATE KEY', certificate: own } }],
     ['what it does not know', { want_assertions_signed: false }],
   ])('refuses %s', (_what, change) => {
     expect(samlConnector.config.safeParse({ ...good, ...change }).success).toBe(false);

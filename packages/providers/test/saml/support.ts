@@ -20,7 +20,7 @@ export function flowOf(number: number) {
 }
 
 /** An identity provider and a client that trusts it. */
-export function openCorp(
+export async function openCorp(
   options: { wantsSigned?: boolean; signsResponses?: boolean } = {},
   more: Record<string, unknown> = {},
 ) {
@@ -35,7 +35,7 @@ export function openCorp(
   });
   const { authenticator } = samlConnector.create(config, { log: () => {} });
   if (!authenticator?.metadata) throw new Error('There is nothing to sign in with');
-  const metadata = authenticator.metadata(redirectUri);
+  const metadata = await authenticator.metadata(redirectUri);
   return {
     idp,
     authenticator,
