@@ -283,5 +283,10 @@ services:
       timeout: 15_000,
     });
     expect((await fetch(`${url}/ready`)).status).toBe(200);
+    await configure('services: { encryption: { provider: local } }');
+    await server?.reload();
+    expect(lines.map(({ message }) => message)).toContainEqual(
+      expect.stringContaining('services.encryption changed: this process goes on with its keys'),
+    );
   });
 });

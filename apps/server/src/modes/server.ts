@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type Context, configureSuggester, openCatalog, timing } from '@belay/core';
 import { migrateDatabase, openDatabase } from '@belay/db';
 import { openLanguageModel } from '@belay/providers';
@@ -101,7 +102,12 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
     closing,
     log,
     apply: { db, connectors, references },
-    refresh: catalog.refresh,
+    async refresh(how) {
+      await catalog.refresh(how);
+      if (!isDeepStrictEqual(catalog.current().document.services?.encryption, document.services?.encryption)) {
+        log.warn({}, 'services.encryption changed: this process goes on with its keys; start every process again');
+      }
+    },
   });
   await serve({ context, backend, environment, databaseUrl: storage.url, address: baseUrl, demo, closing });
   return {

@@ -27,7 +27,10 @@ export async function attempt<T>(
     } catch (error) {
       const fault = limited.aborted ? new Retryable('The service did not answer in time') : explain(error);
       if (fault instanceof Terminal || signal.aborted || tried === tries) throw fault;
-      await tools.delay(Math.min(fault.options.afterMilliseconds ?? pause * 2 ** tried, 2_000), signal);
+      const wait = Math.min(fault.options.afterMilliseconds ?? pause * 2 ** tried, 2_000);
+      await tools.delay(wait, signal).catch(() => {
+        throw fault;
+      });
     }
   }
 }
