@@ -86,6 +86,60 @@ describe('login', () => {
   });
 });
 
+describe('login on a machine without a browser', () => {
+  /** A world in which waiting takes no time and its clock knows it. */
+  function patient(waits: number[]) {
+    let now = Date.parse('2029-12-31T12:00:00.000Z');
+    return {
+      server: service.url,
+      clock: () => new Date(now),
+      delay: async (milliseconds: number) => {
+        waits.push(milliseconds);
+        now += milliseconds;
+      },
+    };
+  }
+
+  it('shows a short code, asks as often as it may, and keeps the token', async () => {
+    const waits: number[] = [];
+    const { code, stdout, stderr } = await terminal.run(['login', '--device'], patient(waits));
+    expect(code).toBe(0);
+    expect(stderr).toContain('BCDF-GHJK');
+    expect(stderr).toContain('https://belay.example.com/auth/device');
+    expect(waits).toEqual([5_000, 5_000, 10_000]);
+    expect(stdout + stderr).not.toMatch(/secret-device-code|token-of-ada/);
+    expect(await terminal.run(['whoami'])).toMatchObject({ code: 0 });
+  });
+
+  it('ends with 4 when it was refused, with 130 when nobody confirmed it in time, and keeps nothing', async () => {
+    service.state.device = ['pending', 'denied'];
+    expect(await terminal.run(['login', '--device'], patient([]))).toMatchObject({ code: 4 });
+    service.state.device = ['pending'];
+    const waits: number[] = [];
+    expect(await terminal.run(['login', '--device'], patient(waits))).toMatchObject({
+      code: 130,
+      stderr: expect.stringContaining('in time'),
+    });
+    expect(waits).toHaveLength(12);
+    await expect(stat(terminal.credentialsFile)).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  it('ends with 130 by Ctrl-C, and has no provider to choose', async () => {
+    const shell = patient([]);
+    const interrupt = new AbortController();
+    const running = terminal.run(['login', '--device'], {
+      ...shell,
+      signal: interrupt.signal,
+      delay: async (_milliseconds: number, signal: AbortSignal) => {
+        interrupt.abort();
+        signal.throwIfAborted();
+      },
+    });
+    expect(await running).toMatchObject({ code: 130 });
+    expect(await terminal.run(['login', '--device', '--provider', 'demo'], shell)).toMatchObject({ code: 2 });
+  });
+});
+
 describe('logout', () => {
   it('ends the login at the server and forgets the token, also when it had ended already', async () => {
     await terminal.run(['login'], { server: service.url, openBrowser: browse() });

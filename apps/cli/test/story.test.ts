@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { signInThroughDemo } from './support/browser.js';
 import { type Installation, type Person, startInstallation } from './support/installation.js';
 
 let installation: Installation;
@@ -146,6 +147,62 @@ describe('the story on the command line, against the real server', () => {
     const whole = await installation.program(['validate', file, '--json']);
     expect(whole).toMatchObject({ code: 0, stdout: expect.stringContaining('"ok":true') });
     expect(await installation.program(['validate'])).toMatchObject({ code: 2 });
+  });
+
+  it('signs in on a machine without a browser, by a code that a person confirms in one', async () => {
+    const headless = await installation.person();
+    const confirmed: Promise<unknown>[] = [];
+    const stderr = {
+      write: (text: string) => {
+        const code = /\b([A-Z]{4}-[A-Z]{4})\b/.exec(text)?.[1];
+        if (code === undefined) return;
+        const page = new URL('/api/v1/auth/device', installation.url);
+        const signIn = new URL('/api/v1/auth/request/demo', installation.url);
+        confirmed.push(
+          signInThroughDemo(`${signIn}?callback=${encodeURIComponent(`${page}`)}`, 'rita@example.com').then((send) =>
+            send(new URL(`${page}?user_code=${code}`), { user_code: code, verdict: 'approve' }),
+          ),
+        );
+      },
+    };
+    expect(await headless.run(['login', '--device'], { stderr })).toMatchObject({ code: 0 });
+    expect(await confirmed[0]).toMatchObject({ status: 200 });
+    expect(await headless.belay('whoami')).toMatchObject({ stdout: expect.stringContaining('rita@example.com') });
+  });
+
+  it('waits till the access is active, understands a sentence, and shows the log of it', async () => {
+    const sentence = 'read the reporting tables for 10 minutes, month end';
+    expect(await rita.belay('request', sentence)).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') });
+    const asking = rita.belay('request', sentence, '--yes', '--json');
+    const waiting = await vi.waitFor(
+      async () => {
+        const { approvals } = JSON.parse((await adam.belay('inbox', '--json')).stdout) as { approvals: Waiting[] };
+        const [found] = approvals;
+        if (!found) throw new Error('the inbox is empty');
+        return found;
+      },
+      { timeout: 15_000, interval: 200 },
+    );
+    await adam.belay('approve', waiting.execution_id, '--yes');
+    const { code, stdout } = await asking;
+    expect(code).toBe(0);
+    const last = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as object;
+    expect(last).toMatchObject({ execution_id: waiting.execution_id, active: true, grants: [{ state: 'active' }] });
+    const logs = await rita.belay('logs', '--execution', waiting.execution_id, '--json');
+    const types = logs.stdout
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { type: string }).type);
+    expect(types).toEqual(expect.arrayContaining(['approval.decided', 'entitlement.granted']));
+    expect(await rita.belay('access', 'return', waiting.execution_id)).toMatchObject({ code: 0 });
+  });
+
+  it('finds nothing wrong with itself', async () => {
+    const { code, stdout } = await installation.program(['doctor', '--json']);
+    const { checks } = JSON.parse(stdout) as { checks: { check: string; status: string; message: string }[] };
+    const failures = checks.filter(({ status }) => status === 'failed');
+    expect([code, failures]).toEqual([0, []]);
+    expect(checks.find(({ check }) => check === 'database')).toMatchObject({ status: 'ok' });
   });
 
   it('forgets a login at both ends', async () => {

@@ -1,4 +1,7 @@
-import { addCommand, type Parent } from '../command.js';
+import { hostname } from 'node:os';
+import { usage } from '../cli-error.js';
+import { addCommand, type CommonOptions, type Invocation, type Parent } from '../command.js';
+import type { Connection } from '../connect.js';
 import { chooseAuthenticator } from '../login/choose-authenticator.js';
 import { createProof } from '../login/create-proof.js';
 import { listenForCode } from '../login/listen-for-code.js';
@@ -6,44 +9,64 @@ import { listenForCode } from '../login/listen-for-code.js';
 interface Options {
   provider?: string;
   browser: boolean;
+  device?: boolean;
 }
 
 /** How long somebody may take to sign in, in milliseconds: as long as the server keeps a login's flow. */
 const patience = 10 * 60_000;
 
+async function loginByBrowser(
+  { server, client }: Connection,
+  { options, output, interactive, shell }: Invocation<Options & CommonOptions>,
+) {
+  const provider = await chooseAuthenticator(client, options.provider, { ...shell, interactive });
+  const proof = createProof(shell.randomBytes(32));
+  const secret = Buffer.from(shell.randomBytes(16)).toString('base64url');
+  await using listener = await listenForCode(secret, AbortSignal.any([shell.signal, AbortSignal.timeout(patience)]));
+  const query = new URLSearchParams({
+    callback: listener.callback,
+    code_challenge: proof.challenge,
+    code_challenge_method: 'S256',
+  });
+  const address = `${server}/api/v1/auth/request/${encodeURIComponent(provider)}?${query}`;
+  output.notice(`Sign in at: ${address}`);
+  if (options.browser) shell.openBrowser(address);
+  const code = await listener.code;
+  return client.auth.exchange({ code, code_verifier: proof.verifier }, { signal: shell.signal });
+}
+
 /**
  * `belay login`: signs in with a browser and keeps the token (authorization code with PKCE through a loopback address,
- * RFC 8252). The address is always printed too, for a machine without a browser.
+ * RFC 8252). The address is always printed too, for a machine without a browser; `--device` needs no way back to this
+ * machine at all (RFC 8628).
  */
 export function addLogin(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'login',
-    description: 'sign in with a browser',
-    examples: ['login', 'login --url https://belay.example.com', 'login --provider company --no-browser'],
+    description: 'sign in with a browser, here or, with --device, anywhere',
+    examples: [
+      'login',
+      'login --url https://belay.example.com',
+      'login --provider company --no-browser',
+      'login --device',
+    ],
     values: { provider: 'authenticators' },
     options: (command) =>
       command
         .option('--provider <provider>', 'the provider to sign in with')
-        .option('--no-browser', 'only print the address to open'),
-    run: async ({ options, output, interactive, connect, shell }) => {
-      const { server, client, credentials } = await connect();
-      const provider = await chooseAuthenticator(client, options.provider, { ...shell, interactive });
-      const proof = createProof(shell.randomBytes(32));
-      const secret = Buffer.from(shell.randomBytes(16)).toString('base64url');
-      await using listener = await listenForCode(
-        secret,
-        AbortSignal.any([shell.signal, AbortSignal.timeout(patience)]),
-      );
-      const query = new URLSearchParams({
-        callback: listener.callback,
-        code_challenge: proof.challenge,
-        code_challenge_method: 'S256',
-      });
-      const address = `${server}/api/v1/auth/request/${encodeURIComponent(provider)}?${query}`;
-      output.notice(`Sign in at: ${address}`);
-      if (options.browser) shell.openBrowser(address);
-      const code = await listener.code;
-      const login = await client.auth.exchange({ code, code_verifier: proof.verifier }, { signal: shell.signal });
+        .option('--no-browser', 'only print the address to open')
+        .option('--device', 'show a short code, to be confirmed in any browser: for machines without one'),
+    run: async (invocation) => {
+      const { options, output, connect, shell } = invocation;
+      if (options.device === true && options.provider !== undefined) {
+        throw usage('--provider is chosen where the code is confirmed: leave it out with --device');
+      }
+      const connection = await connect();
+      const { server, client, credentials } = connection;
+      const { loginByCode } = await import('../login/login-by-code.js');
+      const login = options.device
+        ? await loginByCode(client, `belay on ${hostname()}`, { output, shell })
+        : await loginByBrowser(connection, invocation);
       const { token, expires_at, user } = login;
       await credentials.save(server, { token, expires_at, email: user.email, provider: user.provider });
       output.result({ server, user, expires_at }, () => `signed in to ${server} as ${user.email}, until ${expires_at}`);

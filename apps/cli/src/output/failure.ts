@@ -19,6 +19,8 @@ async function readFailure(error: unknown): Promise<Failure> {
   if (error instanceof CliError) {
     return { code: error.code, message: error.message, ...(error.options.issues && { issues: error.options.issues }) };
   }
+  // Ctrl-C while nothing but time was waited for.
+  if (error instanceof Error && error.name === 'AbortError') return { code: 'aborted', message: 'stopped' };
   // Loaded only now: a command line that is wrong is told so faster without the client.
   const { isBelayError } = await import('@belay/sdk');
   if (isBelayError(error)) {

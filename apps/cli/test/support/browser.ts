@@ -1,5 +1,11 @@
-/** Signs in as a person of the demo the way a browser does: keeps cookies, follows redirects, submits the person's form. */
-export async function signInThroughDemo(address: string, email: string): Promise<void> {
+/**
+ * Signs in as a person of the demo the way a browser does: keeps cookies, follows redirects, submits the person's form.
+ * Resolves to a way to open a page with a form as that person, and to send it.
+ */
+export async function signInThroughDemo(
+  address: string,
+  email: string,
+): Promise<(form: URL, fields: Record<string, string>) => Promise<{ status: number; body: string }>> {
   const jar = new Map<string, Map<string, string>>();
 
   async function visit(url: URL, init: RequestInit = {}): Promise<{ url: URL; body: string; status: number }> {
@@ -29,4 +35,15 @@ export async function signInThroughDemo(address: string, email: string): Promise
   const body = new URLSearchParams({ subject });
   const end = await visit(page.url, { method: 'POST', body, headers: { origin: page.url.origin } });
   if (end.status !== 200) throw new Error(`the sign-in ended at ${end.url} with ${end.status}: ${end.body}`);
+  return async (form, fields) => {
+    const { body: html, url } = await visit(form);
+    // Each form has a token of its own: that of the form that posts to this page.
+    const own = html.split('<form').find((part) => part.includes(`action="${url.pathname}"`));
+    const token = /name="csrf_token" value="([^"]*)"/.exec(own ?? '')?.[1] ?? '';
+    return visit(new URL(url.pathname, url), {
+      method: 'POST',
+      body: new URLSearchParams({ ...fields, csrf_token: token }),
+      headers: { origin: url.origin, 'sec-fetch-site': 'same-origin' },
+    });
+  };
 }

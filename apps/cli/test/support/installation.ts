@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Shell } from '../../src/index.js';
 import { signInThroughDemo } from './browser.js';
 import { openTerminal, type Ran, type Terminal } from './run.js';
 
@@ -18,6 +19,8 @@ export interface Ended {
 /** Somebody with a home of their own at the same server, whose commands run in this process. */
 export interface Person {
   belay(...args: string[]): Promise<Ran>;
+  /** The same with a world of its own, as a test wants it. */
+  run(args: string[], shell: Partial<Shell>): Promise<Ran>;
   login(email: string): Promise<Ran>;
 }
 
@@ -87,8 +90,9 @@ export async function startInstallation(): Promise<Installation> {
       terminals.push(terminal);
       return {
         belay: (...args) => terminal.run(args),
+        run: (args, shell) => terminal.run(args, shell),
         login: async (email) => {
-          let browsing = Promise.resolve();
+          let browsing: Promise<unknown> = Promise.resolve();
           const openBrowser = (address: string) => {
             browsing = signInThroughDemo(address, email);
           };

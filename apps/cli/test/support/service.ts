@@ -116,6 +116,8 @@ export interface Service extends AsyncDisposable {
     ready: boolean;
     time: string;
     version: string;
+    /** What the next looks at a device login find; the last one stays. */
+    device: ('pending' | 'slow_down' | 'complete' | 'denied')[];
   };
   /** Codes that a login may be ended with, and the challenge each was begun with. */
   codes: Map<string, string>;
@@ -138,6 +140,7 @@ export async function startService(given: { token?: string; session?: string } =
     ready: true,
     time: '2030-01-01T00:00:00.000Z',
     version: '0.0.0-test',
+    device: ['pending', 'slow_down', 'complete'],
   };
   const codes = new Map<string, string>();
   const open = procedure.input((value) => value as Record<string, string>);
@@ -186,6 +189,24 @@ export async function startService(given: { token?: string; session?: string } =
         return { token, expires_at: me.expires_at, user: me };
       }),
       logout: change({ message: 'Signed out' }),
+    }),
+    device: router({
+      start: open.mutation(() => ({
+        device_code: 'secret-device-code',
+        user_code: 'BCDF-GHJK',
+        verification_uri: 'https://belay.example.com/auth/device',
+        verification_uri_complete: 'https://belay.example.com/auth/device?user_code=BCDF-GHJK',
+        expires_in: 60,
+        interval: 5,
+      })),
+      token: open.mutation(({ input }) => {
+        if (input.device_code !== 'secret-device-code') throw new TRPCError({ code: 'BAD_REQUEST' });
+        const status = state.device.length > 1 ? state.device.shift() : state.device[0];
+        if (status === 'denied') throw new TRPCError({ code: 'FORBIDDEN', message: 'The sign-in was refused' });
+        return status === 'complete'
+          ? { status, token, expires_at: me.expires_at, user: me, session: null }
+          : { status, interval: status === 'slow_down' ? 10 : 5 };
+      }),
     }),
     roles: router({
       list: signedIn.query(() => ({ version: '1.0.1', roles: { [role.name]: { role } } })),

@@ -1,0 +1,50 @@
+import type { BelayClient, PolledDeviceLogin } from '@belay/sdk';
+import { isBelayError } from '@belay/sdk';
+import { CliError } from '../cli-error.js';
+import type { Output } from '../output/output.js';
+import { printable } from '../output/printable.js';
+import type { Shell } from '../shell.js';
+
+export type CompletedDeviceLogin = Extract<PolledDeviceLogin, { status: 'complete' }>;
+
+/** Added to the wait when the server says that it is asked too often (RFC 8628, 3.5), in milliseconds. */
+const slower = 5_000;
+
+/**
+ * Signs in without a browser here (RFC 8628): shows a short code, and waits until somebody has confirmed it in a browser
+ * anywhere. Throws `forbidden` when they refused, and `aborted` when nobody came in time.
+ */
+export async function loginByCode(
+  client: BelayClient,
+  label: string,
+  { output, shell }: { output: Output; shell: Shell },
+): Promise<CompletedDeviceLogin> {
+  const { signal } = shell;
+  const started = await client.auth.startDevice(label, { signal });
+  output.notice(`Open ${printable(started.verification_uri)} in any browser, and confirm the code:`);
+  output.notice(`\n    ${output.colours.bold(printable(started.user_code))}\n`);
+  const until = shell.clock().getTime() + started.expires_in * 1000;
+  let interval = started.interval * 1000;
+  while (shell.clock().getTime() < until) {
+    await shell.delay(interval, signal);
+    const polled = await poll(client, started.device_code, signal);
+    if (polled === undefined) continue;
+    if (polled.status === 'complete') return polled;
+    interval = Math.max(polled.interval * 1000, polled.status === 'slow_down' ? interval + slower : 0);
+  }
+  throw new CliError('aborted', 'not signed in: nobody confirmed the code in time');
+}
+
+/** Undefined while the server is away for a moment: the code stays good, so the next look will tell. */
+async function poll(
+  client: BelayClient,
+  deviceCode: string,
+  signal: AbortSignal,
+): Promise<PolledDeviceLogin | undefined> {
+  try {
+    return await client.auth.pollDevice(deviceCode, { signal });
+  } catch (error) {
+    if (isBelayError(error, 'network') || isBelayError(error, 'unavailable')) return undefined;
+    throw error;
+  }
+}
