@@ -148,7 +148,15 @@ describe('registration', () => {
   it('gives exactly what is documented: every enabled definition', async () => {
     const { me } = await enrol();
     const answer = await registerAgent(me, { environment });
-    expect(Object.keys(answer)).toEqual(['success', 'services', 'roles', 'providers', 'workflows']);
+    expect(Object.keys(answer).sort()).toEqual([
+      'catalog_version',
+      'providers',
+      'roles',
+      'services',
+      'signature',
+      'success',
+      'workflows',
+    ]);
     expect(answer).toMatchObject({
       success: true,
       services: {
@@ -166,13 +174,22 @@ describe('registration', () => {
       permissions: { groups: ['engineers'] },
       max_duration: 'PT8H',
       default_duration: 'PT1H',
+      reason: { required: true },
     });
     expect(answer.providers.definitions).toEqual({
-      memory: { name: 'memory', provider: 'memory' },
-      vault: { name: 'Key of …', provider: 'vendor' },
+      memory: expect.objectContaining({ name: 'memory', provider: 'memory', enabled: true }),
+      vault: {
+        name: 'Key of …',
+        provider: 'vendor',
+        description: '',
+        enabled: true,
+        capabilities: ['authorizer'],
+      },
     });
     expect(answer.workflows.definitions.secretive).toEqual({
       name: 'secretive',
+      description: expect.any(String),
+      enabled: true,
       steps: [
         { name: 'ask', path: '/do/0/ask', task: 'call', call: 'http' },
         { name: 'maybe', path: '/do/1/maybe', task: 'try' },

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Local, makeCredential, startLocal } from '../agent/support/local.js';
 import { type CallOptions, callRest } from './support/caller.js';
 import { send } from './support/serve.js';
 import { createWorld, type World } from './support/world.js';
@@ -6,17 +7,30 @@ import { createWorld, type World } from './support/world.js';
 /** What a field must be: the interface's own words for types. */
 type Shape = string | { [name: string]: Shape } | [Shape] | { each: Shape };
 
+type Mode = 'server' | 'agent' | 'client';
+
 /**
- * The interface document, as far as this server goes: method, path, who may, and the documented fields of the answer.
- * `each` is an object keyed by names. Modes other than server are not composed yet.
+ * The interface document: method, path, the modes that have it, who may, and the documented fields of the answer. `each` is
+ * an object keyed by names. Without `modes` it is server mode's alone.
  */
 interface Row {
-  method: 'GET' | 'POST';
+  method: 'GET' | 'POST' | 'DELETE';
   path: string;
+  modes?: Mode[];
+  /** In server mode. */
   auth: boolean;
+  /** Needs somebody to be signed in on the machine of an agent as well. */
+  localAuth?: boolean;
   body?: object;
   output: Shape;
+  /** What agents and clients answer beyond it. */
+  localOutput?: Shape;
 }
+
+const everywhere: Mode[] = ['server', 'agent', 'client'];
+const serverAndAgent: Mode[] = ['server', 'agent'];
+const onMachines: Mode[] = ['agent', 'client'];
+const session: Shape = { version: 'integer', expiry: 'instant', session: 'string' };
 
 const execution: Shape = {
   workflow_id: 'string',
@@ -43,6 +57,8 @@ const rows: Row[] = [
   {
     method: 'GET',
     path: '/providers?capability=authorizer,identities',
+    modes: serverAndAgent,
+    localAuth: true,
     auth: true,
     output: {
       version: 'version',
@@ -92,6 +108,8 @@ const rows: Row[] = [
   {
     method: 'GET',
     path: '/sessions',
+    modes: everywhere,
+    localOutput: { version: 'version', timestamp: 'instant', sessions: { each: session } },
     auth: true,
     output: { version: 'version', timestamp: 'instant', sessions: { each: { version: 'integer', expiry: 'instant' } } },
   },
@@ -135,6 +153,7 @@ const rows: Row[] = [
   {
     method: 'GET',
     path: '/.well-known/api-configuration',
+    modes: everywhere,
     auth: false,
     output: {
       serviceName: 'string',
@@ -153,11 +172,19 @@ const rows: Row[] = [
   {
     method: 'GET',
     path: '/roles?provider=store',
+    modes: serverAndAgent,
+    localAuth: true,
     auth: true,
     output: { version: 'version', roles: { each: { role } } },
   },
   { method: 'GET', path: '/role/reader', auth: true, output: role },
-  { method: 'GET', path: '/workflows', auth: true, output: { version: 'version', workflows: { each: workflow } } },
+  {
+    method: 'GET',
+    path: '/workflows',
+    modes: serverAndAgent,
+    auth: true,
+    output: { version: 'version', workflows: { each: workflow } },
+  },
   {
     method: 'GET',
     path: '/workflow/approve-and-grant',
@@ -170,6 +197,7 @@ const rows: Row[] = [
   {
     method: 'GET',
     path: '/health',
+    modes: everywhere,
     auth: false,
     output: {
       status: 'string',
@@ -189,12 +217,14 @@ const rows: Row[] = [
   {
     method: 'GET',
     path: '/ready',
+    modes: everywhere,
     auth: false,
     output: { status: 'string', timestamp: 'instant', version: 'marked version' },
   },
   {
     method: 'GET',
     path: '/metrics',
+    modes: everywhere,
     auth: false,
     output: {
       uptime: 'string',
@@ -208,6 +238,7 @@ const rows: Row[] = [
   {
     method: 'GET',
     path: '/logs',
+    modes: everywhere,
     auth: true,
     output: {
       logs: [
@@ -222,6 +253,17 @@ const rows: Row[] = [
       ],
     },
   },
+  { method: 'GET', path: '/auth', modes: serverAndAgent, auth: false, output: { providers: ['object'] } },
+  { method: 'GET', path: '/session/demo', modes: onMachines, auth: false, output: { session } },
+  {
+    method: 'POST',
+    path: '/sessions',
+    modes: onMachines,
+    auth: false,
+    body: { code: '{code}', provider: 'demo', session: '{session}' },
+    output: { message: 'string', expiry: 'instant' },
+  },
+  { method: 'DELETE', path: '/session/demo', modes: onMachines, auth: false, output: { message: 'string' } },
 ];
 
 const checks: Record<string, (value: unknown) => boolean> = {
@@ -254,11 +296,18 @@ function mismatches(value: unknown, shape: Shape, path = ''): string[] {
 
 let world: World;
 let requester: string;
+let local: Record<'agent' | 'client', Local>;
 beforeAll(async () => {
   world = await createWorld();
   requester = await world.token('requester');
+  const agent = await startLocal(world, { mode: 'agent', credential: await makeCredential(world, 'contract') });
+  local = { agent, client: await startLocal(world, { mode: 'client' }) };
+  await agent.agent.sync();
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(async () => {
+  for (const each of Object.values(local ?? {})) await each[Symbol.asyncDispose]();
+  await world?.[Symbol.asyncDispose]();
+});
 
 const call = (method: string, path: string, options: CallOptions = {}) => callRest(world.url, method, path, options);
 
@@ -269,15 +318,22 @@ const ask = async (token = requester, headers: Record<string, string> = {}, reas
 };
 
 describe('the interface', () => {
-  it.each(rows)('$method $path answers what is documented', async ({ method, path, auth, body, output }) => {
-    const { id } = await ask();
-    const filled = path.replace('{id}', id);
-    const given = { ...(body === undefined ? {} : { body }), ...(auth ? { token: requester } : {}) };
-    const answer = await call(method, filled, given);
-    expect([answer.status, answer.body.slice(0, 300)]).toEqual([200, expect.anything()]);
-    expect(mismatches(answer.json, output)).toEqual([]);
-    if (auth) expect((await call(method, filled, body === undefined ? {} : { body })).status).toBe(401);
-  });
+  it.each(rows.filter(({ modes = ['server'] }) => modes.includes('server')))(
+    '$method $path answers what is documented',
+    async ({ method, path, auth, body, output }) => {
+      const { id } = await ask();
+      const filled = path.replace('{id}', id);
+      const given = {
+        headers: { accept: 'application/json' },
+        ...(body === undefined ? {} : { body }),
+        ...(auth ? { token: requester } : {}),
+      };
+      const answer = await call(method, filled, given);
+      expect([answer.status, answer.body.slice(0, 300)]).toEqual([200, expect.anything()]);
+      expect(mismatches(answer.json, output)).toEqual([]);
+      if (auth) expect((await call(method, filled, body === undefined ? {} : { body })).status).toBe(401);
+    },
+  );
 
   it('serves health, readiness, metrics and the API configuration at the root as well', async () => {
     for (const path of ['/health', '/ready', '/metrics', '/.well-known/api-configuration']) {
@@ -288,8 +344,69 @@ describe('the interface', () => {
   });
 
   it('does not have what belongs to other modes', async () => {
-    for (const path of ['/session/demo', '/nothing']) {
-      expect([path, (await call('GET', path, { token: requester })).status]).toEqual([path, 404]);
+    for (const { method, path, modes = ['server'] } of rows) {
+      if (modes.includes('server')) continue;
+      const answer = await call(method, path, { token: requester, ...(method === 'POST' ? { body: {} } : {}) });
+      expect([path, answer.status]).toEqual([path, path === '/sessions' ? 405 : 404]);
     }
+    expect((await call('GET', '/nothing', { token: requester })).status).toBe(404);
+  });
+});
+
+describe.each(['agent', 'client'] as const)('the interface in %s mode', (mode) => {
+  /** Makes sure that somebody is signed in here, and answers a session of theirs. */
+  async function signIn(): Promise<string> {
+    await local.agent.signIn('requester');
+    const { json } = await local.agent.call('GET', '/session/demo');
+    const { session: token } = (json as { session: { session: string } }).session;
+    if (mode === 'client') await keep(token);
+    return token;
+  }
+  const keep = (token: string) =>
+    local[mode].call('POST', '/sessions', {
+      body: { code: local[mode].agent.beginLogin('demo').code, provider: 'demo', session: token },
+    });
+  const paths = (path: string) => [path, `/api/v1${path}`];
+
+  it.each(rows.filter(({ modes }) => modes?.includes(mode)))(
+    '$method $path answers what is documented, with the prefix and without',
+    async (row) => {
+      for (const path of paths(row.path)) {
+        const token = await signIn();
+        const { code } = local[mode].agent.beginLogin('demo');
+        const body = row.body && { code, provider: 'demo', session: token };
+        const answer = await local[mode].call(row.method, path, body ? { body } : {});
+        expect([answer.status, answer.body.slice(0, 300)]).toEqual([200, expect.anything()]);
+        expect(mismatches(answer.json, row.localOutput ?? row.output)).toEqual([]);
+        await local[mode].call('DELETE', '/session/demo');
+        if (row.localAuth) expect((await local[mode].call(row.method, path)).status).toBe(401);
+      }
+    },
+  );
+
+  const foreign = rows.filter(({ modes = ['server'] }) => !modes.includes(mode));
+  it.each(foreign)('$method $path is not there', async ({ method, path, body }) => {
+    for (const each of paths(path.replace('{id}', 'x'))) {
+      const answer = await local[mode].call(method, each, body ? { body } : {});
+      expect([each, answer.status, answer.json]).toEqual([
+        each,
+        404,
+        { message: expect.any(String), code: 'NOT_FOUND' },
+      ]);
+    }
+  });
+
+  it.each([
+    '/',
+    '/home',
+    '/reference',
+    '/openapi.json',
+    '/assets/belay.css',
+    '/api/v1',
+    '/auth/callback/demo',
+    '/auth/token',
+    '/inbox',
+  ])('%s is not there either', async (path) => {
+    expect((await local[mode].call('GET', path)).status).toBe(404);
   });
 });

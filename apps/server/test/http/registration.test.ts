@@ -28,6 +28,12 @@ describe('POST /register', () => {
       200,
       {
         success: true,
+        catalog_version: '1.0.1',
+        signature: {
+          key: { kid: expect.any(String), x: expect.any(String) },
+          announced: [],
+          statement: expect.any(String),
+        },
         services: {
           workflow_engine: { enabled: true, namespace: 'belay', task_queue: 'executions' },
           llm: { enabled: false, provider: 'none' },
@@ -43,21 +49,30 @@ describe('POST /register', () => {
               permissions: { groups: ['engineers'] },
               max_duration: 'PT1H',
               default_duration: 'PT15M',
+              reason: { required: true },
             },
             secret: expect.objectContaining({ name: 'secret' }),
           },
         },
         providers: {
           definitions: {
-            demo: { name: 'Demo <identity> provider', provider: 'oidc' },
-            store: { name: 'Store', provider: 'memory' },
-            hidden: { name: 'hidden', provider: 'memory' },
+            demo: expect.objectContaining({ name: 'Demo <identity> provider', provider: 'oidc' }),
+            store: {
+              name: 'Store',
+              provider: 'memory',
+              description: 'Where access is granted',
+              enabled: true,
+              capabilities: expect.arrayContaining(['authorizer']),
+            },
+            hidden: expect.objectContaining({ permissions: { groups: ['nobody-here'] } }),
           },
         },
         workflows: {
           definitions: {
             'approve-and-grant': {
               name: 'approve-and-grant',
+              description: 'One approval',
+              enabled: true,
               steps: [
                 { name: 'validate', path: '/do/0/validate', task: 'call', call: 'access.validate' },
                 { name: 'approve', path: '/do/1/approve', task: 'call', call: 'access.approve' },
