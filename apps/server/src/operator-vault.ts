@@ -1,9 +1,10 @@
-import { resolve } from 'node:path';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import { type LocalVault, openLocalVault, type SecretName } from '@belay/providers';
 import { findConfiguration } from './config/find-configuration.js';
 import { readConfiguration } from './config/read-configuration.js';
 import type { Environment } from './env.js';
-import { randomBytes } from './machine.js';
+import { delay, randomBytes } from './machine.js';
 import { readSecrets } from './secret.js';
 import { createLocalTools } from './services.js';
 import { StartError } from './start-error.js';
@@ -18,6 +19,9 @@ export interface VaultOptions {
 const patience = 10_000;
 /** The longest value that is taken, in characters. */
 const longest = 65_536;
+/** How often and how long, in milliseconds, another command is waited for. */
+const lockTries = 100;
+const lockPause = 100;
 
 /**
  * Puts a secret into the local vault, for `${vault:path#key}` (`belay vault set`). Running servers know it when they read
@@ -27,22 +31,22 @@ export async function setInVault(options: VaultOptions, reference: string, value
   const name = parseName(reference);
   if (value === '') throw new StartError('The value is empty; give it on standard input');
   if (value.length > longest) throw new StartError(`The value is longer than ${longest} characters`);
-  const vault = await open(options, true);
-  await vault.set(name, value, AbortSignal.timeout(patience)).catch(explain);
+  const { vault, path } = await open(options, true);
+  await alone(path, () => vault.set(name, value, AbortSignal.timeout(patience)));
   return name;
 }
 
 /** The names of what the local vault has, and never a value (`belay vault list`). Throws `StartError`. */
 export async function listVault(options: VaultOptions): Promise<SecretName[]> {
-  const vault = await open(options, false);
+  const { vault } = await open(options, false);
   return vault.list(AbortSignal.timeout(patience)).catch(explain);
 }
 
 /** Takes a secret out of the local vault (`belay vault remove`); answers whether there was one. Throws `StartError`. */
 export async function removeFromVault(options: VaultOptions, reference: string): Promise<boolean> {
   const name = parseName(reference);
-  const vault = await open(options, false);
-  return vault.remove(name, AbortSignal.timeout(patience)).catch(explain);
+  const { vault, path } = await open(options, false);
+  return alone(path, () => vault.remove(name, AbortSignal.timeout(patience)));
 }
 
 function parseName(reference: string): SecretName {
@@ -56,7 +60,10 @@ function parseName(reference: string): SecretName {
 }
 
 /** The vault that the configuration here names, or the file in `BELAY_DATA` before there is a configuration. */
-async function open({ environment, directory }: VaultOptions, make: boolean): Promise<LocalVault> {
+async function open(
+  { environment, directory }: VaultOptions,
+  make: boolean,
+): Promise<{ vault: LocalVault; path: string }> {
   const { secret: given, previousSecrets: previous, dataDirectory, databaseUrl } = environment;
   const embedded = databaseUrl === undefined;
   if (make) await readSecrets({ given, previous, dataDirectory, embedded, randomBytes });
@@ -68,8 +75,32 @@ async function open({ environment, directory }: VaultOptions, make: boolean): Pr
   if (provider !== 'local') {
     throw new StartError(`services.vault is ${String(provider)}: write its secrets with the tools of its vendor`);
   }
-  const config = typeof file === 'string' ? { path: file } : {};
-  return openLocalVault(config, createLocalTools(environment), { randomBytes });
+  const local = createLocalTools(environment);
+  const config = { path: typeof file === 'string' ? file : local.path };
+  return { vault: openLocalVault(config, local, { randomBytes }), path: config.path };
+}
+
+/** One change at a time: each reads the whole file and writes it again. Throws `StartError` when another does not end. */
+async function alone<T>(path: string, change: () => Promise<T>): Promise<T> {
+  const lock = `${path}.lock`;
+  await mkdir(dirname(path), { recursive: true });
+  for (let tried = 1; ; tried += 1) {
+    try {
+      await writeFile(lock, '', { flag: 'wx', mode: 0o600 });
+      break;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return explain(error);
+      if (tried === lockTries) throw new StartError(`Another command changes the vault; if none does, remove ${lock}`);
+      await delay(lockPause);
+    }
+  }
+  try {
+    return await change();
+  } catch (error) {
+    return explain(error);
+  } finally {
+    await rm(lock, { force: true });
+  }
 }
 
 function explain(cause: unknown): never {

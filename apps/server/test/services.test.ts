@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -200,6 +200,16 @@ describe('the local vault', () => {
     await configure('services: { vault: { provider: aws, region: eu-central-1 } }');
     await expect(listVault(options)).rejects.toThrow('services.vault is aws');
   });
+});
+
+it('of many commands that write the local vault at once, none undoes another', async () => {
+  const options = { environment: environmentOf(), directory: folder };
+  const names = Array.from({ length: 12 }, (_, index) => `database#key-${index + 10}`);
+  await Promise.all(names.map((name) => setInVault(options, name, `value of ${name}`)));
+  expect((await listVault(options)).map(({ path, key }) => `${path}#${key}`)).toEqual(names);
+  await Promise.all(names.slice(1).map((name) => removeFromVault(options, name)));
+  expect(await listVault(options)).toEqual([{ path: 'database', key: 'key-10' }]);
+  expect((await readdir(join(folder, 'data'))).sort()).toEqual(['vault']);
 });
 
 describe('the local keyring', () => {
