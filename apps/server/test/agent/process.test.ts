@@ -1,0 +1,213 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { Agent, get } from 'node:http';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { startDemoIdentityProvider } from '../../src/demo/identity-provider/index.js';
+import { findFreePort } from '../../src/find-free-port.js';
+import { hasChromium, launchChromium } from '../browser/support/chromium.js';
+import { people } from '../http/support/world.js';
+import { type Folder, makeFolder, type ServerProcess, startProcess } from '../start/server-process.js';
+import { callLocal, signInAt } from './support/local.js';
+
+const cli = fileURLToPath(new URL('../../../cli/dist/main.js', import.meta.url));
+const run = promisify(execFile);
+const patience = { timeout: 30_000, interval: 100 };
+
+let idp: Awaited<ReturnType<typeof startDemoIdentityProvider>>;
+let home: Folder;
+let machine: Folder;
+let server: ServerProcess;
+let agent: ServerProcess;
+let serverUrl = '';
+let agentUrl = '';
+let agentPort = 0;
+let credential = '';
+const secrets = [randomBytes(32).toString('hex'), randomBytes(32).toString('hex')] as const;
+const client = { client_id: 'belay', client_secret: randomBytes(24).toString('hex') };
+
+const configuration = (description: string) => `version: '1'
+providers:
+  demo:
+    provider: oidc
+    config:
+      issuer: ${idp.issuer}
+      client_id: ${client.client_id}
+      client_secret: ${client.client_secret}
+      scopes: [openid, profile, email, groups]
+      groups_claim: groups
+      allow_insecure_issuer: true
+  store: { provider: postgres, config: { url: 'postgres://nobody@127.0.0.1:9/nothing' } }
+roles:
+  reader:
+    description: ${description}
+    providers: [store]
+    inherits: ['store:reader']
+    workflows: [grant]
+    permissions: { groups: [engineers] }
+workflows:
+  grant:
+    description: Grants
+    workflow:
+      document: { dsl: 1.0.3, namespace: test, name: grant, version: 1.0.0 }
+      do: [{ grant: { call: access.grant } }]
+`;
+const startServer = async (environment: Record<string, string>) => {
+  const started = startProcess(home.path, { PORT: new URL(serverUrl).port, ...environment });
+  await started.says('Database');
+  return started;
+};
+const startAgent = async (environment: Record<string, string> = {}) => {
+  const started = startProcess(machine.path, {
+    BELAY_MODE: 'agent',
+    PORT: String(agentPort),
+    BELAY_KEYRING: 'off',
+    BELAY_SYNC_SECONDS: '0.3',
+    ...environment,
+  });
+  await started.says('Store');
+  return started;
+};
+const call = (path: string) => callLocal(agentUrl, 'GET', path);
+const health = async () =>
+  (await call('/health')).json as { status: string; configuration: { version: string; server: string; age: string } };
+const description = async () =>
+  ((await call('/roles')).json as { roles: Record<string, { role: { description: string } }> }).roles.reader?.role
+    .description;
+
+beforeAll(async () => {
+  home = await makeFolder();
+  machine = await makeFolder();
+  serverUrl = `http://127.0.0.1:${await findFreePort('127.0.0.1')}`;
+  agentPort = await findFreePort('127.0.0.1');
+  agentUrl = `http://127.0.0.1:${agentPort}`;
+  idp = await startDemoIdentityProvider({
+    port: 0,
+    host: '127.0.0.1',
+    people: Object.values(people).map((person) => ({ ...person, groups: [...person.groups] })),
+    clients: [{ ...client, redirect_uris: [`${serverUrl}/api/v1/auth/callback/demo`] }],
+    cookieKeys: [randomBytes(24).toString('hex')],
+    log: () => {},
+  });
+  await home.write('belay.yaml', configuration('First'));
+  server = await startServer({ BELAY_SECRET: secrets[0] });
+  const { stdout } = await run(process.execPath, [cli, 'agent', 'enroll', '--name', 'laptop', '--ttl', 'P1D'], {
+    cwd: home.path,
+    env: { PATH: process.env.PATH, HOME: home.path, BELAY_DATA: join(home.path, '.belay'), BELAY_SECRET: secrets[0] },
+  });
+  credential = stdout.trim();
+  agent = await startAgent({ BELAY_SERVER: serverUrl, BELAY_AGENT_CREDENTIAL: credential });
+}, 120_000);
+afterAll(async () => {
+  await agent?.[Symbol.asyncDispose]();
+  await server?.[Symbol.asyncDispose]();
+  await idp?.close();
+  await machine?.[Symbol.asyncDispose]();
+  await home?.[Symbol.asyncDispose]();
+});
+
+describe('agent and server as two processes', () => {
+  it('enrols, signs in through the server, and shows what that person may ask for', async () => {
+    expect((await call('/ready')).json).toMatchObject({ status: 'ready', configuration: { version: '1.0.1' } });
+    const page = await signInAt(serverUrl, agentUrl, 'requester');
+    expect([page.status, page.body]).toEqual([200, expect.stringContaining('rita@example.test')]);
+    expect(await description()).toBe('First');
+  });
+
+  it('picks a change of the configuration up', async () => {
+    await home.write('belay.yaml', configuration('Second'));
+    await vi.waitFor(async () => expect(await description()).toBe('Second'), patience);
+  });
+
+  it('takes no more than 120 MB, after a thousand requests as well', async () => {
+    const keepAlive = new Agent({ keepAlive: true, maxSockets: 4 });
+    const once = (path: string) =>
+      new Promise<void>((resolve, reject) => {
+        get(
+          { host: '127.0.0.1', port: agentPort, path, agent: keepAlive, headers: { accept: 'application/json' } },
+          (answer) => {
+            answer.resume();
+            answer.once('end', () => resolve());
+          },
+        ).once('error', reject);
+      });
+    for (let turn = 0; turn < 250; turn++)
+      await Promise.all(['/roles', '/sessions', '/health', '/workflows'].map(once));
+    keepAlive.destroy();
+    if (process.platform !== 'linux') return;
+    const status = await readFile(`/proc/${agent.process.pid}/status`, 'utf8');
+    expect(Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024).toBeLessThan(120);
+  });
+
+  it('goes on while the server is away, and goes along with a new key when it is back', async () => {
+    await server[Symbol.asyncDispose]();
+    await vi.waitFor(
+      async () => expect((await health()).configuration.server).toContain('cannot be reached'),
+      patience,
+    );
+    expect(await description()).toBe('Second');
+    expect((await health()).configuration.age).toMatch(/^PT/);
+    server = await startServer({ BELAY_SECRET: secrets[1], BELAY_SECRET_PREVIOUS: secrets[0] });
+    await vi.waitFor(async () => expect((await health()).configuration.server).toBe('reachable'), patience);
+    expect((await call('/logs?type=key.rotated')).json.logs).toHaveLength(1);
+    await home.write('belay.yaml', configuration('Third'));
+    await vi.waitFor(async () => expect(await description()).toBe('Third'), patience);
+  });
+
+  it('loses nothing that it had, killed in the middle of whatever it does', async () => {
+    const held = (await call('/session/demo')).json;
+    expect(held).toMatchObject({ session: { session: expect.any(String) } });
+    for (let turn = 0; turn < 4; turn++) {
+      await home.write('belay.yaml', configuration(`Turn ${turn}`));
+      // Asked to sync at once, and killed while it does.
+      agent.process.kill('SIGHUP');
+      agent.process.kill('SIGKILL');
+      await agent.exited;
+      agent = await startAgent();
+      expect((await call('/ready')).status).toBe(200);
+      expect((await call('/session/demo')).json).toMatchObject({ session: { version: expect.any(Number) } });
+      await vi.waitFor(async () => expect(await description()).toBe(`Turn ${turn}`), patience);
+    }
+    const names = await readdir(join(machine.path, '.belay'));
+    expect(names.filter((name) => /unfinished|damaged/.test(name))).toEqual([]);
+  });
+
+  it('says that its port is taken, and whose folder it would be, and starts nothing', async () => {
+    await using other = await makeFolder();
+    const taken = startProcess(other.path, {
+      BELAY_MODE: 'client',
+      BELAY_SERVER: serverUrl,
+      PORT: String(agentPort),
+      BELAY_KEYRING: 'off',
+    });
+    expect(await taken.exited).toBe(1);
+    expect(taken.stderr()).toContain(`PORT: ${agentPort} on 127.0.0.1 is taken`);
+    const second = startProcess(machine.path, { BELAY_MODE: 'agent', PORT: '0', BELAY_KEYRING: 'off' });
+    expect(await second.exited).toBe(1);
+    expect(second.stderr()).toContain(`in use by another agent (pid ${agent.process.pid})`);
+    const wide = startProcess(other.path, { BELAY_MODE: 'agent', HOST: '0.0.0.0' });
+    expect(await wide.exited).toBe(1);
+    expect(wide.stderr()).toContain('HOST is "0.0.0.0": an agent is for this machine only');
+  });
+
+  it.runIf(hasChromium())('signs in with a real browser, from the agent’s own address and back to it', async () => {
+    const browser = await launchChromium();
+    try {
+      await callLocal(agentUrl, 'DELETE', '/session/demo');
+      const page = await browser.newPage();
+      await page.goto(`${agentUrl}/auth`);
+      await page.getByRole('link', { name: /demo/i }).first().click();
+      await page.getByRole('button', { name: /Rita/ }).click();
+      await page.waitForURL(`${agentUrl}/**`);
+      await page.getByRole('heading', { name: 'You are signed in' }).waitFor();
+      expect(Object.keys((await call('/sessions')).json.sessions as object)).toEqual(['demo']);
+      await page.goto(`${agentUrl}/roles`);
+      expect(await page.getByRole('cell', { name: 'reader' }).count()).toBe(1);
+    } finally {
+      await browser.close();
+    }
+  });
+});
