@@ -9,7 +9,9 @@ const algorithms = new Set([
   'http://www.w3.org/2001/04/xmlenc#sha256',
   'http://www.w3.org/2001/04/xmlenc#sha512',
 ]);
-const deepest = 64;
+/** What follows a parser costs the square of some of these; no honest answer comes near them. */
+const most = { depth: 24, elements: 1_000, tagLength: 4_000, namespaces: 64 };
+const tag = /<(?:[^<>"']|"[^<"]*"|'[^<']*')*>/y;
 
 /**
  * Refuses, before any parser sees it, what no identity provider writes and attacks are made of: documents that are not
@@ -26,11 +28,26 @@ export function requirePlainXml(base64: string): void {
   for (const [, double, single] of body.matchAll(/\bAlgorithm\s*=\s*(?:"([^"]*)"|'([^']*)')?/g)) {
     if (!algorithms.has(double ?? single ?? '')) throw refused();
   }
-  let depth = 0;
-  for (const [tag] of body.matchAll(/<(?:[^>"']|"[^"]*"|'[^']*')*>/g)) {
-    if (tag.startsWith('</')) depth -= 1;
-    else if (!tag.endsWith('/>')) depth += 1;
-    if (depth > deepest) throw refused();
+  requireSmall(body);
+}
+
+function requireSmall(body: string): void {
+  let elements = 0;
+  /** Namespaces that each open element has in scope. */
+  const open = [0];
+  for (let at = body.indexOf('<'); at >= 0; at = body.indexOf('<', tag.lastIndex)) {
+    tag.lastIndex = at;
+    // The first that is no tag ends it: whoever posts must not have the rest searched again from each.
+    const found = tag.exec(body)?.[0];
+    if (found === undefined || found.length > most.tagLength) throw refused();
+    if (found.startsWith('</')) {
+      open.pop();
+      continue;
+    }
+    const namespaces = (open.at(-1) ?? 0) + found.split('xmlns').length - 1;
+    elements += 1;
+    if (!found.endsWith('/>')) open.push(namespaces);
+    if (elements > most.elements || open.length > most.depth || namespaces > most.namespaces) throw refused();
   }
 }
 

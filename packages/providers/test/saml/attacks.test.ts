@@ -161,6 +161,19 @@ describe('a document', () => {
           '<ds:Transforms><ds:Transform Algorithm="http://www.w3.org/TR/1999/REC-xslt-19991116"/>',
         ),
     ],
+    ['that is wide', (xml) => xml.replace('</samlp:Status>', `</samlp:Status>${'<a/>'.repeat(35_000)}`)],
+    [
+      'that is one open tag after another',
+      (xml) => xml.replace('</samlp:Status>', `</samlp:Status>${'<"'.repeat(60_000)}`),
+    ],
+    [
+      'with many names',
+      (xml) =>
+        xml.replace(
+          '<saml:Subject>',
+          `<saml:Subject ${Array.from({ length: 80 }, (_, n) => `xmlns:p${n}="u"`).join(' ')}>`,
+        ),
+    ],
     [
       'that is deep',
       (xml) => xml.replace('</samlp:Status>', `</samlp:Status>${'<a>'.repeat(20_000)}${'</a>'.repeat(20_000)}`),
@@ -169,6 +182,12 @@ describe('a document', () => {
     ['that is cut off', (xml) => xml.slice(0, 700)],
   ])('%s is refused', async (_what, change) => {
     await refused(tamper(await corp.answer(), change));
+  });
+
+  it('is taken with very many groups', async () => {
+    const groups = Array.from({ length: 900 }, (_, number) => `group-${number}`);
+    const person = { ...rita, attributes: { ...rita.attributes, groups } };
+    expect((await corp.exchange(await corp.answer({}, flowOf(1), person))).groups).toEqual(groups);
   });
 
   it('with a comment is refused even when the identity provider signed it', async () => {
