@@ -161,7 +161,7 @@ export function followServer(options: FollowOptions): Following {
 }
 
 /** What is reported before and after a registration. */
-export function report(
+function report(
   options: Pick<FollowOptions, 'environment' | 'programVersion'>,
   catalogVersion?: string,
 ): Record<string, unknown> {

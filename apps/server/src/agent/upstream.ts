@@ -2,7 +2,7 @@ import { AccessError, type ErrorCode, errorCodes, type Upstream } from '@belay/c
 import { type BelayClient, BelayError, createClient } from '@belay/sdk';
 
 /** How long the server may take for one answer, in milliseconds. */
-const patience = 10_000;
+const longest = 10_000;
 
 /** What the agent itself asks of the server, with its own credential. The answers are checked by whoever reads them. */
 export interface AgentUpstream extends Upstream {
@@ -18,7 +18,7 @@ export interface AgentUpstream extends Upstream {
 }
 
 /** The server, through the SDK. Every method throws `AccessError`, `unavailable` for everything that may pass. */
-export function openUpstream(server: string): AgentUpstream {
+export function openUpstream(server: string, patience = longest): AgentUpstream {
   const as = (token?: string): BelayClient =>
     createClient({ url: server, token, headers: { 'user-agent': 'belay-agent' }, retry: { attempts: 1 } });
   const anybody = as();

@@ -1,12 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { applyCatalog, createKeyring, type Keyring, signForAgents } from '@belay/core';
 import { digestOf } from '@belay/core/agent';
 import { createRegistry, oidcConnector } from '@belay/providers';
 import { createMemoryConnector } from '@belay/providers/testkit';
+import { sql } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { makeCertificate } from '../../../../packages/providers/test/support/certificate.js';
 import { readKeptConfiguration } from '../../src/agent/configuration-file.js';
 import { createFiles, type Files } from '../../src/agent/files.js';
 import { followServer } from '../../src/agent/follow.js';
@@ -17,7 +21,7 @@ import { clock, delay } from '../../src/machine.js';
 import { keepLines } from '../http/support/serve.js';
 import { createWorld, type World } from '../http/support/world.js';
 import { type Local, makeCredential, startLocal } from './support/local.js';
-import { type Middle, standBetween } from './support/middle.js';
+import { type Middle, serveText, standBetween } from './support/middle.js';
 
 let world: World;
 let middle: Middle;
@@ -210,7 +214,7 @@ describe('the configuration of an agent', () => {
 });
 
 describe('a clock that is wrong by an hour, and a disk that is full', () => {
-  async function follow(tools: { ahead?: number; files?: Files }) {
+  async function follow(tools: { ahead?: number; files?: Files; patience?: number }) {
     await local.agent.stop();
     const { log } = keepLines();
     const files = tools.files ?? createFiles(() => 'test');
@@ -223,7 +227,7 @@ describe('a clock that is wrong by an hour, and a disk that is full', () => {
       files,
       identity,
       kept: await readKeptConfiguration({ folder: local.folder, files, log }, identity.key),
-      upstream: openUpstream(middle.url),
+      upstream: openUpstream(middle.url, tools.patience),
       sessions: { all: () => [], put: async () => {}, remove: async () => false, health: () => 'healthy' },
       ledger: createLocalLedger(now),
       log,
@@ -265,6 +269,64 @@ describe('a clock that is wrong by an hour, and a disk that is full', () => {
     full = false;
     await following.sync();
     expect(following.source.current()?.catalog_version).toBe(newer);
+  });
+});
+
+describe('a server that does not answer as it should', () => {
+  it('is told by its certificate, and nothing is asked of it', async () => {
+    const { key, cert } = makeCertificate(['localhost']);
+    const asked: string[] = [];
+    const stranger = createServer({ key, cert }, (request, response) => {
+      asked.push(request.url ?? '');
+      response.end('{}');
+    });
+    await new Promise<void>((resolve) => stranger.listen(0, '127.0.0.1', resolve));
+    const { port } = stranger.address() as AddressInfo;
+    const upstream = openUpstream(`https://localhost:${port}`);
+    await expect(upstream.sync('belay-agent.x')).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('certificate is not one that this machine trusts'),
+    });
+    expect(asked).toEqual([]);
+    stranger.closeAllConnections();
+    await new Promise((resolve) => stranger.close(resolve));
+  });
+
+  it('is given up when it is slow, and is no Belay when it answers something else', async () => {
+    middle.state = 'silent';
+    await expect(openUpstream(middle.url, 50).sync('x')).rejects.toMatchObject({
+      code: 'unavailable',
+      message: 'the server did not answer in time',
+    });
+    await using page = await serveText('<h1>Sign in to the hotel’s network</h1>');
+    await expect(openUpstream(page.url).sync('x')).rejects.toMatchObject({ code: 'unavailable' });
+  });
+});
+
+describe('sessions that were signed in here', () => {
+  const loginsOf = () => world.context.db.execute<{ id: string }>(sql`select id from logins where kind = 'device'`);
+
+  it('get their next version from the server', async () => {
+    await local.signIn('requester');
+    const before = (await local.call('GET', '/session/demo')).json;
+    await world.context.db.execute(sql`update sessions set version = version + 1`);
+    await local.agent.sync();
+    const after = (await local.call('GET', '/session/demo')).json;
+    expect(after).toMatchObject({ session: { version: 2 } });
+    expect(after).not.toEqual(before);
+  });
+
+  it('end here when their login ends at the server, and stay while it is away', async () => {
+    await local.signIn('requester');
+    middle.state = 'away';
+    await local.agent.sync();
+    expect((await local.call('GET', '/session/demo')).status).toBe(200);
+    middle.state = 'there';
+    expect((await loginsOf()).length).toBeGreaterThan(0);
+    await world.context.db.execute(sql`delete from logins where kind = 'device'`);
+    await local.agent.sync();
+    expect((await local.call('GET', '/session/demo')).status).toBe(404);
+    expect((await local.call('GET', '/logs?type=session.ended')).json.logs).toHaveLength(1);
   });
 });
 

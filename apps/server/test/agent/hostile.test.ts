@@ -129,7 +129,7 @@ describeAsRoot('another user of this machine', () => {
   /** A program of `nobody` that sends these bytes, and either waits for the answer or is gone at once. */
   const asNobody = (bytes: string, wait: boolean) =>
     new Promise<string>((resolve, reject) => {
-      const script = `const s=require('net').connect(${port},'127.0.0.1',()=>{s.write(${JSON.stringify(bytes)},()=>{${wait ? '' : 'process.exit(0)'}})});s.on('data',d=>process.stdout.write(d));s.on('end',()=>process.exit(0));`;
+      const script = `const s=require('node:net').connect(${port},'127.0.0.1',()=>{s.write(${JSON.stringify(bytes)},()=>{${wait ? '' : 'process.exit(0)'}})});s.on('data',d=>process.stdout.write(d));s.on('end',()=>process.exit(0));`;
       const child = spawn(process.execPath, ['-e', script], {
         uid: 65_534,
         gid: 65_534,

@@ -67,3 +67,19 @@ export async function standBetween(target: string): Promise<Middle> {
   middle.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return middle;
 }
+
+/** A server that is somebody else's: it answers everything with one page. */
+export async function serveText(text: string): Promise<AsyncDisposable & { url: string }> {
+  const server = createServer((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/html' });
+    response.end(text);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

@@ -1,0 +1,66 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const require = createRequire(import.meta.url);
+const entry = fileURLToPath(new URL('../../dist/agent.js', import.meta.url));
+
+/** What a built module imports, dynamically too; types are gone from it. */
+async function importsOf(path: string): Promise<string[]> {
+  const text = await readFile(path, 'utf8');
+  return [...text.matchAll(/\b(?:from\s+|import\s*\(\s*|import\s+)["']([^"']+)["']/g)].map(
+    ([, specifier = '']) => specifier,
+  );
+}
+
+/** Every package of others that a program loads, by what its own modules import. */
+async function packagesOf(start: string): Promise<{ packages: Set<string>; modules: Set<string> }> {
+  const packages = new Set<string>();
+  const modules = new Set<string>();
+  const open = [start];
+  for (let path = open.pop(); path !== undefined; path = open.pop()) {
+    if (modules.has(path)) continue;
+    modules.add(path);
+    for (const specifier of await importsOf(path)) {
+      if (specifier.startsWith('.')) open.push(fileURLToPath(new URL(specifier, `file://${path}`)));
+      else if (specifier.startsWith('@belay/')) open.push(await resolveOwn(specifier));
+      else if (!specifier.startsWith('node:'))
+        packages.add(
+          specifier
+            .split('/')
+            .slice(0, specifier.startsWith('@') ? 2 : 1)
+            .join('/'),
+        );
+    }
+  }
+  return { packages, modules };
+}
+
+/** The built file behind one of our own doors. */
+async function resolveOwn(specifier: string): Promise<string> {
+  const [scope = '', name = '', ...rest] = specifier.split('/');
+  const manifest = require.resolve(`../../../../node_modules/${scope}/${name}/package.json`);
+  const { exports } = JSON.parse(await readFile(manifest, 'utf8')) as { exports: Record<string, { default: string }> };
+  const door = exports[['.', ...rest].join('/')];
+  return fileURLToPath(new URL(door?.default ?? '', `file://${manifest}`));
+}
+
+describe('what an agent loads', () => {
+  it('is what it needs and nothing of the server’s: no database, queue, vendor or language model', async () => {
+    const { packages, modules } = await packagesOf(entry);
+    expect([...packages].sort()).toEqual([
+      '@napi-rs/keyring',
+      '@trpc/client',
+      '@trpc/server',
+      'eventsource',
+      'pino',
+      'preact',
+      'preact-render-to-string',
+      'zod',
+    ]);
+    const heavy = [...modules].filter((path) => /packages\/(db|providers|worker|workflow)\//.test(path));
+    expect(heavy).toEqual([]);
+    expect([...modules].filter((path) => path.endsWith('packages/core/dist/index.js'))).toEqual([]);
+  });
+});
