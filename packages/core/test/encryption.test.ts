@@ -235,4 +235,20 @@ describe('the health of encryption', () => {
     time += 30_000;
     expect(await look()).toEqual(['healthy', 'healthy']);
   });
+
+  it('waits for nobody who never answers', async () => {
+    const { log } = house.ctx;
+    const never = () => new Promise<never>(() => {});
+    const health = createProbe({ name: 'the vault', check: never, log, now: () => time });
+    const stuck = await ask({ ...house.ctx, vault: { configured: () => true, health }, encryption: { health } });
+    expect([stuck.status, stuck.services.vault, stuck.services.encryption]).toEqual([
+      'degraded',
+      'degraded: it does not answer',
+      'degraded: it does not answer',
+    ]);
+    // Whoever asks a service in another way is held to the limit of /health itself.
+    const late = await ask({ ...house.ctx, vault: { configured: () => true, health: never } });
+    expect([late.status, late.services.vault]).toEqual(['degraded', 'unhealthy: no answer in time']);
+    expect(said).toContain('the vault is not healthy');
+  });
 });

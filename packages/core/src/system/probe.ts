@@ -26,11 +26,19 @@ export function createProbe(options: ProbeOptions): () => Promise<string> {
 
   async function ask(): Promise<string> {
     try {
-      await options.check(AbortSignal.timeout(checkTimeout));
+      const signal = AbortSignal.timeout(checkTimeout);
+      await Promise.race([options.check(signal), rejectWhenAborted(signal)]);
       return 'healthy';
     } catch (error) {
       options.log.warn({ error }, `${options.name} is not healthy`);
       return error instanceof Terminal ? 'degraded: it refuses what it is asked' : 'degraded: it does not answer';
     }
   }
+}
+
+/** For a client that does not heed its signal: it is waited for no longer than one that does. */
+function rejectWhenAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(new Error('It did not answer in time')), { once: true });
+  });
 }
