@@ -19,6 +19,8 @@ export interface Connection {
   client: BelayClient;
   credentials: Credentials;
   signedIn: boolean;
+  /** When the login that was saved ends; undefined for `BELAY_TOKEN`, which says nothing about itself. */
+  expiresAt: string | undefined;
 }
 
 function normalise(address: string): string {
@@ -42,7 +44,7 @@ export function credentialsOf(shell: Shell): Credentials {
  * Which address is meant: the option, `BELAY_URL`, the agent on this machine, the last server signed in to, the local
  * default. What an agent cannot answer goes to the last server signed in to, else to the one that the agent belongs to.
  */
-export async function findServer(
+async function findServer(
   shell: Shell,
   option: string | undefined,
   reach: Reach,
@@ -66,7 +68,8 @@ export async function connect(shell: Shell, option: string | undefined, reach: R
   const credentials = credentialsOf(shell);
   const { server, origin } = await findServer(shell, option, reach);
   const token = origin === 'agent' ? undefined : shell.token;
-  const credential = token ?? (await credentials.find(server))?.token;
+  const saved = token === undefined ? await credentials.find(server) : undefined;
+  const credential = token ?? saved?.token;
   const client = createClient({ url: server, token: credential, headers: { 'user-agent': 'belay-cli' } });
-  return { server, origin, client, credentials, signedIn: credential !== undefined };
+  return { server, origin, client, credentials, signedIn: credential !== undefined, expiresAt: saved?.expires_at };
 }

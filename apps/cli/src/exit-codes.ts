@@ -1,4 +1,4 @@
-/** What the process ends with; README.md publishes them, so that scripts can tell failures apart. */
+/** What the process ends with; docs/cli.md publishes them, so that scripts can tell failures apart. */
 export const exitCodes = {
   ok: 0,
   failed: 1,

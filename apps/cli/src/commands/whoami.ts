@@ -8,9 +8,10 @@ export function addWhoami(parent: Parent): void {
     description: 'say who you are signed in as, where and until when',
     examples: ['whoami', 'whoami --json'],
     run: async ({ output, connect, shell }) => {
-      const { server, origin, client } = await connect();
+      const { server, origin, client, expiresAt } = await connect();
       const me = await client.auth.whoami({ signal: shell.signal });
-      output.result({ server, found_by: origin, ...me }, () =>
+      const until = me.expires_at ?? expiresAt;
+      output.result({ server, found_by: origin, ...me, ...(until && { expires_at: until }) }, () =>
         output.fields({
           email: me.email,
           name: me.name,
@@ -18,8 +19,8 @@ export function addWhoami(parent: Parent): void {
           provider: me.provider,
           server,
           'found by': origin,
-          until: me.expires_at,
-          left: describeTimeLeft(me.expires_at, shell.clock()),
+          until,
+          left: describeTimeLeft(until, shell.clock()),
         }),
       );
       return undefined;

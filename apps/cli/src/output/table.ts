@@ -11,10 +11,14 @@ function toText(cell: Cell): string {
 /** Columns narrower than this cannot be read. */
 const narrowest = 10;
 
-/** The widths that fit: what does not is taken from the widest columns, which hold the prose. Undefined when none do. */
+/**
+ * The widths that fit: what does not is taken from the widest columns, which hold the prose. The first column names the
+ * row, to be copied, so it keeps its width. Undefined when the others cannot be read then.
+ */
 function fit(wanted: number[], spare: number): number[] | undefined {
-  for (let limit = Math.max(...wanted); limit >= narrowest; limit -= 1) {
-    const widths = wanted.map((width) => Math.min(width, limit));
+  const [name = 0, ...others] = wanted;
+  for (let limit = Math.max(name, ...others); limit >= narrowest; limit -= 1) {
+    const widths = [name, ...others.map((width) => Math.min(width, limit))];
     if (widths.reduce((sum, width) => sum + width, 0) <= spare) return widths;
   }
   return undefined;

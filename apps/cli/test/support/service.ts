@@ -25,7 +25,7 @@ export const entry: InboxEntry = {
 };
 
 /** What the words of a test are understood as. */
-export const suggestion: Suggestion = {
+const suggestion: Suggestion = {
   status: 'suggested',
   output: {
     suggested_role: entry.role,

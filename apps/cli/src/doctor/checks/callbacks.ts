@@ -6,7 +6,8 @@ export const callbacks: Check = {
   run: async ({ local, diagnosis }) => {
     if ((await local()) === undefined) return noServerHere;
     const found = await diagnosis.configuration();
-    if (found?.inspection.ok !== true) return skipped('there is no valid configuration');
+    if (found === undefined) return skipped('there is no configuration here');
+    if (!found.inspection.ok) return skipped('the configuration is not valid');
     const { callbacks: allowed } = found.inspection;
     const open = allowed.filter((callback) => !/^https:|^http:\/\/(localhost|127\.|\[::1\])/.test(callback));
     if (open.length > 0) {

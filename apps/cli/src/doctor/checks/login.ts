@@ -10,13 +10,14 @@ export const login: Check = {
   run: async ({ server, shell }) => {
     const { connection, answer } = await server();
     if (answer === undefined) return skipped('the server does not answer');
-    const { client, signedIn } = connection;
+    const { client, signedIn, expiresAt } = connection;
     if (!signedIn) return warning(`nobody is signed in to ${connection.server}`, 'sign in: belay login');
     const { isBelayError } = await import('@belay/sdk');
     try {
       const me = await client.auth.whoami({ signal: shell.signal });
-      const left = Date.parse(me.expires_at ?? '') - shell.clock().getTime();
-      const message = `${me.email}, for ${describeTimeLeft(me.expires_at, shell.clock()) ?? 'as long as the token'}`;
+      const until = me.expires_at ?? expiresAt;
+      const left = Date.parse(until ?? '') - shell.clock().getTime();
+      const message = `${me.email}, for ${describeTimeLeft(until, shell.clock()) ?? 'as long as the token is good'}`;
       return left < soon ? warning(message, 'sign in again: belay login') : ok(message);
     } catch (error) {
       if (!isBelayError(error)) throw error;

@@ -6,7 +6,8 @@ export const providers: Check = {
   run: async ({ local, diagnosis }) => {
     if ((await local()) === undefined) return noServerHere;
     const found = await diagnosis.configuration();
-    if (found?.inspection.ok !== true) return skipped('there is no valid configuration');
+    if (found === undefined) return skipped('there is no configuration here');
+    if (!found.inspection.ok) return skipped('the configuration is not valid');
     const outcomes = found.inspection.providers.map(
       ({ provider, type, fault }): Outcome =>
         fault === undefined

@@ -1,0 +1,164 @@
+// Plays the story of the terminal against a demo server of its own and writes what the screens showed into docs/cli.md:
+// `npm run build && node examples/terminal-story/demo.mjs`. Everything in it is real output; only the address of the
+// server and the folder that it ran in are given the names that a reader has.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { signInAsPerson } from './browser.mjs';
+import { openTerminal } from './terminal.mjs';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const document = path.join(root, 'docs', 'cli.md');
+const program = path.join(root, 'apps', 'cli', 'dist', 'main.js');
+const folder = await mkdtemp(path.join(tmpdir(), 'belay-story-'));
+const blocks = [];
+
+/** A program of the name that people type. */
+await mkdir(path.join(folder, 'bin'));
+await writeFile(path.join(folder, 'bin', 'belay'), `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`, {
+  mode: 0o755,
+});
+
+const server = await startServer();
+try {
+  await story();
+  await writeStory();
+} finally {
+  server.child.kill('SIGTERM');
+  await once(server.child, 'close');
+  await rm(folder, { recursive: true, force: true });
+}
+
+async function startServer() {
+  const child = spawn(process.execPath, [program, 'start'], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, HOME: folder, PORT: '0', LOG_LEVEL: 'warn' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const url = await new Promise((resolve, reject) => {
+    let said = '';
+    child.stdout.setEncoding('utf8').on('data', (text) => {
+      said += text;
+      const found = /ready at (http:\S+)/.exec(said)?.[1];
+      if (found !== undefined) resolve(found);
+    });
+    child.once('close', () => reject(new Error(`the server did not start: ${said}`)));
+  });
+  return { child, url };
+}
+
+/** The environment of a person with a home of their own. */
+function homeOf(name) {
+  return {
+    PATH: `${path.join(folder, 'bin')}:${process.env.PATH}`,
+    HOME: path.join(folder, name),
+    TERM: 'xterm-256color',
+    NO_COLOR: '1',
+    BELAY_URL: server.url,
+    BELAY_AGENT: 'http://127.0.0.1:9',
+  };
+}
+
+function show(name, line, { code, text }) {
+  blocks.push(
+    ['```console', `${name}$ ${line}`, text, ...(code === 0 ? [] : [`(exit code ${code})`]), '```'].join('\n'),
+  );
+}
+
+function say(text) {
+  blocks.push(text);
+}
+
+/** Runs a line as somebody, answering what it asks, and shows it. */
+async function run(name, line, answers = [], env = {}) {
+  const terminal = openTerminal(line, { ...homeOf(name), ...env });
+  for (const [question, keys] of answers) {
+    await terminal.sees(question);
+    terminal.type(keys);
+  }
+  const ended = await terminal.end();
+  show(name, line, ended);
+  return ended.text;
+}
+
+async function login(name) {
+  await mkdir(path.join(folder, name));
+  const line = 'belay login --no-browser';
+  const terminal = openTerminal(line, homeOf(name));
+  const [, address] = await terminal.sees(/Sign in at: (\S+)\r?\n/);
+  await signInAsPerson(address, `${name}@example.com`);
+  const { code, text } = await terminal.end();
+  return { line, code, text: text.replace(/(Sign in at: \S+?)\?\S+/, '$1?…') };
+}
+
+async function story() {
+  say('Rita signs in. Her browser does the rest; `login` opens it, and only prints the address here.');
+  const signedIn = await login('rita');
+  show('rita', signedIn.line, signedIn);
+  await login('adam');
+  await run('rita', 'belay whoami');
+  await run('rita', 'belay roles');
+
+  say('She says in her own words what she needs. What was understood is shown before anything is sent.');
+  const sentence = 'belay request "read the reporting tables for 20 minutes, month end"';
+  const asking = openTerminal(sentence, homeOf('rita'));
+  await asking.sees(/Ask for this\?/);
+  asking.type('y');
+  await asking.sees(/waits for the approval/);
+  say('While her terminal waits, with a line that moves, Adam decides. He is shown exactly what he would give.');
+  await run('adam', 'belay inbox');
+  const { approvals } = await readJson('adam', 'belay inbox --json');
+  await run('adam', `belay approve ${approvals[0].id}`, [[/Approve this\?/, 'y']]);
+  say('Rita’s terminal goes on by itself, and ends when the access is there.');
+  show('rita', sentence, await asking.end());
+
+  say('What she holds, how long still, and giving it back before its time is over.');
+  await run('rita', 'belay access');
+  const execution = (await readJson('rita', 'belay access --json')).access[0].execution_id;
+  await run('rita', `belay access return ${execution}`);
+  await run('rita', `belay logs --execution ${execution} --limit 4`);
+
+  say('Without arguments, `request` asks step by step.');
+  await run('rita', 'belay request --no-wait', [
+    [/Which role/, '\r'],
+    [/For how long\?/, '15m\r'],
+    [/Why\?/, 'the figures look wrong\r'],
+    [/Ask for .*\?/, 'y'],
+  ]);
+
+  say('In a pipe: plain lines with tabs, and a refusal where somebody would have to be asked.');
+  await run('rita', 'belay executions | cut -f 2,4');
+  await run('rita', 'belay request "read the reporting tables" < /dev/null | cat');
+
+  say('`doctor`, where the server runs. Every failure has its cure.');
+  await run('rita', `cd ${folder} && belay doctor`);
+  await run('rita', 'belay doctor | grep ^failed', [], { BELAY_URL: 'http://127.0.0.1:10', BELAY_SECRTE: 'x' });
+
+  say('The agent of a machine: as a service of one’s own.');
+  await run('rita', 'belay agent install --print --url https://belay.example.com | head -n 12');
+  await run('rita', 'belay agent status');
+}
+
+async function readJson(name, line) {
+  const { text } = await openTerminal(line, homeOf(name)).end();
+  return JSON.parse(text);
+}
+
+async function writeStory() {
+  const text = blocks
+    .join('\n\n')
+    .replaceAll(server.url, 'http://127.0.0.1:8080')
+    .replaceAll(new URL(server.url).host, '127.0.0.1:8080')
+    .replaceAll(path.join(folder, 'rita'), '~')
+    .replaceAll(folder, '/srv/belay')
+    .replaceAll(process.execPath, '/usr/bin/node')
+    .replaceAll(program, '/opt/belay/apps/cli/dist/main.js');
+  const before = await readFile(document, 'utf8');
+  const [begin, end] = ['<!-- the story begins -->', '<!-- the story ends -->'];
+  const [head, rest] = before.split(begin);
+  if (rest === undefined) throw new Error(`${document} has no place for the story`);
+  await writeFile(document, `${head}${begin}\n\n${text}\n\n${end}${rest.split(end)[1]}`);
+}
