@@ -1,4 +1,5 @@
 import { cpus } from 'node:os';
+import { measureAgent } from './agent.js';
 import { measureElevations, type Throughput } from './elevations.js';
 import { type Latency, measureLatency } from './latency.js';
 import { startRedis } from './redis.js';
@@ -42,6 +43,13 @@ for (const backend of backends) {
   }
 }
 await redis?.stop();
+
+write('\n(d) an agent: from the start of its process to its first answer, and resident memory');
+const agent = await measureAgent({ starts: quick ? 3 : 15, requests: 1_000 });
+write(`    first answer after ${describeSpread(agent.start)} milliseconds`);
+write(
+  `    ${round(agent.memoryAtStart)} MB at first, ${round(agent.memoryAfterRequests)} MB after ${agent.requests} requests`,
+);
 
 function printThroughput(name: string, measured: Throughput): void {
   write(

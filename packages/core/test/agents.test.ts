@@ -1,4 +1,5 @@
 import {
+  adoptCredential,
   enrollAgent,
   listLogs,
   listSessions,
@@ -141,6 +142,23 @@ describe('an agent', () => {
     await cast.house.database.advance(31 * second);
     await verifyAgent(cast.house.ctx, { token: credential });
     expect((await seen()).toISOString()).toBe('2026-03-01T10:01:01.000Z');
+  });
+});
+
+describe('a credential of the agent’s own', () => {
+  it('takes the place of the one it was enrolled with, for a year, and is voided by another enrolment', async () => {
+    const { me, credential, agent } = await enrol();
+    const own = `belay-agent.${'o'.repeat(43)}`;
+    const { expires_at } = await adoptCredential(me, { credential: own });
+    expect(expires_at).toBe('2027-03-02T10:00:00.000Z');
+    const known = (token: string) => verifyAgent(cast.house.ctx, { token });
+    expect([await known(credential), await known(own)]).toEqual([
+      null,
+      { kind: 'agent', id: agent.id, name: agent.name },
+    ]);
+    await enrol();
+    expect(await known(own)).toBeNull();
+    await expect(adoptCredential(me, { credential: 'short' })).rejects.toMatchObject({ code: 'invalid' });
   });
 });
 

@@ -1,5 +1,5 @@
 import { agents } from '@belay/db';
-import { eq } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { requireAgent } from '../actor.js';
 import { hashSecret } from '../canonical.js';
 import type { ActorContext } from '../context.js';
@@ -7,10 +7,13 @@ import { AccessError, invalid } from '../errors.js';
 import { appendLedger } from '../ledger/append.js';
 import { isAgentCredential } from './credential.js';
 
+/** How long an agent may go on without being enrolled again. */
+const lifetime = 366 * 24 * 60 * 60_000;
+
 /**
  * Puts a credential of the agent's own making in the place of the one that it calls with, which is dead from then on: so
- * what an operator handed over works once. The agent keeps the new one before it asks, and so never stands without either.
- * Its end stays the one that the operator set.
+ * what an operator handed over works once, and may be short-lived. The agent keeps the new one before it asks, and so never
+ * stands without either. It is good for a year; enrolling the name again voids it at once.
  */
 export async function adoptCredential(
   ctx: ActorContext,
@@ -21,7 +24,10 @@ export async function adoptCredential(
   return ctx.db.transaction(async (tx) => {
     const [held] = await tx
       .update(agents)
-      .set({ secretHash: hashSecret(input.credential) })
+      .set({
+        secretHash: hashSecret(input.credential),
+        expiresAt: sql`greatest(${agents.expiresAt}, app_now() + ${`${lifetime} milliseconds`}::interval)`,
+      })
       .where(eq(agents.id, agent.id))
       .returning({ expiresAt: agents.expiresAt });
     if (!held) throw new AccessError('unauthenticated', 'The agent is unknown');

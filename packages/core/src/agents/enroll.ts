@@ -12,7 +12,7 @@ const longest = 366 * 24 * 60 * 60_000;
 export interface EnrollAgent {
   /** What operators call it; one agent each. */
   name: string;
-  /** How long its credential is good for: ISO 8601 or the short form. */
+  /** How long its credential is good for, for an agent that puts none of its own in its place: ISO 8601 or the short form. */
   ttl: string;
 }
 
