@@ -26,7 +26,15 @@ export async function readSecrets(
       'BELAY_SECRET is not set: with DATABASE_URL every process needs the same one; set it, e.g. to the output of: openssl rand -base64 32',
     );
   }
-  if (options.given === undefined && (await readSecretFile(pathOf(options))) === undefined) await makeSecret(options);
+  if (options.given === undefined) {
+    // A file that an embedded database once left here is another machine's guess: the next process would not have it.
+    if (!options.embedded) {
+      throw new StartError(
+        'BELAY_SECRET is not set: with DATABASE_URL every process needs the same one; set it, e.g. to the output of: openssl rand -base64 32',
+      );
+    }
+    if ((await readSecretFile(pathOf(options))) === undefined) await makeSecret(options);
+  }
   return findSecrets(options);
 }
 

@@ -76,10 +76,17 @@ describe('default secrets', () => {
     }
   });
 
-  it('nor is there a start without one where several processes need the same', async () => {
-    const dataDirectory = join(tmpdir(), 'belay-not-there');
-    const start = readSecrets({ given: undefined, previous: [], embedded: false, dataDirectory, randomBytes });
-    await expect(start).rejects.toThrow('BELAY_SECRET is not set');
+  it('nor is there a start without one where several processes need the same, whatever an earlier start left behind', async () => {
+    const dataDirectory = await mkdtemp(join(tmpdir(), 'belay-secret-'));
+    const start = (embedded: boolean) =>
+      readSecrets({ given: undefined, previous: [], embedded, dataDirectory, randomBytes });
+    try {
+      await expect(start(false)).rejects.toThrow('BELAY_SECRET is not set');
+      await start(true);
+      await expect(start(false)).rejects.toThrow('BELAY_SECRET is not set');
+    } finally {
+      await rm(dataDirectory, { recursive: true });
+    }
   });
 });
 
