@@ -119,4 +119,70 @@ describe('a login for a machine without a browser', () => {
     expect((await poll('nonsense')).status).toBe(400);
     expect((await poll('')).status).toBe(400);
   });
+
+  it('is confirmed in a browser only: a program’s token in a cookie’s place makes no further login', async () => {
+    const started = await start();
+    const token = await world.token('requester');
+    const answer = await callRest(world.url, 'POST', '/auth/device', {
+      body: { user_code: started.user_code, verdict: 'approve' },
+      headers: { cookie: `belay=${token}`, 'sec-fetch-site': 'same-origin' },
+    });
+    expect(answer.status).toBe(403);
+    expect((await poll(started.device_code)).json).toMatchObject({ status: 'pending' });
+  });
+
+  it('shows the code that would be confirmed, and not what a link made of it', async () => {
+    const started = await start();
+    const disguised = `\u0412\u0421\u0412\u0421-1234 ${started.user_code.toLowerCase()}`;
+    const { page } = await openPage(encodeURIComponent(disguised));
+    expect(page.status).toBe(200);
+    expect(page.body).toContain(`>${started.user_code}<`);
+    expect(page.body).not.toContain('1234');
+  });
+
+  it.each(['build\u202e3', 'build\n3', 'build\u001b[2J3', 'build\u200b3', '   '])(
+    'takes no name that a terminal, a log or a page shows as another: %j',
+    async (label) => {
+      const answer = await callRest(world.url, 'POST', '/auth/device/authorization', { body: { label } });
+      expect(answer.status).toBe(400);
+    },
+  );
+
+  it('has a session that ends with the one it was confirmed in, however late', async () => {
+    const visitor = openVisitor(world.url);
+    await visitor.signIn('demo', people.requester.subject);
+    const [own] = await world.database.sql`select expires_at from sessions order by created_at desc limit 1`;
+    const [clock] = await world.database.sql`select now() as now`;
+    await world.database.setTime(new Date(new Date(clock?.now).getTime() + 30 * 60_000));
+    try {
+      const started = await start();
+      await visitor.visit('/auth/device', { body: { user_code: started.user_code, verdict: 'approve' } });
+      await world.database.advance(60_000);
+      const { json } = await poll(started.device_code);
+      expect(json).toMatchObject({ status: 'complete' });
+      const { session } = json as { session: { expiry: string } };
+      expect(Date.parse(session.expiry)).toBeLessThanOrEqual(new Date(own?.expires_at).getTime());
+    } finally {
+      await world.database.sql`delete from test_clock`;
+    }
+  });
+
+  it('comes to nothing when whoever confirmed it signs out before it is fetched', async () => {
+    const visitor = openVisitor(world.url);
+    await visitor.signIn('demo', people.requester.subject);
+    const started = await start();
+    const done = await visitor.visit('/auth/device', { body: { user_code: started.user_code, verdict: 'approve' } });
+    expect(done.status).toBe(200);
+    await visitor.visit('/auth/logout');
+    expect((await poll(started.device_code)).status).toBe(400);
+  });
+
+  it('is confirmed still when its browser signs in with one more provider meanwhile', async () => {
+    const visitor = openVisitor(world.url);
+    await visitor.signIn('demo', people.requester.subject);
+    const started = await start();
+    await visitor.visit('/auth/device', { body: { user_code: started.user_code, verdict: 'approve' } });
+    await visitor.signIn('demo', people.requester.subject);
+    expect((await poll(started.device_code)).json).toMatchObject({ status: 'complete', session: { version: 1 } });
+  });
 });

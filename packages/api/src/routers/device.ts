@@ -1,4 +1,4 @@
-import { AccessError, decideDeviceLogin, findDeviceLogin, pollDeviceLogin, startDeviceLogin } from '@belay/core';
+import { decideDeviceLogin, findDeviceLogin, pollDeviceLogin, startDeviceLogin } from '@belay/core';
 import { z } from 'zod';
 import { authenticated, publicProcedure } from '../procedures.js';
 import { instant, name, opaque } from '../text.js';
@@ -61,11 +61,7 @@ export const deviceRouter = router({
     })
     .input(z.strictObject({ user_code: userCode, verdict: z.enum(['approve', 'deny']) }))
     .output(z.object({ message: z.string() }))
-    .mutation(({ ctx, input }) => {
-      // A program's login must not beget others: else a short one would become a long one.
-      if (!ctx.request.viaCookie) throw new AccessError('forbidden', 'This is confirmed in a browser');
-      return decideDeviceLogin(ctx.caller, input);
-    }),
+    .mutation(({ ctx, input }) => decideDeviceLogin(ctx.caller, input)),
   token: publicProcedure
     .meta({
       openapi: {

@@ -1,4 +1,4 @@
-import { loginCodes, logins, oauthFlows, sessions, type Transaction } from '@belay/db';
+import { deviceLogins, loginCodes, logins, oauthFlows, sessions, type Transaction } from '@belay/db';
 import type { ProviderTokens } from '@belay/providers';
 import { and, eq, ne } from 'drizzle-orm';
 import { hashSecret } from '../canonical.js';
@@ -71,6 +71,7 @@ async function continueLogin(tx: Transaction, old: string, next: string, provide
     .set({ loginId: next })
     .where(and(eq(sessions.loginId, old), ne(sessions.provider, provider)));
   await tx.update(oauthFlows).set({ loginId: next }).where(eq(oauthFlows.loginId, old));
+  await tx.update(deviceLogins).set({ loginId: next }).where(eq(deviceLogins.loginId, old));
   await tx.delete(logins).where(and(eq(logins.id, old), eq(logins.kind, 'browser')));
 }
 

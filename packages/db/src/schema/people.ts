@@ -132,12 +132,10 @@ export const deviceLogins = pgTable(
     /** What the machine says of itself; nobody has checked it. */
     label: text('label').notNull(),
     status: text('status').notNull().default('open'),
-    /** Who confirmed it, and as which identity. */
-    userId: uuid('user_id').references(() => users.id),
+    /** The login it was confirmed in, and as which identity: with that login, what it confirmed is gone. */
+    loginId: uuid('login_id').references(() => logins.id, { onDelete: 'cascade' }),
     provider: text('provider'),
     subject: text('subject'),
-    /** The provider's tokens on their way to the machine's session, sealed. */
-    sealed: text('sealed'),
     polledAt: instant('polled_at'),
     createdAt: instant('created_at').notNull().default(appNow),
     expiresAt: instant('expires_at').notNull(),
@@ -145,7 +143,8 @@ export const deviceLogins = pgTable(
   (table) => [
     unique('device_logins_have_one_user_code').on(table.userCodeHash),
     index('device_logins_expires_idx').on(table.expiresAt),
+    index('device_logins_login_idx').on(table.loginId),
     check('device_login_status_is_known', sql`${table.status} in ('open', 'approved', 'denied', 'used')`),
-    check('device_login_has_its_person', sql`${table.status} <> 'approved' or ${table.userId} is not null`),
+    check('device_login_has_its_person', sql`${table.status} <> 'approved' or ${table.loginId} is not null`),
   ],
 );

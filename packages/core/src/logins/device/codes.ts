@@ -12,11 +12,20 @@ export function newUserCode(ctx: Pick<Context, 'randomBytes'>): string {
     // The bytes above the last whole round would make some letters likelier.
     for (const byte of ctx.randomBytes(16)) if (byte < 240 && code.length < length) code += letters[byte % 20];
   }
+  return written(code);
+}
+
+function written(code: string): string {
   return `${code.slice(0, 4)}-${code.slice(4)}`;
 }
 
-/** What a typed code is looked up by, however it was typed; undefined for what cannot be one. */
-export function hashUserCode(typed: string): string | undefined {
+/** The code that somebody means, as it is shown, however it was typed; undefined for what cannot be one. */
+export function readUserCode(typed: string): string | undefined {
   const code = typed.toUpperCase().replace(/[^A-Z]/g, '');
-  return code.length === length ? hashSecret(`user code ${code}`) : undefined;
+  return code.length === length ? written(code) : undefined;
+}
+
+/** What a code is looked up by. Takes it as `readUserCode` answers it. */
+export function hashUserCode(code: string): string {
+  return hashSecret(`user code ${code}`);
 }

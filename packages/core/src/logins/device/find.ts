@@ -3,7 +3,7 @@ import { and, eq, gt, sql } from 'drizzle-orm';
 import { requireUser } from '../../actor.js';
 import type { ActorContext } from '../../context.js';
 import { notFound } from '../../errors.js';
-import { hashUserCode } from './codes.js';
+import { hashUserCode, readUserCode } from './codes.js';
 
 /** What somebody is about to confirm; null while no code was given. */
 export interface ShownDeviceLogin {
@@ -17,25 +17,26 @@ export async function findDeviceLogin(
 ): Promise<ShownDeviceLogin> {
   requireUser(ctx);
   if (input.user_code === undefined) return { request: null };
-  const hash = hashUserCode(input.user_code);
+  const code = readUserCode(input.user_code);
   const [found] =
-    hash === undefined
+    code === undefined
       ? []
       : await ctx.db
           .select()
           .from(deviceLogins)
           .where(
             and(
-              eq(deviceLogins.userCodeHash, hash),
+              eq(deviceLogins.userCodeHash, hashUserCode(code)),
               eq(deviceLogins.status, 'open'),
               gt(deviceLogins.expiresAt, sql`app_now()`),
             ),
           );
-  if (!found) throw notFound('A sign-in with this code');
+  if (code === undefined || !found) throw notFound('A sign-in with this code');
   const { label, createdAt, expiresAt } = found;
   return {
     request: {
-      user_code: input.user_code,
+      // Never as it was typed: a link could make it look like another one.
+      user_code: code,
       label,
       asked_at: createdAt.toISOString(),
       expires_at: expiresAt.toISOString(),

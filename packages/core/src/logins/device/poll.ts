@@ -1,4 +1,5 @@
-import { deviceLogins } from '@belay/db';
+import { deviceLogins, logins, sessions, type Transaction } from '@belay/db';
+import type { ProviderTokens } from '@belay/providers';
 import { and, eq, gt, isNull, lte, or, sql } from 'drizzle-orm';
 import { hashSecret } from '../../canonical.js';
 import type { Context } from '../../context.js';
@@ -8,7 +9,7 @@ import { type Session, sealSession } from '../../sessions/issue.js';
 import { openSession } from '../../sessions/open.js';
 import { openTokens } from '../../sessions/seal-tokens.js';
 import { createLogin } from '../create.js';
-import { readPerson } from '../people.js';
+import { type Person, readPerson } from '../people.js';
 import { deviceInterval } from './start.js';
 
 export type PolledDeviceLogin =
@@ -19,13 +20,13 @@ export type PolledDeviceLogin =
       token: string;
       expires_at: string;
       user: { email: string; name: string; groups: string[]; provider: string };
-      /** Null when whoever confirmed has no session with their provider any more. */
+      /** Ends with the session that it was confirmed in; null when that has ended. */
       session: Session | null;
     };
 
 /**
  * Asks whether somebody has confirmed (RFC 8628, section 3.4). The login is handed out once. Throws `forbidden` when it was
- * refused, and `invalid` for a code that is unknown, used or over.
+ * refused, and `invalid` for a code that is unknown, used or over, or was confirmed in a login that has ended.
  */
 export async function pollDeviceLogin(ctx: Context, input: { device_code: string }): Promise<PolledDeviceLogin> {
   const mine = and(
@@ -52,22 +53,21 @@ export async function pollDeviceLogin(ctx: Context, input: { device_code: string
 }
 
 async function complete(ctx: Context, found: typeof deviceLogins.$inferSelect): Promise<PolledDeviceLogin> {
-  const { userId, provider, subject, label, sealed, deviceHash } = found;
-  const user = userId && provider && subject ? await readPerson(ctx.db, { userId, provider, subject }) : undefined;
-  if (!user) throw gone();
   const now = await readNow(ctx.db);
-  const tokens = sealed === null ? undefined : await openTokens(ctx, sealed, now);
-  const { login, opened } = await ctx.db.transaction(async (tx) => {
+  const { user, login, opened } = await ctx.db.transaction(async (tx) => {
+    const proved = await proveAgain(tx, found);
     const [used] = await tx
       .update(deviceLogins)
-      .set({ status: 'used', sealed: null })
-      .where(and(eq(deviceLogins.deviceHash, deviceHash), eq(deviceLogins.status, 'approved')))
+      .set({ status: 'used' })
+      .where(and(eq(deviceLogins.deviceHash, found.deviceHash), eq(deviceLogins.status, 'approved')))
       .returning({ id: deviceLogins.deviceHash });
-    if (!used) throw gone();
-    const made = await createLogin(ctx, { user, kind: 'device', label }, tx);
+    if (!proved || !used) throw gone();
+    const made = await createLogin(ctx, { user: proved, kind: 'device', label: found.label }, tx);
+    const tokens = await shareTokens(ctx, tx, { found, now });
     return {
+      user: proved,
       login: made,
-      opened: tokens && (await openSession(ctx, tx, { user, loginId: made.loginId, tokens, now })),
+      opened: tokens && (await openSession(ctx, tx, { user: proved, loginId: made.loginId, tokens, now })),
     };
   });
   const { email, name, groups } = user;
@@ -80,6 +80,48 @@ async function complete(ctx: Context, found: typeof deviceLogins.$inferSelect): 
       ? await sealSession(ctx, user, { ...opened, loginId: login.loginId, provider: user.provider }, now)
       : null,
   };
+}
+
+/** Who confirmed, as the identity that they confirmed with, while the login lasts that they did it in. */
+async function proveAgain(
+  tx: Transaction,
+  { loginId, provider, subject }: typeof deviceLogins.$inferSelect,
+): Promise<Person | undefined> {
+  if (!loginId || !provider || !subject) return undefined;
+  // The login before what hangs on it, as signing out takes them.
+  const [login] = await tx
+    .select({ userId: logins.userId })
+    .from(logins)
+    .where(and(eq(logins.id, loginId), gt(logins.expiresAt, sql`app_now()`)))
+    .for('key share');
+  return login && readPerson(tx, { userId: login.userId, provider, subject });
+}
+
+/**
+ * The provider's tokens of the session it was confirmed in, for as long as that lasts: without what would renew it, which
+ * has one holder only. Undefined when there is no such session (any more).
+ */
+async function shareTokens(
+  ctx: Context,
+  tx: Transaction,
+  { found, now }: { found: typeof deviceLogins.$inferSelect; now: Date },
+): Promise<ProviderTokens | undefined> {
+  const { loginId, provider, subject } = found;
+  if (!loginId || !provider || !subject) return undefined;
+  const [session] = await tx
+    .select({ sealed: sessions.sealed, expiresAt: sessions.expiresAt })
+    .from(sessions)
+    .where(
+      and(
+        eq(sessions.loginId, loginId),
+        eq(sessions.provider, provider),
+        eq(sessions.subject, subject),
+        gt(sessions.expiresAt, sql`app_now()`),
+      ),
+    );
+  if (!session) return undefined;
+  const { refreshToken: _kept, ...shared } = await openTokens(ctx, session.sealed, now);
+  return { ...shared, expiresInMilliseconds: session.expiresAt.getTime() - now.getTime() };
 }
 
 function gone(): AccessError {
