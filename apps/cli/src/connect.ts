@@ -1,7 +1,7 @@
 import { type BelayClient, createClient } from '@belay/sdk';
 import { usage } from './cli-error.js';
 import { type Credentials, openCredentials } from './credentials.js';
-import { findAgent } from './find-agent.js';
+import { findAgent, readAgentSessions } from './find-agent.js';
 import type { Shell } from './shell.js';
 
 const fallback = 'http://127.0.0.1:8080';
@@ -41,8 +41,8 @@ export function credentialsOf(shell: Shell): Credentials {
 }
 
 /**
- * Which address is meant: the option, `BELAY_URL`, the agent on this machine, the last server signed in to, the local
- * default. What an agent cannot answer goes to the last server signed in to, else to the one that the agent belongs to.
+ * Which address is meant: the option, `BELAY_URL`, the agent on this machine (when it has a session, or there is no
+ * login), the last server signed in to, the local default. What an agent cannot answer goes to the last server signed in to, else to the one that the agent belongs to.
  */
 async function findServer(
   shell: Shell,
@@ -54,7 +54,11 @@ async function findServer(
   const saved = await credentialsOf(shell).defaultServer();
   if (reach === 'server' && saved !== undefined) return { server: normalise(saved), origin: 'login' };
   const agent = shell.agent === undefined ? undefined : await findAgent(shell.agent, shell.signal);
-  if (agent !== undefined && reach === 'any') return { server: agent.url, origin: 'agent' };
+  if (agent !== undefined && reach === 'any') {
+    // An agent that nobody has signed in through knows nobody; a login of our own goes further than that.
+    const speaks = saved === undefined || (await readAgentSessions(agent.url, shell.signal)).size > 0;
+    if (speaks) return { server: agent.url, origin: 'agent' };
+  }
   if (saved !== undefined) return { server: normalise(saved), origin: 'login' };
   if (agent?.server !== undefined) return { server: normalise(agent.server), origin: 'agent' };
   return { server: fallback, origin: 'default' };

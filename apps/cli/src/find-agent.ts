@@ -42,3 +42,20 @@ export async function findAgent(url: string, signal: AbortSignal): Promise<Found
     return undefined;
   }
 }
+
+/** By provider, the version of each session that the agent at `url` keeps; none when it does not say. */
+export async function readAgentSessions(url: string, signal: AbortSignal): Promise<Map<string, number>> {
+  try {
+    const response = await fetch(new URL('/sessions', url), {
+      redirect: 'error',
+      headers: { accept: 'application/json' },
+      signal: AbortSignal.any([signal, AbortSignal.timeout(patience)]),
+    });
+    const body: unknown = await response.json();
+    const sessions = isRecord(body) && isRecord(body.sessions) ? Object.entries(body.sessions) : [];
+    return new Map(sessions.map(([provider, kept]) => [provider, isRecord(kept) ? Number(kept.version) : 0]));
+  } catch {
+    signal.throwIfAborted();
+    return new Map();
+  }
+}

@@ -103,7 +103,12 @@ describe('belay agent install', () => {
 });
 
 /** A program that says it is an agent, and answers nothing else but what the status asks for. */
-async function startAgent(asked: string[], authorization: unknown[], serviceType = 'agent'): Promise<Server> {
+async function startAgent(
+  asked: string[],
+  authorization: unknown[],
+  serviceType = 'agent',
+  sessions: object = { company: { version: 3, expiry: '2030-01-01T01:00:00.000Z', session: 'sealed-secret' } },
+): Promise<Server> {
   const server = createServer((request, response) => {
     asked.push(request.url ?? '');
     authorization.push(request.headers.authorization);
@@ -119,14 +124,8 @@ async function startAgent(asked: string[], authorization: unknown[], serviceType
         services: { scheduler: 'degraded: unreachable', storage: 'healthy' },
         configuration: { version: '1.0.7', age: 'PT12M', confirmed_at: null, server: 'unreachable' },
       },
-      '/sessions': {
-        sessions: { company: { version: 3, expiry: '2030-01-01T01:00:00.000Z', session: 'sealed-secret' } },
-      },
-      '/trpc/sessions.list': {
-        result: {
-          data: { sessions: { company: { version: 3, expiry: '2030-01-01T01:00:00.000Z', session: 'sealed-secret' } } },
-        },
-      },
+      '/sessions': { sessions },
+      '/trpc/sessions.list': { result: { data: { sessions } } },
     }[request.url?.split('?')[0] ?? ''];
     response.writeHead(body === undefined ? 404 : 200, { 'content-type': 'application/json' });
     response.end(JSON.stringify(body ?? {}));
@@ -181,6 +180,14 @@ describe('with an agent on this machine', () => {
     expect(await terminal.run(['whoami'], shell)).toMatchObject({ stdout: expect.stringContaining(service.url) });
     expect(asked).toHaveLength(before);
     expect(authorization.every((header) => header === undefined)).toBe(true);
+  });
+
+  it('that nobody has signed in through, a login of one’s own goes further', async () => {
+    const empty = await startAgent([], [], 'agent', {});
+    await terminal.run(['login', '--url', service.url], { openBrowser: (address) => void fetch(address) });
+    const { stdout } = await terminal.run(['sessions', '--json'], { agent: addressOf(empty) });
+    expect(JSON.parse(stdout)).toMatchObject({ server: service.url });
+    empty.close();
   });
 
   it('the option counts for more than BELAY_URL, BELAY_URL for more than the agent', async () => {

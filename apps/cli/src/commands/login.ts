@@ -10,6 +10,7 @@ interface Options {
   provider?: string;
   browser: boolean;
   device?: boolean;
+  agent?: boolean;
 }
 
 /** How long somebody may take to sign in, in milliseconds: as long as the server keeps a login's flow. */
@@ -49,17 +50,23 @@ export function addLogin(parent: Parent): void {
       'login --url https://belay.example.com',
       'login --provider company --no-browser',
       'login --device',
+      'login --agent',
     ],
     values: { provider: 'authenticators' },
     options: (command) =>
       command
         .option('--provider <provider>', 'the provider to sign in with')
         .option('--no-browser', 'only print the address to open')
+        .option('--agent', 'sign in the agent of this machine, which keeps the session for local programs')
         .option('--device', 'show a short code, to be confirmed in any browser: for machines without one'),
     run: async (invocation) => {
       const { options, output, connect, shell } = invocation;
       if (options.device === true && options.provider !== undefined) {
         throw usage('--provider is chosen where the code is confirmed: leave it out with --device');
+      }
+      if (options.agent === true) {
+        const { loginThroughAgent } = await import('../login/login-through-agent.js');
+        return loginThroughAgent(invocation);
       }
       const connection = await connect();
       const { server, client, credentials } = connection;

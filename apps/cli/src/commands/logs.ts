@@ -86,7 +86,7 @@ export function addLogs(parent: Parent): void {
     run: async (invocation) => {
       const { options, output, shell } = invocation;
       const filter = readFilter(options, shell.clock());
-      const { client } = await invocation.connect('any');
+      const { client } = await invocation.connect();
       const read = async (wanted: LogFilter) =>
         (await client.logs.list(wanted, { signal: shell.signal })).logs.reverse();
       const first = await read(filter);

@@ -1,5 +1,6 @@
 import { CliError, type CliErrorCode, toExitCode } from '../cli-error.js';
 import type { ExitCode } from '../exit-codes.js';
+import { explainNetwork } from '../explain-network.js';
 import type { Sink } from './output.js';
 import { printable } from './printable.js';
 
@@ -24,7 +25,9 @@ async function readFailure(error: unknown): Promise<Failure> {
   // Loaded only now: a command line that is wrong is told so faster without the client.
   const { isBelayError } = await import('@belay/sdk');
   if (isBelayError(error)) {
-    const { code, message, issues, requestId } = error;
+    const { code, issues, requestId } = error;
+    const why = code === 'network' ? explainNetwork(error) : undefined;
+    const message = why === undefined ? error.message : `${error.message}: ${why}`;
     return { code, message, ...(issues && { issues }), ...(requestId !== undefined && { request_id: requestId }) };
   }
   // What nobody foresaw: its own words, which may be a stack's first line, and nothing more.

@@ -29,26 +29,29 @@ export interface Installation extends AsyncDisposable {
   folder: string;
   person(): Promise<Person>;
   /** Runs the built program as an operator would, in the installation's folder and environment. */
-  program(args: string[], env?: Record<string, string>): Promise<Ended>;
+  program(args: string[], env?: Record<string, string>, input?: string): Promise<Ended>;
+  /** The same for a program that stays. */
+  start(args: string[], env?: Record<string, string>): Running;
 }
 
-interface Running {
+export interface Running {
   child: ChildProcess;
   ended: Promise<Ended>;
   /** Resolves with the first match in what the program writes; rejects when it ends without one. */
   says(pattern: RegExp): Promise<string>;
 }
 
-function run(args: string[], cwd: string, env: Record<string, string>): Running {
+function run(args: string[], cwd: string, env: Record<string, string>, input?: string): Running {
   const child = spawn(process.execPath, [main, ...args], {
     cwd,
     env: { PATH: process.env.PATH ?? '', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   });
+  child.stdin?.end(input);
   const written = { stdout: '', stderr: '' };
   const waiting: (() => void)[] = [];
   for (const name of ['stdout', 'stderr'] as const) {
-    child[name].setEncoding('utf8').on('data', (text: string) => {
+    child[name]?.setEncoding('utf8').on('data', (text: string) => {
       written[name] += text;
       for (const look of waiting) look();
     });
@@ -102,7 +105,9 @@ export async function startInstallation(): Promise<Installation> {
         },
       };
     },
-    program: (args, env = {}) => run(args, folder, { ...operator, BELAY_URL: url, ...env }).ended,
+    program: (args, env = {}, input = undefined) =>
+      run(args, folder, { ...operator, BELAY_URL: url, ...env }, input).ended,
+    start: (args, env = {}) => run(args, folder, { ...operator, ...env }),
     [Symbol.asyncDispose]: async () => {
       for (const terminal of terminals) await terminal[Symbol.asyncDispose]();
       await stop();

@@ -11,7 +11,7 @@ export const agent: Check = {
     const { createClient } = await import('@belay/sdk');
     const client = createClient({ url: found.url, retry: { attempts: 1 } });
     const outcomes: Outcome[] = [];
-    const cure = 'see its log: belay logs, or journalctl --user -u belay-agent';
+    const cure = `see its log: belay logs --url ${found.url}, or journalctl --user -u belay-agent`;
     try {
       const [ready, health] = await Promise.all([
         client.system.ready({ signal: shell.signal }),

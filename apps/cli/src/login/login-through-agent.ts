@@ -1,0 +1,43 @@
+import { CliError, usage } from '../cli-error.js';
+import type { CommonOptions, Invocation } from '../command.js';
+import { findAgent, readAgentSessions } from '../find-agent.js';
+
+interface Options {
+  provider?: string;
+  browser: boolean;
+  device?: boolean;
+}
+
+/** How long somebody may take to sign in, and how often the agent is asked whether they have, in milliseconds. */
+const patience = 10 * 60_000;
+const pause = 1_000;
+
+/**
+ * Has the agent of this machine signed in: its own page leads to the server and back, and the session stays with it. Ends
+ * when the agent has a session that it had not. Throws `unavailable` when no agent runs, `aborted` when nobody signed in.
+ */
+export async function loginThroughAgent({
+  options,
+  output,
+  shell,
+}: Pick<Invocation<Options & CommonOptions>, 'options' | 'output' | 'shell'>): Promise<undefined> {
+  if (options.device === true) throw usage('--agent and --device are two ways: choose one');
+  const { signal } = shell;
+  const at = options.server ?? shell.agent;
+  const agent = at === undefined ? undefined : await findAgent(at, signal);
+  if (agent === undefined) throw new CliError('unavailable', 'no agent runs here; start it: belay agent run');
+  const before = await readAgentSessions(agent.url, signal);
+  const address = new URL('/auth', agent.url);
+  if (options.provider !== undefined) address.searchParams.set('provider', options.provider);
+  output.notice(`Sign in at: ${address}`);
+  if (options.browser) shell.openBrowser(address.href);
+  for (let waited = 0; waited < patience; waited += pause) {
+    await shell.delay(pause, signal);
+    const sessions = await readAgentSessions(agent.url, signal);
+    const made = [...sessions].find(([provider, version]) => before.get(provider) !== version)?.[0];
+    if (made === undefined) continue;
+    output.result({ agent: agent.url, provider: made }, () => `the agent at ${agent.url} has a session with ${made}`);
+    return undefined;
+  }
+  throw new CliError('aborted', 'not signed in: nobody came back from the login');
+}

@@ -1,0 +1,102 @@
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { signInThroughDemo } from './support/browser.js';
+import { type Installation, type Running, startInstallation } from './support/installation.js';
+
+let installation: Installation;
+let laptop: Record<string, string>;
+let agent: Running | undefined;
+let address: string;
+let credential: string;
+
+beforeAll(async () => {
+  installation = await startInstallation();
+  laptop = { HOME: path.join(installation.folder, 'laptop'), BELAY_DATA: '', BELAY_URL: '', BELAY_KEYRING: 'off' };
+});
+afterAll(async () => {
+  agent?.child.kill('SIGTERM');
+  await agent?.ended;
+  await installation?.[Symbol.asyncDispose]();
+});
+
+describe('an agent by the command line, beside a real server', () => {
+  it('is enrolled with a credential that goes in by standard input and is shown nowhere', async () => {
+    const made = await installation.program(['agent', 'enroll', '--name', 'laptop', '--ttl', 'PT1H']);
+    credential = made.stdout.trim();
+    const before = await installation.program(['agent', 'status'], laptop);
+    expect(before).toMatchObject({ code: 7, stdout: expect.stringContaining('enrolled\tno') });
+    const wrong = await installation.program(['agent', 'join', '--url', installation.url], laptop, 'belay-agent.wrong');
+    expect(wrong.code).not.toBe(0);
+    expect(wrong.stdout + wrong.stderr).not.toContain('belay-agent.wrong');
+    const joined = await installation.program(['agent', 'join', '--url', installation.url], laptop, `${credential}\n`);
+    expect(joined).toMatchObject({ code: 0, stdout: expect.stringContaining(installation.url) });
+    expect(joined.stdout + joined.stderr).not.toContain(credential);
+    const again = await installation.program(
+      ['agent', 'join', '--url', installation.url, '--json'],
+      {
+        ...laptop,
+        HOME: path.join(installation.folder, 'other'),
+      },
+      credential,
+    );
+    expect(again.code).not.toBe(0);
+  });
+
+  it('runs, and says how it is', async () => {
+    agent = installation.start(['agent', 'run'], { ...laptop, PORT: '0' });
+    address = await agent.says(/(http:\/\/127\.0\.0\.1:\d+)/);
+    const { code, stdout } = await installation.program(['agent', 'status', '--json'], laptop);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      running: true,
+      url: address,
+      pid: agent.child.pid,
+      enrolled: true,
+      server: installation.url,
+      answer: { status: 'healthy', configuration: { version: expect.stringMatching(/^1\.0\.\d+$/) }, sessions: {} },
+    });
+    expect(stdout).not.toContain('belay-agent.');
+  });
+
+  it('is found by itself, and doctor looks at it too', async () => {
+    const found = { ...laptop, BELAY_AGENT: address };
+    const sessions = await installation.program(['sessions', '--json'], found);
+    // Nobody has signed in through it: it was the agent that said so.
+    expect([0, 3]).toContain(sessions.code);
+    expect(sessions.stdout + sessions.stderr).not.toContain('8080');
+    const { stdout } = await installation.program(['doctor', '--json'], found);
+    const { checks } = JSON.parse(stdout) as { checks: { check: string; status: string; message: string }[] };
+    expect(checks.filter(({ check }) => check === 'agent')).toMatchObject([
+      { status: 'ok', message: expect.stringContaining(address) },
+    ]);
+    // Without a login of its own the server is the one that the agent belongs to.
+    expect(checks.find(({ check }) => check === 'server')?.message).toContain(`${installation.url} (by agent)`);
+  });
+
+  it('is signed in through the server, keeps the session, and answers with it from then on', async () => {
+    const found = { ...laptop, BELAY_AGENT: address };
+    const signing = installation.start(['login', '--agent', '--provider', 'demo', '--no-browser'], found);
+    const page = await signing.says(/Sign in at: (\S+)/);
+    expect(page.startsWith(address)).toBe(true);
+    await signInThroughDemo(page, 'rita@example.com');
+    expect(await signing.ended).toMatchObject({ code: 0, stdout: expect.stringContaining('a session with demo') });
+    const sessions = await installation.program(['sessions', '--json'], found);
+    expect(JSON.parse(sessions.stdout)).toEqual({
+      server: address,
+      sessions: { demo: { version: expect.any(Number), expiry: expect.any(String) } },
+    });
+    expect(await installation.program(['roles'], found)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('reporting-readonly'),
+    });
+    expect(await installation.program(['providers'], found)).toMatchObject({
+      stdout: expect.stringContaining('demo-postgres'),
+    });
+  });
+
+  it('stops by a signal, and is not found any more', async () => {
+    agent?.child.kill('SIGTERM');
+    expect(await agent?.ended).toMatchObject({ code: 0 });
+    expect(await installation.program(['agent', 'status'], laptop)).toMatchObject({ code: 7 });
+  });
+});

@@ -1,0 +1,122 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { explainNetwork } from '../src/explain-network.js';
+import { openTerminal, screen, type Terminal } from './support/run.js';
+import { type Service, startService } from './support/service.js';
+
+let service: Service;
+let terminal: Terminal;
+
+beforeEach(async () => {
+  service = await startService();
+  terminal = await openTerminal({ server: service.url, token: service.token });
+});
+afterEach(async () => {
+  await terminal[Symbol.asyncDispose]();
+  await service[Symbol.asyncDispose]();
+});
+
+/** A world in which waiting takes no time: `each` is told how often it was waited, and may end it. */
+function passing(each: (times: number, end: () => void) => void) {
+  const interrupt = new AbortController();
+  let times = 0;
+  return {
+    signal: interrupt.signal,
+    delay: async (_milliseconds: number, signal: AbortSignal) => {
+      times += 1;
+      each(times, () => interrupt.abort());
+      signal.throwIfAborted();
+    },
+  };
+}
+
+const log = (seconds: number, message: string) => ({
+  timestamp: `2030-01-01T00:00:${String(seconds).padStart(2, '0')}.000Z`,
+  level: 'info',
+  message,
+  provider: '',
+  user: 'ada@example.com',
+  workflow_id: 'e-1',
+  type: 'execution.started',
+});
+
+describe('logs', () => {
+  it('are shown oldest first, a document a line with --json', async () => {
+    service.state.logs = [log(2, 'second'), log(1, 'first')];
+    const { stdout } = await terminal.run(['logs', '--json']);
+    const lines = stdout.trim().split('\n');
+    expect(lines.map((line) => (JSON.parse(line) as { message: string }).message)).toEqual(['first', 'second']);
+  });
+
+  it('with --follow shows each entry once, late ones too, until Ctrl-C', async () => {
+    service.state.logs = [log(2, 'b')];
+    const world = passing((times, end) => {
+      if (times === 1) service.state.logs = [log(3, 'c'), log(2, 'b'), log(1, 'late')];
+      if (times === 2) service.state.logs = [log(4, 'd'), log(3, 'c'), log(2, 'b'), log(1, 'late')];
+      if (times === 3) end();
+    });
+    const { code, stdout } = await terminal.run(['logs', '--follow', '--json'], world);
+    expect(code).toBe(130);
+    const shown = stdout.trim().split('\n');
+    expect(shown.map((line) => (JSON.parse(line) as { message: string }).message)).toEqual(['b', 'late', 'c', 'd']);
+  });
+
+  it.each([
+    [['--limit', '0']],
+    [['--limit', 'many']],
+    [['--since', 'yesterday']],
+    [['--level', 'loud']],
+    [['--until', '1h', '--follow']],
+  ])('refuse %j', async (args) => {
+    expect(await terminal.run(['logs', ...args])).toMatchObject({ code: 2, stdout: '' });
+  });
+});
+
+describe('access', () => {
+  it('with --watch counts down in place, and only on a terminal', async () => {
+    expect(await terminal.run(['access', 'list', '--watch'])).toMatchObject({ code: 2 });
+    const stdout = screen();
+    const world = passing((times, end) => times === 3 && end());
+    const { code } = await terminal.run(['access', 'list', '--watch'], { ...world, stdout, animated: true });
+    expect(code).toBe(130);
+    expect(stdout.text.split('\u001b[1A\u001b[0J')).toHaveLength(3);
+  });
+});
+
+describe('a line that moves', () => {
+  it('is drawn on a terminal alone, cut to its width, and is gone in the end', async () => {
+    const stderr = screen(30);
+    await terminal.run(['request', '--role', 'r', '--reason', 'x'], { stderr, stdout: screen(), animated: true });
+    const drawn = stderr.text.split('\r\u001b[2K');
+    expect(drawn.length).toBeGreaterThan(1);
+    expect(Math.max(...drawn.filter((line) => !line.includes('\n')).map((line) => line.length))).toBeLessThan(30);
+    const last = drawn.at(-1) ?? '';
+    expect(last === '' || last.endsWith('\n')).toBe(true);
+    const quiet = screen();
+    await terminal.run(['request', '--role', 'r', '--reason', 'x'], { stderr: quiet, animated: false });
+    expect(quiet.text).not.toContain('\u001b');
+  });
+});
+
+describe('why no answer came', () => {
+  it.each([
+    ['ECONNREFUSED', 'nothing listens there'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'NODE_EXTRA_CA_CERTS'],
+    ['CERT_HAS_EXPIRED', 'this clock is wrong'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'another name'],
+    ['ENOTFOUND', 'nobody knows this name'],
+  ])('%s is said in words', (code, words) => {
+    const cause = Object.assign(new Error('connect'), { code });
+    const error = new Error('no answer', { cause: new TypeError('fetch failed', { cause }) });
+    expect(explainNetwork(error)).toContain(words);
+    expect(explainNetwork(new AggregateError([cause]))).toContain(words);
+    expect(explainNetwork(new Error('no answer'))).toBeUndefined();
+  });
+
+  it('is on the one line of the failure', async () => {
+    const gone = await startService();
+    await gone[Symbol.asyncDispose]();
+    const { code, stderr } = await terminal.run(['executions', 'cancel', 'e-1'], { server: gone.url });
+    expect(code).toBe(7);
+    expect(stderr).toMatch(/^belay: .*nothing listens there \(ECONNREFUSED\).*belay doctor\)\n$/);
+  });
+});
