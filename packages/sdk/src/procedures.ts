@@ -12,8 +12,16 @@ type Subscription<Input, Output> = Procedure<'subscription', Input, Output>;
 type Paged = { limit?: number; cursor?: string };
 type Searched = { provider: string; q?: string } & Paged;
 
+/** What only an agent or a client of this machine has; a server answers these with `not_found`. */
+export interface LocalProcedures {
+  'sessions.begin': Mutation<{ provider?: string }, t.LocalLogin>;
+  'sessions.get': Query<{ provider: string }, t.IssuedSession>;
+  'sessions.keep': Mutation<t.SessionToKeep, { message: string; expiry: string }>;
+  'sessions.remove': Mutation<{ provider: string }, { message: string }>;
+}
+
 /** Every procedure the SDK calls, as the server's router defines it; test/types.test.ts holds the two equal. */
-export interface Procedures {
+export interface Procedures extends LocalProcedures {
   'providers.list': Query<{ capability?: t.Capability[] }, t.ProviderList>;
   'providers.get': Query<{ provider: string }, t.Provider>;
   'providers.roles': Query<Searched, t.ProviderRoles>;

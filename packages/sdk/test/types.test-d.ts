@@ -3,6 +3,7 @@
  * equal to what the server's router infers, in both directions, procedure by procedure.
  */
 import type { AppRouter } from '@belay/api';
+import type { LocalRouter } from '@belay/api/agent';
 import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server';
 import type {
   BelayError,
@@ -11,17 +12,18 @@ import type {
   isBelayError,
   ResumeRequest,
 } from '../src/index.js';
-import type { Procedures } from '../src/procedures.js';
+import type { LocalProcedures, Procedures } from '../src/procedures.js';
 
 /** True only for the same type, `any` and optionality included. */
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 /** Intersections written out, so that two ways of saying one thing compare as one. */
 type Flat<T> = T extends (infer Item)[] ? Flat<Item>[] : T extends object ? { [K in keyof T]: Flat<T[K]> } : T;
-type Path = keyof Procedures;
+type LocalPath = keyof LocalProcedures;
+type Path = Exclude<keyof Procedures, LocalPath>;
 
 type RouterInputs = inferRouterInputs<AppRouter>;
 type RouterOutputs = inferRouterOutputs<AppRouter>;
-type At<Routers, P extends Path> = P extends `${infer Resource}.${infer Name}`
+type At<Routers, P extends Path | LocalPath> = P extends `${infer Resource}.${infer Name}`
   ? Resource extends keyof Routers
     ? Name extends keyof Routers[Resource]
       ? Routers[Resource][Name]
@@ -42,9 +44,21 @@ type WrongInputs = {
   [P in Path]: Same<Flat<Procedures[P]['input']>, Flat<Given<At<RouterInputs, P>>>> extends true ? never : P;
 }[Path];
 
+type LocalInputs = inferRouterInputs<LocalRouter>;
+type LocalOutputs = inferRouterOutputs<LocalRouter>;
+type WrongLocal = {
+  [P in LocalPath]: [
+    Same<Flat<Procedures[P]['output']>, Flat<At<LocalOutputs, P>>>,
+    Same<Flat<Procedures[P]['input']>, Flat<Given<At<LocalInputs, P>>>>,
+  ] extends [true, true]
+    ? never
+    : P;
+}[LocalPath];
+
 declare function expectTrue<_T extends true>(): void;
 
 // Each of these names the procedures that differ when it does not compile.
+export const sameLocally: never = {} as WrongLocal;
 export const sameOutputs: never = {} as Exclude<WrongOutputs, 'system.metrics'>;
 // The router also accepts a Role object and a session token, for clients of the documented REST body; the SDK does not. One
 // body is a static or a dynamic request, a decision or an event; the SDK says which belongs together.

@@ -63,7 +63,7 @@ export function createLocalApp(options: LocalAppOptions): RequestListener {
     const path = query < 0 ? address : address.slice(0, query);
     const search = query < 0 ? '' : address.slice(query + 1);
     await options.guard(request, path);
-    const secret = context.mode === 'agent' ? returnPath.exec(path)?.[1] : undefined;
+    const secret = returnPath.exec(path)?.[1];
     if (secret !== undefined) return comeBack(request, response, { secret, search });
     if (path.startsWith('/trpc/')) {
       await nodeHTTPRequestHandler({

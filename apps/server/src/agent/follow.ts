@@ -193,7 +193,10 @@ async function refreshSessions(tools: Pick<FollowOptions, 'upstream' | 'sessions
       const found = (await upstream.sessions(token))[provider];
       if (found === undefined) throw new AccessError('unauthenticated', 'The session is over');
       if (found.version === kept.version && found.expiry === kept.expiry) continue;
-      await sessions.put({ ...kept, ...(await upstream.issue(token, provider)) });
+      const issued = await upstream.issue(token, provider);
+      // Whose it is, and in which groups they are, may have changed as well.
+      const { person: told } = await upstream.verify(issued.session);
+      await sessions.put({ ...kept, ...issued, person: told });
     } catch (error) {
       if (!(error instanceof AccessError) || !['unauthenticated', 'not_found'].includes(error.code)) throw error;
       // Signed out at the server: the login that it hung on is over, and so is the session.

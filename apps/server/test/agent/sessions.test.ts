@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createClient, isBelayError } from '@belay/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createWorld, type World } from '../http/support/world.js';
-import { type Local, makeCredential, startLocal } from './support/local.js';
+import { followSignIn, type Local, makeCredential, startLocal } from './support/local.js';
 
 let world: World;
 let local: Local;
@@ -163,6 +163,26 @@ describe('the store', () => {
   it('refuses a second agent on its folder, naming the first', async () => {
     const second = startLocal(world, { mode: 'agent', dataDirectory: local.folder });
     await expect(second).rejects.toThrow(`in use by another agent (pid ${process.pid})`);
+  });
+});
+
+describe('client mode', () => {
+  it('keeps sessions and nothing else: signed in through the server, read, given back', async () => {
+    await using client = await startLocal(world, { mode: 'client' });
+    const sdk = createClient({ url: client.url });
+    const { url } = await sdk.sessions.begin('demo');
+    const page = await followSignIn(world.url, url, 'requester');
+    expect([page.status, page.body]).toEqual([200, expect.stringContaining('rita@example.test')]);
+    expect(Object.keys((await sdk.sessions.list()).sessions)).toEqual(['demo']);
+    const { session } = await sdk.sessions.get('demo');
+    expect((await sdk.sessions.remove('demo')).message).toContain('not revoked');
+    const { code } = await sdk.sessions.begin();
+    expect(await sdk.sessions.keep({ code, provider: 'demo', session: session.session })).toMatchObject({
+      expiry: session.expiry,
+    });
+    for (const call of [() => sdk.roles.list(), () => sdk.providers.list(), () => sdk.workflows.list()]) {
+      await expect(call()).rejects.toMatchObject({ code: 'not_configured' });
+    }
   });
 });
 

@@ -11,6 +11,7 @@ const apiConfiguration = z.object({
   authMethods: z.array(z.string()),
   docsUrl: z.string(),
   openApiSpec: z.string(),
+  deviceEndpoint: z.string().describe('Where a machine without a browser begins to sign in (RFC 8628)'),
   capabilities: z.object({ workflow_engine: z.boolean(), vault: z.boolean() }),
 });
 

@@ -21,6 +21,7 @@ import { declaredRoles } from '../declared/roles.js';
 import { declaredSessions, sessionSummary } from '../declared/sessions.js';
 import { declaredSystem } from '../declared/system.js';
 import { declaredWorkflows } from '../declared/workflows.js';
+import { next, paging } from '../paging.js';
 import { instant, name, opaque } from '../text.js';
 import { open, signedIn } from './procedures.js';
 import { localRouter } from './trpc.js';
@@ -35,6 +36,11 @@ const configuration = z
   })
   .nullable();
 const session = sessionSummary.extend({ session: z.string() });
+const begun = {
+  url: z.string().describe('Where the sign-in goes on, at the server'),
+  code: z.string().describe('Proves to POST /sessions that the sign-in was begun here; good once'),
+  expires_in: z.number().int().describe('Seconds'),
+};
 const message = z.object({ message: z.string() });
 const tags = ['sessions'];
 
@@ -49,8 +55,8 @@ export const localProvidersRouter = localRouter({
 export const localRolesRouter = localRouter({
   list: signedIn
     .meta(declaredRoles.list.meta)
-    .input(declaredRoles.list.input)
-    .output(declaredRoles.list.output)
+    .input(declaredRoles.list.input.extend(paging))
+    .output(declaredRoles.list.output.extend({ next }))
     .query(({ ctx, input }) => listLocalRoles(ctx.local, ctx.person, input)),
 });
 
@@ -69,13 +75,7 @@ export const localAuthRouter = localRouter({
       rest: { public: true, html: 'preferred', redirect: { status: 302, always: false } },
     })
     .input(declaredAuth.page.input.omit({ code_challenge: true, code_challenge_method: true }))
-    .output(
-      declaredAuth.page.output.extend({
-        url: z.string().describe('Where the sign-in goes on, at the server'),
-        code: z.string().describe('Proves to POST /sessions that the sign-in was begun here; good once'),
-        expires_in: z.number().int().describe('Seconds'),
-      }),
-    )
+    .output(declaredAuth.page.output.extend(begun))
     // Changes nothing that anybody could rely on, as the server's own page does not.
     .query(({ ctx, input }) => {
       const { url, code, expiresIn } = ctx.local.logins.begin(input);
@@ -96,6 +96,14 @@ export const localSessionsRouter = localRouter({
     .meta({ ...declaredSessions.list.meta, rest: { public: true } })
     .output(declaredSessions.list.output.extend({ sessions: z.record(z.string(), session) }))
     .query(({ ctx }) => listLocalSessions(ctx.local)),
+  /** For programs: client mode has no /auth (interface, Authentication endpoints), and yet something has to begin a sign-in. */
+  begin: open
+    .input(z.strictObject({ provider: name.optional() }))
+    .output(z.object(begun))
+    .mutation(({ ctx, input }) => {
+      const { url, code, expiresIn } = ctx.local.logins.begin(input);
+      return { url, code, expires_in: expiresIn };
+    }),
   get: open
     .meta({
       openapi: { method: 'GET', path: '/session/{provider}', tags, summary: 'Read one session' },

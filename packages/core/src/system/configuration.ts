@@ -19,6 +19,7 @@ export function readApiConfiguration(ctx: Context) {
     authMethods: ['session', 'bearer'],
     docsUrl: `${baseUrl}/api/v1/reference`,
     openApiSpec: `${baseUrl}/api/v1/openapi.json`,
+    deviceEndpoint: `${baseUrl}/api/v1/auth/device/authorization`,
     capabilities: { workflow_engine: true, vault: ctx.vault?.configured() ?? false },
   };
 }

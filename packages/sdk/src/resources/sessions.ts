@@ -1,5 +1,5 @@
 import type { Transport } from '../transport/create-transport.js';
-import type { CallOptions, IssuedSession, SessionList, VerifiedSession } from '../types.js';
+import type { CallOptions, IssuedSession, LocalLogin, SessionList, SessionToKeep, VerifiedSession } from '../types.js';
 
 /** The caller's sessions with providers. */
 export interface SessionsResource {
@@ -8,12 +8,25 @@ export interface SessionsResource {
   issue(provider: string, options?: CallOptions): Promise<IssuedSession>;
   /** What a session token is worth now; needs no login. */
   verify(session: string, options?: CallOptions): Promise<VerifiedSession>;
+  /** Agents and clients only: begins a sign-in that comes back to this machine. */
+  begin(provider?: string, options?: CallOptions): Promise<LocalLogin>;
+  /** Agents and clients only: the session that this machine keeps. */
+  get(provider: string, options?: CallOptions): Promise<IssuedSession>;
+  /** Agents and clients only: keeps the session of a sign-in that was begun there. */
+  keep(session: SessionToKeep, options?: CallOptions): Promise<{ message: string; expiry: string }>;
+  /** Agents and clients only: removes it from this machine for good; tokens at the provider are not revoked. */
+  remove(provider: string, options?: CallOptions): Promise<{ message: string }>;
 }
 
 export function createSessions(transport: Transport): SessionsResource {
   return {
     list: (options) => transport.query('sessions.list', undefined, options),
     verify: (session, options) => transport.mutate('sessions.verify', { session }, options),
+    begin: (provider, options) =>
+      transport.mutate('sessions.begin', provider === undefined ? {} : { provider }, options),
+    get: (provider, options) => transport.query('sessions.get', { provider }, options),
+    keep: (session, options) => transport.mutate('sessions.keep', session, options),
+    remove: (provider, options) => transport.mutate('sessions.remove', { provider }, options),
     issue: (provider, options) => transport.mutate('auth.session', { provider }, options),
   };
 }

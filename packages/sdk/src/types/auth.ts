@@ -81,3 +81,20 @@ export interface StartedDeviceLogin {
 export type PolledDeviceLogin =
   | { status: 'pending' | 'slow_down'; interval: number }
   | ({ status: 'complete'; session: Session | null } & Omit<ExchangedToken, 'session'>);
+
+/** A sign-in that an agent or a client of this machine has begun. */
+export interface LocalLogin {
+  /** For the browser. */
+  url: string;
+  /** Proves that it was begun there; good once. */
+  code: string;
+  /** Seconds. */
+  expires_in: number;
+}
+
+/** A session that an agent or a client of this machine is to keep. */
+export interface SessionToKeep {
+  code: string;
+  provider: string;
+  session: string;
+}

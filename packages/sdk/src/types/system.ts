@@ -167,6 +167,8 @@ export interface ApiConfiguration {
   authMethods: string[];
   docsUrl: string;
   openApiSpec: string;
+  /** Where a machine without a browser begins to sign in. */
+  deviceEndpoint: string;
   capabilities: { workflow_engine: boolean; vault: boolean };
 }
 

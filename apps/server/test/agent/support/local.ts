@@ -93,11 +93,16 @@ export async function callLocal(
 
 /** From the agent's own /auth through server and identity provider and back to the agent. Answers its last page. */
 export async function signInAt(server: string, agent: string, person: Person): Promise<Answer> {
-  const visitor = openVisitor(server);
   const begun = await send(`${agent}/auth?provider=demo`, {
     headers: { accept: 'text/html', 'sec-fetch-site': 'none' },
   });
-  const request = await visitor.visit(String(begun.headers.location), { site: 'none' });
+  return followSignIn(server, String(begun.headers.location), person);
+}
+
+/** The way of a browser that was sent to this address of the server to sign in, until it is back on this machine. */
+export async function followSignIn(server: string, address: string, person: Person): Promise<Answer> {
+  const visitor = openVisitor(server);
+  const request = await visitor.visit(address, { site: 'none' });
   const provider = await visitor.visit(`${server}${request.location}`, { site: 'none' });
   const proved = await visitor.prove(provider.location, people[person].subject);
   const back = await visitor.visit(proved, { site: 'cross-site' });

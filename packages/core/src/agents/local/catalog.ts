@@ -1,5 +1,6 @@
 import { isInAudience } from '../../can.js';
 import { AccessError } from '../../errors.js';
+import { type PageAsk, pageOf } from '../../paging.js';
 import type { LocalConfiguration } from './configuration.js';
 import type { LocalContext, LocalPerson } from './ports.js';
 
@@ -27,15 +28,21 @@ export function listLocalProviders(
 }
 
 /** The roles that this person may ask for (interface, GET /roles). What they come to at a provider only the server knows. */
-export function listLocalRoles(ctx: LocalContext, person: LocalPerson, input: { provider?: string[] | undefined }) {
+export function listLocalRoles(
+  ctx: LocalContext,
+  person: LocalPerson,
+  input: { provider?: string[] | undefined } & PageAsk,
+) {
   const configuration = inForce(ctx);
   const wanted = input.provider ?? [];
   const visible = rolesFor(configuration, person).filter(
     ([, role]) => wanted.length === 0 || wanted.some((provider) => role.providers.includes(provider)),
   );
+  const { page, next } = pageOf(visible, input, ['roles', configuration.catalog_version, wanted]);
   return {
     version: configuration.catalog_version,
-    roles: Object.fromEntries(visible.map(([name, role]) => [name, { role: { ...role, inherits: [], grants: [] } }])),
+    roles: Object.fromEntries(page.map(([name, role]) => [name, { role: { ...role, inherits: [], grants: [] } }])),
+    next,
   };
 }
 

@@ -18,6 +18,7 @@ export function describeLocal(ctx: LocalContext) {
     authMethods: ['session', 'bearer'],
     docsUrl: `${server}/api/v1/reference`,
     openApiSpec: `${server}/api/v1/openapi.json`,
+    deviceEndpoint: `${server}/api/v1/auth/device/authorization`,
     capabilities: { workflow_engine: false, vault: false },
   };
 }
