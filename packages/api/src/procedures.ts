@@ -1,14 +1,19 @@
 import { AccessError, type Actor, type AgentActor, type UserActor, withActor } from '@belay/core';
 import { TRPCError } from '@trpc/server';
 import { errorTable, internalMessage, isForeseen } from './errors.js';
+import { refuseDeep } from './refuse-deep.js';
 import type { RequestContext } from './request-context.js';
 import { procedure } from './trpc.js';
 
 /** Needs no credential: sign-in and the system's own endpoints. */
-export const publicProcedure = procedure.use(async ({ next, ctx, path }) => settle(await next(), ctx, path));
+export const publicProcedure = procedure.use(async ({ next, ctx, path, getRawInput }) => {
+  refuseDeep(await getRawInput());
+  return settle(await next(), ctx, path);
+});
 
 /** Needs a person: an operator or the system has no business on the wire. Throws `unauthenticated` (401). */
-export const authenticated = procedure.use(async ({ next, ctx, path }) => {
+export const authenticated = procedure.use(async ({ next, ctx, path, getRawInput }) => {
+  refuseDeep(await getRawInput());
   const { actor } = ctx;
   const user = requirePerson(actor, ctx);
   // One middleware for both duties: each costs a copy of the context with every request.
@@ -16,7 +21,8 @@ export const authenticated = procedure.use(async ({ next, ctx, path }) => {
 });
 
 /** Needs an agent, by the credential it was enrolled with. A person is refused (403): their rights are others. */
-export const agentOnly = procedure.use(async ({ next, ctx, path }) => {
+export const agentOnly = procedure.use(async ({ next, ctx, path, getRawInput }) => {
+  refuseDeep(await getRawInput());
   const { actor } = ctx;
   if (actor === null) throw unauthenticated(ctx.token !== null);
   if (actor.kind !== 'agent') throw forbidden('This is for agents, with the credential they were enrolled with');
@@ -25,7 +31,8 @@ export const agentOnly = procedure.use(async ({ next, ctx, path }) => {
 });
 
 /** Needs a person or an agent. */
-export const recognised = procedure.use(async ({ next, ctx, path }) => {
+export const recognised = procedure.use(async ({ next, ctx, path, getRawInput }) => {
+  refuseDeep(await getRawInput());
   const { actor } = ctx;
   const known = actor?.kind === 'agent' ? actor : requirePerson(actor, ctx);
   return settle(await next({ ctx: { actor: known, caller: withActor(ctx.core, known) } }), ctx, path);

@@ -1,0 +1,17 @@
+import { AccessError } from '@belay/core/agent';
+import { TRPCError } from '@trpc/server';
+
+/** Deeper than anything that people write; far less than what a stack holds. */
+const deepest = 100;
+
+/** Refuses JSON that is nested so deeply that whoever walks through it by recursion would run out of stack. Throws `invalid`. */
+export function refuseDeep(input: unknown): void {
+  let level: unknown[] = [input];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > deepest) {
+      const message = `The request is nested more than ${deepest} levels deep`;
+      throw new TRPCError({ code: 'BAD_REQUEST', message, cause: new AccessError('invalid', message) });
+    }
+    level = level.flatMap((value) => (typeof value === 'object' && value !== null ? Object.values(value) : []));
+  }
+}
