@@ -15,6 +15,7 @@ const document = path.join(root, 'docs', 'cli.md');
 const program = path.join(root, 'apps', 'cli', 'dist', 'main.js');
 const folder = await mkdtemp(path.join(tmpdir(), 'belay-story-'));
 const blocks = [];
+let agentUrl = 'http://127.0.0.1:9';
 
 /** A program of the name that people type. */
 await mkdir(path.join(folder, 'bin'));
@@ -137,9 +138,46 @@ async function story() {
   await run('rita', `cd ${folder} && belay doctor`);
   await run('rita', 'belay doctor | grep ^failed', [], { BELAY_URL: 'http://127.0.0.1:10', BELAY_SECRTE: 'x' });
 
-  say('The agent of a machine: as a service of one’s own.');
-  await run('rita', 'belay agent install --print --url https://belay.example.com | head -n 12');
-  await run('rita', 'belay agent status');
+  await agentStory();
+}
+
+async function agentStory() {
+  say('The agent. An operator makes a credential that is good once; it goes into the laptop by standard input.');
+  const enroll = 'belay agent enroll --name laptop --ttl PT1H';
+  const made = await openTerminal(`cd ${folder} && ${enroll}`, homeOf('operator')).end();
+  const [credential] = /belay-agent\.\S+/.exec(made.text);
+  show('operator', enroll, { ...made, text: made.text.replace(credential, 'belay-agent.…') });
+  await writeFile(path.join(folder, 'rita', 'credential'), credential, { mode: 0o600 });
+  await run('rita', `belay agent join --url ${server.url} --name laptop < ~/credential | cat`);
+  await run('rita', 'belay agent install --print | head -n 12');
+
+  say('Here it runs without a service; then it is signed in, which is the server’s business, and keeps the session.');
+  const child = spawn(path.join(folder, 'bin', 'belay'), ['agent', 'run'], {
+    env: { ...homeOf('rita'), PORT: '0', BELAY_KEYRING: 'off' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  try {
+    agentUrl = await new Promise((resolve, reject) => {
+      let said = '';
+      child.stdout.setEncoding('utf8').on('data', (text) => {
+        said += text;
+        const found = /(http:\/\/127\.0\.0\.1:\d+)/.exec(said)?.[1];
+        if (found !== undefined) resolve(found);
+      });
+      child.once('close', () => reject(new Error(`the agent did not start: ${said}`)));
+    });
+    const found = { BELAY_AGENT: agentUrl, BELAY_URL: '' };
+    const line = 'belay login --agent --provider demo --no-browser';
+    const terminal = openTerminal(line, { ...homeOf('rita'), ...found });
+    const [, address] = await terminal.sees(/Sign in at: (\S+)\r?\n/);
+    await signInAsPerson(address, 'rita@example.com');
+    show('rita', line, await terminal.end());
+    await run('rita', 'belay agent status', [], found);
+    await run('rita', 'belay sessions', [], found);
+  } finally {
+    child.kill('SIGTERM');
+    await once(child, 'close');
+  }
 }
 
 async function readJson(name, line) {
@@ -152,6 +190,7 @@ async function writeStory() {
     .join('\n\n')
     .replaceAll(server.url, 'http://127.0.0.1:8080')
     .replaceAll(new URL(server.url).host, '127.0.0.1:8080')
+    .replaceAll(agentUrl, 'http://127.0.0.1:8791')
     .replaceAll(path.join(folder, 'rita'), '~')
     .replaceAll(folder, '/srv/belay')
     .replaceAll(process.execPath, '/usr/bin/node')

@@ -20,7 +20,14 @@ export function addAgentJoin(parent: Parent): void {
       if (server === undefined) throw usage('say which server: --url https://…');
       const given = interactive ? await shell.prompts.secret('The credential') : await shell.readInput();
       const joined = await shell.agentControl.join({ server, credential: given.trim(), name: options.name });
-      output.result(joined, () => output.fields({ ...joined, next: 'belay agent install, or belay agent run' }));
+      output.result(joined, () =>
+        output.fields({
+          server: joined.server,
+          name: joined.name,
+          configuration: joined.catalog_version,
+          next: 'belay agent install, or belay agent run',
+        }),
+      );
       return undefined;
     },
   });
