@@ -1,4 +1,5 @@
 import { serverRouter } from '@belay/api';
+import { agentRouter } from '@belay/api/agent';
 import { describe, expect, it } from 'vitest';
 import { type BelayClient, createClient, isBelayError } from '../src/index.js';
 
@@ -69,6 +70,14 @@ const browserOnly = {
   'elevation.suggestForm': 'the form of `elevation.suggest`',
 };
 
+/** What only an agent or a client of this machine answers. */
+const local: Record<string, (client: BelayClient) => Promise<unknown>> = {
+  'sessions.begin': (client) => client.sessions.begin('demo'),
+  'sessions.get': (client) => client.sessions.get('demo'),
+  'sessions.keep': (client) => client.sessions.keep({ code: 'c', provider: 'demo', session: 's' }),
+  'sessions.remove': (client) => client.sessions.remove('demo'),
+};
+
 /** A client whose every call is refused, and the procedures it called. */
 function recording() {
   const called: string[] = [];
@@ -94,7 +103,13 @@ describe('the SDK', () => {
     expect([...Object.keys(methods), ...Object.keys(browserOnly)].sort()).toEqual(procedures);
   });
 
-  it.each(Object.entries(methods))('calls %s, and only that', async (procedure, call) => {
+  it('has a method for what only agents and clients have', () => {
+    const served = new Set(Object.keys(serverRouter._def.procedures));
+    const beyond = Object.keys(agentRouter._def.procedures).filter((name) => !served.has(name));
+    expect(Object.keys(local).sort()).toEqual(beyond.sort());
+  });
+
+  it.each(Object.entries({ ...methods, ...local }))('calls %s, and only that', async (procedure, call) => {
     const { client, called } = recording();
     const error = await finish(call(client));
     expect(called).toEqual([procedure]);
@@ -115,7 +130,7 @@ describe('the SDK', () => {
         }),
       ]),
     ) as unknown as BelayClient;
-    for (const call of Object.values(methods)) await finish(call(watched));
+    for (const call of Object.values({ ...methods, ...local })) await finish(call(watched));
     const all = Object.entries(client).flatMap(([resource, its]) =>
       Object.keys(its as object).map((name) => `${resource}.${name}`),
     );
