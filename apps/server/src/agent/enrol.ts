@@ -7,6 +7,7 @@ import { writeConfiguration } from './configuration-file.js';
 import { createFiles, type Files, prepareFolder } from './files.js';
 import { hashCredential, type Identity, readIdentity, writeIdentity } from './identity.js';
 import { holdFolder } from './lock.js';
+import { requireServerAddress } from './server-address.js';
 import { openUpstream } from './upstream.js';
 
 export interface EnrolOptions {
@@ -46,7 +47,7 @@ export async function enrolAgent(options: EnrolOptions): Promise<EnrolledAgent> 
 /** The same, for a folder that is held already. */
 export async function enrolFolder(options: EnrolOptions, files: Files, now: () => Date): Promise<EnrolledAgent> {
   const { dataDirectory: folder, credential } = options;
-  const server = options.server.replace(/\/+$/, '');
+  const server = requireServerAddress(options.server);
   const name = options.name ?? hostname();
   const before = await readIdentity(folder, files);
   if (before && before.server !== server) {

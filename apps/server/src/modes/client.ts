@@ -2,6 +2,7 @@ import { clientRouter } from '@belay/api/agent';
 import { createLocalLogins } from '../agent/logins.js';
 import { describeMachine, openMachine } from '../agent/open-machine.js';
 import { chooseAddress, serveLocal } from '../agent/serve.js';
+import { requireServerAddress } from '../agent/server-address.js';
 import type { RunningAgent, StartAgentOptions } from '../agent/start.js';
 import { openUpstream } from '../agent/upstream.js';
 import type { Closing } from '../closing.js';
@@ -14,8 +15,10 @@ import { StartError } from '../start-error.js';
  */
 export async function composeClient(options: StartAgentOptions, closing: Closing): Promise<RunningAgent> {
   const { environment, log } = options;
-  const { server } = environment;
-  if (server === undefined) throw new StartError('BELAY_SERVER is not set; set it to the address of the server');
+  if (environment.server === undefined) {
+    throw new StartError('BELAY_SERVER is not set; set it to the address of the server');
+  }
+  const server = requireServerAddress(environment.server);
   const machine = await openMachine(options, closing);
   const { port, baseUrl } = await chooseAddress(environment);
   const logins = createLocalLogins({ server, baseUrl, randomBytes, elapsed });

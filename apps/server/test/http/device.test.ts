@@ -55,8 +55,8 @@ describe('a login for a machine without a browser', () => {
     const started = await start();
     expect(started.user_code).toMatch(/^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/);
     expect(started.verification_uri_complete).toBe(`${started.verification_uri}?user_code=${started.user_code}`);
-    expect((await poll(started.device_code)).json).toEqual({ status: 'pending', interval: started.interval });
-    expect((await poll(started.device_code)).json).toEqual({ status: 'slow_down', interval: expect.any(Number) });
+    const asked = await Promise.all([poll(started.device_code), poll(started.device_code)]);
+    expect(asked.map(({ json }) => json.status).sort()).toEqual(['pending', 'slow_down']);
     const { page, token, submit } = await openPage(started.user_code.toLowerCase().replace('-', ' '));
     for (const text of ['belay on build-3', 'rita@example.test', 'refuse it']) expect(page.body).toContain(text);
     const done = await submit({ csrf_token: token, user_code: started.user_code, verdict: 'approve' });

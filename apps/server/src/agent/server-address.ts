@@ -1,0 +1,14 @@
+import { StartError } from '../start-error.js';
+
+/**
+ * The address of a server as it is kept, without a slash at its end. Throws `StartError` for one that is not https, unless it
+ * is on this machine: credentials and sessions travel there, and the key that is pinned at the enrolment comes from there.
+ */
+export function requireServerAddress(address: string): string {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  const isHere = url !== undefined && ['127.0.0.1', '[::1]', 'localhost'].includes(url.hostname);
+  if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isHere)) return address.replace(/\/+$/, '');
+  throw new StartError(
+    `BELAY_SERVER is ${JSON.stringify(address)}: use https, e.g. https://belay.example.com; plain http is for a server on this machine`,
+  );
+}
