@@ -149,7 +149,7 @@ describe('a credential of the agent’s own', () => {
   it('takes the place of the one it was enrolled with, for a year, and is voided by another enrolment', async () => {
     const { me, credential, agent } = await enrol();
     const own = `belay-agent.${'o'.repeat(43)}`;
-    const { expires_at } = await adoptCredential(me, { credential: own });
+    const { expires_at } = await adoptCredential(me, { presented: credential, credential: own });
     expect(expires_at).toBe('2027-03-02T10:00:00.000Z');
     const known = (token: string) => verifyAgent(cast.house.ctx, { token });
     expect([await known(credential), await known(own)]).toEqual([
@@ -158,7 +158,40 @@ describe('a credential of the agent’s own', () => {
     ]);
     await enrol();
     expect(await known(own)).toBeNull();
-    await expect(adoptCredential(me, { credential: 'short' })).rejects.toMatchObject({ code: 'invalid' });
+    const short = adoptCredential(me, { presented: own, credential: 'short' });
+    await expect(short).rejects.toMatchObject({ code: 'invalid' });
+  });
+
+  it('that was recognised by a credential which is replaced meanwhile cannot put its own in the place of the new one', async () => {
+    const stolen = await enrol();
+    const { credential } = await enrol();
+    const own = `belay-agent.${'o'.repeat(43)}`;
+    const late = adoptCredential(stolen.me, { presented: stolen.credential, credential: own });
+    await expect(late).rejects.toMatchObject({ code: 'unauthenticated' });
+    expect(await verifyAgent(cast.house.ctx, { token: own })).toBeNull();
+    expect(await verifyAgent(cast.house.ctx, { token: credential })).not.toBeNull();
+  });
+
+  it('of two that use a credential at once has one that was taken', async () => {
+    const { me, credential } = await enrol();
+    const taken = await Promise.allSettled(
+      ['a', 'b', 'c'].map((letter) =>
+        adoptCredential(me, { presented: credential, credential: `belay-agent.${letter.repeat(43)}` }),
+      ),
+    );
+    expect(taken.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected', 'rejected']);
+  });
+
+  it('is enrolled again within a year, however often it replaces its credential', async () => {
+    const { me, credential } = await enrol();
+    const credentials = ['a', 'b', 'c'].map((letter) => `belay-agent.${letter.repeat(43)}`);
+    let presented = credential;
+    for (const next of credentials) {
+      const { expires_at } = await adoptCredential(me, { presented, credential: next });
+      expect(expires_at).toBe('2027-03-02T10:00:00.000Z');
+      presented = next;
+      await cast.house.database.advance(100 * 24 * 60 * minute);
+    }
   });
 });
 

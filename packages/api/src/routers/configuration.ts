@@ -131,7 +131,7 @@ export const configurationRouter = router({
     })
     .input(z.strictObject({ credential: z.string().regex(/^belay-agent\.[A-Za-z0-9_-]{43}$/) }))
     .output(z.object({ success: z.boolean(), expires_at: instant }))
-    .mutation(({ ctx, input }) => adoptCredential(ctx.caller, input)),
+    .mutation(({ ctx, input }) => adoptCredential(ctx.caller, { ...input, presented: ctx.token ?? '' })),
   sync: recognised
     .meta({
       openapi: { method: 'GET', path: '/sync', tags, summary: 'Read the version of the configuration in force' },

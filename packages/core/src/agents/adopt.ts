@@ -1,5 +1,5 @@
 import { agents } from '@belay/db';
-import { eq, sql } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import { requireAgent } from '../actor.js';
 import { hashSecret } from '../canonical.js';
 import type { ActorContext } from '../context.js';
@@ -13,11 +13,12 @@ const lifetime = 366 * 24 * 60 * 60_000;
 /**
  * Puts a credential of the agent's own making in the place of the one that it calls with, which is dead from then on: so
  * what an operator handed over works once, and may be short-lived. The agent keeps the new one before it asks, and so never
- * stands without either. It is good for a year; enrolling the name again voids it at once.
+ * stands without either. It is good for a year from the enrolment; enrolling the name again voids it at once. `presented` is
+ * what it called with. Throws `invalid`, and `unauthenticated` when that was replaced meanwhile.
  */
 export async function adoptCredential(
   ctx: ActorContext,
-  input: { credential: string },
+  input: { presented: string; credential: string },
 ): Promise<{ success: boolean; expires_at: string }> {
   const agent = requireAgent(ctx);
   if (!isAgentCredential(input.credential)) throw invalid('credential', 'is not the credential of an agent');
@@ -26,11 +27,12 @@ export async function adoptCredential(
       .update(agents)
       .set({
         secretHash: hashSecret(input.credential),
-        expiresAt: sql`greatest(${agents.expiresAt}, app_now() + ${`${lifetime} milliseconds`}::interval)`,
+        expiresAt: sql`${agents.enrolledAt} + ${`${lifetime} milliseconds`}::interval`,
       })
-      .where(eq(agents.id, agent.id))
+      // Only in the place of the one it called with: that may have been replaced since, by an operator even.
+      .where(and(eq(agents.id, agent.id), eq(agents.secretHash, hashSecret(input.presented))))
       .returning({ expiresAt: agents.expiresAt });
-    if (!held) throw new AccessError('unauthenticated', 'The agent is unknown');
+    if (!held) throw new AccessError('unauthenticated', 'The credential was replaced meanwhile');
     await appendLedger(tx, [
       {
         type: 'agent.credential_adopted',
