@@ -151,6 +151,31 @@ describe('belay doctor', () => {
     });
   });
 
+  it('misses an agent that is enrolled and does not run, and names its variables that cannot be used', async () => {
+    const closed = await startService();
+    await closed[Symbol.asyncDispose]();
+    const kept = { dataDirectory: folder, pid: undefined, url: undefined, server: 's', name: 'n', enrolled: true };
+    const agentControl = { run: async () => {}, join: () => Promise.reject(new Error()), status: async () => kept };
+    const missed = await terminal.run(['doctor', '--json'], { agent: closed.url, agentControl });
+    expect(of(JSON.parse(missed.stdout) as Report, 'agent')).toMatchObject([
+      { status: 'failed', cure: expect.stringContaining('belay agent run') },
+    ]);
+    const wrong = { ...agentControl, status: () => Promise.reject(new Error('HOST is "0.0.0.0": use 127.0.0.1')) };
+    const host = {
+      variables: { BELAY_MODE: 'agent' },
+      nodeVersion: 'v20.10.0',
+      platform: process.platform,
+      home: folder,
+      folder,
+      program: { node: process.execPath, script: '/opt/belay/main.js' },
+      userId: undefined,
+    };
+    const named = await terminal.run(['doctor', '--json'], { agentControl: wrong, host });
+    const report = JSON.parse(named.stdout) as Report;
+    expect(of(report, 'agent')).toMatchObject([{ status: 'failed', cure: 'use 127.0.0.1' }]);
+    expect(of(report, 'node')).toMatchObject([{ status: 'failed', cure: expect.stringContaining('20.19') }]);
+  });
+
   it('is plain lines in a pipe, each as soon as it is known', async () => {
     const { code, stdout } = await terminal.run(['doctor']);
     expect(code).toBe(0);

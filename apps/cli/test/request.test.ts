@@ -57,6 +57,42 @@ describe('request', () => {
     expect(service.changes).toHaveLength(1);
   });
 
+  it('asks where first when there is a choice, offers the roles there alone, and refuses what cannot be', async () => {
+    service.state.roles = [
+      { name: 'storage-read', providers: ['cloud', 'demo-postgres'] },
+      { name: 'cloud-admin', providers: ['cloud'] },
+    ];
+    const offered: string[][] = [];
+    const complaints: unknown[] = [];
+    const prompts = {
+      ...silent,
+      select: async (question: string, choices: { value: string }[]) => {
+        offered.push([question, ...choices.map(({ value }) => value)]);
+        return question === 'Where?' ? 'cloud' : 'storage-read';
+      },
+      text: async (question: string, { check }: { check?: (value: string) => string | undefined } = {}) => {
+        if (question === 'Why?') complaints.push(check?.(''), check?.('because'));
+        else complaints.push(check?.('soon'), check?.('9d'), check?.('1h'), check?.(''));
+        return question === 'Why?' ? 'because' : '30m';
+      },
+      confirm: async () => true,
+    };
+    const { code } = await terminal.run(['request', '--no-wait'], { interactive: true, prompts });
+    expect(code).toBe(0);
+    expect(offered).toEqual([
+      ['Where?', 'cloud', 'demo-postgres'],
+      ['Which role at cloud?', 'storage-read', 'cloud-admin'],
+    ]);
+    const said = expect.any(String);
+    expect(complaints).toEqual([said, 'At most 1h.', undefined, undefined, said, undefined]);
+    expect(service.changes[0]?.input).toEqual({
+      role: 'storage-read',
+      providers: ['cloud'],
+      duration: '30m',
+      reason: 'because',
+    });
+  });
+
   it('with --watch prints one JSON document a line and ends with 0 when the access was given', async () => {
     const { code, stdout } = await terminal.run([...request, '--watch', '--json']);
     expect(code).toBe(0);

@@ -112,6 +112,8 @@ export interface Service extends AsyncDisposable {
     authenticators: string[];
     suggestion: Suggestion;
     logs: LogEntry[];
+    /** Roles beside the one that is always there, by what is different about them. */
+    roles: { name: string; providers: string[] }[];
     health: Record<string, string>;
     ready: boolean;
     time: string;
@@ -136,6 +138,7 @@ export async function startService(given: { token?: string; session?: string } =
     authenticators: ['demo'],
     suggestion,
     logs: [logged],
+    roles: [],
     health: { storage: 'healthy', vault: 'not configured' },
     ready: true,
     time: '2030-01-01T00:00:00.000Z',
@@ -209,7 +212,12 @@ export async function startService(given: { token?: string; session?: string } =
       }),
     }),
     roles: router({
-      list: signedIn.query(() => ({ version: '1.0.1', roles: { [role.name]: { role } } })),
+      list: signedIn.query(() => ({
+        version: '1.0.1',
+        roles: Object.fromEntries(
+          [role, ...state.roles.map((more) => ({ ...role, ...more }))].map((each) => [each.name, { role: each }]),
+        ),
+      })),
       get: signedIn.query(() => role),
     }),
     providers: router({

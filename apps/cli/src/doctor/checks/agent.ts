@@ -1,29 +1,39 @@
-import { findAgent } from '../../find-agent.js';
+import { askAgent } from '../../agent/ask-agent.js';
 import { type Check, failed, type Outcome, ok, skipped, warning } from '../check.js';
 
 /** The agent of this machine, when there is one, is well and has a configuration of today. */
 export const agent: Check = {
   name: 'agent',
-  run: async ({ shell }) => {
-    if (shell.agent === undefined) return skipped('not looked for');
-    const found = await findAgent(shell.agent, shell.signal);
-    if (found === undefined) return skipped(`none at ${shell.agent}; to have one: belay agent install`);
-    const { createClient } = await import('@belay/sdk');
-    const client = createClient({ url: found.url, retry: { attempts: 1 } });
-    const outcomes: Outcome[] = [];
-    const cure = `see its log: belay logs --url ${found.url}, or journalctl --user -u belay-agent`;
+  run: async ({ shell, host }) => {
+    let kept: Awaited<ReturnType<typeof shell.agentControl.status>> | undefined;
     try {
-      const [ready, health] = await Promise.all([
-        client.system.ready({ signal: shell.signal }),
-        client.system.health({ signal: shell.signal }),
-      ]);
-      if (ready.status !== 'ready') outcomes.push(failed(`the agent at ${found.url} is not ready`, cure));
-      for (const [service, state] of Object.entries(health.services)) {
-        if (/^(degraded|unhealthy)/.test(state)) outcomes.push(warning(`the agent’s ${service}: ${state}`, cure));
-      }
+      kept = await shell.agentControl.status();
     } catch (error) {
-      outcomes.push(failed(`the agent at ${found.url}: ${error instanceof Error ? error.message : error}`, cure));
+      // Its variables only matter to somebody who runs one.
+      if (host.variables.BELAY_MODE === 'agent') {
+        const [message = '', cure] = (error instanceof Error ? error.message : String(error)).split(/: (.*)/);
+        return failed(message, cure ?? 'correct it, or unset it');
+      }
     }
-    return outcomes.length > 0 ? outcomes : ok(`${found.url} answers, version ${found.version}`);
+    const at = kept?.url ?? shell.agent;
+    if (at === undefined) return skipped('not looked for');
+    const answer = await askAgent(at, shell.signal);
+    if (answer === undefined) {
+      const cure = 'start it: systemctl --user start belay-agent, or belay agent run';
+      return kept?.enrolled ? failed(`it is enrolled and does not answer at ${at}`, cure) : skipped(`none at ${at}`);
+    }
+    const cure = `see its log: belay logs --url ${at}, or journalctl --user -u belay-agent`;
+    const outcomes = Object.entries(answer.services)
+      .filter(([, state]) => /^(degraded|unhealthy)/.test(state))
+      .map(([service, state]): Outcome => warning(`its ${service} is ${state}`, cure));
+    if (answer.clock !== undefined) {
+      outcomes.push(
+        failed(`its clock is ${answer.clock}`, 'set the clock by the network, e.g. timedatectl set-ntp true'),
+      );
+    }
+    const { configuration } = answer;
+    if (configuration === undefined) outcomes.push(failed('it has no configuration yet', 'enrol it: belay agent join'));
+    const age = configuration && `configuration ${configuration.version}, confirmed ${configuration.age} ago`;
+    return outcomes.length > 0 ? outcomes : ok(`${at} answers, version ${answer.version}, ${age}`);
   },
 };
