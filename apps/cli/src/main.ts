@@ -55,7 +55,7 @@ process.exitCode = await runCli(args, {
   animated: stderr.isTTY === true && env.TERM !== 'dumb' && variable('CI') === undefined,
   server: variable('BELAY_URL'),
   token: variable('BELAY_TOKEN'),
-  agent: variable('BELAY_AGENT') ?? defaultAgent,
+  agent: variable('BELAY_AGENT') === 'off' ? undefined : (variable('BELAY_AGENT') ?? defaultAgent),
   credentialsFile: path.join(
     variable('XDG_CONFIG_HOME') ?? path.join(homedir(), '.config'),
     'belay',

@@ -1,3 +1,9 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { explainNetwork } from '../src/explain-network.js';
 import { openTerminal, screen, type Terminal } from './support/run.js';
@@ -110,6 +116,46 @@ describe('why no answer came', () => {
     expect(explainNetwork(error)).toContain(words);
     expect(explainNetwork(new AggregateError([cause]))).toContain(words);
     expect(explainNetwork(new Error('no answer'))).toBeUndefined();
+  });
+
+  it('of a certificate that nobody vouches for is said with its cure, and nothing is sent to it', async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'belay-certificate-'));
+    const [key, cert] = [path.join(folder, 'key.pem'), path.join(folder, 'cert.pem')];
+    const made = spawnSync(
+      'openssl',
+      [
+        'req',
+        '-x509',
+        '-newkey',
+        'rsa:2048',
+        '-nodes',
+        '-days',
+        '1',
+        '-subj',
+        '/CN=127.0.0.1',
+        '-keyout',
+        key,
+        '-out',
+        cert,
+      ],
+      { stdio: 'ignore' },
+    );
+    if (made.status !== 0) {
+      process.stderr.write('openssl is not installed here: a foreign certificate was not tried\n');
+      return;
+    }
+    let asked = 0;
+    const server = createServer({ key: await readFile(key), cert: await readFile(cert) }, (_request, response) => {
+      asked += 1;
+      response.end('{}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { code, stderr } = await terminal.run(['access', 'return', 'e-1'], { server: url });
+    expect([code, asked]).toEqual([7, 0]);
+    expect(stderr).toContain('NODE_EXTRA_CA_CERTS');
+    server.close();
+    await rm(folder, { recursive: true });
   });
 
   it('is on the one line of the failure', async () => {

@@ -73,7 +73,7 @@ function run(args: string[], cwd: string, env: Record<string, string>, input?: s
 /** The demo, started by `belay start` in a folder of its own on a free port, as the built program. */
 export async function startInstallation(): Promise<Installation> {
   const folder = await mkdtemp(path.join(tmpdir(), 'belay-story-'));
-  const operator = { BELAY_DATA: path.join(folder, 'data'), LOG_LEVEL: 'warn', HOME: folder };
+  const operator = { BELAY_DATA: path.join(folder, 'data'), LOG_LEVEL: 'warn', HOME: folder, BELAY_AGENT: 'off' };
   const server = run(['start'], folder, { ...operator, PORT: '0' });
   const stop = async () => {
     server.child.kill('SIGTERM');
