@@ -4,6 +4,7 @@ import type { Files } from './files.js';
 
 export interface KeptConfiguration {
   configuration: LocalConfiguration;
+  digest: string;
   receivedAt: Date;
 }
 
@@ -29,8 +30,8 @@ export async function readKeptConfiguration(
   if (text === undefined) return undefined;
   try {
     const { received_at, answer } = JSON.parse(text) as { received_at: string; answer: unknown };
-    const { configuration } = acceptConfiguration(answer, { key, version: undefined });
-    return { configuration, receivedAt: new Date(received_at) };
+    const { configuration, digest } = acceptConfiguration(answer, { key, version: undefined });
+    return { configuration, digest, receivedAt: new Date(received_at) };
   } catch (error) {
     log.warn({ error }, 'The kept configuration does not hold; the server is asked for it again');
     return undefined;

@@ -79,7 +79,7 @@ export function followServer(options: FollowOptions): Following {
     // The copy before the key: killed in between, the copy is asked for again and the announcement still there.
     await writeConfiguration(folder, files, answer, receivedAt);
     await pin(accepted.key);
-    kept = { configuration: accepted.configuration, receivedAt };
+    kept = { configuration: accepted.configuration, digest: accepted.digest, receivedAt };
     const version = accepted.configuration.catalog_version;
     log.info({ version }, 'The configuration of the server is in force');
     ledger.append({ type: 'configuration.replaced', message: `The configuration ${version} is in force` });
@@ -100,7 +100,9 @@ export function followServer(options: FollowOptions): Following {
         `The server's configuration was refused: it is ${said.version}, and ${kept?.configuration.catalog_version} is here: a step back`,
       );
     }
-    if (difference > 0) await replaceConfiguration();
+    // A server that was put back counts its versions again: the same number may come to mean something else.
+    const same = difference === 0 && (said.digest === undefined || said.digest === kept?.digest);
+    if (!same) await replaceConfiguration();
     confirmedAt = clock();
   }
 

@@ -198,6 +198,32 @@ describe('the configuration of an agent', () => {
     expect((await health()).configuration.server).toContain('roles');
   });
 
+  it('is replaced when the same version came to mean something else, as after a restore', async () => {
+    await local.signIn('requester');
+    const before = await version();
+    const digest = { of: '' };
+    middle.mangle = (procedure, { signature: _old, ...data }) => {
+      const { catalog_version: named } = data;
+      if (procedure === 'configuration.register') {
+        const text = JSON.stringify(data).replace('"description":"', '"description":"Restored: ');
+        const other = JSON.parse(text) as Record<string, unknown>;
+        digest.of = digestOf(other);
+        const statement = { kind: 'configuration', version: named, digest: digest.of };
+        return { ...other, signature: signForAgents(world.context, statement) };
+      }
+      if (procedure !== 'configuration.sync') return undefined;
+      const statement = { kind: 'sync', version: named, timestamp: data.timestamp, digest: digest.of };
+      return { ...data, signature: signForAgents(world.context, statement) };
+    };
+    await local.agent.sync();
+    expect(await version()).toBe(before);
+    expect(JSON.stringify((await local.call('GET', '/roles')).json)).toContain('Restored: ');
+    // And is not asked for again and again.
+    const asked = middle.calls.length;
+    await local.agent.sync();
+    expect(middle.calls.slice(asked)).not.toContain('configuration.register');
+  });
+
   it('is asked for again when the copy on the disk was changed by hand', async () => {
     const before = await version();
     await local.agent.stop();

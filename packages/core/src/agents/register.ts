@@ -1,14 +1,12 @@
 import { agents } from '@belay/db';
 import { eq, sql } from 'drizzle-orm';
 import { requireAgent } from '../actor.js';
-import { digestOf } from '../canonical.js';
 import { versionText } from '../catalog/version.js';
 import type { ActorContext } from '../context.js';
 import { AccessError } from '../errors.js';
-import { taskQueue } from '../executions/list.js';
 import { appendLedger } from '../ledger/append.js';
 import { requireText } from '../text.js';
-import { type Definitions, describeDefinitions } from './definitions.js';
+import { type ConfigurationForAgents, describeForAgents } from './describe.js';
 import { signForAgents } from './sign.js';
 import type { Signature } from './signature.js';
 
@@ -17,13 +15,7 @@ export interface AgentEnvironment {
   description: string;
 }
 
-export interface Registration extends Definitions {
-  success: boolean;
-  services: {
-    workflow_engine: { enabled: boolean; namespace: string; task_queue: string };
-    llm: { enabled: boolean; provider: string };
-  };
-  catalog_version: string;
+export interface Registration extends ConfigurationForAgents {
   /** Of the digest of everything else in this answer, for this agent and this version. */
   signature: Signature;
 }
@@ -64,31 +56,7 @@ export async function registerAgent(
       },
     ]);
   });
-  const answer = {
-    success: true,
-    catalog_version: versionText(catalogVersion),
-    services: {
-      workflow_engine: { enabled: true, namespace: 'belay', task_queue: taskQueue },
-      llm: describeLlm(catalog.document.services?.llm),
-    },
-    ...describeDefinitions(catalog),
-  };
-  const statement = {
-    kind: 'configuration',
-    agent: agent.id,
-    version: answer.catalog_version,
-    // As it arrives: what JSON leaves out is not part of it.
-    digest: digestOf(JSON.parse(JSON.stringify(answer))),
-  };
+  const { answer, digest } = describeForAgents(catalog);
+  const statement = { kind: 'configuration', agent: agent.id, version: answer.catalog_version, digest };
   return { ...answer, signature: signForAgents(ctx, statement) };
-}
-
-/** Whether a model is configured and of which kind; never where it is or with what key. */
-function describeLlm(llm: unknown): { enabled: boolean; provider: string } {
-  if (llm === null || typeof llm !== 'object' || Array.isArray(llm)) return { enabled: false, provider: 'none' };
-  const { provider, enabled } = llm as { provider?: unknown; enabled?: unknown };
-  const named = typeof provider === 'string' && /^[A-Za-z0-9._-]{1,60}$/.test(provider);
-  return enabled === false
-    ? { enabled: false, provider: 'none' }
-    : { enabled: true, provider: named ? provider : 'other' };
 }

@@ -1,6 +1,6 @@
+import { describeForAgents } from '../agents/describe.js';
 import { signForAgents } from '../agents/sign.js';
 import type { Signature } from '../agents/signature.js';
-import { versionText } from '../catalog/compile.js';
 import type { ActorContext, Context } from '../context.js';
 import { AccessError } from '../errors.js';
 import { readNow } from '../now.js';
@@ -31,7 +31,8 @@ export async function readSync(
   if (ctx.actor.kind !== 'user' && ctx.actor.kind !== 'agent')
     throw new AccessError('unauthenticated', 'Sign in first');
   const timestamp = (await readNow(ctx.db)).toISOString();
-  const catalog_version = versionText(ctx.catalog.current().version);
-  const signature = signForAgents(ctx, { kind: 'sync', version: catalog_version, timestamp });
+  const { answer, digest } = describeForAgents(ctx.catalog.current());
+  const { catalog_version } = answer;
+  const signature = signForAgents(ctx, { kind: 'sync', version: catalog_version, digest, timestamp });
   return { version: programVersion(ctx), timestamp, catalog_version, signature };
 }

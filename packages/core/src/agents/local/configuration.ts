@@ -56,6 +56,8 @@ export type LocalConfiguration = z.infer<typeof schema>;
 
 export interface AcceptedConfiguration {
   configuration: LocalConfiguration;
+  /** Of everything but its signature. */
+  digest: string;
   /** The key to trust from now on. */
   key: PublicKey;
 }
@@ -93,19 +95,28 @@ export function acceptConfiguration(
   const key = trust(held.key, configuration.signature);
   const said = readStatement(configuration.signature.statement, key);
   const { signature: _signature, ...rest } = answer as Record<string, unknown>;
+  const digest = digestOf(rest);
   const good =
     said?.kind === 'configuration' && said.version === configuration.catalog_version && said.digest === digestOf(rest);
   if (!good) throw refused('its signature does not fit');
   if (held.version !== undefined && compareVersions(configuration.catalog_version, held.version) < 0) {
     throw refused(`it is ${configuration.catalog_version}, and ${held.version} is here: a step back`);
   }
-  return { configuration, key };
+  return { configuration, digest, key };
 }
 
 const syncSchema = z.object({ catalog_version: z.string().regex(/^\d+\.\d+\.\d+$/), timestamp: z.string(), signature });
 
+export interface AcceptedSync {
+  version: string;
+  /** Of that version's configuration; undefined from a server that does not say. */
+  digest: string | undefined;
+  timestamp: Date;
+  key: PublicKey;
+}
+
 /** Which version the server says is in force, and when it said so. Throws like `acceptConfiguration`. */
-export function acceptSync(answer: unknown, pinned: PublicKey): { version: string; timestamp: Date; key: PublicKey } {
+export function acceptSync(answer: unknown, pinned: PublicKey): AcceptedSync {
   const parsed = syncSchema.safeParse(answer);
   if (!parsed.success) throw refused('the version is not signed');
   const { catalog_version: version, timestamp, signature: given } = parsed.data;
@@ -114,7 +125,8 @@ export function acceptSync(answer: unknown, pinned: PublicKey): { version: strin
   if (said?.kind !== 'sync' || said.version !== version || said.timestamp !== timestamp) {
     throw refused('the signature of the version does not fit');
   }
-  return { version, timestamp: new Date(timestamp), key };
+  const digest = typeof said.digest === 'string' ? said.digest : undefined;
+  return { version, digest, timestamp: new Date(timestamp), key };
 }
 
 function trust(pinned: PublicKey | undefined, given: Signature): PublicKey {

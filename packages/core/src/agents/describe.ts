@@ -1,0 +1,52 @@
+import { digestOf } from '../canonical.js';
+import type { Catalog } from '../catalog/compile.js';
+import { versionText } from '../catalog/version.js';
+import { taskQueue } from '../executions/list.js';
+import { type Definitions, describeDefinitions } from './definitions.js';
+
+/** Everything that a registration answers but for its signature. */
+export interface ConfigurationForAgents extends Definitions {
+  success: boolean;
+  services: {
+    workflow_engine: { enabled: boolean; namespace: string; task_queue: string };
+    llm: { enabled: boolean; provider: string };
+  };
+  catalog_version: string;
+}
+
+interface Described {
+  answer: ConfigurationForAgents;
+  /** Of the answer as it arrives. */
+  digest: string;
+}
+
+const described = new WeakMap<Catalog, Described>();
+
+/** What agents get of a catalog, and its digest: made once for each version. */
+export function describeForAgents(catalog: Catalog): Described {
+  const ready = described.get(catalog);
+  if (ready) return ready;
+  const answer = {
+    success: true,
+    catalog_version: versionText(catalog.version),
+    services: {
+      workflow_engine: { enabled: true, namespace: 'belay', task_queue: taskQueue },
+      llm: describeLlm(catalog.document.services?.llm),
+    },
+    ...describeDefinitions(catalog),
+  };
+  // What JSON leaves out does not arrive, and is not part of it.
+  const made = { answer, digest: digestOf(JSON.parse(JSON.stringify(answer))) };
+  described.set(catalog, made);
+  return made;
+}
+
+/** Whether a model is configured and of which kind; never where it is or with what key. */
+function describeLlm(llm: unknown): { enabled: boolean; provider: string } {
+  if (llm === null || typeof llm !== 'object' || Array.isArray(llm)) return { enabled: false, provider: 'none' };
+  const { provider, enabled } = llm as { provider?: unknown; enabled?: unknown };
+  const named = typeof provider === 'string' && /^[A-Za-z0-9._-]{1,60}$/.test(provider);
+  return enabled === false
+    ? { enabled: false, provider: 'none' }
+    : { enabled: true, provider: named ? provider : 'other' };
+}
