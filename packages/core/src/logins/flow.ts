@@ -8,6 +8,7 @@ import { AccessError, notFound } from '../errors.js';
 import { readNow } from '../now.js';
 import { open, seal } from '../tokens/seal.js';
 import { openAnswer } from './posted.js';
+import { requireReadable } from './proved.js';
 
 export type Flow = typeof oauthFlows.$inferSelect;
 
@@ -147,7 +148,5 @@ export async function verifyAnswer(
         throw new AccessError('unavailable', `The provider "${provider}" cannot be reached`, { cause });
       throw new AccessError('forbidden', 'The provider did not prove who you are', { cause });
     });
-  if (!proved.emailVerified || !proved.email)
-    throw new AccessError('forbidden', 'The provider has not verified your e-mail address');
-  return proved;
+  return requireReadable(proved);
 }

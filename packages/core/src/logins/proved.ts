@@ -1,0 +1,29 @@
+import type { Authenticated } from '@belay/providers';
+import { AccessError } from '../errors.js';
+
+/** Half a character or a zero byte, which no column takes. */
+const unstorable = /[\0\p{Surrogate}]/u;
+const unseen = /[\p{C}\p{Zl}\p{Zp}]/u;
+/** Longer than any that is meant for people. */
+const longest = { subject: 1_000, email: 320, name: 200 };
+
+/**
+ * The person that a provider proved, when what it says of them can be kept and compared: people are named by their address
+ * in roles and approvals, so one that is read as another (a letter that lower case or a font turns into a different one,
+ * something invisible) is nobody's. Throws `forbidden`.
+ */
+export function requireReadable(proved: Authenticated): Authenticated {
+  const { subject, email, name, groups } = proved;
+  if (!proved.emailVerified || !email) {
+    throw new AccessError('forbidden', 'The provider has not verified your e-mail address');
+  }
+  const address = email === email.normalize('NFKC') && !/\s/.test(email) && !unseen.test(email);
+  if (!address || email.length > longest.email) {
+    throw new AccessError('forbidden', 'The provider gives an e-mail address that could be taken for another one');
+  }
+  if (subject.length > longest.subject || [subject, ...groups].some((text) => unstorable.test(text))) {
+    throw new AccessError('forbidden', 'The provider says of you what cannot be kept');
+  }
+  const shown = name.replace(new RegExp(`${unseen.source}+`, 'gu'), ' ').trim();
+  return { ...proved, name: Array.from(shown).slice(0, longest.name).join('') };
+}
