@@ -7,7 +7,12 @@ export function setStatus<Output>(ctx: RequestContext, output: Output, status: n
 }
 
 /** Answers with a redirect instead of a body. */
-export function redirect<Output>(ctx: RequestContext, output: Output, status: 302 | 303 | 307, location: string): Output {
+export function redirect<Output>(
+  ctx: RequestContext,
+  output: Output,
+  status: 302 | 303 | 307,
+  location: string,
+): Output {
   ctx.reply.status = status;
   ctx.reply.location = location;
   return output;
