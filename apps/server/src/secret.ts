@@ -21,11 +21,6 @@ export async function readSecrets(
     randomBytes(size: number): Uint8Array;
   },
 ): Promise<string[]> {
-  if (options.given === undefined && !options.embedded) {
-    throw new StartError(
-      'BELAY_SECRET is not set: with DATABASE_URL every process needs the same one; set it, e.g. to the output of: openssl rand -base64 32',
-    );
-  }
   if (options.given === undefined) {
     // A file that an embedded database once left here is another machine's guess: the next process would not have it.
     if (!options.embedded) {
