@@ -43,6 +43,9 @@ export interface Following {
   stop(): Promise<void>;
 }
 
+/** How long a question that is under way may hold a stop up, in milliseconds. */
+const patience = 1_000;
+
 /** The longest pause while the server is away, in milliseconds. */
 const longestPause = 5 * 60_000;
 
@@ -157,7 +160,10 @@ export function followServer(options: FollowOptions): Following {
     },
     async stop() {
       ended.abort();
-      await running;
+      // A question that is under way is not waited for long: what it would write is written whole or not at all.
+      const waited = new AbortController();
+      await Promise.race([running, options.delay(patience, waited.signal).catch(() => {})]);
+      waited.abort();
     },
   };
 }

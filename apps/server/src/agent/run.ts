@@ -6,11 +6,11 @@ import { parseLocalEnvironment } from './environment.js';
 import type { RunningAgent } from './start.js';
 
 /** How long a stop may take, in milliseconds. */
-const longestStop = 5_000;
+const longestStop = 8_000;
 
 /**
  * Runs agent or client mode (`BELAY_MODE`) until a signal ends it. A start that fails says why on one line of stderr and
- * exits with 1. SIGINT and SIGTERM stop it within five seconds; SIGHUP asks the server for its configuration now.
+ * exits with 1. SIGINT and SIGTERM stop it within eight seconds; SIGHUP asks the server for its configuration now.
  */
 export async function runAgent(host: ProcessLike): Promise<void> {
   let agent: RunningAgent | undefined;

@@ -324,8 +324,14 @@ describe('a server that does not answer as it should', () => {
       code: 'unavailable',
       message: 'the server did not answer in time',
     });
+    // Nor does a question that nobody answers keep an agent from being stopped.
+    const asking = local.agent.sync();
+    await local.agent.stop();
+    middle.state = 'away';
     await using page = await serveText('<h1>Sign in to the hotel’s network</h1>');
     await expect(openUpstream(page.url).sync('x')).rejects.toMatchObject({ code: 'unavailable' });
+    middle.hangUp();
+    await asking;
   });
 });
 

@@ -12,6 +12,8 @@ export interface Middle extends AsyncDisposable {
   lose: string | undefined;
   /** `away` ends every connection, `silent` never answers. */
   state: 'there' | 'away' | 'silent';
+  /** Ends what is connected. */
+  hangUp(): void;
 }
 
 export async function standBetween(target: string): Promise<Middle> {
@@ -22,6 +24,7 @@ export async function standBetween(target: string): Promise<Middle> {
     mangle: undefined,
     lose: undefined,
     state: 'there',
+    hangUp: () => server.closeAllConnections(),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
