@@ -22,7 +22,7 @@ export async function identify(
 ): Promise<RequestContext> {
   const { token, viaCookie } = readCredential(request, site.cookies);
   const agent = token === null || viaCookie ? null : await findAgent(site, token);
-  const login = token === null || agent !== null ? null : await site.verify(token);
+  const login = token === null || agent !== null ? null : await findLogin(site, token, viaCookie);
   const state = stateOf(request);
   const actor: Actor | null = agent ?? login?.actor ?? null;
   if (actor?.kind === 'user') state.user = actor.email;
@@ -44,6 +44,12 @@ export async function identify(
 /** The agent of a credential; a browser's cookie is never one. */
 async function findAgent(site: Site, token: string): Promise<Actor | null> {
   return isAgentCredential(token) ? verifyAgent(site.context, { token }) : null;
+}
+
+/** What is in a browser's cookie was put there by a sign-in in it: a program's token does not become a browser by its header. */
+async function findLogin(site: Site, token: string, viaCookie: boolean): Promise<VerifiedLogin | null> {
+  const login = await site.verify(token);
+  return viaCookie && login?.kind !== 'browser' ? null : login;
 }
 
 function describe(

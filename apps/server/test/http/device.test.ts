@@ -95,7 +95,7 @@ describe('a login for a machine without a browser', () => {
     expect((await submit({ ...fields, csrf_token: token }, { 'sec-fetch-site': 'cross-site' })).status).toBe(403);
     const headers = { cookie, 'sec-fetch-site': 'cross-site' };
     expect((await callRest(world.url, 'POST', '/auth/device', { body: fields, headers })).status).toBe(403);
-    const bearer = await world.token('requester');
+    const bearer = await world.token('requester', 'device');
     expect((await callRest(world.url, 'POST', '/auth/device', { body: fields, token: bearer })).status).toBe(403);
     expect((await poll(started.device_code)).json).toMatchObject({ status: 'pending' });
   });
@@ -122,12 +122,12 @@ describe('a login for a machine without a browser', () => {
 
   it('is confirmed in a browser only: a program’s token in a cookie’s place makes no further login', async () => {
     const started = await start();
-    const token = await world.token('requester');
+    const token = await world.token('requester', 'device');
     const answer = await callRest(world.url, 'POST', '/auth/device', {
       body: { user_code: started.user_code, verdict: 'approve' },
       headers: { cookie: `belay=${token}`, 'sec-fetch-site': 'same-origin' },
     });
-    expect(answer.status).toBe(403);
+    expect(answer.status).toBe(401);
     expect((await poll(started.device_code)).json).toMatchObject({ status: 'pending' });
   });
 

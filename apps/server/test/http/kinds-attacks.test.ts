@@ -215,6 +215,16 @@ describe('plain OAuth 2.0', () => {
     expect((await kinds.land(browser, address)).status).toBe(200);
   });
 
+  it('links no identity to whoever a program’s token is of, though it comes as a cookie', async () => {
+    const thief = open();
+    thief.cookies.set('belay', await kinds.world.token('approver', 'device'));
+    expect(await isIn(thief)).toBe(false);
+    await kinds.signInAtGitHub(thief, 'thief');
+    const [his] = await kinds.world.database
+      .sql`select user_id from user_identities where email = 'adam@example.test' and provider = 'demo'`;
+    expect((await thief.visit('/auth/whoami')).json.id).not.toBe(his?.user_id);
+  });
+
   it('takes nobody over by their address', async () => {
     const adam = open();
     await adam.signIn('demo', 'u-adam');

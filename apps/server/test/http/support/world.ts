@@ -100,8 +100,8 @@ export interface World extends Served {
   database: TestDatabase;
   store: MemoryProvider;
   lines: LogLine[];
-  /** A bearer token of this person. */
-  token(person: Person): Promise<string>;
+  /** What this person is signed in with: a browser's login, which is good as a cookie too, or a program's. */
+  token(person: Person, kind?: 'browser' | 'device'): Promise<string>;
   /** Does what workers would, until nothing is due. */
   drive(): Promise<void>;
 }
@@ -151,10 +151,10 @@ export async function createWorld(options: { limits?: Partial<Limits>; https?: b
     context,
     database,
     store,
-    async token(person) {
+    async token(person, kind = 'browser') {
       const { subject, email, name, groups } = people[person];
       const known = { id: newId(), provider: 'demo', subject, email, name, groups: [...groups] };
-      const made = await createLogin(context, { user: await upsertUser(database.db, known), kind: 'device' });
+      const made = await createLogin(context, { user: await upsertUser(database.db, known), kind });
       return made.token;
     },
     async drive() {
