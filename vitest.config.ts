@@ -13,8 +13,8 @@ export default defineConfig({
     // More than two cores' worth: many tests wait for a server, a browser or a lease.
     maxWorkers: 3,
     // Bounds for a machine that is busy with something else; nothing waits for them.
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    testTimeout: 180_000,
+    hookTimeout: 240_000,
     unstubEnvs: true,
   },
 });

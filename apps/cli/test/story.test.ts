@@ -52,7 +52,7 @@ async function waitForInbox(execution: string): Promise<Waiting> {
       if (!found) throw new Error(`${execution} is not in the inbox`);
       return found;
     },
-    { timeout: 10_000, interval: 100 },
+    { timeout: 60_000, interval: 100 },
   );
 }
 
@@ -112,7 +112,7 @@ describe('the story on the command line, against the real server', () => {
     await waitForInbox(id);
     await adam.belay('approve', id, '--yes');
     await expect
-      .poll(async () => (await rita.belay('access')).stdout, { timeout: 10_000 })
+      .poll(async () => (await rita.belay('access')).stdout, { timeout: 60_000 })
       .toMatch(new RegExp(`${id}.*\tactive\t`));
     expect(await rita.belay('access', 'return', id)).toMatchObject({ code: 0 });
     expect(await rita.belay('executions', 'watch', id)).toMatchObject({ code: 0 });

@@ -295,8 +295,13 @@ services:
     expect((await fetch(`${url}/ready`)).status).toBe(200);
     await configure('services: { encryption: { provider: local } }');
     await server?.reload();
-    expect(lines.map(({ message }) => message)).toContainEqual(
-      expect.stringContaining('services.encryption changed: this process goes on with its keys'),
+    // The watch may have been first, and be at it still.
+    await vi.waitFor(
+      () =>
+        expect(lines.map(({ message }) => message)).toContainEqual(
+          expect.stringContaining('services.encryption changed: this process goes on with its keys'),
+        ),
+      20_000,
     );
   });
 });

@@ -282,3 +282,22 @@ describe('bounds in the configuration', () => {
     expect(issues({ ...bounds, resources: { allow: ['bucket'] } })).toEqual(['providers.p.dynamic.resources.allow[0]']);
   });
 });
+
+it('is refused when it comes to more than anybody could look at, and more than a statement takes', async () => {
+  const people = ['ada', 'grace', 'alan', 'mallory', ...Array.from({ length: 100 }, (_, index) => `p${index}`)];
+  await using cast = await openCast({ catalog: catalogOf(), people });
+  const asked = {
+    providers: ['memory'],
+    reason: 'a ticket',
+    permissions: Array.from({ length: 100 }, (_, index) => `reports.${index}`),
+    identities: people.slice(4).map((name) => `${name}@example.com`),
+  };
+  expect(await issuesOf(requestDynamicElevation(cast.alan, asked))).toEqual(['invalid', 'identities']);
+  const { identities, ...own } = asked;
+  expect((await requestDynamicElevation(cast.alan, own)).status).toBe('pending');
+  const { output } = await requestDynamicElevation(cast.alan, { ...asked, identities: identities.slice(0, 5) });
+  await cast.house.work();
+  await approve(cast.grace, output.execution_id);
+  await cast.house.work();
+  expect(cast.house.provider.held()).toHaveLength(500);
+});

@@ -73,14 +73,14 @@ describe.runIf(hasRedisServer())('a cluster of Redis', () => {
     const node = `redis://127.0.0.1:${server.port}`;
     const log = recordLog();
     const backend = await openQueueBackend({ redisUrl: `${node},${node}`, databaseUrl: '', log });
-    await vi.waitFor(async () => expect(await backend.check()).toBe('healthy'), { timeout: 10_000 });
+    await vi.waitFor(async () => expect(await backend.check()).toBe('healthy'), { timeout: 60_000 });
     const verbs = recordVerbs();
     const worker = await startWorker({ context: testContext(log), backend, verbs });
     const waker = createWaker(backend, log, { now: Date.now });
     const hints = [stepHint(), stepHint(), stepHint(new Date(Date.now() + 50))];
     waker.wake(hints);
     await vi.waitFor(() => expect(verbs.calls.toSorted()).toEqual(hints.map((hint) => hint.key).sort()), {
-      timeout: 10_000,
+      timeout: 60_000,
     });
     const keys = await admin.keys('*');
     expect(keys.length).toBeGreaterThan(0);

@@ -46,7 +46,7 @@ describe('the sweeper', () => {
     const context = testContext(recordLog(), steps);
     const sweeper = startSweeper(context, { interval: 10_000, verbs: { ...recordVerbs(), sweep } });
     for (let pass = 0; pass < 2; pass += 1) await steps.next();
-    await vi.waitFor(() => expect(steps.asked).toHaveLength(3));
+    await vi.waitFor(() => expect(steps.asked).toHaveLength(3), 20_000);
     await sweeper.stop();
     const [first = 0, second = 0, third = 0] = steps.asked;
     expect(Math.max(first, second)).toBeLessThan(1_000);
@@ -67,8 +67,8 @@ describe('the sweeper', () => {
     for (let pass = 0; pass < 3; pass += 1) await steps.next();
     down = false;
     await steps.next();
-    await vi.waitFor(() => expect(verbs.sweeps).toBe(5));
-    await vi.waitFor(() => expect(log.count('info', /back/)).toBe(1));
+    await vi.waitFor(() => expect(verbs.sweeps).toBe(5), 20_000);
+    await vi.waitFor(() => expect(log.count('info', /back/)).toBe(1), 20_000);
     await sweeper.stop();
     expect(log.count('warn', /not reachable/)).toBe(1);
   });
@@ -108,7 +108,7 @@ describe('the sweeper', () => {
       return { steps: 0, entitlements: 0 };
     };
     const sweeper = startSweeper(testContext(recordLog(), steps), { interval: 1, verbs: { ...verbs, sweep } });
-    await vi.waitFor(() => expect(verbs.sweeps).toBe(1));
+    await vi.waitFor(() => expect(verbs.sweeps).toBe(1), 20_000);
     expect(steps.asked).toHaveLength(0);
     const stopping = sweeper.stop();
     expect(finished).toBe(false);

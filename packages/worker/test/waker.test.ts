@@ -34,7 +34,7 @@ describe('the waker', () => {
     waker.wake([first]);
     waker.wake([second, { queue: 'entitlements', entitlementId: third.executionId }]);
     expect(sent).toEqual([]);
-    await vi.waitFor(() => expect(sent).toHaveLength(2));
+    await vi.waitFor(() => expect(sent).toHaveLength(2), 20_000);
     expect(sent.find(({ queue }) => queue === 'executions')?.jobs).toEqual(
       [first, second].map(({ executionId, key }) => ({ payload: { executionId, key }, delay: 0 })),
     );
@@ -52,7 +52,7 @@ describe('the waker', () => {
       stepHint(new Date(now() - 60_000)),
       stepHint(new Date(now() + 400 * 24 * 3_600_000)),
     ]);
-    await vi.waitFor(() => expect(sent).toHaveLength(1));
+    await vi.waitFor(() => expect(sent).toHaveLength(1), 20_000);
     const delays = sent[0]?.jobs.map((job) => job.delay) ?? [];
     expect(delays[0]).toBeGreaterThan(60_000);
     expect(delays[0]).toBeLessThan(60_050);
@@ -64,7 +64,7 @@ describe('the waker', () => {
     const { backend, sent } = memoryBackend();
     const waker = createWaker(backend, recordLog(), { now });
     waker.wake([{ ...stepHint(), reason: 'INC-1 secret' } as never]);
-    await vi.waitFor(() => expect(sent).toHaveLength(1));
+    await vi.waitFor(() => expect(sent).toHaveLength(1), 20_000);
     for (const job of sent[0]?.jobs ?? []) expect(payloads.executions.safeParse(job.payload).success).toBe(true);
     await waker.close();
   });
@@ -74,9 +74,9 @@ describe('the waker', () => {
     const { backend, sent } = memoryBackend(() => Promise.reject(new Error('away')));
     const waker = createWaker(backend, log, { now });
     waker.wake([stepHint()]);
-    await vi.waitFor(() => expect(log.count('debug', /dropped/)).toBe(1));
+    await vi.waitFor(() => expect(log.count('debug', /dropped/)).toBe(1), 20_000);
     waker.wake([stepHint()]);
-    await vi.waitFor(() => expect(log.count('debug', /dropped/)).toBe(2));
+    await vi.waitFor(() => expect(log.count('debug', /dropped/)).toBe(2), 20_000);
     expect(sent.map(({ jobs }) => jobs.length)).toEqual([1, 1]);
     expect(log.lines.every((line) => line.level === 'debug')).toBe(true);
     await waker.close();
@@ -88,7 +88,7 @@ describe('the waker', () => {
     const { backend, sent } = memoryBackend(() => new Promise((resolve) => held.push(resolve)));
     const waker = createWaker(backend, recordLog(), { now });
     waker.wake([stepHint()]);
-    await vi.waitFor(() => expect(sent).toHaveLength(1));
+    await vi.waitFor(() => expect(sent).toHaveLength(1), 20_000);
     waker.wake(Array.from({ length: 11_000 }, () => stepHint()));
     waker.wake([stepHint()]);
     expect(sent).toHaveLength(1);
@@ -113,7 +113,7 @@ describe('the waker', () => {
     const [later, first, second] = [stepHint(new Date(now() + 1_000)), stepHint(), stepHint()];
     waker.wake([later, first, second]);
     expect(taken).toEqual([{ executionId: first.executionId, key: first.key }]);
-    await vi.waitFor(() => expect(sent.flatMap(({ jobs }) => jobs)).toHaveLength(2));
+    await vi.waitFor(() => expect(sent.flatMap(({ jobs }) => jobs)).toHaveLength(2), 20_000);
     await waker.close();
   });
 });

@@ -79,8 +79,10 @@ describe.runIf(here)('the story in a browser', () => {
 
     await state(rita.page, 'The access is active');
     expect(await isSameDocument(rita.page)).toBe(true);
-    await expect.poll(() => rita.page.locator('#news').textContent()).toContain('The access is active');
-    expect(await rita.page.locator('#state').textContent()).toMatch(/14 min \d+ s left/);
+    await expect
+      .poll(() => rita.page.locator('#news').textContent(), { timeout: 20_000 })
+      .toContain('The access is active');
+    expect(await rita.page.locator('#state').textContent()).toMatch(/1[45] min \d+ s left/);
     await picture(rita.page, 'active');
 
     await rita.page.goto(api('access'));
@@ -110,7 +112,7 @@ describe.runIf(here)('the story in a browser', () => {
     await state(rita.page, 'The request waits for approval');
     await decide(adam.page, 'Deny', 'Not this week');
     await state(rita.page, 'The request was denied');
-    await expect.poll(() => rita.page.locator('#found').textContent()).toContain('Not this week');
+    await expect.poll(() => rita.page.locator('#found').textContent(), { timeout: 20_000 }).toContain('Not this week');
 
     await ask(rita.page, stage.url, 'To be cancelled');
     await rita.page.getByRole('link', { name: 'Cancel the request' }).click();
@@ -132,7 +134,7 @@ describe.runIf(here)('the story in a browser', () => {
             await page.goto(address);
             return page.locator('main').textContent();
           },
-          { timeout: 10_000, interval: 200 },
+          { timeout: 60_000, interval: 200 },
         )
         .toContain(text);
     };

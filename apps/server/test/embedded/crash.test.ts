@@ -90,8 +90,12 @@ describe('after kill -9', () => {
     process.kill(postmasterOf(join(data, 'postgres')) ?? 0, 'SIGKILL');
     const starting = start(data);
     try {
-      await vi.waitFor(() =>
-        expect(readFileSync(join(data, 'postgres', 'server.log'), 'utf8')).toMatch(/pre-existing shared memory block/),
+      await vi.waitFor(
+        () =>
+          expect(readFileSync(join(data, 'postgres', 'server.log'), 'utf8')).toMatch(
+            /pre-existing shared memory block/,
+          ),
+        20_000,
       );
     } finally {
       process.kill(pid, 'SIGKILL');
@@ -197,7 +201,7 @@ describe('what a dead process left behind', () => {
     const pid = postmasterOf(join(data, 'postgres')) ?? 0;
     await first.stop();
     // pg_ctl returns when the pid file is gone, which is a moment before the process is.
-    await vi.waitFor(() => expect(isAlive(pid)).toBe(false));
+    await vi.waitFor(() => expect(isAlive(pid)).toBe(false), 20_000);
     writeFileSync(file, content.replace(/^\d+/, String(process.pid)));
     const second = await start(data);
     expect(second.adopted).toBe(false);

@@ -35,7 +35,7 @@ export async function openStage(): Promise<Stage> {
 
   const visit = async (options: BrowserContextOptions = {}): Promise<Visitor> => {
     const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
-    context.setDefaultTimeout(10_000);
+    context.setDefaultTimeout(60_000);
     const page = await context.newPage();
     page.on('console', (message) => {
       // That a page was not found is no fault of the page; what it says is held by its own test.
