@@ -30,6 +30,9 @@ export interface Plan {
   digest: string;
 }
 
+/** Of one request: more than anybody looks at before they decide, and each is a call of a provider. */
+const mostGrants = 500;
+
 /**
  * Works out exactly what a request would grant, from the server's own catalog and the providers' own identities.
  * Throws AccessError when the request may not be made (any more), and Retryable when a provider cannot be asked now.
@@ -42,6 +45,10 @@ export async function planElevation(ctx: Context, input: ElevationInput, signal:
   for (const id of input.providers) {
     if (duration > longestDuration(catalog, role, id)) throw invalid('duration', 'is longer than the role allows');
     grants.push(...(await planProvider(ctx, catalog, role, id, input, signal)));
+    if (grants.length > mostGrants) {
+      const path = input.identities.length > 1 ? 'identities' : 'providers';
+      throw invalid(path, `come to more than ${mostGrants} grants: ask for them in several requests`);
+    }
   }
   if (grants.length === 0) throw invalid('providers', 'the request comes to nothing');
   const requester = { email: input.user.email, name: input.user.name };
