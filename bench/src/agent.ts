@@ -76,7 +76,10 @@ async function enrolByHand(folder: string): Promise<void> {
     workflows: { definitions: { grant: { name: 'grant', description: '', enabled: true, steps: [] } } },
   };
   const keyring = createKeyring([randomBytes(32).toString('hex')]);
-  const signature = signForAgents({ keyring }, { kind: 'configuration', version: '1.0.1', digest: digestOf(answer) });
+  const signature = await signForAgents(
+    { keyring },
+    { kind: 'configuration', version: '1.0.1', digest: digestOf(answer) },
+  );
   const identity = {
     version: 1,
     server: 'http://127.0.0.1:9',

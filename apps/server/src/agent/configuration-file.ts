@@ -30,7 +30,7 @@ export async function readKeptConfiguration(
   if (text === undefined) return undefined;
   try {
     const { received_at, answer } = JSON.parse(text) as { received_at: string; answer: unknown };
-    const { configuration, digest } = acceptConfiguration(answer, { key, version: undefined });
+    const { configuration, digest } = await acceptConfiguration(answer, { key, version: undefined });
     return { configuration, digest, receivedAt: new Date(received_at) };
   } catch (error) {
     log.warn({ error }, 'The kept configuration does not hold; the server is asked for it again');

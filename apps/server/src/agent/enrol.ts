@@ -80,7 +80,7 @@ export async function enrolFolder(options: EnrolOptions, files: Files, now: () =
       },
     );
     const answer = await upstream.register(identity.credential, environment);
-    const { configuration, key } = acceptConfiguration(answer, { key: undefined, version: undefined });
+    const { configuration, key } = await acceptConfiguration(answer, { key: undefined, version: undefined });
     await writeConfiguration(folder, files, answer, now());
     await writeIdentity(folder, files, { ...identity, key });
     const catalogVersion = configuration.catalog_version;

@@ -77,7 +77,10 @@ export function followServer(options: FollowOptions): Following {
 
   async function replaceConfiguration(): Promise<void> {
     const answer = await upstream.register(identity.credential, options.environment);
-    const accepted = acceptConfiguration(answer, { key: identity.key, version: kept?.configuration.catalog_version });
+    const accepted = await acceptConfiguration(answer, {
+      key: identity.key,
+      version: kept?.configuration.catalog_version,
+    });
     const receivedAt = clock();
     // The copy before the key: killed in between, the copy is asked for again and the announcement still there.
     await writeConfiguration(folder, files, answer, receivedAt);
@@ -93,7 +96,7 @@ export function followServer(options: FollowOptions): Following {
     const before = clock().getTime();
     const answer = await upstream.sync(identity.credential);
     const after = clock().getTime();
-    const said = acceptSync(answer, identity.key);
+    const said = await acceptSync(answer, identity.key);
     skew = Math.round((before + after) / 2 - said.timestamp.getTime());
     await pin(said.key);
     const difference = kept ? compareVersions(said.version, kept.configuration.catalog_version) : 1;

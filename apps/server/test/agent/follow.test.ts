@@ -177,9 +177,9 @@ describe('the configuration of an agent', () => {
 
   it('tolerates what a newer server adds, and says what an older one lacks', async () => {
     // Signed as it is, by a server that knows more: the digest is of everything that came.
-    const sign = ({ signature: _old, ...rest }: Record<string, unknown>) => ({
+    const sign = async ({ signature: _old, ...rest }: Record<string, unknown>) => ({
       ...rest,
-      signature: signForAgents(world.context, {
+      signature: await signForAgents(world.context, {
         kind: 'configuration',
         version: rest.catalog_version,
         digest: digestOf(rest),
@@ -202,18 +202,18 @@ describe('the configuration of an agent', () => {
     await local.signIn('requester');
     const before = await version();
     const digest = { of: '' };
-    middle.mangle = (procedure, { signature: _old, ...data }) => {
+    middle.mangle = async (procedure, { signature: _old, ...data }) => {
       const { catalog_version: named } = data;
       if (procedure === 'configuration.register') {
         const text = JSON.stringify(data).replace('"description":"', '"description":"Restored: ');
         const other = JSON.parse(text) as Record<string, unknown>;
         digest.of = digestOf(other);
         const statement = { kind: 'configuration', version: named, digest: digest.of };
-        return { ...other, signature: signForAgents(world.context, statement) };
+        return { ...other, signature: await signForAgents(world.context, statement) };
       }
       if (procedure !== 'configuration.sync') return undefined;
       const statement = { kind: 'sync', version: named, timestamp: data.timestamp, digest: digest.of };
-      return { ...data, signature: signForAgents(world.context, statement) };
+      return { ...data, signature: await signForAgents(world.context, statement) };
     };
     await local.agent.sync();
     expect(await version()).toBe(before);

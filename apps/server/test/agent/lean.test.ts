@@ -54,6 +54,7 @@ describe('what an agent loads', () => {
       '@trpc/client',
       '@trpc/server',
       'eventsource',
+      'jose',
       'pino',
       'preact',
       'preact-render-to-string',

@@ -58,5 +58,5 @@ export async function registerAgent(
   });
   const { answer, digest } = describeForAgents(catalog);
   const statement = { kind: 'configuration', agent: agent.id, version: answer.catalog_version, digest };
-  return { ...answer, signature: signForAgents(ctx, statement) };
+  return { ...answer, signature: await signForAgents(ctx, statement) };
 }

@@ -5,7 +5,10 @@ import { type Signature, signingKeyOf, signStatement } from './signature.js';
  * Signs what an agent is told, with the key that belongs to the current secret. The keys of the secrets before it announce
  * that one, so that an agent which pinned one of them goes along with the rotation and with nothing else.
  */
-export function signForAgents(ctx: Pick<Context, 'keyring'>, payload: Record<string, unknown>): Signature {
+export async function signForAgents(
+  ctx: Pick<Context, 'keyring'>,
+  payload: Record<string, unknown>,
+): Promise<Signature> {
   const { current, secrets } = ctx.keyring;
   const secret = secrets.get(current);
   if (!secret) throw new Error('The keyring has no current key');
@@ -13,7 +16,7 @@ export function signForAgents(ctx: Pick<Context, 'keyring'>, payload: Record<str
   const older = [...secrets].filter(([id]) => id !== current).map(([, each]) => signingKeyOf(each));
   return {
     key: { kid, x },
-    announced: older.map((each) => signStatement(each, { kind: 'key', kid, x })),
-    statement: signStatement({ kid, x, privateKey }, payload),
+    announced: await Promise.all(older.map((each) => signStatement(each, { kind: 'key', kid, x }))),
+    statement: await signStatement({ kid, x, privateKey }, payload),
   };
 }

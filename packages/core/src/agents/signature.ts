@@ -1,4 +1,5 @@
-import { createPrivateKey, createPublicKey, hkdfSync, type KeyObject, sign, verify } from 'node:crypto';
+import { createPrivateKey, createPublicKey, hkdfSync, type KeyObject } from 'node:crypto';
+import { CompactSign, compactVerify } from 'jose';
 import { hashSecret } from '../canonical.js';
 
 /** A public key as it is announced: an Ed25519 point, base64url (RFC 8037), and the hash of it as its name. */
@@ -33,22 +34,19 @@ export function signingKeyOf(secret: Uint8Array): SigningKey {
 }
 
 /** Signs a statement. */
-export function signStatement(key: SigningKey, payload: Record<string, unknown>): string {
-  const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
-  const signed = `${encode({ alg: 'EdDSA', kid: key.kid })}.${encode(payload)}`;
-  return `${signed}.${sign(null, Buffer.from(signed), key.privateKey).toString('base64url')}`;
+export function signStatement(key: SigningKey, payload: Record<string, unknown>): Promise<string> {
+  return new CompactSign(Buffer.from(JSON.stringify(payload)))
+    .setProtectedHeader({ alg: 'EdDSA', kid: key.kid })
+    .sign(key.privateKey);
 }
 
 /** What a statement says, when this very key signed it; undefined for everything else. Never throws. */
-export function readStatement(statement: string, key: PublicKey): Record<string, unknown> | undefined {
+export async function readStatement(statement: string, key: PublicKey): Promise<Record<string, unknown> | undefined> {
   try {
-    const [header = '', payload = '', signature = '', more] = statement.split('.');
-    const decode = (text: string): unknown => JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
-    const { alg, kid } = decode(header) as { alg?: unknown; kid?: unknown };
-    if (more !== undefined || alg !== 'EdDSA' || kid !== key.kid) return undefined;
     const publicKey = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: key.x }, format: 'jwk' });
-    const good = verify(null, Buffer.from(`${header}.${payload}`), publicKey, Buffer.from(signature, 'base64url'));
-    const said = good ? decode(payload) : undefined;
+    const { payload, protectedHeader } = await compactVerify(statement, publicKey, { algorithms: ['EdDSA'] });
+    const said: unknown =
+      protectedHeader.kid === key.kid ? JSON.parse(Buffer.from(payload).toString('utf8')) : undefined;
     return typeof said === 'object' && said !== null ? (said as Record<string, unknown>) : undefined;
   } catch {
     return undefined;
@@ -59,12 +57,10 @@ export function readStatement(statement: string, key: PublicKey): Record<string,
  * The key to trust from now on: the pinned one when it signed, or the one that it announced. Undefined when the pinned key
  * says nothing of the key that signed: then somebody else did.
  */
-export function followKey(pinned: PublicKey, signature: Signature): PublicKey | undefined {
+export async function followKey(pinned: PublicKey, signature: Signature): Promise<PublicKey | undefined> {
   const { key, announced } = signature;
   if (key.kid === pinned.kid) return key.x === pinned.x ? pinned : undefined;
-  const named = announced.some((statement) => {
-    const said = readStatement(statement, pinned);
-    return said?.kind === 'key' && said.kid === key.kid && said.x === key.x;
-  });
+  const statements = await Promise.all(announced.map((statement) => readStatement(statement, pinned)));
+  const named = statements.some((said) => said?.kind === 'key' && said.kid === key.kid && said.x === key.x);
   return named ? { kid: key.kid, x: key.x } : undefined;
 }

@@ -33,6 +33,6 @@ export async function readSync(
   const timestamp = (await readNow(ctx.db)).toISOString();
   const { answer, digest } = describeForAgents(ctx.catalog.current());
   const { catalog_version } = answer;
-  const signature = signForAgents(ctx, { kind: 'sync', version: catalog_version, digest, timestamp });
+  const signature = await signForAgents(ctx, { kind: 'sync', version: catalog_version, digest, timestamp });
   return { version: programVersion(ctx), timestamp, catalog_version, signature };
 }

@@ -46,7 +46,7 @@ export async function standBetween(target: string): Promise<Middle> {
       (answer) => {
         const chunks: Buffer[] = [];
         answer.on('data', (chunk: Buffer) => chunks.push(chunk));
-        answer.on('end', () => {
+        answer.on('end', async () => {
           if (middle.lose === procedure) return void outgoing.destroy();
           let body = Buffer.concat(chunks).toString('utf8');
           const parsed = body.startsWith('{')
@@ -54,7 +54,7 @@ export async function standBetween(target: string): Promise<Middle> {
             : {};
           if (middle.mangle && parsed.result) {
             body = JSON.stringify({
-              result: { data: middle.mangle(procedure, parsed.result.data) ?? parsed.result.data },
+              result: { data: (await middle.mangle(procedure, parsed.result.data)) ?? parsed.result.data },
             });
           }
           const { 'content-length': _length, 'transfer-encoding': _encoding, ...headers } = answer.headers;

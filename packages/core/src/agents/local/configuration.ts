@@ -77,10 +77,10 @@ export function compareVersions(first: string, second: string): number {
  * and not older than what is there. Throws `invalid` for a server that does not say what this program needs, and
  * `forbidden` for an answer that is unsigned, tampered with, or a step back; the caller then keeps what it has.
  */
-export function acceptConfiguration(
+export async function acceptConfiguration(
   answer: unknown,
   held: { key: PublicKey | undefined; version: string | undefined },
-): AcceptedConfiguration {
+): Promise<AcceptedConfiguration> {
   const parsed = schema.safeParse(answer);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
@@ -92,8 +92,8 @@ export function acceptConfiguration(
     );
   }
   const configuration = parsed.data;
-  const key = trust(held.key, configuration.signature);
-  const said = readStatement(configuration.signature.statement, key);
+  const key = await trust(held.key, configuration.signature);
+  const said = await readStatement(configuration.signature.statement, key);
   const { signature: _signature, ...rest } = answer as Record<string, unknown>;
   const digest = digestOf(rest);
   const good =
@@ -116,12 +116,12 @@ export interface AcceptedSync {
 }
 
 /** Which version the server says is in force, and when it said so. Throws like `acceptConfiguration`. */
-export function acceptSync(answer: unknown, pinned: PublicKey): AcceptedSync {
+export async function acceptSync(answer: unknown, pinned: PublicKey): Promise<AcceptedSync> {
   const parsed = syncSchema.safeParse(answer);
   if (!parsed.success) throw refused('the version is not signed');
   const { catalog_version: version, timestamp, signature: given } = parsed.data;
-  const key = trust(pinned, given);
-  const said = readStatement(given.statement, key);
+  const key = await trust(pinned, given);
+  const said = await readStatement(given.statement, key);
   if (said?.kind !== 'sync' || said.version !== version || said.timestamp !== timestamp) {
     throw refused('the signature of the version does not fit');
   }
@@ -129,10 +129,10 @@ export function acceptSync(answer: unknown, pinned: PublicKey): AcceptedSync {
   return { version, digest, timestamp: new Date(timestamp), key };
 }
 
-function trust(pinned: PublicKey | undefined, given: Signature): PublicKey {
+async function trust(pinned: PublicKey | undefined, given: Signature): Promise<PublicKey> {
   // Nothing is pinned before the enrolment: what the credential was handed to over TLS is believed once.
   if (pinned === undefined) return given.key;
-  const key = followKey(pinned, given);
+  const key = await followKey(pinned, given);
   if (key === undefined) throw refused('it is signed by a key that the one from the enrolment does not vouch for');
   return key;
 }
