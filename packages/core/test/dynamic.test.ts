@@ -247,6 +247,24 @@ it('bounds that were narrowed while a request waited count: what was approved is
   expect(await getExecution(ada, { id: output.execution_id })).toMatchObject({ status: 'faulted' });
 });
 
+it('a workflow that the bounds or the role list no longer grants nothing any more, whatever it waits for', async () => {
+  await using cast = await openCast({ catalog: catalogOf({ ...bounds, workflows: ['automatic', 'approved'] }) });
+  const { house, ada } = cast;
+  house.provider.down = true;
+  const asked = { providers: ['memory'], permissions: ['deploy'], reason: 'a ticket' };
+  const dynamic = await requestDynamicElevation(ada, asked);
+  const byRole = await requestElevation(ada, { role: 'reader', reason: 'a ticket', workflow: 'automatic' });
+  await house.work();
+  const narrowed = catalogOf() as { roles: { reader: object } };
+  await house.applyCatalog({ ...narrowed, roles: { reader: { ...narrowed.roles.reader, workflows: ['approved'] } } });
+  house.provider.down = false;
+  await house.pass(minute);
+  expect(house.provider.held()).toEqual([]);
+  for (const { output } of [dynamic, byRole]) {
+    expect(await getExecution(ada, { id: output.execution_id })).toMatchObject({ status: 'faulted' });
+  }
+});
+
 describe('bounds in the configuration', () => {
   const options = {
     connectors: createRegistry([createMemoryConnector() as Connector, postgresConnector as Connector]),

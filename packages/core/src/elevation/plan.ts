@@ -37,9 +37,17 @@ const mostGrants = 500;
  * Works out exactly what a request would grant, from the server's own catalog and the providers' own identities.
  * Throws AccessError when the request may not be made (any more), and Retryable when a provider cannot be asked now.
  */
-export async function planElevation(ctx: Context, input: ElevationInput, signal: AbortSignal): Promise<Plan> {
+export async function planElevation(
+  ctx: Context,
+  { input, workflow }: { input: ElevationInput; workflow: string },
+  signal: AbortSignal,
+): Promise<Plan> {
   const catalog = ctx.catalog.current();
   const role = roleOf(catalog, input);
+  // Another workflow may ask other people, or nobody: which of them lead to the role is as much a bound as any.
+  if (!role.workflows.includes(workflow)) {
+    throw invalid('workflow', `the role "${role.name}" cannot be had through "${workflow}"`);
+  }
   const duration = requireDuration(input.duration, 'duration');
   const grants: PlannedGrant[] = [];
   for (const id of input.providers) {

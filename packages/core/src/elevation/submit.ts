@@ -88,7 +88,7 @@ export async function submitRequest(ctx: ActorContext, submission: Submission): 
       issues: issues.map((issue) => ({ path: `input${issue.path.replaceAll('/', '.')}`, message: issue.message })),
     });
   }
-  await refuseEarly(ctx, input);
+  await refuseEarly(ctx, { input, workflow: workflow.name });
   return start(ctx, user, { catalog, workflow, input, now, request });
 }
 
@@ -145,14 +145,17 @@ function chooseWorkflow(catalog: Catalog, role: CompiledRole, asked: string | un
 }
 
 /** What cannot be granted is refused now; a provider that is down is for the execution to wait for. */
-async function refuseEarly(ctx: ActorContext, input: ElevationInput): Promise<void> {
+async function refuseEarly(ctx: ActorContext, request: { input: ElevationInput; workflow: string }): Promise<void> {
   try {
-    await planElevation(ctx, input, AbortSignal.timeout(ctx.timing.earlyCheck));
+    await planElevation(ctx, request, AbortSignal.timeout(ctx.timing.earlyCheck));
   } catch (error) {
     if (error instanceof AccessError) throw error;
     if (error instanceof Terminal) throw new AccessError('unavailable', error.message, { cause: error });
     if (!(error instanceof Retryable) && !(error instanceof Error && error.name === 'TimeoutError')) throw error;
-    ctx.log.warn({ error, providers: input.providers }, 'a provider could not be asked; the request waits for it');
+    ctx.log.warn(
+      { error, providers: request.input.providers },
+      'a provider could not be asked; the request waits for it',
+    );
   }
 }
 

@@ -22,7 +22,7 @@ export const approve: CallFunction = {
       .select({ expiresAt: approvals.expiresAt })
       .from(approvals)
       .where(and(eq(approvals.executionId, call.executionId), eq(approvals.stepKey, call.key)));
-    const plan = opened === undefined ? await planElevation(ctx, call.input, signal) : null;
+    const plan = opened === undefined ? await planElevation(ctx, call, signal) : null;
     const rule: ApprovalRule = { ...stage.approvers, count: stage.count, refusals: stage.refusals };
     const timeout = stage.timeout === undefined ? ctx.timing.approval : requireDuration(stage.timeout, 'timeout');
     const expiresAt = await ctx.db.transaction(async (tx) => {

@@ -10,6 +10,8 @@ export interface ClaimedCall {
   attempt: number;
   name: string;
   with: Json;
+  /** The workflow that the request was made through. */
+  workflow: string;
   input: ElevationInput;
   ownerId: string;
   openedAt: Date;

@@ -18,7 +18,7 @@ export const grant: CallFunction = {
   async perform(ctx, call, signal) {
     // The intent and the parking are one transaction: only a call that is made again can have one.
     if (call.attempt > 1 && (await hasIntent(ctx, call))) return lookAgain(ctx, call);
-    const plan = await planElevation(ctx, shortened(call), signal);
+    const plan = await planElevation(ctx, { ...call, input: shortened(call) }, signal);
     const refusal = await refusalOf(ctx, call, plan);
     if (refusal) return { kind: 'outcome', outcome: refusal };
     const intended = await intendGrants(

@@ -5,7 +5,7 @@ import { type CallFunction, done } from './function.js';
 /** `access.validate`: checks the request again, against the catalog and the identities of now; answers it resolved (design §16). */
 export const validate: CallFunction = {
   async perform(ctx, call, signal) {
-    const plan = await planElevation(ctx, call.input, signal);
+    const plan = await planElevation(ctx, call, signal);
     return done({
       ...call.input,
       grants: plan.grants.map(({ provider, identity, access, residual }) => ({ provider, identity, access, residual })),

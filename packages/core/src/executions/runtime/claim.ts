@@ -40,6 +40,7 @@ export async function claimCall(ctx: Context, executionId: string, key: string):
       request: steps.request,
       attempt: steps.attempt,
       openedAt: steps.openedAt,
+      workflow: executions.workflow,
       input: executions.input,
       ownerId: executions.ownerId,
       email: userIdentities.email,
@@ -54,6 +55,7 @@ export async function claimCall(ctx: Context, executionId: string, key: string):
     attempt: row.attempt,
     name: callName(row.request),
     with: callWith(row.request),
+    workflow: row.workflow,
     // Who they are now, by the identity they asked under: somebody who has left a group since has left its rights, and an
     // identity that is nobody's any more has none (design §16, access.validate).
     input: { ...input, user: { ...input.user, email: row.email ?? '', groups: row.groups ?? [] } },
