@@ -77,6 +77,13 @@ export function publishError(thrown: unknown): PublishedError {
   return { status: entry.status, reason: entry.reason, body: { message: thrown.message, code: thrown.code } };
 }
 
+/** The same as tRPC sends it: `code` is JSON-RPC's number, which tRPC has found already. */
+export function shapeError<Code extends number>(code: Code, error: unknown) {
+  const { status, reason, body } = publishError(error);
+  const issues = body.issues === undefined ? {} : { issues: body.issues };
+  return { code, message: body.message, data: { code: body.code, httpStatus: status, reason, ...issues } };
+}
+
 function causeOf(thrown: unknown): unknown {
   return thrown instanceof TRPCError ? thrown.cause : undefined;
 }

@@ -1,6 +1,6 @@
 import { initTRPC } from '@trpc/server';
 import type { OpenApiMeta } from 'trpc-to-openapi';
-import { publishError } from './errors.js';
+import { shapeError } from './errors.js';
 import type { RequestContext } from './request-context.js';
 
 /** What our own REST adapter and the OpenAPI document need to know beyond trpc-to-openapi's metadata. */
@@ -41,19 +41,7 @@ const t = initTRPC
   .create({
     isDev: false,
     sse: { ping: { enabled: true, intervalMs: 15_000 }, client: { reconnectAfterInactivityMs: 40_000 } },
-    errorFormatter: ({ shape, error }) => {
-      const { status, reason, body } = publishError(error);
-      return {
-        code: shape.code,
-        message: body.message,
-        data: {
-          code: body.code,
-          httpStatus: status,
-          reason,
-          ...(body.issues === undefined ? {} : { issues: body.issues }),
-        },
-      };
-    },
+    errorFormatter: ({ shape, error }) => shapeError(shape.code, error),
   });
 
 export const router = t.router;

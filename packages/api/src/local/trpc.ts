@@ -1,6 +1,6 @@
 import type { LocalContext, LocalPerson } from '@belay/core/agent';
 import { initTRPC } from '@trpc/server';
-import { publishError } from '../errors.js';
+import { shapeError } from '../errors.js';
 import type { Reply } from '../request-context.js';
 import type { Meta } from '../trpc.js';
 
@@ -32,17 +32,7 @@ const t = initTRPC
           data: { code: 'NOT_IMPLEMENTED', httpStatus: 501, reason: 'not_configured' as const },
         };
       }
-      const { status, reason, body } = publishError(error);
-      return {
-        code: shape.code,
-        message: body.message,
-        data: {
-          code: body.code,
-          httpStatus: status,
-          reason,
-          ...(body.issues === undefined ? {} : { issues: body.issues }),
-        },
-      };
+      return shapeError(shape.code, error);
     },
   });
 
