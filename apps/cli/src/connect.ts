@@ -74,6 +74,7 @@ export async function connect(shell: Shell, option: string | undefined, reach: R
   const token = origin === 'agent' ? undefined : shell.token;
   const saved = token === undefined ? await credentials.find(server) : undefined;
   const credential = token ?? saved?.token;
-  const client = createClient({ url: server, token: credential, headers: { 'user-agent': 'belay-cli' } });
+  const headers = { 'user-agent': 'belay-cli' };
+  const client = createClient({ url: server, token: credential, headers, timeout: shell.patience });
   return { server, origin, client, credentials, signedIn: credential !== undefined, expiresAt: saved?.expires_at };
 }

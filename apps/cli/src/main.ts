@@ -68,6 +68,7 @@ process.exitCode = await runCli(args, {
   randomBytes,
   clock: () => new Date(),
   delay: (milliseconds, signal) => delay(milliseconds, undefined, { signal }),
+  patience: 30_000,
   signal: interrupt.signal,
   operator: loadOperator(process, userInfo().username),
   diagnosis: loadDiagnosis(host),

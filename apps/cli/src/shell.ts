@@ -142,6 +142,8 @@ export interface Shell {
   clock(): Date;
   /** Resolves after a time in milliseconds, or rejects when the signal aborts. */
   delay(milliseconds: number, signal: AbortSignal): Promise<void>;
+  /** How long a server may take for one answer, in milliseconds. */
+  patience: number;
   /** Aborts on Ctrl-C. */
   signal: AbortSignal;
   operator: Operator;

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openTerminal, screen, type Terminal } from './support/run.js';
 import { entry, type Service, startService } from './support/service.js';
@@ -76,6 +79,32 @@ describe('a failure', () => {
     const gone = await startService();
     await gone[Symbol.asyncDispose]();
     expect(await terminal.run(['executions', 'cancel', 'e-1'], { server: gone.url })).toMatchObject({ code: 7 });
+  });
+
+  it.each([
+    [['whoami']],
+    [['roles']],
+    [['inbox']],
+    [['executions']],
+    [['executions', 'watch', 'e-1']],
+    [['access']],
+    [['logs', '--follow']],
+    [['login', '--no-browser']],
+    [['login', '--device']],
+    [['logout']],
+    [request],
+  ])('of a server that takes connections and never answers ends %j with 7, and says so', async (args) => {
+    const mute = createServer(() => {}).listen(0, '127.0.0.1');
+    await once(mute, 'listening');
+    const server = `http://127.0.0.1:${(mute.address() as AddressInfo).port}`;
+    try {
+      const { code, stdout, stderr } = await terminal.run(args, { server, patience: 200 });
+      expect(stderr).toContain(`no answer from ${server} within 0.2 seconds`);
+      expect({ code, stdout }).toEqual({ code: 7, stdout: '' });
+    } finally {
+      mute.closeAllConnections();
+      mute.close();
+    }
   });
 
   it('to be signed in ends with 3 and says how to be', async () => {

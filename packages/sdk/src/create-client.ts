@@ -32,6 +32,11 @@ export interface ClientOptions {
   headers?: Record<string, string> | undefined;
   /** How calls that are safe to repeat are tried again. */
   retry?: Partial<RetryPolicy> | undefined;
+  /**
+   * How long a call may take with all its repetitions, and a watch until it is connected, in milliseconds: 30 000 when left
+   * out. Then it throws `network`. `Infinity` waits for ever; a call's own `signal` can end it earlier.
+   */
+  timeout?: number | undefined;
 }
 
 /** The whole API, named by resource. Every method throws BelayError and takes `{ signal }` last. */
@@ -52,6 +57,8 @@ export interface BelayClient {
 
 const defaultRetry: RetryPolicy = { attempts: 4, streamAttempts: 12, firstDelay: 200, longestDelay: 5_000 };
 
+const defaultTimeout = 30_000;
+
 function procedureUrl(url: string | URL): string {
   const base = URL.canParse(String(url)) ? new URL(url) : undefined;
   if (base?.protocol !== 'http:' && base?.protocol !== 'https:') {
@@ -69,6 +76,7 @@ export function createClient(options: ClientOptions): BelayClient {
     headers: token === undefined ? headers : { ...headers, authorization: `Bearer ${token}` },
     retry: { ...defaultRetry, ...options.retry },
     patience: { delay: wait, random: Math.random },
+    timeout: options.timeout ?? defaultTimeout,
   });
   return {
     providers: createProviders(transport),

@@ -10,6 +10,7 @@ interface Answer {
   headers?: Record<string, string>;
 }
 
+const json = { 'content-type': 'application/json' };
 const quick = { firstDelay: 1, longestDelay: 20 };
 
 /** Answers one after the other, the last one for ever, and keeps what was asked. */
@@ -40,6 +41,40 @@ async function failure(call: Promise<unknown>): Promise<BelayError> {
   if (!(error instanceof BelayError)) throw new Error(`expected a BelayError, got ${String(error)}`);
   return error;
 }
+
+describe('a server that never answers', () => {
+  it.each([
+    ['takes the connection and says nothing', () => {}],
+    ['begins an answer and never ends it', (response: ServerResponse) => void response.writeHead(200, json).write('{')],
+  ])('ends a call when its time is over: one that %s', async (_how, answer) => {
+    let asked = 0;
+    await using server = await listen((_request, response) => {
+      asked += 1;
+      answer(response);
+    });
+    const client = createClient({ url: server.url, retry: quick, timeout: 300 });
+    const error = await failure(client.system.ready());
+    expect(error).toMatchObject({ code: 'network', status: 0 });
+    expect(error.message).toBe(`no answer from ${server.url} within 0.3 seconds`);
+    const request = { role: 'r', providers: ['p'], reason: 'because' };
+    expect(await failure(client.elevation.request(request))).toMatchObject({ code: 'network' });
+    expect(asked).toBe(2);
+  });
+
+  it('does not keep a caller who repeats: the time is for all tries together, and the last failure is told', async () => {
+    await using server = await scripted(busy);
+    const patient = { attempts: 1000, firstDelay: 60_000, longestDelay: 60_000 };
+    const client = createClient({ url: server.url, retry: patient, timeout: 1_000 });
+    expect(await failure(client.system.ready())).toMatchObject({ code: 'unavailable', message: 'not now' });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('is told apart from a caller who gives up', async () => {
+    await using server = await listen(() => {});
+    const client = createClient({ url: server.url, timeout: 60_000 });
+    expect(await failure(client.system.ready({ signal: AbortSignal.timeout(50) }))).toMatchObject({ code: 'aborted' });
+  });
+});
 
 describe('a call', () => {
   it('carries the bearer token and the headers it was given', async () => {

@@ -54,6 +54,33 @@ describe('a watch', () => {
     expect(seen).toEqual([{ authorization: 'Bearer tok', after: 0 }]);
   });
 
+  it('ends when it is not connected in time: a server that says nothing, and one that only begins to answer', async () => {
+    for (const begin of [false, true]) {
+      let connections = 0;
+      await using server = await listen((_request, response) => {
+        connections += 1;
+        if (begin) response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+      });
+      const client = createClient({ url: server.url, retry, timeout: 300 });
+      await expect(collect(client.executions.watch('x'))).rejects.toMatchObject({
+        code: 'network',
+        message: `no answer from ${server.url} within 0.3 seconds`,
+      });
+      expect(connections).toBe(2);
+    }
+  });
+
+  it('is not ended by that time once it is connected', async () => {
+    const { handler } = serving(async function* () {
+      yield event(1);
+      await new Promise((resolve) => setTimeout(resolve, 3_000));
+      yield event(2, 'completed');
+    });
+    await using server = await listen(handler);
+    const client = createClient({ url: server.url, retry: { ...retry, streamAttempts: 1 }, timeout: 2_500 });
+    expect(await collect(client.executions.watch('x'))).toEqual([1, 2]);
+  });
+
   it('resumes after the last event when its connection is cut, without a gap or a repetition', async () => {
     let cut = () => {};
     const { handler, seen } = serving(async function* ({ after }) {

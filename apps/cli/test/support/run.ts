@@ -65,6 +65,7 @@ export async function openTerminal(settings: Partial<Shell> = {}): Promise<Termi
         readInput: unavailable,
         openBrowser: () => {},
         randomBytes,
+        patience: 30_000,
         signal: new AbortController().signal,
         operator: idle,
         diagnosis: {

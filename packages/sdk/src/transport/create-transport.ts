@@ -4,6 +4,7 @@ import type { InputOf, MutationPath, OutputOf, QueryPath, WatchPath } from '../p
 import type { CallOptions, Idempotent, WatchOptions } from '../types.js';
 import { nextDelay, type Patience, type RetryPolicy } from './retry.js';
 import { createSend, type Fetch } from './send.js';
+import { startDeadline } from './start-deadline.js';
 import { toBelayError } from './to-belay-error.js';
 import { watchStream } from './watch-stream.js';
 
@@ -14,6 +15,8 @@ export interface TransportOptions {
   headers: Record<string, string>;
   retry: RetryPolicy;
   patience: Patience;
+  /** How long a call may take, and a watch until it is connected, in milliseconds. */
+  timeout: number;
 }
 
 /** Calls procedures by name; the one place that knows how they travel. Everything it throws is a BelayError. */
@@ -38,7 +41,7 @@ export interface Transport {
 
 /** The transport over tRPC: plain requests for calls, server-sent events for watches. */
 export function createTransport(options: TransportOptions): Transport {
-  const { url, headers, retry, patience } = options;
+  const { url, headers, retry, patience, timeout } = options;
   const send = createSend(options.fetch);
   const client = createTRPCUntypedClient<AnyRouter>({
     links: [
@@ -51,29 +54,41 @@ export function createTransport(options: TransportOptions): Transport {
   });
 
   async function attempt<Output>(
-    once: () => Promise<unknown>,
+    once: (options: { signal: AbortSignal }) => Promise<unknown>,
     repeatable: boolean,
     signal?: AbortSignal,
   ): Promise<Output> {
-    for (let failures = 1; ; failures += 1) {
-      try {
-        return (await once()) as Output;
-      } catch (cause) {
-        const error = toBelayError(cause, signal);
-        const pause = repeatable ? nextDelay(retry, error, failures, patience.random) : undefined;
-        if (pause === undefined) throw error;
-        await patience.delay(pause, signal);
+    const deadline = startDeadline(timeout, url, signal);
+    try {
+      for (let failures = 1; ; failures += 1) {
+        try {
+          return (await once(deadline)) as Output;
+        } catch (cause) {
+          const error = deadline.passed() ?? toBelayError(cause, deadline.signal);
+          const pause = repeatable ? nextDelay(retry, error, failures, patience.random) : undefined;
+          if (pause === undefined || deadline.signal.aborted) throw error;
+          await patience.delay(pause, deadline.signal).catch((ended: unknown) => {
+            throw deadline.passed() === undefined ? ended : error;
+          });
+        }
       }
+    } finally {
+      deadline.end();
     }
   }
 
   return {
-    query: (path, input, { signal } = {}) => attempt(() => client.query(path, input, { signal }), true, signal),
+    query: (path, input, { signal } = {}) =>
+      attempt(({ signal: within }) => client.query(path, input, { signal: within }), true, signal),
     mutate: (path, input, { signal, idempotencyKey, repeatable = idempotencyKey !== undefined } = {}) => {
       const context = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey };
-      return attempt(() => client.mutation(path, input, { signal, context }), repeatable, signal);
+      return attempt(
+        ({ signal: within }) => client.mutation(path, input, { signal: within, context }),
+        repeatable,
+        signal,
+      );
     },
     watch: <Path extends WatchPath>(path: Path, input: InputOf<Path>, watchOptions: WatchOptions = {}) =>
-      watchStream<OutputOf<Path>>({ url, path, input, headers, send, retry, patience, ...watchOptions }),
+      watchStream<OutputOf<Path>>({ url, path, input, headers, send, retry, patience, timeout, ...watchOptions }),
   };
 }

@@ -3,6 +3,7 @@ import type { AnyRouter } from '@trpc/server';
 import { EventSource } from 'eventsource';
 import { BelayError } from '../errors.js';
 import type { Fetch } from './send.js';
+import { startDeadline } from './start-deadline.js';
 import { toBelayError } from './to-belay-error.js';
 
 /** One event of a stream, with the id to resume after. */
@@ -18,6 +19,8 @@ export interface StreamRequest {
   headers: Record<string, string>;
   /** As `createSend` makes it, so that a refused stream fails like a refused call. */
   send: Fetch;
+  /** How long it may take until it is connected, in milliseconds; after that the server's own pings tell. */
+  timeout: number;
   signal?: AbortSignal | undefined;
 }
 
@@ -43,6 +46,8 @@ export async function* openStream(request: StreamRequest): AsyncGenerator<Frame,
     ending ??= error ? { error } : {};
     wake();
   };
+  const connecting = startDeadline(request.timeout, request.url);
+  connecting.signal.addEventListener('abort', () => end(connecting.passed()), { once: true });
   const onAbort = () => end(new BelayError('aborted', 'the watch was aborted', { status: 0, cause: signal?.reason }));
   const client = createTRPCUntypedClient<AnyRouter>({
     links: [
@@ -62,6 +67,7 @@ export async function* openStream(request: StreamRequest): AsyncGenerator<Frame,
   if (signal?.aborted) onAbort();
   signal?.addEventListener('abort', onAbort, { once: true });
   const subscription = client.subscription(request.path, request.input, {
+    onStarted: () => connecting.end(),
     onData: (data) => {
       frames.push(toFrame(data));
       wake();
@@ -82,6 +88,7 @@ export async function* openStream(request: StreamRequest): AsyncGenerator<Frame,
       }
     }
   } finally {
+    connecting.end();
     signal?.removeEventListener('abort', onAbort);
     subscription.unsubscribe();
   }

@@ -1,5 +1,6 @@
 import { openStream, type StreamRequest } from './open-stream.js';
 import { nextDelay, type Patience, type RetryPolicy } from './retry.js';
+import { isLate } from './start-deadline.js';
 import { toBelayError } from './to-belay-error.js';
 
 export interface WatchRequest extends Omit<StreamRequest, 'input'> {
@@ -34,7 +35,9 @@ export async function* watchStream<Event>(request: WatchRequest): AsyncGenerator
     } catch (cause) {
       const error = toBelayError(cause, signal);
       failures += 1;
-      const policy = { ...retry, attempts: retry.streamAttempts };
+      // A server that restarts refuses connections; one that takes them and says nothing is not waited for as often.
+      const attempts = isLate(error) ? Math.min(2, retry.streamAttempts) : retry.streamAttempts;
+      const policy = { ...retry, attempts };
       const pause = nextDelay(policy, error, failures, patience.random);
       if (pause === undefined) throw error;
       await patience.delay(pause, signal);
