@@ -1,10 +1,11 @@
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { hasProgram } from './support/has-program.js';
 import { typeInto } from './support/pty.js';
 import { openTerminal, type Terminal } from './support/run.js';
 import { entry, type Service, startService } from './support/service.js';
@@ -17,12 +18,7 @@ let terminal: Terminal;
 let folder: string;
 let env: Record<string, string>;
 
-/** A shell that is not on this machine is told, not failed: developers have one or two of the three. */
-function has(shell: string): boolean {
-  const found = spawnSync(shell, ['-c', 'true']).status === 0;
-  if (!found) process.stderr.write(`${shell} is not installed here: its completion was not tried\n`);
-  return found;
-}
+const has = (shell: string) => hasProgram(shell, 'its completion was not tried');
 
 beforeAll(async () => {
   service = await startService();
@@ -106,7 +102,7 @@ describe('completion', () => {
   });
 
   it('works in zsh', async () => {
-    if (!has('zsh')) return;
+    if (!has('zsh') || !hasProgram('python3', 'completion in zsh was not tried')) return;
     // A completion runs in the line editor only: a name is typed in part, completed by a tab, and run.
     const typed = path.join(folder, 'typed');
     const setup = [

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { explainNetwork } from '../src/explain-network.js';
+import { hasProgram } from './support/has-program.js';
 import { openTerminal, screen, type Terminal } from './support/run.js';
 import { type Service, startService } from './support/service.js';
 
@@ -119,6 +120,7 @@ describe('why no answer came', () => {
   });
 
   it('of a certificate that nobody vouches for is said with its cure, and nothing is sent to it', async () => {
+    if (!hasProgram('openssl', 'a foreign certificate was not tried')) return;
     const folder = await mkdtemp(path.join(tmpdir(), 'belay-certificate-'));
     const [key, cert] = [path.join(folder, 'key.pem'), path.join(folder, 'cert.pem')];
     const made = spawnSync(
@@ -140,10 +142,7 @@ describe('why no answer came', () => {
       ],
       { stdio: 'ignore' },
     );
-    if (made.status !== 0) {
-      process.stderr.write('openssl is not installed here: a foreign certificate was not tried\n');
-      return;
-    }
+    expect(made.status).toBe(0);
     let asked = 0;
     const server = createServer({ key: await readFile(key), cert: await readFile(cert) }, (_request, response) => {
       asked += 1;
