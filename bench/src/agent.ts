@@ -79,6 +79,7 @@ async function enrolByHand(folder: string): Promise<void> {
   const signature = await signForAgents(
     { keyring },
     { kind: 'configuration', version: '1.0.1', digest: digestOf(answer) },
+    new Date(),
   );
   const identity = {
     version: 1,

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { acceptConfiguration, type LocalConfiguration, type Logger, type PublicKey } from '@belay/core/agent';
+import { acceptConfiguration, type LocalConfiguration, type Logger, type PinnedKey } from '@belay/core/agent';
 import type { Files } from './files.js';
 
 export interface KeptConfiguration {
@@ -23,7 +23,7 @@ export async function writeConfiguration(
 /** The last configuration, checked as if it came from the server just now; one that does not hold is left out and asked for again. */
 export async function readKeptConfiguration(
   options: { folder: string; files: Files; log: Logger },
-  key: PublicKey,
+  key: PinnedKey,
 ): Promise<KeptConfiguration | undefined> {
   const { folder, files, log } = options;
   const text = (await files.read(pathOf(folder)))?.toString('utf8');

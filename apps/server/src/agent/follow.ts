@@ -6,7 +6,7 @@ import {
   compareVersions,
   type LocalLedger,
   type Logger,
-  type PublicKey,
+  type PinnedKey,
   type SessionStore,
 } from '@belay/core/agent';
 import { type KeptConfiguration, writeConfiguration } from './configuration-file.js';
@@ -17,7 +17,7 @@ import type { AgentUpstream } from './upstream.js';
 export interface FollowOptions {
   folder: string;
   files: Files;
-  identity: Identity & { key: PublicKey };
+  identity: Identity & { key: PinnedKey };
   kept: KeptConfiguration | undefined;
   upstream: AgentUpstream;
   sessions: SessionStore;
@@ -65,8 +65,18 @@ export function followServer(options: FollowOptions): Following {
   let running: Promise<void> = Promise.resolve();
   let current: Promise<void> | undefined;
 
-  async function pin(key: PublicKey): Promise<void> {
-    if (key.kid === identity.key.kid) return;
+  async function pin(key: PinnedKey): Promise<void> {
+    if (key.kid === identity.key.kid) {
+      // To the day is precise enough for a file that would else be written with every question.
+      const news = key.since?.slice(0, 10) !== identity.key.since?.slice(0, 10);
+      identity = { ...identity, key };
+      if (!news) return;
+      // A disk that is full keeps nobody from following the server.
+      await writeIdentity(folder, files, identity).catch((error: unknown) =>
+        log.warn({ error }, 'When the key was last seen could not be kept'),
+      );
+      return;
+    }
     const before = identity.key.kid;
     const next = { ...identity, key };
     await writeIdentity(folder, files, next);

@@ -14,7 +14,7 @@ const schema = z.object({
   enrolledWith: z.string(),
   name: z.string(),
   /** The server's key that configurations are signed with; null until the enrolment is through. */
-  key: z.object({ kid: z.string(), x: z.string() }).nullable(),
+  key: z.object({ kid: z.string(), x: z.string(), since: z.string().exactOptional() }).nullable(),
 });
 
 /** What this agent is to its server. Secret. */

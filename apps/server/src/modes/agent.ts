@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { agentRouter } from '@belay/api/agent';
-import type { PublicKey } from '@belay/core/agent';
+import type { PinnedKey } from '@belay/core/agent';
 import { readKeptConfiguration } from '../agent/configuration-file.js';
 import { enrolFolder } from '../agent/enrol.js';
 import { followServer } from '../agent/follow.js';
@@ -72,7 +72,7 @@ export async function composeAgent(options: StartAgentOptions, closing: Closing)
 async function requireIdentity(
   { environment }: StartAgentOptions,
   { folder, files }: Machine,
-): Promise<Identity & { key: PublicKey }> {
+): Promise<Identity & { key: PinnedKey }> {
   const { credential } = environment;
   let identity = await readIdentity(folder, files);
   const server = environment.server ?? identity?.server;

@@ -179,11 +179,11 @@ describe('the configuration of an agent', () => {
     // Signed as it is, by a server that knows more: the digest is of everything that came.
     const sign = async ({ signature: _old, ...rest }: Record<string, unknown>) => ({
       ...rest,
-      signature: await signForAgents(world.context, {
-        kind: 'configuration',
-        version: rest.catalog_version,
-        digest: digestOf(rest),
-      }),
+      signature: await signForAgents(
+        world.context,
+        { kind: 'configuration', version: rest.catalog_version, digest: digestOf(rest) },
+        clock(),
+      ),
     });
     const newer = await change('Known to both');
     middle.mangle = (procedure, data) =>
@@ -209,11 +209,11 @@ describe('the configuration of an agent', () => {
         const other = JSON.parse(text) as Record<string, unknown>;
         digest.of = digestOf(other);
         const statement = { kind: 'configuration', version: named, digest: digest.of };
-        return { ...other, signature: await signForAgents(world.context, statement) };
+        return { ...other, signature: await signForAgents(world.context, statement, clock()) };
       }
       if (procedure !== 'configuration.sync') return undefined;
       const statement = { kind: 'sync', version: named, timestamp: data.timestamp, digest: digest.of };
-      return { ...data, signature: await signForAgents(world.context, statement) };
+      return { ...data, signature: await signForAgents(world.context, statement, clock()) };
     };
     await local.agent.sync();
     expect(await version()).toBe(before);

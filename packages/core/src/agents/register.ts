@@ -5,6 +5,7 @@ import { versionText } from '../catalog/version.js';
 import type { ActorContext } from '../context.js';
 import { AccessError } from '../errors.js';
 import { appendLedger } from '../ledger/append.js';
+import { readNow } from '../now.js';
 import { requireText } from '../text.js';
 import { type ConfigurationForAgents, describeForAgents } from './describe.js';
 import { signForAgents } from './sign.js';
@@ -58,5 +59,5 @@ export async function registerAgent(
   });
   const { answer, digest } = describeForAgents(catalog);
   const statement = { kind: 'configuration', agent: agent.id, version: answer.catalog_version, digest };
-  return { ...answer, signature: await signForAgents(ctx, statement) };
+  return { ...answer, signature: await signForAgents(ctx, statement, await readNow(ctx.db)) };
 }

@@ -8,6 +8,12 @@ export interface PublicKey {
   x: string;
 }
 
+/** The key that an agent trusts. */
+export interface PinnedKey extends PublicKey {
+  /** When it was last seen to sign (ISO 8601, the server's clock): what it announced before is over. */
+  since?: string;
+}
+
 export interface SigningKey extends PublicKey {
   privateKey: KeyObject;
 }
@@ -54,13 +60,21 @@ export async function readStatement(statement: string, key: PublicKey): Promise<
 }
 
 /**
- * The key to trust from now on: the pinned one when it signed, or the one that it announced. Undefined when the pinned key
- * says nothing of the key that signed: then somebody else did.
+ * The key to trust from now on: the pinned one when it signed, or the one that it announced since. Undefined when the pinned
+ * key says nothing of the key that signed: then somebody else did. While a secret is exchanged the new key announces the old
+ * one, too; whoever kept that must not lead agents back once the old secret is given up.
  */
-export async function followKey(pinned: PublicKey, signature: Signature): Promise<PublicKey | undefined> {
+export async function followKey(pinned: PinnedKey, signature: Signature): Promise<PinnedKey | undefined> {
   const { key, announced } = signature;
   if (key.kid === pinned.kid) return key.x === pinned.x ? pinned : undefined;
   const statements = await Promise.all(announced.map((statement) => readStatement(statement, pinned)));
-  const named = statements.some((said) => said?.kind === 'key' && said.kid === key.kid && said.x === key.x);
+  const named = statements.some(
+    (said) =>
+      said?.kind === 'key' &&
+      said.kid === key.kid &&
+      said.x === key.x &&
+      typeof said.at === 'string' &&
+      said.at > (pinned.since ?? ''),
+  );
   return named ? { kid: key.kid, x: key.x } : undefined;
 }

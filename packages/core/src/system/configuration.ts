@@ -30,9 +30,10 @@ export async function readSync(
 ): Promise<{ version: string; timestamp: string; catalog_version: string; signature: Signature }> {
   if (ctx.actor.kind !== 'user' && ctx.actor.kind !== 'agent')
     throw new AccessError('unauthenticated', 'Sign in first');
-  const timestamp = (await readNow(ctx.db)).toISOString();
+  const now = await readNow(ctx.db);
+  const timestamp = now.toISOString();
   const { answer, digest } = describeForAgents(ctx.catalog.current());
   const { catalog_version } = answer;
-  const signature = await signForAgents(ctx, { kind: 'sync', version: catalog_version, digest, timestamp });
+  const signature = await signForAgents(ctx, { kind: 'sync', version: catalog_version, digest, timestamp }, now);
   return { version: programVersion(ctx), timestamp, catalog_version, signature };
 }

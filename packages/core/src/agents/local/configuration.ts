@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { digestOf } from '../../canonical.js';
 import { AccessError } from '../../errors.js';
-import { followKey, type PublicKey, readStatement, type Signature } from '../signature.js';
+import { followKey, type PinnedKey, readStatement, type Signature } from '../signature.js';
 
 const texts = z.array(z.string());
 const audience = z.object({ users: texts.optional(), groups: texts.optional() });
@@ -59,7 +59,7 @@ export interface AcceptedConfiguration {
   /** Of everything but its signature. */
   digest: string;
   /** The key to trust from now on. */
-  key: PublicKey;
+  key: PinnedKey;
 }
 
 /** Compares `a.b.c` by its numbers: negative when the first is older. */
@@ -79,7 +79,7 @@ export function compareVersions(first: string, second: string): number {
  */
 export async function acceptConfiguration(
   answer: unknown,
-  held: { key: PublicKey | undefined; version: string | undefined },
+  held: { key: PinnedKey | undefined; version: string | undefined },
 ): Promise<AcceptedConfiguration> {
   const parsed = schema.safeParse(answer);
   if (!parsed.success) {
@@ -112,11 +112,11 @@ export interface AcceptedSync {
   /** Of that version's configuration; undefined from a server that does not say. */
   digest: string | undefined;
   timestamp: Date;
-  key: PublicKey;
+  key: PinnedKey;
 }
 
 /** Which version the server says is in force, and when it said so. Throws like `acceptConfiguration`. */
-export async function acceptSync(answer: unknown, pinned: PublicKey): Promise<AcceptedSync> {
+export async function acceptSync(answer: unknown, pinned: PinnedKey): Promise<AcceptedSync> {
   const parsed = syncSchema.safeParse(answer);
   if (!parsed.success) throw refused('the version is not signed');
   const { catalog_version: version, timestamp, signature: given } = parsed.data;
@@ -126,15 +126,20 @@ export async function acceptSync(answer: unknown, pinned: PublicKey): Promise<Ac
     throw refused('the signature of the version does not fit');
   }
   const digest = typeof said.digest === 'string' ? said.digest : undefined;
-  return { version, digest, timestamp: new Date(timestamp), key };
+  return { version, digest, timestamp: new Date(timestamp), key: seen(key, timestamp) };
 }
 
-async function trust(pinned: PublicKey | undefined, given: Signature): Promise<PublicKey> {
+async function trust(pinned: PinnedKey | undefined, given: Signature): Promise<PinnedKey> {
   // Nothing is pinned before the enrolment: what the credential was handed to over TLS is believed once.
   if (pinned === undefined) return given.key;
   const key = await followKey(pinned, given);
   if (key === undefined) throw refused('it is signed by a key that the one from the enrolment does not vouch for');
   return key;
+}
+
+/** The key with when it was last seen to sign; never an earlier time than is known. */
+function seen(key: PinnedKey, at: string): PinnedKey {
+  return at > (key.since ?? '') ? { ...key, since: at } : key;
 }
 
 function refused(why: string): AccessError {
