@@ -217,11 +217,12 @@ async function refreshSessions(tools: Pick<FollowOptions, 'upstream' | 'sessions
       const issued = await upstream.issue(token, provider);
       // Whose it is, and in which groups they are, may have changed as well.
       const { person: told } = await upstream.verify(issued.session);
-      await sessions.put({ ...kept, ...issued, person: told });
+      // Unless it was removed, or somebody signed in, while the server was asked: what is here then is what they wanted.
+      await sessions.replace(kept, { ...kept, ...issued, person: told });
     } catch (error) {
       if (!(error instanceof AccessError) || !['unauthenticated', 'not_found'].includes(error.code)) throw error;
       // Signed out at the server: the login that it hung on is over, and so is the session.
-      await sessions.remove(provider);
+      if (!(await sessions.replace(kept, undefined))) continue;
       ledger.append({
         type: 'session.ended',
         message: `The session with ${provider} has ended at the server`,

@@ -82,6 +82,16 @@ export async function openSessionStore(options: SessionStoreOptions): Promise<Se
       });
       return there;
     },
+    async replace(kept, next) {
+      let there = false;
+      await change((sessions) => {
+        there = sessions.get(kept.provider) === kept;
+        if (!there) return;
+        if (next === undefined) sessions.delete(kept.provider);
+        else sessions.set(kept.provider, next);
+      });
+      return there;
+    },
     health: () =>
       trouble ?? `healthy: sealed with a key in ${key.kept === 'keyring' ? 'the keyring' : 'a file of mode 0600'}`,
   };

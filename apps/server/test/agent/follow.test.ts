@@ -254,7 +254,13 @@ describe('a clock that is wrong by an hour, and a disk that is full', () => {
       identity,
       kept: await readKeptConfiguration({ folder: local.folder, files, log }, identity.key),
       upstream: openUpstream(middle.url, tools.patience),
-      sessions: { all: () => [], put: async () => {}, remove: async () => false, health: () => 'healthy' },
+      sessions: {
+        all: () => [],
+        put: async () => {},
+        remove: async () => false,
+        replace: async () => false,
+        health: () => 'healthy',
+      },
       ledger: createLocalLedger(now),
       log,
       environment: { name: 'test', description: '' },
@@ -359,6 +365,31 @@ describe('sessions that were signed in here', () => {
     await local.agent.sync();
     expect((await local.call('GET', '/session/demo')).status).toBe(404);
     expect((await local.call('GET', '/logs?type=session.ended')).json.logs).toHaveLength(1);
+  });
+
+  it('stay removed when somebody removes one while its next version is on its way', async () => {
+    await local.signIn('requester');
+    await world.context.db.execute(sql`update sessions set version = version + 1`);
+    middle.mangle = async (procedure) => {
+      if (procedure === 'auth.session') await local.call('DELETE', '/session/demo');
+      return undefined;
+    };
+    await local.agent.sync();
+    expect(middle.calls).toContain('auth.session');
+    expect((await local.call('GET', '/session/demo')).status).toBe(404);
+  });
+
+  it('stay when they are made while the server says that the one before has ended', async () => {
+    await local.signIn('requester');
+    middle.mangle = async (procedure, data) => {
+      if (procedure !== 'sessions.list') return undefined;
+      middle.mangle = undefined;
+      await local.signIn('requester');
+      return { ...data, sessions: {} };
+    };
+    await local.agent.sync();
+    expect(middle.mangle).toBeUndefined();
+    expect((await local.call('GET', '/session/demo')).status).toBe(200);
   });
 });
 

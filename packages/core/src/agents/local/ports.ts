@@ -24,12 +24,17 @@ export interface KeptSession {
   storedAt: string;
 }
 
-/** Port of design §9. What `put` and `remove` resolve for has reached the disk. Both throw `unavailable`, and then nothing changed. */
+/** Port of design §9. What `put`, `remove` and `replace` resolve for has reached the disk. All throw `unavailable`, and then nothing changed. */
 export interface SessionStore {
   all(): KeptSession[];
   put(session: KeptSession): Promise<void>;
   /** False when there was none. */
   remove(provider: string): Promise<boolean>;
+  /**
+   * Puts `next` in the place of this very session, one of `all()`, or removes it; false, and nothing changed, when it was
+   * removed or replaced since.
+   */
+  replace(kept: KeptSession, next: KeptSession | undefined): Promise<boolean>;
   /** How it is, in a word or a sentence; begins with `healthy` when it is. */
   health(): string;
 }
