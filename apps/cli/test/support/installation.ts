@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -73,6 +73,8 @@ function run(args: string[], cwd: string, env: Record<string, string>, input?: s
 /** The demo, started by `belay start` in a folder of its own on a free port, as the built program. */
 export async function startInstallation(): Promise<Installation> {
   const folder = await mkdtemp(path.join(tmpdir(), 'belay-story-'));
+  // The account that root starts the database as passes through, as it does in ordinary folders.
+  await chmod(folder, 0o711);
   const operator = { BELAY_DATA: path.join(folder, 'data'), LOG_LEVEL: 'warn', HOME: folder, BELAY_AGENT: 'off' };
   const server = run(['start'], folder, { ...operator, PORT: '0' });
   const stop = async () => {

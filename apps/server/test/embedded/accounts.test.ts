@@ -135,9 +135,12 @@ describeAsRoot('the account that the server runs as', () => {
   });
 });
 
+/** On the file system of /var/lib, which the run's temporary folder, in memory, is not. */
+const SAME_DISK = '/var/tmp';
+
 describeAsRoot('a data folder below a folder that is closed to everybody else', () => {
   it('keeps its database in /var/lib/belay, finds it again, and says where it is', async () => {
-    await using folder = temporaryFolder();
+    await using folder = temporaryFolder(SAME_DISK);
     const data = join(folder.path, 'data');
     mkdirSync(join(folder.path, 'data'));
     chmodSync(folder.path, 0o700);
@@ -155,7 +158,7 @@ describeAsRoot('a data folder below a folder that is closed to everybody else', 
   });
 
   it('is gone on with when its first start was killed in the middle', async () => {
-    await using folder = temporaryFolder();
+    await using folder = temporaryFolder(SAME_DISK);
     const data = join(folder.path, 'data');
     chmodSync(folder.path, 0o700);
     const served = serve(kit, { dataDirectory: data });
@@ -172,7 +175,7 @@ describeAsRoot('a data folder below a folder that is closed to everybody else', 
   });
 
   it('whose database in /var/lib/belay is gone is refused instead of beginning anew', async () => {
-    await using folder = temporaryFolder();
+    await using folder = temporaryFolder(SAME_DISK);
     const data = join(folder.path, 'data');
     chmodSync(folder.path, 0o700);
     await (await start(data)).stop();

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -64,9 +64,10 @@ export interface Folder extends AsyncDisposable {
   write(name: string, text: string): Promise<void>;
 }
 
-/** A folder to start in, removed afterwards. */
+/** A folder to start in, removed afterwards; as ordinary folders are, it lets the account that root starts the database as pass. */
 export async function makeFolder(files: Record<string, string> = {}): Promise<Folder> {
   const path = await mkdtemp(join(tmpdir(), 'belay-start-'));
+  await chmod(path, 0o711);
   const write = (name: string, text: string) => writeFile(join(path, name), text);
   for (const [name, text] of Object.entries(files)) await write(name, text);
   return { path, write, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
