@@ -5,7 +5,7 @@ import { readProgram } from '../program.js';
 import { oneLine, StartError } from '../start-error.js';
 import { writeConfiguration } from './configuration-file.js';
 import { createFiles, type Files, prepareFolder } from './files.js';
-import { hashCredential, type Identity, readIdentity, writeIdentity } from './identity.js';
+import { hashCredential, type Identity, readIdentity, readJoining, writeIdentity, writeJoining } from './identity.js';
 import { holdFolder } from './lock.js';
 import { requireServerAddress } from './server-address.js';
 import { openUpstream } from './upstream.js';
@@ -50,14 +50,16 @@ export async function enrolFolder(options: EnrolOptions, files: Files, now: () =
   const server = requireServerAddress(options.server);
   const name = options.name ?? hostname();
   const before = await readIdentity(folder, files);
-  if (before && before.server !== server) {
+  // One that never got through belongs to nobody: the address was wrong, perhaps.
+  if (before?.key && before.server !== server) {
     throw new StartError(
       `${folder} belongs to ${before.server}; set BELAY_DATA to another folder for ${server}, or remove this one`,
     );
   }
   const enrolledWith = hashCredential(credential);
   // Ours is on the disk before the server is told of it: whenever this is cut off, one of the two is good.
-  const resumed = before?.enrolledWith === enrolledWith ? before : undefined;
+  const begun = [before, await readJoining(folder, files)];
+  const resumed = begun.find((each) => each?.enrolledWith === enrolledWith && each.server === server);
   const identity: Identity = {
     version: 1,
     server,
@@ -66,7 +68,7 @@ export async function enrolFolder(options: EnrolOptions, files: Files, now: () =
     name,
     key: null,
   };
-  await writeIdentity(folder, files, identity);
+  await writeJoining(folder, files, identity);
   const upstream = openUpstream(server);
   const environment = { name, description: describeMachine() };
   const { version } = await readProgram();

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { StartError } from '../start-error.js';
@@ -21,22 +22,41 @@ const schema = z.object({
 export type Identity = z.infer<typeof schema>;
 
 const pathOf = (folder: string) => join(folder, 'identity.json');
+const joiningPathOf = (folder: string) => join(folder, 'joining.json');
 
 /** Undefined when this folder was never enrolled. Throws `StartError` for a file that cannot be read. */
 export async function readIdentity(folder: string, files: Files): Promise<Identity | undefined> {
-  const text = (await files.read(pathOf(folder)))?.toString('utf8');
+  return read(pathOf(folder), files);
+}
+
+/** Who an enrolment that is not through would make of this agent; undefined when none was begun. Throws as `readIdentity`. */
+export async function readJoining(folder: string, files: Files): Promise<Identity | undefined> {
+  return read(joiningPathOf(folder), files);
+}
+
+/** Keeps what an enrolment needs to go on. It is beside the identity, which stays in force until the enrolment is through. */
+export async function writeJoining(folder: string, files: Files, identity: Identity): Promise<void> {
+  await write(joiningPathOf(folder), files, identity);
+}
+
+/** Puts an identity in force; an enrolment that led to it is through. */
+export async function writeIdentity(folder: string, files: Files, identity: Identity): Promise<void> {
+  await write(pathOf(folder), files, identity);
+  await rm(joiningPathOf(folder), { force: true });
+}
+
+async function read(path: string, files: Files): Promise<Identity | undefined> {
+  const text = (await files.read(path))?.toString('utf8');
   if (text === undefined) return undefined;
   try {
     return schema.parse(JSON.parse(text));
   } catch (cause) {
-    throw new StartError(`${pathOf(folder)} is damaged; remove it and enrol this agent again (belay agent enroll)`, {
-      cause,
-    });
+    throw new StartError(`${path} is damaged; remove it and enrol this agent again (belay agent enroll)`, { cause });
   }
 }
 
-export async function writeIdentity(folder: string, files: Files, identity: Identity): Promise<void> {
-  await files.replace(pathOf(folder), `${JSON.stringify(identity, null, 2)}\n`);
+async function write(path: string, files: Files, identity: Identity): Promise<void> {
+  await files.replace(path, `${JSON.stringify(identity, null, 2)}\n`);
 }
 
 /** What is kept of a one-time credential. */

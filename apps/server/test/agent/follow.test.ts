@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -12,6 +12,7 @@ import { sql } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { makeCertificate } from '../../../../packages/providers/test/support/certificate.js';
 import { readKeptConfiguration } from '../../src/agent/configuration-file.js';
+import { enrolAgent } from '../../src/agent/enrol.js';
 import { createFiles, type Files } from '../../src/agent/files.js';
 import { followServer } from '../../src/agent/follow.js';
 import { readIdentity } from '../../src/agent/identity.js';
@@ -424,6 +425,30 @@ describe('an enrolment', () => {
       await rm(folder, { recursive: true });
     },
   );
+
+  it('that fails leaves the one before in force', async () => {
+    const { agent, folder } = local;
+    await agent.stop();
+    const again = { dataDirectory: folder, server: middle.url, name: 'test-machine' };
+    const unknown = `belay-agent.${randomBytes(32).toString('base64url')}`;
+    await expect(enrolAgent({ ...again, credential: unknown })).rejects.toThrow(/unknown, used or over/);
+    middle.state = 'away';
+    await expect(enrolAgent({ ...again, credential: unknown })).rejects.toThrow(/cannot be reached/);
+    middle.state = 'there';
+    await using restarted = await startLocal(middle, { mode: 'agent', dataDirectory: folder });
+    await restarted.agent.sync();
+    expect((await restarted.call('GET', '/health')).json).toMatchObject({ configuration: { server: 'reachable' } });
+  });
+
+  it('that was tried at a wrong address can be had at the right one', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'belay-agent-'));
+    const credential = await makeCredential(world, `follow-${++count}`);
+    const here = { dataDirectory: folder, credential, name: 'test-machine' };
+    await expect(enrolAgent({ ...here, server: 'http://127.0.0.1:9' })).rejects.toThrow(/cannot be reached/);
+    expect(await enrolAgent({ ...here, server: world.url })).toMatchObject({ server: world.url });
+    expect((await readdir(folder)).sort()).toEqual(['configuration.json', 'identity.json']);
+    await rm(folder, { recursive: true, force: true });
+  });
 
   it('fails at a server that is away, saying so, and at a folder of another server', async () => {
     middle.state = 'away';
