@@ -197,6 +197,23 @@ describe('a failure', () => {
       { code: 'unavailable', status: 502 },
     ],
     [
+      { status: 404, text: 'default backend - 404', headers: { 'content-type': 'text/plain' } },
+      { code: 'network', status: 404 },
+    ],
+    [
+      { status: 401, text: '<html>the proxy wants a password</html>', headers: { 'content-type': 'text/html' } },
+      { code: 'network', status: 401 },
+    ],
+    [
+      {
+        status: 404,
+        body: {
+          error: { message: 'No procedure found on path "system.ready"', code: -32004, data: { httpStatus: 404 } },
+        },
+      },
+      { code: 'not_configured', message: 'the server does not know system.ready: it is older or newer than this' },
+    ],
+    [
       { status: 200, text: '<html>welcome</html>', headers: { 'content-type': 'text/html' } },
       { code: 'network', status: 200 },
     ],

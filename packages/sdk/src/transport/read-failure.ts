@@ -59,6 +59,9 @@ function readRetryAfter(headers: Headers): number | undefined {
   return Number.isNaN(wait) ? undefined : Math.max(0, wait);
 }
 
+/** What tRPC says of a procedure that the router does not have. */
+const unknownProcedure = /^No procedure found on path "([\w.]+)"/;
+
 export interface FailureSource {
   status: number;
   /** A tRPC error shape, the REST layer's `{message, code, issues}`, or anything else. */
@@ -75,10 +78,15 @@ export function readFailure(source: FailureSource): BelayError {
   // The rate limit has no code of its own inside the server, so there the status is what is finer.
   const named =
     typeof data.reason === 'string' && status !== 429 ? serverCodes.find((code) => code === data.reason) : undefined;
-  const code = named ?? codeOfStatus[status] ?? (status >= 500 ? 'internal' : 'network');
+  const said = typeof shape.message === 'string' ? shape.message : `the server answered ${status}`;
+  const unknown = unknownProcedure.exec(said)?.[1];
+  const byStatus = codeOfStatus[status] ?? (status >= 500 ? 'internal' : 'network');
+  // Not a thing that is not there, but a server that cannot: it is of another version.
+  const code = unknown === undefined ? (named ?? byStatus) : 'not_configured';
+  const message = unknown === undefined ? said : `the server does not know ${unknown}: it is older or newer than this`;
   const requestId = source.headers?.get('x-request-id') ?? undefined;
   const retryAfterMilliseconds = source.headers && readRetryAfter(source.headers);
-  return new BelayError(code, typeof shape.message === 'string' ? shape.message : `the server answered ${status}`, {
+  return new BelayError(code, message, {
     status,
     issues: readIssues(data.issues ?? shape.issues),
     requestId,

@@ -29,9 +29,12 @@ export function createSend(fetch: Fetch): Fetch {
     if (response.ok && (readsAs(response, 'application/json') || readsAs(response, 'text/event-stream')))
       return response;
     const { status, headers } = response;
-    if (response.ok || (status >= 300 && status < 400) || response.type === 'opaqueredirect') {
+    const isRedirect = (status >= 300 && status < 400) || response.type === 'opaqueredirect';
+    // A page of another program's, or of a proxy's before Belay: that it knows nothing of us says nothing about Belay.
+    const isForeign = !readsAs(response, 'application/json') && [401, 404].includes(status);
+    if (response.ok || isRedirect || isForeign) {
       await response.body?.cancel();
-      const answer = response.ok ? 'something that is not JSON' : 'a redirect';
+      const answer = isRedirect ? 'a redirect' : `${response.ok ? '' : `${status} and `}something that is not JSON`;
       throw new BelayError(
         'network',
         `${new URL(input).origin} answered with ${answer}; is this the address of Belay?`,
