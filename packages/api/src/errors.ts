@@ -2,6 +2,8 @@ import { AccessError, type ErrorCode, type ErrorIssue } from '@belay/core/agent'
 import { TRPCError } from '@trpc/server';
 import { ZodError } from 'zod';
 
+type Issue = ZodError['issues'][number];
+
 type RpcCode = TRPCError['code'];
 
 /** The one table of design §11: what a verb throws, tRPC's code for it (the `code` of an error body) and the HTTP status. */
@@ -66,7 +68,7 @@ export function publishError(thrown: unknown): PublishedError {
   if (thrown.code === 'BAD_REQUEST' && thrown.cause instanceof ZodError) {
     const issues = thrown.cause.issues.map((issue) => ({
       path: issue.path.map(String).join('.'),
-      message: issue.message,
+      message: inWords(issue),
     }));
     return {
       status: 400,
@@ -75,6 +77,13 @@ export function publishError(thrown: unknown): PublishedError {
     };
   }
   return { status: entry.status, reason: entry.reason, body: { message: thrown.message, code: thrown.code } };
+}
+
+/** What is missing or empty is so for people and programs; anything else zod says well enough. */
+function inWords(issue: Issue): string {
+  if (issue.code === 'invalid_type' && issue.message.endsWith('received undefined')) return 'is required';
+  if (issue.code === 'too_small' && issue.origin === 'string' && issue.minimum === 1) return 'may not be empty';
+  return issue.message;
 }
 
 /** The same as tRPC sends it: `code` is JSON-RPC's number, which tRPC has found already. */
@@ -94,6 +103,11 @@ function publishAccessError(error: AccessError): PublishedError {
   const issues = error.issues;
   const body: ErrorBody = { message: error.message, code: rpc };
   if (issues !== undefined) body.issues = issues;
+  const [only, ...others] = issues ?? [];
+  // `is required` alone says nothing to whoever reads only the message.
+  if (only !== undefined && others.length === 0 && only.path !== '' && only.message === error.message) {
+    body.message = `${only.path}: ${only.message}`;
+  }
   return { status, reason: error.code, body };
 }
 

@@ -5,9 +5,8 @@ import { applyCookies, send, sendError, sendHtml, sendJson, sendRedirect } from 
 import { identify, type Site } from './identify.js';
 import { renderMetrics } from './metrics-text.js';
 import { negotiate } from './negotiate.js';
-import { confirmPage } from './pages/confirm.js';
 import { renderPage } from './pages/page.js';
-import { renderHome, renderOutput, renderRefused } from './pages/table.js';
+import { renderConfirmation, renderHome, renderOutput, renderRefused } from './pages/table.js';
 import { published, Refusal, refuse } from './refusal.js';
 import { type RequestInput, readInput } from './rest-input.js';
 import { createRouteTable, type Operation, type Route } from './route-table.js';
@@ -185,13 +184,14 @@ async function askFirst(exchange: Exchange, operation: Operation, input: Request
   // Refused now rather than after the person has agreed to it.
   const checked = operation.input?.safeParse(input.fields);
   if (checked?.success === false) {
-    const issues = checked.error.issues.map(({ path, message }) => ({ path: path.map(String).join('.'), message }));
-    throw new Refusal(400, { message: 'The request is not valid', code: 'BAD_REQUEST', issues });
+    throw new TRPCError({ code: 'BAD_REQUEST', cause: checked.error });
   }
   const title = operation.rest.confirm?.title ?? 'Confirm';
   const shown = { ...options, context, input: input.fields };
-  const view = await createView(shown, createAsk(shown));
-  sendHtml(response, 200, renderPage(confirmPage({ title, address, fields: input.fields }, view), view));
+  const ask = createAsk(shown);
+  const view = await createView(shown, ask);
+  const asked = { title, procedure: operation.procedure, address, fields: input.fields };
+  sendHtml(response, 200, renderPage(await renderConfirmation(asked, view, ask), view));
 }
 
 async function reply(

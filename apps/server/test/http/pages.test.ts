@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { whoDecides } from '../../src/http/pages/approvers.js';
+import { devicePage } from '../../src/http/pages/device.js';
 import { Diagram } from '../../src/http/pages/diagram.js';
 import { dynamicPage } from '../../src/http/pages/dynamic.js';
+import { type ExecutionSummary, executionsPage } from '../../src/http/pages/executions.js';
 import { renderPage } from '../../src/http/pages/page.js';
 import { readable } from '../../src/http/pages/readable.js';
 import { suggestionPage } from '../../src/http/pages/suggest.js';
@@ -48,6 +50,29 @@ describe('words', () => {
 });
 
 const approve = (stage: object) => ({ call: 'access.approve', with: { stages: [stage] } });
+
+describe('a moment in a page', () => {
+  it('is told in words wherever it comes from', () => {
+    const execution = {
+      workflow_id: 'x',
+      status: 'waiting',
+      role: 'reader',
+      providers: ['store'],
+      reason: '',
+      start_time: '2026-01-02T03:00:00.000Z',
+      waiting_for: ['the end of the access at 2026-01-02T03:04:05.678Z'],
+    } as unknown as ExecutionSummary;
+    const list = renderPage(executionsPage({ executions: [execution], next: null }, view), view);
+    expect(list).toContain('Waits for the end of the access at 2 Jan 2026, 03:04:05 UTC.');
+    const request = {
+      user_code: 'FCZL-GBTP',
+      label: 'build-3',
+      asked_at: '2026-01-02T03:04:00.000Z',
+      expires_at: '2026-01-02T03:14:00.000Z',
+    };
+    expect(renderPage(devicePage({ request }, view), view)).toContain('2 Jan 2026, 03:04:00 UTC');
+  });
+});
 
 describe('who decides', () => {
   it('is read from the approvals of a workflow, however deep they are', () => {
@@ -294,6 +319,50 @@ describe('forms', () => {
     expect([decided.status, decided.headers.location]).toEqual([303, path]);
     const again = await post(adam, action, { ...decision, request_digest: digest });
     expect([again.status, again.body]).toEqual([409, expect.stringContaining('role="alert"')]);
+  });
+
+  it('and links that act say which request they are about, with what agreeing means, and lead back to it', async () => {
+    const rita = await signIn('requester');
+    const csrf_token = tokenFor(await open(rita, '/api/v1/role/reader'), elevate);
+    const asked = await post(rita, elevate, { ...wanted, reason: 'A long incident', csrf_token });
+    const path = String(asked.headers.location);
+    for (const [act, meaning] of [
+      ['cancel', 'The workflow may clean up first'],
+      ['terminate', 'cleans up nothing'],
+    ]) {
+      const page = await open(rita, `${path}/${act}`);
+      expect(page).toContain('Nothing has happened yet');
+      expect(page).toContain(meaning);
+      expect(page).toMatch(/<dt>Role<\/dt><dd>reader<\/dd>/);
+      expect(page).toContain('A long incident');
+      expect(page).toContain(`href="${path}"`);
+      // Whoever may not see it learns nothing of it.
+      expect(await open(await signIn('bystander'), `${path}/${act}`)).not.toContain('A long incident');
+    }
+    await post(rita, `${path}/cancel`, { csrf_token: tokenFor(await open(rita, `${path}/cancel`), `${path}/cancel`) });
+    expect(await open(rita, path)).toMatch(/href="\/api\/v1\/role\/reader"[^>]*>Ask for it again/);
+  });
+
+  it('and refusals say what is missing as people would, with a way on', async () => {
+    const rita = await signIn('requester');
+    const page = await open(rita, `${elevate}?role=reader&provider=store`);
+    expect(page).toMatch(/<code>reason<\/code> is required/);
+    const headers = { authorization: `Bearer ${rita}`, 'content-type': 'application/json' };
+    const answers = await Promise.all(
+      [
+        { role: 'reader', providers: ['store'] },
+        { role: 'reader', reason: '' },
+        { role: 'reader', reason: ' ' },
+      ].map((body) => send(`${world.url}${elevate}`, { method: 'POST', headers, body: JSON.stringify(body) })),
+    );
+    expect(answers.map(({ body }) => JSON.parse(body) as object)).toMatchObject([
+      { message: 'reason: is required', issues: [{ path: 'reason', message: 'is required' }] },
+      { message: 'The request is not valid', issues: [{ path: 'reason', message: 'may not be empty' }] },
+      { message: 'reason: is required' },
+    ]);
+    expect(await open(rita, '/api/v1/auth/device?user_code=ZZZZ-ZZZZ')).toMatch(
+      /href="\/api\/v1\/auth\/device">\s*Type/,
+    );
   });
 
   it('leave out what was not filled in', async () => {

@@ -52,7 +52,7 @@ export function Request({ item, view }: { item: InboxItem; view: View }): VNode 
       <blockquote>{item.reason === '' ? 'No reason was given.' : item.reason}</blockquote>
       <Facts
         facts={[
-          ['Asked by', `${item.requester.name} (${item.requester.email})`],
+          ['Asked by', requesterInWords(item)],
           [
             'Would grant',
             <ul>
@@ -106,6 +106,11 @@ export function DecideForm({ item, view }: { item: InboxItem; view: View }): VNo
       </div>
     </PostForm>
   );
+}
+
+/** Whoever has no other name is called by the address, once. */
+function requesterInWords({ requester: { name, email } }: InboxItem): string {
+  return name === email ? email : `${name} (${email})`;
 }
 
 function titleOf(item: InboxItem): string {

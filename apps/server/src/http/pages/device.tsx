@@ -1,5 +1,6 @@
 import { Facts } from './parts/facts.js';
 import { PostForm } from './parts/form.js';
+import { When } from './parts/time.js';
 import { type Outputs, type Page, to, type View } from './view.js';
 
 /** A machine without a browser shows a code; here its person says that it was them (RFC 8628, section 3.3). */
@@ -33,9 +34,9 @@ export function devicePage({ request }: Outputs['device']['page'], view: View): 
         </p>
         <Facts
           facts={[
-            ['Code', request.user_code],
+            ['Code', <code>{request.user_code}</code>],
             ['It calls itself', request.label],
-            ['It asked at', request.asked_at],
+            ['It asked at', <When at={request.asked_at} view={view} />],
           ]}
         />
         <p>

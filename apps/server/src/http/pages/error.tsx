@@ -37,6 +37,13 @@ export function errorPage(status: number, body: ErrorBody, requestId: string, vi
             </a>
           </p>
         )}
+        {view.path === `${view.basePath}/auth/device` && (
+          <p>
+            <a class="button" href={view.path}>
+              Type the code again
+            </a>
+          </p>
+        )}
         {view.viewer !== null && (
           <p>
             <a href={`${view.basePath}/home`}>To the start</a>

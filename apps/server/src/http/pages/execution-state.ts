@@ -1,4 +1,5 @@
 import type { Tone } from './parts/status.js';
+import { readable } from './readable.js';
 import type { Outputs } from './view.js';
 import { listInWords } from './words.js';
 
@@ -63,7 +64,11 @@ export function stateOf(execution: Execution): State {
   }
   if (ended) return say('plain', 'The request is completed', 'Nothing was granted.');
   const waits = execution.waiting_for;
-  return say('plain', 'The request is under way', waits.length > 0 ? `It waits for ${listInWords(waits)}.` : '');
+  return say(
+    'plain',
+    'The request is under way',
+    waits.length > 0 ? `It waits for ${readable(listInWords(waits))}.` : '',
+  );
 }
 
 /** Who may decide: `one person of the group approvers`. */

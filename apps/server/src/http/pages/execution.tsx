@@ -36,8 +36,13 @@ export function executionPage(execution: Execution, item: InboxItem | undefined,
               </p>
             ))}
             {state.next !== '' && <p>{state.next}</p>}
-            {own && (
+            {own && (!state.over || !isDynamic(execution)) && (
               <div class="actions">
+                {state.over && (
+                  <a class="button second" href={to(view, 'role', execution.role)}>
+                    Ask for it again
+                  </a>
+                )}
                 {execution.grants.some((grant) => grant.state === 'active' || grant.state === 'granting') && (
                   <ReturnForm id={id} role={execution.role} view={view} />
                 )}

@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { Badge } from './parts/status.js';
 import { When } from './parts/time.js';
+import { readable } from './readable.js';
 import { type Outputs, type Page, to, type View } from './view.js';
 import { listInWords } from './words.js';
 
@@ -53,7 +54,7 @@ export function ExecutionList(props: { executions: ExecutionSummary[]; heading: 
           </div>
           {execution.reason !== '' && <p>{execution.reason}</p>}
           <p class="quiet">
-            {execution.waiting_for.length > 0 && `Waits for ${listInWords(execution.waiting_for)}. `}
+            {execution.waiting_for.length > 0 && `Waits for ${readable(listInWords(execution.waiting_for))}. `}
             Asked <When at={execution.start_time} view={view} />
           </p>
         </li>

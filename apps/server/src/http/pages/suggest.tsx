@@ -31,8 +31,7 @@ export function describePage(view: View): Page {
         <div class="card">
           <DescribeForm view={view} text={sent(view, 'reason')} />
         </div>
-        <p>
-          <br />
+        <p class="after">
           Or <a href={`${view.basePath}/roles`}>choose a role yourself</a>.
         </p>
       </>
@@ -100,6 +99,10 @@ export function suggestionPage(
                 matched.length > 0 && ['Because of', listInWords(matched)],
               ]}
             />
+            <p>
+              Not what you meant? <a href={`${view.basePath}/elevate/llm`}>Say it in other words</a>, or{' '}
+              <a href={`${view.basePath}/roles`}>choose a role yourself</a>.
+            </p>
             {alternatives.length > 0 && (
               <>
                 <h2>It could also be</h2>

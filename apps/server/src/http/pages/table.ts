@@ -1,6 +1,6 @@
 import { accessPage } from './access.js';
 import { inboxPage } from './approvals.js';
-import { donePage } from './confirm.js';
+import { confirmPage, donePage } from './confirm.js';
 import { deviceDonePage, devicePage } from './device.js';
 import { dynamicPage } from './dynamic.js';
 import { executionPage } from './execution.js';
@@ -129,6 +129,18 @@ export async function renderRefused(procedure: string, view: View, ask: Ask): Pr
   }
   const role = await ask<RoleDetails>('roles.get', { role: name });
   return role === undefined ? undefined : rolePage(role, await workflowsOf([role], ask), view);
+}
+
+/** The page that asks before a link acts; of a request it says which one, where the viewer may see it. */
+export async function renderConfirmation(
+  asked: { title: string; procedure: string; address: string; fields: Readonly<Record<string, unknown>> },
+  view: View,
+  ask: Ask,
+): Promise<Page> {
+  const { id } = asked.fields;
+  const execution =
+    id === undefined ? undefined : await ask<Outputs['executions']['get']>('executions.get', { id: String(id) });
+  return confirmPage({ ...asked, execution }, view);
 }
 
 /** The one page that belongs to no procedure: what concerns the viewer now. */

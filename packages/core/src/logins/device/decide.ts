@@ -34,7 +34,7 @@ export async function decideDeviceLogin(
               ),
             )
             .returning({ label: deviceLogins.label });
-    if (!decided) throw notFound('A sign-in with this code');
+    if (!decided) throw notFound('A sign-in that waits with this code');
     const { label } = decided;
     await appendLedger(tx, [
       {

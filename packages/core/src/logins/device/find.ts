@@ -31,7 +31,7 @@ export async function findDeviceLogin(
               gt(deviceLogins.expiresAt, sql`app_now()`),
             ),
           );
-  if (code === undefined || !found) throw notFound('A sign-in with this code');
+  if (code === undefined || !found) throw notFound('A sign-in that waits with this code');
   const { label, createdAt, expiresAt } = found;
   return {
     request: {
