@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
+import { CliError } from './cli-error.js';
 import { declareValueSources, type ValueSources } from './completion/value-sources.js';
-import type { Connection, Reach } from './connect.js';
+import type { Connection, Origin, Reach } from './connect.js';
 import { type ExitCode, exitCodes } from './exit-codes.js';
 import type { Output } from './output/output.js';
 import type { Shell } from './shell.js';
@@ -67,15 +68,29 @@ export function addCommand<Options>(parent: Parent, definition: CommandDefinitio
     const options = command.opts<Options & CommonOptions>();
     const json = options.json === true;
     const output = createOutput({ stdout: shell.stdout, stderr: shell.stderr, json, colour: shell.colour });
-    const code = await definition.run({
+    let origin: Origin | undefined;
+    const invocation: Invocation<Options & CommonOptions> = {
       args: command.args,
       options,
       output,
       shell,
       interactive: shell.interactive && !json,
-      connect: (reach = 'server') => connect(shell, options.server, reach),
-    });
-    parent.exit(code ?? exitCodes.ok);
+      connect: async (reach = 'server') => {
+        const connection = await connect(shell, options.server, reach);
+        origin = connection.origin;
+        return connection;
+      },
+    };
+    try {
+      parent.exit((await definition.run(invocation)) ?? exitCodes.ok);
+    } catch (error) {
+      if (shell.token === undefined || origin !== 'agent') throw error;
+      const { isBelayError } = await import('@belay/sdk');
+      if (!isBelayError(error, 'unauthenticated')) throw error;
+      // Or whoever set the token would look for what is wrong with it.
+      const why = 'BELAY_TOKEN was not sent, because only the agent here named the address; set BELAY_URL as well';
+      throw new CliError('unauthenticated', `${error.message}; ${why}`, { cause: error });
+    }
   });
 }
 

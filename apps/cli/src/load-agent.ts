@@ -1,4 +1,4 @@
-import { CliError } from './cli-error.js';
+import { CliError, usage } from './cli-error.js';
 import type { AgentControl } from './shell.js';
 
 /** The process as far as the agent's own program uses it. */
@@ -31,14 +31,21 @@ export function loadAgent(host: AgentProcess): AgentControl {
       const { pid, url, server, name, enrolled } = await readAgentStatus(dataDirectory);
       return { dataDirectory, pid, url, server, name, enrolled };
     },
-    join: async ({ server, credential, name }) => {
+    join: async ({ server, credential, name, signal }) => {
       const { enrolAgent, parseLocalEnvironment } = await load();
+      if (!/^belay-agent\.[\w-]{43}$/.test(credential)) {
+        throw usage('that is no credential of an agent; give what `belay agent enroll` printed');
+      }
       try {
-        const { dataDirectory } = parseLocalEnvironment(variables({ BELAY_AGENT_CREDENTIAL: credential }));
-        const done = await enrolAgent({ dataDirectory, server, credential, name });
+        const { dataDirectory } = parseLocalEnvironment(variables({ BELAY_AGENT_CREDENTIAL: undefined }));
+        const done = await enrolAgent({ dataDirectory, server, credential, name, signal });
         return { server: done.server, name: done.name, catalog_version: done.catalogVersion };
       } catch (error) {
         if (!(error instanceof Error) || error.name !== 'StartError') throw error;
+        if (signal.aborted) throw new CliError('aborted', 'given up; the same credential can be given again');
+        const { cause } = error;
+        const isAway = cause instanceof Error && 'code' in cause && cause.code === 'unavailable';
+        if (isAway) throw new CliError('unavailable', error.message, { cause: error });
         throw new CliError('failed', error.message, { cause: error });
       }
     },

@@ -74,6 +74,7 @@ export interface AgentControl {
     server: string;
     credential: string;
     name: string | undefined;
+    signal: AbortSignal;
   }): Promise<{ server: string; name: string; catalog_version: string }>;
 }
 

@@ -107,6 +107,7 @@ async function startAgent(
   authorization: unknown[],
   serviceType = 'agent',
   sessions: object = { company: { version: 3, expiry: '2030-01-01T01:00:00.000Z', session: 'sealed-secret' } },
+  authEndpoint = 'https://belay.example.com/api/v1/auth',
 ): Promise<Server> {
   const server = createServer((request, response) => {
     asked.push(request.url ?? '');
@@ -116,7 +117,7 @@ async function startAgent(
         serviceName: 'belay',
         serviceType,
         version: '1.2.3',
-        authEndpoint: 'https://belay.example.com/api/v1/auth',
+        authEndpoint,
       },
       '/health': {
         status: 'degraded',
@@ -208,9 +209,23 @@ describe('with an agent on this machine', () => {
   });
 });
 
+describe('a token without an address', () => {
+  it('is not sent where only an agent leads, and whoever set it is told', async () => {
+    const service = await startService();
+    const agent = await startAgent([], [], 'agent', {}, `${service.url}/api/v1/auth`);
+    const shell = { agent: addressOf(agent), token: service.token };
+    const { code, stderr } = await terminal.run(['whoami'], shell);
+    expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining('BELAY_TOKEN was not sent') });
+    expect((await terminal.run(['whoami'], { ...shell, server: service.url })).code).toBe(0);
+    agent.close();
+    await service[Symbol.asyncDispose]();
+  });
+});
+
 describe('belay agent join', () => {
   it('takes the credential from standard input or a question, and prints it nowhere', async () => {
     const joined: unknown[] = [];
+    const signal = expect.any(AbortSignal);
     const agentControl = {
       run: async () => {},
       status: () => Promise.reject(new Error('not asked for')),
@@ -224,8 +239,8 @@ describe('belay agent join', () => {
     const prompts = { ...silent, secret: async () => 'belay-agent.typed' };
     const typed = await terminal.run([...args, '--name', 'desk'], { agentControl, interactive: true, prompts });
     expect(joined).toEqual([
-      { server: 'https://belay.example.com', credential: 'belay-agent.once', name: undefined },
-      { server: 'https://belay.example.com', credential: 'belay-agent.typed', name: 'desk' },
+      { server: 'https://belay.example.com', credential: 'belay-agent.once', name: undefined, signal },
+      { server: 'https://belay.example.com', credential: 'belay-agent.typed', name: 'desk', signal },
     ]);
     for (const { code, stdout, stderr } of [piped, typed]) {
       expect(code).toBe(0);

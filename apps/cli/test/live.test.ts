@@ -67,6 +67,19 @@ describe('logs', () => {
     expect(shown.map((line) => (JSON.parse(line) as { message: string }).message)).toEqual(['b', 'late', 'c', 'd']);
   });
 
+  it('with --follow outlives a server that is away for a while, and says so once', async () => {
+    service.state.logs = [log(1, 'before')];
+    const world = passing((times, end) => {
+      service.state.failWith = times <= 2 ? 'SERVICE_UNAVAILABLE' : undefined;
+      if (times === 3) service.state.logs = [log(2, 'after'), log(1, 'before')];
+      if (times === 4) end();
+    });
+    const { code, stdout, stderr } = await terminal.run(['logs', '--follow'], world);
+    expect(code).toBe(130);
+    expect(stdout).toMatch(/before\n.*after\n$/);
+    expect(stderr.match(/as the test wants it/g)).toHaveLength(1);
+  });
+
   it.each([
     [['--limit', '0']],
     [['--limit', 'many']],

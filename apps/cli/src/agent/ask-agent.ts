@@ -1,3 +1,4 @@
+import { CliError } from '../cli-error.js';
 import { findAgent } from '../find-agent.js';
 
 /** What a running agent says of itself (`GET /health`, `GET /sessions`); sessions by version and expiry only. */
@@ -26,8 +27,13 @@ export async function askAgent(url: string, signal: AbortSignal): Promise<AgentA
   if (found === undefined) return undefined;
   const within = AbortSignal.any([signal, AbortSignal.timeout(patience)]);
   const read = async <Body>(path: string): Promise<Body> => {
-    const response = await fetch(`${url}${path}`, { headers: { accept: 'application/json' }, signal: within });
-    return (await response.json()) as Body;
+    try {
+      const response = await fetch(`${url}${path}`, { headers: { accept: 'application/json' }, signal: within });
+      return (await response.json()) as Body;
+    } catch (cause) {
+      signal.throwIfAborted();
+      throw new CliError('unavailable', `the agent at ${url} does not say how it is`, { cause });
+    }
   };
   const health = await read<Health>('/health');
   const listed = await read<{ sessions?: AgentAnswer['sessions'] }>('/sessions').catch(() => undefined);

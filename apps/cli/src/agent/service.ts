@@ -27,7 +27,7 @@ export interface Service {
 /** The service for this operating system. Throws `not_configured` where there is none. */
 export function describeService(host: Environment, options: ServiceOptions): Service {
   if (host.platform === 'linux') {
-    const folder = host.variables.XDG_CONFIG_HOME ?? path.join(host.home, '.config');
+    const folder = host.variables.XDG_CONFIG_HOME || path.join(host.home, '.config');
     return {
       file: path.join(folder, 'systemd', 'user', 'belay-agent.service'),
       text: systemdUnit(options),

@@ -19,7 +19,12 @@ export function addAgentJoin(parent: Parent): void {
       const server = options.server ?? shell.server ?? shell.host.variables.BELAY_SERVER;
       if (server === undefined) throw usage('say which server: --url https://…');
       const given = interactive ? await shell.prompts.secret('The credential') : await shell.readInput();
-      const joined = await shell.agentControl.join({ server, credential: given.trim(), name: options.name });
+      const joined = await shell.agentControl.join({
+        server,
+        credential: given.trim(),
+        name: options.name,
+        signal: shell.signal,
+      });
       output.result(joined, () =>
         output.fields({
           server: joined.server,

@@ -1,4 +1,4 @@
-import type { LogEntry, LogFilter, LogLevel } from '@belay/sdk';
+import type { BelayErrorCode, LogEntry, LogFilter, LogLevel } from '@belay/sdk';
 import { Option } from 'commander';
 import { usage } from '../cli-error.js';
 import { addCommand, type Invocation, type Parent } from '../command.js';
@@ -22,6 +22,9 @@ interface Options {
 const pause = 2_000;
 /** Each look goes this far back behind the newest entry seen: rows can be committed late. */
 const overlap = 10_000;
+
+/** What passes, as when a server is started again: a log that is followed goes on then. */
+const passing = new Set<BelayErrorCode>(['network', 'unavailable', 'too_many_requests']);
 
 /** An instant: ISO 8601, or a duration before now. */
 function readInstant(option: string, text: string | undefined, now: Date): string | undefined {
@@ -113,10 +116,18 @@ async function follow(
   let newest = first.at(-1)?.timestamp ?? filter.since ?? shell.clock().toISOString();
   // Entries have no identifier of their own: what was shown is known by all that it says.
   let shown = new Set(first.map((entry) => JSON.stringify(entry)));
+  const { isBelayError } = await import('@belay/sdk');
+  let isAway = false;
   for (;;) {
     await shell.delay(pause, shell.signal);
     const since = new Date(Date.parse(newest) - overlap).toISOString();
-    const entries = await read({ ...filter, since, limit: 500 });
+    const entries = await read({ ...filter, since, limit: 500 }).catch((error: unknown) => {
+      if (!isBelayError(error) || !passing.has(error.code)) throw error;
+      if (!isAway) output.note(`belay: ${printable(error.message)}; it is asked again until Ctrl-C`);
+      isAway = true;
+    });
+    if (entries === undefined) continue;
+    isAway = false;
     for (const entry of entries) if (!shown.has(JSON.stringify(entry))) show(entry, output);
     newest = entries.at(-1)?.timestamp ?? newest;
     const current = entries.map((entry) => JSON.stringify(entry));

@@ -43,7 +43,11 @@ export async function reportFailure(error: unknown, stderr: Sink, json: boolean)
   }
   const issues = (failure.issues ?? []).map(({ path, message }) => (path ? `${path}: ${message}` : message)).join('; ');
   const hint = hints[failure.code];
-  const text = [failure.message, issues && `: ${issues}`, hint && ` (${hint})`].filter(Boolean).join('');
+  // An issue alone is often all that the message says.
+  const isSaid = failure.issues?.length === 1 && failure.issues[0]?.message === failure.message;
+  const text = [isSaid ? issues : failure.message, !isSaid && issues && `: ${issues}`, hint && ` (${hint})`]
+    .filter(Boolean)
+    .join('');
   stderr.write(`belay: ${printable(text.replace(/\s*\n\s*/g, ' '))}\n`);
   return toExitCode(failure.code);
 }

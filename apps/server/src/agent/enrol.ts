@@ -18,6 +18,8 @@ export interface EnrolOptions {
   credential: string;
   /** What this machine is called at the server; undefined for its host name. */
   name?: string | undefined;
+  /** Gives up; what was done by then is gone on with the next time. */
+  signal?: AbortSignal | undefined;
 }
 
 export interface EnrolledAgent {
@@ -69,7 +71,7 @@ export async function enrolFolder(options: EnrolOptions, files: Files, now: () =
     key: null,
   };
   await writeJoining(folder, files, identity);
-  const upstream = openUpstream(server);
+  const upstream = openUpstream(server, { signal: options.signal });
   const environment = { name, description: describeMachine() };
   const { version } = await readProgram();
   const report = { environment, version };

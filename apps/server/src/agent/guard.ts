@@ -56,33 +56,40 @@ export function createGuard({
   };
 }
 
-/** Who made a connection, as Linux's own table of connections has it. */
-export async function findPeer(socket: Socket): Promise<number | 'nobody' | undefined> {
-  const { remoteAddress, remotePort, localPort } = socket;
+/**
+ * Who made a connection, as Linux's own table of connections has it. The whole address at both ends counts, not the port
+ * alone: another user may take the port of one of our programs at another address of this machine. A table that cannot be
+ * read names nobody; else whoever used up the files that may be open would be let in.
+ */
+export async function findPeer(
+  { remoteAddress, remotePort, localAddress, localPort }: Socket,
+  readTable: (path: string) => Promise<string> = (path) => readFile(path, 'utf8'),
+): Promise<number | 'nobody' | undefined> {
   if (process.platform !== 'linux') return undefined;
-  if (remoteAddress === undefined || remotePort === undefined || localPort === undefined) return 'nobody';
-  const tables = await Promise.all(
-    ['tcp', 'tcp6'].map((name) => readFile(`/proc/net/${name}`, 'utf8').catch(() => '')),
-  );
-  if (tables.every((table) => table === '')) return undefined;
-  const hex = (value: number) => value.toString(16).toUpperCase().padStart(4, '0');
-  const [near, far] = [hex(remotePort), hex(localPort)];
+  const tables = await Promise.all(['tcp', 'tcp6'].map((name) => readTable(`/proc/net/${name}`).catch(() => '')));
+  const [theirs, ours] = [entriesOf(remoteAddress, remotePort), entriesOf(localAddress, localPort)];
   for (const line of tables.join('\n').split('\n')) {
     const [, local = '', remote = '', , , , , uid = '', , inode = '0'] = line.trim().split(/\s+/);
-    // The other end's row: from their port to ours, within this machine.
-    const theirs = local.endsWith(`:${near}`) && remote.endsWith(`:${far}`) && isLoopback(local) && isLoopback(remote);
-    // A connection that its program has let go of belongs to nobody any more, and the table says 0 then, which is no root.
-    if (theirs) return inode === '0' ? 'nobody' : Number(uid);
+    // The other end's row. A connection that its program has let go of belongs to nobody any more, and the table says 0
+    // then, which is no root.
+    if (theirs.includes(local) && ours.includes(remote)) return inode === '0' ? 'nobody' : Number(uid);
   }
   return 'nobody';
 }
 
-/** An address of the table: little-endian words in hexadecimal, `127.x` also as it looks within IPv6. */
-function isLoopback(entry: string): boolean {
-  const address = entry.slice(0, entry.indexOf(':'));
-  if (address.length === 8) return address.endsWith('7F');
-  return (
-    address === '00000000000000000000000001000000' ||
-    (address.startsWith('0000000000000000FFFF0000') && address.endsWith('7F'))
-  );
+/** How the tables write an address of this machine's own: little-endian words in hexadecimal, IPv4 also within IPv6. */
+function entriesOf(address = '', port = 0): string[] {
+  const end = `:${hexOf(port, 4)}`;
+  if (address === '::1') return [`00000000000000000000000001000000${end}`];
+  const bytes = /^(?:::ffff:)?(127)\.(\d+)\.(\d+)\.(\d+)$/.exec(address)?.slice(1);
+  if (bytes === undefined) return [];
+  const word = bytes
+    .map((byte) => hexOf(Number(byte), 2))
+    .toReversed()
+    .join('');
+  return [`${word}${end}`, `0000000000000000FFFF0000${word}${end}`];
+}
+
+function hexOf(value: number, digits: number): string {
+  return value.toString(16).toUpperCase().padStart(digits, '0');
 }

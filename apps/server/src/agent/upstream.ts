@@ -17,14 +17,26 @@ export interface AgentUpstream extends Upstream {
   issue(token: string, provider: string): Promise<{ version: number; expiry: string; session: string }>;
 }
 
-/** The server, through the SDK. Every method throws `AccessError`, `unavailable` for everything that may pass. */
-export function openUpstream(server: string, patience = longest): AgentUpstream {
+/**
+ * The server, through the SDK. `patience` is how long one answer may take, in milliseconds; `signal` ends every question.
+ * Every method throws `AccessError`, `unavailable` for everything that may pass.
+ */
+export function openUpstream(
+  server: string,
+  { patience = longest, signal }: { patience?: number | undefined; signal?: AbortSignal | undefined } = {},
+): AgentUpstream {
   const as = (token?: string): BelayClient =>
-    createClient({ url: server, token, headers: { 'user-agent': 'belay-agent' }, retry: { attempts: 1 } });
+    createClient({
+      url: server,
+      token,
+      headers: { 'user-agent': 'belay-agent' },
+      retry: { attempts: 1 },
+      timeout: patience,
+    });
   const anybody = as();
-  const ask = async <T>(question: (options: { signal: AbortSignal }) => Promise<T>): Promise<T> => {
+  const ask = async <T>(question: (options: { signal?: AbortSignal | undefined }) => Promise<T>): Promise<T> => {
     try {
-      return await question({ signal: AbortSignal.timeout(patience) });
+      return await question({ signal });
     } catch (error) {
       throw translate(error);
     }
@@ -65,7 +77,10 @@ function explain(error: BelayError): string {
   if (/CERT|SIGNATURE|ISSUER|ALTNAME|SELF_SIGNED/.test(reason)) {
     return `the server's certificate is not one that this machine trusts (${reason}); see NODE_EXTRA_CA_CERTS`;
   }
-  if (error.code === 'aborted') return 'the server did not answer in time';
+  if (error.code === 'aborted') return 'the question was given up';
+  if (error.cause instanceof DOMException && error.cause.name === 'TimeoutError') {
+    return 'the server did not answer in time';
+  }
   if (error.code === 'network') return `the server cannot be reached${reason === '' ? '' : ` (${reason})`}`;
   return `the server cannot answer now (${error.code})`;
 }

@@ -254,7 +254,7 @@ describe('a clock that is wrong by an hour, and a disk that is full', () => {
       files,
       identity,
       kept: await readKeptConfiguration({ folder: local.folder, files, log }, identity.key),
-      upstream: openUpstream(middle.url, tools.patience),
+      upstream: openUpstream(middle.url, { patience: tools.patience }),
       sessions: {
         all: () => [],
         put: async () => {},
@@ -327,7 +327,7 @@ describe('a server that does not answer as it should', () => {
 
   it('is given up when it is slow, and is no Belay when it answers something else', async () => {
     middle.state = 'silent';
-    await expect(openUpstream(middle.url, 50).sync('x')).rejects.toMatchObject({
+    await expect(openUpstream(middle.url, { patience: 50 }).sync('x')).rejects.toMatchObject({
       code: 'unavailable',
       message: 'the server did not answer in time',
     });
@@ -438,6 +438,21 @@ describe('an enrolment', () => {
     await using restarted = await startLocal(middle, { mode: 'agent', dataDirectory: folder });
     await restarted.agent.sync();
     expect((await restarted.call('GET', '/health')).json).toMatchObject({ configuration: { server: 'reachable' } });
+  });
+
+  it('can be given up while the server says nothing, and gone on with', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'belay-agent-'));
+    const credential = await makeCredential(world, `follow-${++count}`);
+    const here = { dataDirectory: folder, credential, name: 'test-machine', server: middle.url };
+    middle.state = 'silent';
+    const impatient = new AbortController();
+    const begun = enrolAgent({ ...here, signal: impatient.signal });
+    impatient.abort();
+    await expect(begun).rejects.toThrow(/given up/);
+    middle.state = 'there';
+    middle.hangUp();
+    expect(await enrolAgent(here)).toMatchObject({ server: middle.url });
+    await rm(folder, { recursive: true, force: true });
   });
 
   it('that was tried at a wrong address can be had at the right one', async () => {

@@ -1,10 +1,12 @@
 /// <reference lib="dom" />
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { connect } from 'node:net';
+import { connect, createServer as listen, type Socket } from 'node:net';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { findPeer } from '../../src/agent/guard.js';
 import { hasChromium, launchChromium } from '../browser/support/chromium.js';
 import { describeAsRoot } from '../embedded/support/describe-as-root.js';
 import { send } from '../http/support/serve.js';
@@ -127,9 +129,9 @@ describe('hostile requests to an agent', () => {
 
 describeAsRoot('another user of this machine', () => {
   /** A program of `nobody` that sends these bytes, and either waits for the answer or is gone at once. */
-  const asNobody = (bytes: string, wait: boolean) =>
+  const asNobody = (bytes: string, wait: boolean, from = '') =>
     new Promise<string>((resolve, reject) => {
-      const script = `const s=require('node:net').connect(${port},'127.0.0.1',()=>{s.write(${JSON.stringify(bytes)},()=>{${wait ? '' : 'process.exit(0)'}})});s.on('data',d=>process.stdout.write(d));s.on('end',()=>process.exit(0));`;
+      const script = `const s=require('node:net').connect({${from}port:${port},host:'127.0.0.1'},()=>{s.write(${JSON.stringify(bytes)},()=>{${wait ? '' : 'process.exit(0)'}})});s.on('data',d=>process.stdout.write(d));s.on('end',()=>process.exit(0));`;
       const child = spawn(process.execPath, ['-e', script], {
         uid: 65_534,
         gid: 65_534,
@@ -158,6 +160,19 @@ describeAsRoot('another user of this machine', () => {
     expect(await session()).toBe(before);
   });
 
+  it('reads nothing from another address of this machine, with the port of a program of ours', async () => {
+    const ours = connect(Number(port), '127.0.0.1');
+    await new Promise((resolve) => ours.once('connect', resolve));
+    try {
+      const from = `localAddress:'127.0.0.2',localPort:${ours.localPort},`;
+      const said = await asNobody(ask('GET', '/sessions'), true, from);
+      expect(said).toMatch(/^HTTP\/1.1 403 /);
+      expect(said).not.toContain(await secret());
+    } finally {
+      ours.destroy();
+    }
+  });
+
   it('is told apart from root and from us on one machine', async () => {
     const answer = await new Promise<string>((resolve, reject) => {
       const socket = connect(Number(port), '127.0.0.1', () => socket.write(ask('GET', '/ready')));
@@ -166,6 +181,32 @@ describeAsRoot('another user of this machine', () => {
     });
     expect(answer).toMatch(/^HTTP\/1.1 200 /);
   });
+});
+
+describe.runIf(process.platform === 'linux')('who is at the other end', () => {
+  it.each([
+    ['127.0.0.1', '127.0.0.1'],
+    ['::1', '::1'],
+    ['127.0.0.1', '::ffff:127.0.0.1'],
+    ['::', '127.0.0.1'],
+  ])(
+    'of a listener on %s that is asked at %s is found, and nobody is when the table cannot be read',
+    async (at, to) => {
+      const server = listen();
+      await new Promise<void>((resolve) => server.listen(0, at, resolve));
+      const socket = connect((server.address() as AddressInfo).port, to);
+      const [accepted] = (await once(server, 'connection')) as [Socket];
+      try {
+        expect(await findPeer(accepted)).toBe(process.getuid?.());
+        // As when another user opens connections until no more files may be open.
+        expect(await findPeer(accepted, () => Promise.reject(new Error('EMFILE')))).toBe('nobody');
+      } finally {
+        socket.destroy();
+        accepted.destroy();
+        server.close();
+      }
+    },
+  );
 });
 
 const here = hasChromium();
