@@ -66,17 +66,33 @@ export function publishError(thrown: unknown): PublishedError {
   const entry = transportTable[thrown.code];
   if (entry === undefined) return internal();
   if (thrown.code === 'BAD_REQUEST' && thrown.cause instanceof ZodError) {
-    const issues = thrown.cause.issues.map((issue) => ({
-      path: issue.path.map(String).join('.'),
-      message: inWords(issue),
-    }));
+    const issues = thrown.cause.issues.flatMap(published);
     return {
       status: 400,
       reason: 'invalid',
       body: { message: 'The request is not valid', code: 'BAD_REQUEST', issues },
     };
   }
-  return { status: entry.status, reason: entry.reason, body: { message: thrown.message, code: thrown.code } };
+  return {
+    status: entry.status,
+    reason: entry.reason,
+    body: withIssues(entry.status, { message: thrown.message, code: thrown.code }),
+  };
+}
+
+/** A 400 has issues always: what is about no field in particular is about the whole request, whose path is empty. */
+export function withIssues(status: number, body: ErrorBody): ErrorBody {
+  return status === 400 && body.issues === undefined
+    ? { ...body, issues: [{ path: '', message: body.message }] }
+    : body;
+}
+
+/** A field that is not known is named like any other, and not the object that it is in. */
+function published(issue: Issue): ErrorIssue[] {
+  const at = (more: readonly PropertyKey[]) => [...issue.path, ...more].map(String).join('.');
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => ({ path: at([key]), message: 'is not known here' }));
+  return [{ path: at([]), message: inWords(issue) }];
 }
 
 /** What is missing or empty is so for people and programs; anything else zod says well enough. */
@@ -108,7 +124,7 @@ function publishAccessError(error: AccessError): PublishedError {
   if (only !== undefined && others.length === 0 && only.path !== '' && only.message === error.message) {
     body.message = `${only.path}: ${only.message}`;
   }
-  return { status, reason: error.code, body };
+  return { status, reason: error.code, body: withIssues(status, body) };
 }
 
 function internal(): PublishedError {

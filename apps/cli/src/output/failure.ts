@@ -41,7 +41,11 @@ export async function reportFailure(error: unknown, stderr: Sink, json: boolean)
     stderr.write(`${JSON.stringify({ error: failure })}\n`);
     return toExitCode(failure.code);
   }
-  const issues = (failure.issues ?? []).map(({ path, message }) => (path ? `${path}: ${message}` : message)).join('; ');
+  const issues = (failure.issues ?? [])
+    .map(({ path, message }) => (path ? `${path}: ${message}` : message))
+    // What the message says already is said once.
+    .filter((issue) => issue !== failure.message)
+    .join('; ');
   const hint = hints[failure.code];
   // An issue alone is often all that the message says.
   const isSaid = failure.issues?.length === 1 && failure.issues[0]?.message === failure.message;

@@ -1,5 +1,5 @@
 import type { ErrorBody, PublishedError } from '@belay/api/agent';
-import { publishError } from '@belay/api/agent';
+import { publishError, withIssues } from '@belay/api/agent';
 
 /** A request that the adapter itself refuses, before any procedure saw it. Its message goes to the caller. */
 export class Refusal extends Error {
@@ -28,7 +28,7 @@ const codes: Readonly<Record<number, string>> = {
 
 /** A refusal with the code string that belongs to its status. */
 export function refuse(status: number, message: string, headers?: Readonly<Record<string, string>>): Refusal {
-  return new Refusal(status, { message, code: codes[status] ?? 'BAD_REQUEST' }, headers);
+  return new Refusal(status, withIssues(status, { message, code: codes[status] ?? 'BAD_REQUEST' }), headers);
 }
 
 /** A 400 that names the field. */

@@ -1,3 +1,4 @@
+import { describeApi, serverRouter } from '@belay/api';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { whoDecides } from '../../src/http/pages/approvers.js';
 import { devicePage } from '../../src/http/pages/device.js';
@@ -6,6 +7,7 @@ import { dynamicPage } from '../../src/http/pages/dynamic.js';
 import { type ExecutionSummary, executionsPage } from '../../src/http/pages/executions.js';
 import { renderPage } from '../../src/http/pages/page.js';
 import { readable } from '../../src/http/pages/readable.js';
+import { referencePage } from '../../src/http/pages/reference.js';
 import { suggestionPage } from '../../src/http/pages/suggest.js';
 import type { View } from '../../src/http/pages/view.js';
 import * as words from '../../src/http/pages/words.js';
@@ -50,6 +52,18 @@ describe('words', () => {
 });
 
 const approve = (stage: object) => ({ call: 'access.approve', with: { stages: [stage] } });
+
+describe('the reference', () => {
+  it('shows every form that an answer can have', () => {
+    const document = describeApi(serverRouter, { baseUrl: 'http://x', basePath: '/api/v1', version: '1.0.0' });
+    const page = renderPage(referencePage(document, '/api/v1'), view);
+    const from = page.indexOf('/auth/device/token</code>');
+    const card = page.slice(from, page.indexOf('</details>', from));
+    expect(from).toBeGreaterThan(0);
+    for (const field of ['status', 'interval', 'expires_at', 'session', 'user'])
+      expect(card).toContain(`<code>${field}<`);
+  });
+});
 
 describe('a moment in a page', () => {
   it('is told in words wherever it comes from', () => {
@@ -363,6 +377,31 @@ describe('forms', () => {
     expect(await open(rita, '/api/v1/auth/device?user_code=ZZZZ-ZZZZ')).toMatch(
       /href="\/api\/v1\/auth\/device">\s*Type/,
     );
+  });
+
+  it('that nobody can read are refused with what is wrong with which part', async () => {
+    const token = await signIn('requester');
+    const bearer = { authorization: `Bearer ${token}` };
+    const ask = async (path: string, body?: string) =>
+      JSON.parse(
+        (
+          await send(`${world.url}/api/v1${path}`, {
+            ...(body === undefined ? {} : { method: 'POST', body }),
+            headers: { ...bearer, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+          })
+        ).body,
+      ) as object;
+    const whole = (message: string) => ({ message, issues: [{ path: '', message }] });
+    expect(await ask('/elevate', '{no')).toMatchObject(whole('The body is not JSON'));
+    expect(await ask('/role/%zz')).toMatchObject(whole('The path has a percent sign that starts nothing'));
+    expect(await ask('/elevate/resume?state=zz')).toMatchObject(whole('The token is not valid or has expired'));
+    expect(await ask('/roles?colour=red')).toMatchObject({
+      issues: [{ path: 'colour', message: 'is not known here' }],
+    });
+    const input = { role: 'reader', colour: 'red' };
+    expect(await ask('/execution', JSON.stringify({ workflow: 'x', input }))).toMatchObject({
+      issues: [{ path: 'input.colour', message: 'is not known here' }],
+    });
   });
 
   it('leave out what was not filled in', async () => {

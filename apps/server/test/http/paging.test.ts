@@ -39,7 +39,7 @@ it('a wrong page is 400, naming the field', async () => {
       ['limit=x', 'limit'],
       ['cursor=%00', 'cursor'],
       ['cursor=none-of-ours', 'cursor'],
-      ['offset=1', ''],
+      ['offset=1', 'offset'],
     ]) {
       const answer = await callRest(world.url, 'GET', `${list}?${query}`, { token });
       const [issue] = answer.json.issues as { path: string }[];

@@ -15,15 +15,17 @@ const titles: Readonly<Record<number, string>> = {
 
 /** What went wrong, in the words of the error, and the id to ask about. */
 export function errorPage(status: number, body: ErrorBody, requestId: string, view: Frame): Page {
+  // What is about the whole request is said once.
+  const issues = (body.issues ?? []).filter(({ path, message }) => path !== '' || message !== body.message);
   return {
     title: titles[status] ?? (status >= 500 ? 'Something went wrong' : 'This did not work'),
     narrow: true,
     content: (
       <>
         <p role="alert">{body.message}</p>
-        {body.issues !== undefined && body.issues.length > 0 && (
+        {issues.length > 0 && (
           <ul>
-            {body.issues.map((issue) => (
+            {issues.map((issue) => (
               <li key={`${issue.path} ${issue.message}`}>
                 {issue.path !== '' && <code>{issue.path}</code>} {issue.message}
               </li>

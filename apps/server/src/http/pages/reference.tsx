@@ -118,6 +118,19 @@ const deepest = 4;
 
 /** The fields of an object, and of what is in them. */
 function Fields({ schema, depth }: { schema: unknown; depth: number }): VNode | null {
+  const forms = formsOf(schema);
+  if (forms.length > 1 && depth <= deepest) {
+    return (
+      <>
+        {forms.map((form, index) => (
+          <div key={JSON.stringify(form)}>
+            <p class="quiet">{index === 0 ? 'Either' : 'Or'}</p>
+            <Fields schema={form} depth={depth} />
+          </div>
+        ))}
+      </>
+    );
+  }
   const inner = contentOf(schema);
   if (inner === undefined || depth > deepest) return null;
   const required = Array.isArray(inner.required) ? (inner.required as unknown[]) : [];
@@ -135,11 +148,19 @@ function Fields({ schema, depth }: { schema: unknown; depth: number }): VNode | 
   );
 }
 
+/** The forms that an object may have, when there are several. */
+function formsOf(schema: unknown): unknown[] {
+  const choices = isRecord(schema) ? (schema.anyOf ?? schema.oneOf) : undefined;
+  return Array.isArray(choices)
+    ? (choices as unknown[]).filter((choice) => isRecord(choice) && 'properties' in choice)
+    : [];
+}
+
 /** The object that a schema is, or is a list of, or holds by name. */
 function contentOf(schema: unknown): { properties: Record<string, unknown>; required?: unknown } | undefined {
   if (!isRecord(schema)) return undefined;
   if (isRecord(schema.properties)) return { properties: schema.properties, required: schema.required };
-  const choices = Array.isArray(schema.anyOf) ? (schema.anyOf as unknown[]) : [];
+  const choices = Array.isArray(schema.anyOf ?? schema.oneOf) ? ((schema.anyOf ?? schema.oneOf) as unknown[]) : [];
   for (const inside of [schema.items, schema.additionalProperties, ...choices]) {
     const found = contentOf(inside);
     if (found !== undefined) return found;

@@ -82,7 +82,7 @@ export function Field({ view, name, label, hint, control }: FieldProps): VNode {
 export function Refused({ view, labels }: { view: View; labels: Readonly<Record<string, string>> }): VNode | null {
   const { refused } = view;
   if (refused === undefined) return null;
-  const issues = refused.issues ?? [];
+  const issues = (refused.issues ?? []).filter(({ path }) => path !== '');
   return (
     <div class="state bad" role="alert">
       <p>Nothing was asked for: {issues.length === 0 ? refused.message : 'something is not right yet.'}</p>
