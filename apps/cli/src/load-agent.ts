@@ -28,7 +28,10 @@ export function loadAgent(host: AgentProcess): AgentControl {
     status: async () => {
       const { parseLocalEnvironment, readAgentStatus } = await load();
       const { dataDirectory } = parseLocalEnvironment(variables());
-      const { pid, url, server, name, enrolled } = await readAgentStatus(dataDirectory);
+      const read = readAgentStatus(dataDirectory).catch((error: unknown) => {
+        throw new CliError('failed', error instanceof Error ? error.message : String(error), { cause: error });
+      });
+      const { pid, url, server, name, enrolled } = await read;
       return { dataDirectory, pid, url, server, name, enrolled };
     },
     join: async ({ server, credential, name, signal }) => {

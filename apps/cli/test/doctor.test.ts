@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { CliError } from '../src/cli-error.js';
 import { loadDiagnosis } from '../src/load-diagnosis.js';
 import { openTerminal, type Terminal } from './support/run.js';
 import { type Service, startService } from './support/service.js';
@@ -161,6 +162,12 @@ describe('belay doctor', () => {
       { status: 'failed', cure: expect.stringContaining('belay agent run') },
     ]);
     const wrong = { ...agentControl, status: () => Promise.reject(new Error('HOST is "0.0.0.0": use 127.0.0.1')) };
+    const damaged = new CliError('failed', 'identity.json is damaged; remove it and enrol this agent again');
+    const broken = { ...agentControl, status: () => Promise.reject(damaged) };
+    const told = await terminal.run(['doctor', '--json'], { agentControl: broken });
+    expect(of(JSON.parse(told.stdout) as Report, 'agent')).toMatchObject([
+      { status: 'failed', message: expect.stringContaining('identity.json is damaged') },
+    ]);
     const host = {
       variables: { BELAY_MODE: 'agent' },
       nodeVersion: 'v20.10.0',

@@ -4,7 +4,8 @@ import { clock, randomBytes } from '../machine.js';
 import { readProgram } from '../program.js';
 import { oneLine, StartError } from '../start-error.js';
 import { writeConfiguration } from './configuration-file.js';
-import { createFiles, type Files, prepareFolder } from './files.js';
+import { explainDisk } from './disk.js';
+import { createFiles, type Files, prepareFolder, removeUnfinished } from './files.js';
 import { hashCredential, type Identity, readIdentity, readJoining, writeIdentity, writeJoining } from './identity.js';
 import { holdFolder } from './lock.js';
 import { requireServerAddress } from './server-address.js';
@@ -36,13 +37,19 @@ export interface EnrolledAgent {
  * postflight. From then on `runAgent` needs neither address nor credential. Throws `StartError`; it may be called again.
  */
 export async function enrolAgent(options: EnrolOptions): Promise<EnrolledAgent> {
+  const { dataDirectory: folder } = options;
   const randomName = () => randomBytes(9).toString('base64url');
-  await prepareFolder(options.dataDirectory);
-  const release = await holdFolder(options.dataDirectory, randomName);
   try {
-    return await enrolFolder(options, createFiles(randomName), clock);
-  } finally {
-    await release();
+    await prepareFolder(folder);
+    const release = await holdFolder(folder, randomName);
+    try {
+      await removeUnfinished(folder);
+      return await enrolFolder(options, createFiles(randomName), clock);
+    } finally {
+      await release();
+    }
+  } catch (error) {
+    throw explainDisk(error, folder);
   }
 }
 

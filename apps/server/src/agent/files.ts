@@ -56,8 +56,12 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Makes the folder, for its owner only, and removes what a killed process left half-written. */
+/** Makes the folder, for its owner only. */
 export async function prepareFolder(path: string): Promise<void> {
   await mkdir(path, { recursive: true, mode: 0o700 });
+}
+
+/** Removes what a killed process left half-written. For who holds the folder alone: another one may be writing just now. */
+export async function removeUnfinished(path: string): Promise<void> {
   for (const name of await readdir(path)) if (unfinished.test(name)) await rm(join(path, name), { force: true });
 }

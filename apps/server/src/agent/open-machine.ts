@@ -3,7 +3,7 @@ import type { LocalContext, LocalLedger, SessionStore, Upstream } from '@belay/c
 import type { Closing } from '../closing.js';
 import { clock, randomBytes } from '../machine.js';
 import { readProgram } from '../program.js';
-import { createFiles, type Files, prepareFolder } from './files.js';
+import { createFiles, type Files, prepareFolder, removeUnfinished } from './files.js';
 import { createLocalLedger } from './ledger.js';
 import { holdFolder } from './lock.js';
 import { openSessionStore } from './session-store.js';
@@ -27,6 +27,7 @@ export async function openMachine(
   const randomName = () => randomBytes(9).toString('base64url');
   await prepareFolder(folder);
   closing.add('The lock', await holdFolder(folder, randomName));
+  await removeUnfinished(folder);
   const files = createFiles(randomName);
   const keyring = environment.keyring === 'off' ? undefined : await openKeyring(folder, variables);
   const key = await openStoreKey({ folder, files, keyring, randomBytes });

@@ -2,6 +2,7 @@ import type { Logger } from '@belay/core/agent';
 import { createClosing } from '../closing.js';
 import { composeAgent } from '../modes/agent.js';
 import { composeClient } from '../modes/client.js';
+import { explainDisk } from './disk.js';
 import type { LocalEnvironment } from './environment.js';
 
 export interface StartAgentOptions {
@@ -30,6 +31,6 @@ export async function startAgent(options: StartAgentOptions): Promise<RunningAge
     return await (options.environment.mode === 'agent' ? composeAgent : composeClient)(options, closing);
   } catch (error) {
     await closing.close();
-    throw error;
+    throw explainDisk(error, options.environment.dataDirectory);
   }
 }

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { explainDisk } from './disk.js';
 import { createFiles } from './files.js';
 import { readIdentity } from './identity.js';
 import { findHolder } from './lock.js';
@@ -16,14 +17,16 @@ export interface AgentStatus {
   enrolled: boolean;
 }
 
-/** What can be said of an agent without asking it; `GET <url>/health` says the rest. Reads no secret out. */
+/** What can be said of an agent without asking it; `GET <url>/health` says the rest. Reads no secret out. Throws `StartError`. */
 export async function readAgentStatus(dataDirectory: string): Promise<AgentStatus> {
   const files = createFiles(() => 'status');
   const [pid, identity, address] = await Promise.all([
     findHolder(dataDirectory),
     readIdentity(dataDirectory, files),
     files.read(addressPath(dataDirectory)),
-  ]);
+  ]).catch((error: unknown) => {
+    throw explainDisk(error, dataDirectory);
+  });
   return {
     dataDirectory,
     pid,

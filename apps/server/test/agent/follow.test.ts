@@ -17,6 +17,7 @@ import { createFiles, type Files } from '../../src/agent/files.js';
 import { followServer } from '../../src/agent/follow.js';
 import { readIdentity } from '../../src/agent/identity.js';
 import { createLocalLedger } from '../../src/agent/ledger.js';
+import { readAgentStatus } from '../../src/agent/status.js';
 import { openUpstream } from '../../src/agent/upstream.js';
 import { clock, delay } from '../../src/machine.js';
 import { keepLines } from '../http/support/serve.js';
@@ -391,6 +392,27 @@ describe('sessions that were signed in here', () => {
     await local.agent.sync();
     expect(middle.mangle).toBeUndefined();
     expect((await local.call('GET', '/session/demo')).status).toBe(200);
+  });
+});
+
+describe('the folder of an agent', () => {
+  it('is not tidied up by another one that finds it in use', async () => {
+    const writing = join(local.folder, 'sessions.unfinished-x');
+    await writeFile(writing, 'half');
+    const second = { dataDirectory: local.folder, server: world.url, credential: 'x', name: 'test-machine' };
+    await expect(startLocal(world, { mode: 'agent', dataDirectory: local.folder })).rejects.toThrow(
+      /in use by another/,
+    );
+    await expect(enrolAgent(second)).rejects.toThrow(/in use by another/);
+    expect(await readFile(writing, 'utf8')).toBe('half');
+  });
+
+  it('that cannot be one is said in a line, with its cure', async () => {
+    const folder = join(local.folder, 'identity.json', 'agent');
+    const cure = /identity\.json\/agent cannot be used \(ENOTDIR\): .*BELAY_DATA/;
+    await expect(startLocal(world, { mode: 'agent', dataDirectory: folder })).rejects.toThrow(cure);
+    await expect(enrolAgent({ dataDirectory: folder, server: world.url, credential: 'x' })).rejects.toThrow(cure);
+    await expect(readAgentStatus(folder)).rejects.toThrow(cure);
   });
 });
 

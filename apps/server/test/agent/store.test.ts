@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type KeptSession, keepLocalSession, type LocalContext } from '@belay/core/agent';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createFiles, type Files, prepareFolder } from '../../src/agent/files.js';
+import { createFiles, type Files, removeUnfinished } from '../../src/agent/files.js';
 import { createLocalLedger } from '../../src/agent/ledger.js';
 import { findHolder, holdFolder } from '../../src/agent/lock.js';
 import { createLocalLogins } from '../../src/agent/logins.js';
@@ -158,7 +158,7 @@ describe('the store of sessions', () => {
       const held = (await open()).all().map(({ provider }) => provider);
       expect(held).toEqual(expect.arrayContaining([...acknowledged]));
     }
-    await prepareFolder(folder);
+    await removeUnfinished(folder);
     expect((await readdir(folder)).sort()).toEqual(['key', 'sessions']);
   });
 

@@ -1,4 +1,5 @@
 import { askAgent } from '../../agent/ask-agent.js';
+import { CliError } from '../../cli-error.js';
 import { type Check, failed, type Outcome, ok, skipped, warning } from '../check.js';
 
 /** The agent of this machine, when there is one, is well and has a configuration of today. */
@@ -9,6 +10,8 @@ export const agent: Check = {
     try {
       kept = await shell.agentControl.status();
     } catch (error) {
+      // Its folder is there, so there is to be one.
+      if (error instanceof CliError) return failed(error.message, 'do what it says, then: belay agent run');
       // Its variables only matter to somebody who runs one.
       if (host.variables.BELAY_MODE === 'agent') {
         const [message = '', cure] = (error instanceof Error ? error.message : String(error)).split(/: (.*)/);
