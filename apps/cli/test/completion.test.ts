@@ -85,6 +85,26 @@ describe('completion', () => {
     }
   });
 
+  it('offers no name that a shell would run, or read as something else, whatever a server calls its roles', async () => {
+    const hostile = [
+      'report$(id)',
+      'report`id`',
+      'report;id',
+      'report\nid',
+      'report\u001b[2J',
+      '--yes',
+      ':files',
+      '~',
+      'a b',
+    ];
+    service.state.roles = [...hostile, 'report.v2-x_1'].map((name) => ({ name, providers: [] }));
+    try {
+      expect(await completed('request', '--role', '')).toEqual([entry.role, 'report.v2-x_1']);
+    } finally {
+      service.state.roles = [];
+    }
+  });
+
   it('works in bash', async () => {
     if (!has('bash')) return;
     const complete = async (...words: string[]) => {

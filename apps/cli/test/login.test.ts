@@ -70,6 +70,16 @@ describe('login', () => {
     expect(await terminal.run(['login'], { server: service.url, openBrowser })).toMatchObject({ code: 4 });
   });
 
+  it('is not ended by an address that is none, which any page of a browser may ask for', async () => {
+    const openBrowser = (address: string) => {
+      const callback = new URL(new URL(address).searchParams.get('callback') ?? '');
+      void fetch(`${callback.origin}//`)
+        .then((elsewhere) => expect(elsewhere.status).toBe(404))
+        .then(() => fetch(address));
+    };
+    expect(await terminal.run(['login'], { server: service.url, openBrowser })).toMatchObject({ code: 0 });
+  });
+
   it('with somebody else’s code gets nothing', async () => {
     service.codes.set('stolen', 'another-challenge');
     const openBrowser = (address: string) => void fetch(`${new URL(address).searchParams.get('callback')}?code=stolen`);

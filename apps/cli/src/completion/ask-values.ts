@@ -6,8 +6,18 @@ import type { ValueSource } from './value-sources.js';
 /** Longer than this nobody waits for a completion, in milliseconds. */
 const patience = 1_500;
 
-/** Values of the server or agent that is meant; none when it is away, slow, or nobody is signed in. */
+/** What every shell reads as itself: bash puts a candidate on the command line as it is, where `$(…)` would be run. */
+const plain = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
+
+/**
+ * Values of the server or agent that is meant; none when it is away, slow, or nobody is signed in. Names and ids that Belay
+ * gives are plain; a server that says others is not believed.
+ */
 export async function askValues(shell: Shell, source: ValueSource): Promise<Candidate[]> {
+  return (await ask(shell, source)).filter(({ value }) => plain.test(value));
+}
+
+async function ask(shell: Shell, source: ValueSource): Promise<Candidate[]> {
   const signal = AbortSignal.any([shell.signal, AbortSignal.timeout(patience)]);
   try {
     const anywhere = source === 'roles' || source === 'providers';

@@ -34,9 +34,10 @@ export async function listenForCode(secret: string, signal: AbortSignal): Promis
   // The wait may end before anybody waits for it.
   code.catch(() => {});
   const server = createServer((request, response) => {
-    const url = new URL(request.url ?? '/', 'http://127.0.0.1');
-    if (request.method !== 'GET' || url.pathname !== path) return answer(response, 404, 'There is nothing here.');
-    const received = url.searchParams.get('code');
+    // Anybody may ask for anything here, `//` as well, which is no address and would end the program if it were read as one.
+    const [asked, query = ''] = (request.url ?? '').split('?', 2);
+    if (request.method !== 'GET' || asked !== path) return answer(response, 404, 'There is nothing here.');
+    const received = new URLSearchParams(query).get('code');
     if (received === null) {
       reject(new CliError('forbidden', 'the login was refused, or given up'));
       return answer(response, 400, 'The login was refused. You can close this page.');
