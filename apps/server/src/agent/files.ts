@@ -1,5 +1,6 @@
-import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { chmod, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { StartError } from '../start-error.js';
 
 /** What the stores of this folder do with the disk; passed in, so that a test can have a full one. */
 export interface Files {
@@ -56,9 +57,22 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Makes the folder, for its owner only. */
+/**
+ * Makes the folder, for its owner only. Throws `StartError` for one that is another user's, or that others may write to:
+ * what is in it, the server and the key of the sessions among it, could be theirs.
+ */
 export async function prepareFolder(path: string): Promise<void> {
   await mkdir(path, { recursive: true, mode: 0o700 });
+  const ours = process.getuid?.();
+  if (ours === undefined) return;
+  const { uid, mode } = await stat(path);
+  if (uid !== ours) throw new StartError(`${path} belongs to another user; set BELAY_DATA to a folder of your own`);
+  if ((mode & 0o022) !== 0) {
+    throw new StartError(
+      `${path} may be written to by other users; look at what is in it, then run: chmod 700 ${path}`,
+    );
+  }
+  if ((mode & 0o077) !== 0) await chmod(path, 0o700);
 }
 
 /** Removes what a killed process left half-written. For who holds the folder alone: another one may be writing just now. */

@@ -58,6 +58,13 @@ export async function openSessionStore(options: SessionStoreOptions): Promise<Se
     const done = last.then(async () => {
       const next = new Map(held);
       make(next);
+      // One that the next start cannot read would take all others with it; a server of another version may send one.
+      const read = schema.safeParse({ sessions: [...next.values()] });
+      if (!read.success) {
+        throw new AccessError('unavailable', 'The session is not one that this program reads; nothing was changed', {
+          cause: read.error,
+        });
+      }
       try {
         await files.replace(path, seal(next, key.key, randomBytes(12)));
       } catch (cause) {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseLocalEnvironment } from '../../src/agent/environment.js';
+import { requireServerAddress } from '../../src/agent/server-address.js';
 
 const agent = { BELAY_MODE: 'agent', HOME: '/srv/rita' };
 
@@ -40,5 +41,19 @@ describe('the environment of agent and client mode', () => {
 
   it('never repeats a credential', () => {
     expect(() => parseLocalEnvironment({ ...agent, BELAY_AGENT_CREDENTIAL: 'hunter2' })).toThrow(/^(?!.*hunter2)/);
+  });
+});
+
+describe('the address of a server', () => {
+  it('is one that paths can follow, of one host and without a password', () => {
+    expect(requireServerAddress('https://belay.example/team/')).toBe('https://belay.example/team');
+    const refused = [
+      'https://belay.example@evil.example',
+      'https://u:p@x.example',
+      'https://x.example/?a=',
+      'https://x.example/#',
+    ];
+    for (const address of refused) expect(() => requireServerAddress(address)).toThrow(/^BELAY_SERVER is .*use https/);
+    expect(() => requireServerAddress('https://rita:hunter2@x.example')).toThrow(/^(?!.*hunter2)/);
   });
 });

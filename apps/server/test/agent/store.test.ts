@@ -1,18 +1,19 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type KeptSession, keepLocalSession, type LocalContext } from '@belay/core/agent';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createFiles, type Files, removeUnfinished } from '../../src/agent/files.js';
+import { createFiles, type Files, prepareFolder, removeUnfinished } from '../../src/agent/files.js';
 import { createLocalLedger } from '../../src/agent/ledger.js';
 import { findHolder, holdFolder } from '../../src/agent/lock.js';
 import { createLocalLogins } from '../../src/agent/logins.js';
 import { openSessionStore } from '../../src/agent/session-store.js';
 import { type Keyring, openStoreKey } from '../../src/agent/store-key.js';
 import { clock } from '../../src/machine.js';
+import { NOBODY } from '../embedded/support/describe-as-root.js';
 import { keepLines } from '../http/support/serve.js';
 
 let folder: string;
@@ -56,6 +57,22 @@ function fullDisk(): { files: Files; full: boolean } {
   return state;
 }
 
+describe.runIf(process.platform !== 'win32')('the folder of an agent', () => {
+  it('is not used while others may write to it: they could put their own sessions and server there', async () => {
+    for (const mode of [0o777, 0o770, 0o720, 0o1777]) {
+      await chmod(folder, mode);
+      await expect(prepareFolder(folder)).rejects.toThrow(`run: chmod 700 ${folder}`);
+    }
+    await chmod(folder, 0o755);
+    await prepareFolder(folder);
+    expect((await stat(folder)).mode & 0o777).toBe(0o700);
+  });
+  it.runIf(process.getuid?.() === 0)('is not used when it is another user’s', async () => {
+    await chown(folder, NOBODY, NOBODY);
+    await expect(prepareFolder(folder)).rejects.toThrow('belongs to another user');
+  });
+});
+
 describe('the store of sessions', () => {
   it('is one file, sealed, for its owner only, and nothing else is left beside it', async () => {
     const store = await open();
@@ -77,6 +94,17 @@ describe('the store of sessions', () => {
         .map(({ provider }) => provider)
         .sort(),
     ).toEqual(['a', 'c']);
+  });
+
+  it('keeps nothing that it could not read again: all others would be lost with it', async () => {
+    const store = await open();
+    await store.put(sessionOf('a'));
+    const [kept] = store.all();
+    const strange = { ...sessionOf('b'), version: 'two', person: undefined } as unknown as KeptSession;
+    await expect(store.put(strange)).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(store.replace(kept as KeptSession, strange)).rejects.toMatchObject({ code: 'unavailable' });
+    expect(store.all()).toEqual([sessionOf('a')]);
+    expect((await open()).all()).toEqual([sessionOf('a')]);
   });
 
   it('loses nothing and changes nothing on a full disk, and goes on when there is room', async () => {
