@@ -2,6 +2,7 @@ import { createClient } from '@belay/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findFaults } from './support/axe.js';
 import { hasChromium } from './support/chromium.js';
+import { picture } from './support/pictures.js';
 import { openStage, type Stage, type Visitor } from './support/stage.js';
 
 let stage: Stage;
@@ -29,6 +30,7 @@ describe.runIf(here)('a login for a machine without a browser, in one', () => {
     await page.getByRole('heading', { name: 'Is this you?' }).waitFor();
     expect(await findFaults(page)).toEqual([]);
     await page.getByText('belay on build-3').waitFor();
+    await picture(page, 'device');
     await page.getByRole('button', { name: button }).click();
     await page.getByText(said).waitFor();
     const polled = client.auth.pollDevice(started.device_code);

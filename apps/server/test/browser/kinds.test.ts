@@ -3,7 +3,9 @@ import type { AddressInfo } from 'node:net';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openKinds } from '../http/support/kinds.js';
+import { findFaults } from './support/axe.js';
 import { hasChromium, launchChromium } from './support/chromium.js';
+import { picture } from './support/pictures.js';
 
 const here = hasChromium();
 let kinds: Awaited<ReturnType<typeof openKinds>>;
@@ -72,5 +74,16 @@ describe.runIf(here)('a sign-in by SAML in a browser', () => {
     await page.goto(`${url}/api/v1/sessions`);
     const { sessions } = JSON.parse((await page.locator('body').textContent()) ?? '{}') as { sessions: object };
     expect(Object.keys(sessions)).toEqual(['corp', 'demo']);
+
+    await page.goto(`${url}/api/v1/auth`);
+    await picture(page, 'auth-several');
+    expect(await findFaults(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Sign out of Corporate' }).click();
+    await page.getByText('still signed in elsewhere').waitFor();
+    expect(await findFaults(page)).toEqual([]);
+    await page.getByRole('link', { name: 'To the start' }).click();
+    await page.getByRole('heading', { name: /^Hello/ }).waitFor();
+    await page.goto(`${url}/api/v1/auth`);
+    expect(await page.getByRole('button', { name: /^Sign out of/ }).count()).toBe(0);
   });
 });

@@ -252,6 +252,7 @@ describe.runIf(here)('every page', () => {
         await page.goto(`${stage.url}${path}`);
         const name = path.split('/').at(3) ?? '';
         if (['auth', 'workflow', 'logs', 'reference'].includes(name)) await picture(page, name);
+        if (path === '/api/v1/elevate') await picture(page, 'dynamic');
         const found = await findFaults(page);
         await page.emulateMedia({ colorScheme: 'dark' });
         found.push(...(await findFaults(page, 'colours')).map((fault) => `dark ${fault}`));
@@ -259,6 +260,11 @@ describe.runIf(here)('every page', () => {
         await page.emulateMedia({ colorScheme: 'light' });
         await page.setViewportSize({ width: 360, height: 740 });
         if (['home', 'approvals'].includes(name) && visitor !== bea) await picture(page, `phone-${name}`);
+        if (path.endsWith(held)) {
+          await page.emulateMedia({ colorScheme: 'dark' });
+          await picture(page, 'phone-dark');
+          await page.emulateMedia({ colorScheme: 'light' });
+        }
         found.push(...(await findFaults(page)).map((fault) => `phone ${fault}`));
         const wide = await page.evaluate(() => document.documentElement.scrollWidth);
         if (wide > 360) found.push(`is ${wide} wide on a phone`);
@@ -289,6 +295,27 @@ describe.runIf(here)('every page', () => {
     await page.getByRole('alert').waitFor();
   };
 
+  it('has nothing that axe finds either where words led to a role, or to none', async () => {
+    const { page } = rita;
+    await page.setViewportSize({ width: 1280, height: 800 });
+    const found: string[] = [];
+    for (const [words, heading] of [
+      ['read the revenue figures for half an hour', 'Suggested: reporting-readonly'],
+      ['make me a sandwich', 'Nothing fits'],
+    ] as const) {
+      await page.goto(api('elevate/llm'));
+      await page.getByLabel('What you need it for').fill(words);
+      await page.getByRole('button', { name: 'Suggest a role' }).click();
+      await page.getByRole('heading', { name: heading }).waitFor();
+      if (heading !== 'Nothing fits') await picture(page, 'words');
+      found.push(...(await findFaults(page)));
+      await page.emulateMedia({ colorScheme: 'dark' });
+      found.push(...(await findFaults(page, 'colours')));
+      await page.emulateMedia({ colorScheme: 'light' });
+    }
+    expect(found).toEqual([]);
+  });
+
   it('without a script signs in, reads, asks, and gets a refused form back as it was filled in', async () => {
     const { page } = await stage.signIn('rita', { javaScriptEnabled: false });
     await page.goto(api('reference'));
@@ -309,6 +336,7 @@ describe.runIf(here)('every page', () => {
   it('has nothing that axe finds either where a form came back', async () => {
     await rita.page.setViewportSize({ width: 1280, height: 800 });
     await askTooMuch(rita.page);
+    await picture(rita.page, 'refused');
     const found = await findFaults(rita.page);
     await rita.page.emulateMedia({ colorScheme: 'dark' });
     found.push(...(await findFaults(rita.page, 'colours')));

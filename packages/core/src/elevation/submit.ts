@@ -85,7 +85,7 @@ export async function submitRequest(ctx: ActorContext, submission: Submission): 
   const issues = validateInput(workflow.workflow, input as Json);
   if (issues.length > 0) {
     throw new AccessError('invalid', 'The request does not fit the workflow', {
-      issues: issues.map((issue) => ({ path: `input${issue.path.replaceAll('/', '.')}`, message: issue.message })),
+      issues: issues.map((issue) => ({ path: issue.path.slice(1).replaceAll('/', '.'), message: issue.message })),
     });
   }
   await refuseEarly(ctx, { input, workflow: workflow.name });

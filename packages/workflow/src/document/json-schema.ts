@@ -1,4 +1,4 @@
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import type { Json } from '../types.js';
 
@@ -25,9 +25,14 @@ export function checkSchema(schema: Json, value: Json): string | null {
 export function listSchemaErrors(schema: Json, value: Json): [string, string][] {
   const validate = compileSchema(schema);
   if (validate(value)) return [];
-  return (validate.errors ?? [])
-    .slice(0, 20)
-    .map((error) => [error.instancePath, error.message ?? 'does not match the schema']);
+  return (validate.errors ?? []).slice(0, 20).map(describe);
+}
+
+/** What is missing is named itself, and not what it is missing in; what is allowed is said. */
+function describe({ keyword, instancePath, message, params }: ErrorObject): [string, string] {
+  if (keyword === 'required') return [`${instancePath}/${String(params.missingProperty)}`, 'is required'];
+  if (keyword === 'enum') return [instancePath, `must be one of ${(params.allowedValues as unknown[]).join(', ')}`];
+  return [instancePath, message ?? 'does not match the schema'];
 }
 
 /** Compiles a schema once for all definitions that contain the same text. Throws when the schema is wrong. */

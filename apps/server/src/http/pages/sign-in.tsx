@@ -1,7 +1,13 @@
-import type { Outputs, Page, View } from './view.js';
+import type { VNode } from 'preact';
+import { PostForm } from './parts/form.js';
+import { When } from './parts/time.js';
+import { type Outputs, type Page, to, type View } from './view.js';
 
-/** The providers one can sign in with, as links. */
-export function signInPage({ providers }: Outputs['auth']['page'], view: View): Page {
+type Sessions = Outputs['sessions']['list']['sessions'];
+
+/** The providers one can sign in with, as links; with those that one is signed in with, until when, and a way out. */
+export function signInPage({ providers }: Outputs['auth']['page'], sessions: Sessions, view: View): Page {
+  const several = Object.keys(sessions).length > 1;
   return {
     title: 'Sign in',
     narrow: true,
@@ -13,7 +19,7 @@ export function signInPage({ providers }: Outputs['auth']['page'], view: View): 
         {view.viewer !== null && (
           <p>
             You are signed in as <strong>{view.viewer.name}</strong>. <a href={`${view.basePath}/home`}>Go on</a>, or
-            sign in again:
+            sign in with another or again:
           </p>
         )}
         {providers.length === 0 ? (
@@ -22,9 +28,10 @@ export function signInPage({ providers }: Outputs['auth']['page'], view: View): 
           <ul class="choices">
             {providers.map((provider) => (
               <li key={provider.id}>
-                <a class="button" href={provider.url}>
+                <a class={provider.id in sessions ? 'button second' : 'button'} href={provider.url}>
                   Continue with {provider.name}
                 </a>
+                <Session id={provider.id} name={provider.name} sessions={several ? sessions : {}} view={view} />
                 {provider.description !== '' && <p class="quiet">{provider.description}</p>}
               </li>
             ))}
@@ -33,6 +40,25 @@ export function signInPage({ providers }: Outputs['auth']['page'], view: View): 
       </>
     ),
   };
+}
+
+/** A session beside others: until when it lasts, and how to leave it alone. */
+function Session(props: { id: string; name: string; sessions: Sessions; view: View }): VNode | null {
+  const { id, name, view } = props;
+  const session = props.sessions[id];
+  if (session === undefined) return null;
+  return (
+    <div class="session">
+      <p class="quiet">
+        Signed in until <When at={session.expiry} view={view} />
+      </p>
+      <PostForm action={to(view, 'auth', 'logout', id)} view={view}>
+        <button type="submit" class="second small">
+          Sign out of {name}
+        </button>
+      </PostForm>
+    </div>
+  );
 }
 
 /** After a sign-in that asked for no other place to go. */
@@ -62,9 +88,17 @@ export function signedOutPage({ message }: { message: string }, view: View): Pag
     narrow: true,
     content: (
       <>
-        <p role="status">{message}</p>
+        <p role="status">{message}.</p>
         <p>
-          <a class="button" href={`${view.basePath}/auth?callback=${encodeURIComponent(`${view.basePath}/home`)}`}>
+          {view.viewer !== null && (
+            <a class="button" href={`${view.basePath}/home`}>
+              To the start
+            </a>
+          )}{' '}
+          <a
+            class={view.viewer === null ? 'button' : 'button second'}
+            href={`${view.basePath}/auth?callback=${encodeURIComponent(`${view.basePath}/home`)}`}
+          >
             Sign in again
           </a>
         </p>

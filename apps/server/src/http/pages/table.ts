@@ -32,10 +32,12 @@ const requested: Render = (output: Outputs['elevation']['request'], view) => ({
 const toExecution: Render = (_output: object, view) => ({
   redirect: to(view, 'execution', String(view.input.execution_id ?? view.input.id)),
 });
-const signedOut: Render = (output: { message: string }, view) => ({
-  page: signedOutPage(output, view),
-  view: { ...view, viewer: null },
-});
+/** Whoever left one provider of several is still signed in, and goes on from there. */
+const signedOut: Render = async (output: { message: string }, view, ask) => {
+  const left = Object.keys(await sessionsOf(view, ask)).length > 0;
+  const after = left ? view : { ...view, viewer: null };
+  return { page: signedOutPage(output, after), view: after };
+};
 
 /** Procedure → its output as a page. A page is a pure function of outputs; what is not here answers JSON. */
 const table: Readonly<Record<string, Render>> = {
@@ -50,7 +52,9 @@ const table: Readonly<Record<string, Render>> = {
     output === null ? { redirect: to(view, 'home') } : { page: signedInPage(output, view) },
   'auth.logout': signedOut,
   'auth.logoutProvider': signedOut,
-  'auth.page': (output: Outputs['auth']['page'], view) => ({ page: signInPage(output, view) }),
+  'auth.page': async (output: Outputs['auth']['page'], view, ask) => ({
+    page: signInPage(output, await sessionsOf(view, ask), view),
+  }),
   'elevation.dynamic': (output: Outputs['elevation']['dynamic'], view) => ({ page: dynamicPage(output, view) }),
   'device.decide': (output: { message: string }) => ({ page: deviceDonePage(output) }),
   'device.page': (output: Outputs['device']['page'], view) => ({ page: devicePage(output, view) }),
@@ -94,6 +98,11 @@ const table: Readonly<Record<string, Render>> = {
   'workflows.get': (output: Outputs['workflows']['get'], view) => ({ page: workflowPage(output, view) }),
   'workflows.list': (output: Outputs['workflows']['list'], view) => ({ page: workflowsPage(output, view) }),
 };
+
+async function sessionsOf(view: View, ask: Ask): Promise<Outputs['sessions']['list']['sessions']> {
+  const found = view.viewer === null ? undefined : await ask<Outputs['sessions']['list']>('sessions.list');
+  return found?.sessions ?? {};
+}
 
 /** The definitions that roles refer to: from them a page says who will decide. */
 async function workflowsOf(roles: readonly RoleDetails[], ask: Ask): Promise<Workflows> {
