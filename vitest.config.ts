@@ -1,20 +1,45 @@
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/support/longest-first.js';
 
 /** Tests run against the sources of every workspace package; only child processes use what `npm run build` made. */
-export default defineConfig({
+const sources = {
   resolve: { conditions: ['@belay/source'] },
   // No 'import' here: it would reach `require` too, and CommonJS packages would be given modules. No 'module' either, which
   // Node.js does not know: packages keep files under it that only bundlers can read.
   ssr: { resolve: { conditions: ['@belay/source', 'node', 'default'] } },
+};
+
+const options = {
+  // Bounds for a machine that is busy with something else; nothing waits for them.
+  testTimeout: 180_000,
+  hookTimeout: 240_000,
+  unstubEnvs: true,
+};
+
+export default defineConfig({
+  ...sources,
   test: {
-    include: ['{packages,apps}/*/test/**/*.test.{ts,tsx}', 'test/**/*.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
     // More than two cores' worth: many tests wait for a server, a browser or a lease.
     maxWorkers: 3,
-    // Bounds for a machine that is busy with something else; nothing waits for them.
-    testTimeout: 180_000,
-    hookTimeout: 240_000,
-    unstubEnvs: true,
+    sequence: { sequencer: LongestFirst },
+    projects: [
+      {
+        ...sources,
+        // A process for each file: these change their environment, their folder and their listeners.
+        test: { ...options, name: 'apps', include: ['apps/*/test/**/*.test.{ts,tsx}'] },
+      },
+      {
+        ...sources,
+        // Below the apps nothing is global, so the files of a worker share what they import: that was most of their time.
+        test: {
+          ...options,
+          name: 'packages',
+          isolate: false,
+          include: ['packages/*/test/**/*.test.{ts,tsx}', 'test/**/*.test.ts'],
+        },
+      },
+    ],
   },
 });
