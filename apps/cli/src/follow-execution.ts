@@ -14,7 +14,12 @@ export interface FollowOptions {
 }
 
 function describeEvent({ timestamp, event_type, message, task }: ExecutionEvent, { colours }: Output): string {
-  return [colours.dim(timestamp), colours.bold(event_type), printable(task ?? ''), printable(message)]
+  return [
+    colours.dim(printable(timestamp)),
+    colours.bold(printable(event_type)),
+    printable(task ?? ''),
+    printable(message),
+  ]
     .filter(Boolean)
     .join(colours.isColorSupported ? '  ' : '\t');
 }

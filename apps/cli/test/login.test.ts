@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openTerminal, type Terminal } from './support/run.js';
-import { type Service, startService } from './support/service.js';
+import { logged, type Service, startService } from './support/service.js';
 
 let service: Service;
 let terminal: Terminal;
@@ -78,6 +78,31 @@ describe('login', () => {
         .then(() => fetch(address));
     };
     expect(await terminal.run(['login'], { server: service.url, openBrowser })).toMatchObject({ code: 0 });
+  });
+
+  it('shows nothing of what a server says as a terminal would obey it, in whatever command', async () => {
+    const hostile = 'ada\u001b]0;x\u0007\u001b[2J\u001b[8m\nbelay: all is well\u202e\u009b31m';
+    const unsafe = (text: string) =>
+      [...text.replaceAll('\t', '')].filter((each) => each !== '\n' && /[\p{Cc}\u202e]/u.test(each)).join('') ||
+      /\nbelay: all/.exec(text)?.[0];
+    service.state.user = { email: hostile };
+    service.state.message = hostile;
+    service.state.logs = [{ ...logged, timestamp: hostile, type: hostile, level: hostile as 'info' }];
+    const shell = { server: service.url, openBrowser: browse() };
+    const commands = [
+      ['login'],
+      ['access', 'return', 'e-1'],
+      ['executions', 'cancel', 'e-1'],
+      ['executions', 'terminate', 'e-1'],
+    ];
+    for (const args of [...commands, ['executions', 'watch', 'e-1'], ['logs'], ['whoami']]) {
+      const { code, stdout, stderr } = await terminal.run(args, shell);
+      expect([args, code, unsafe(stdout + stderr)]).toEqual([args, 0, undefined]);
+    }
+    service.state.failWith = 'CONFLICT';
+    const { stderr } = await terminal.run(['inbox', '--json'], shell);
+    expect(JSON.parse(stderr)).toMatchObject({ error: { message: hostile } });
+    expect(unsafe(stderr)).toBe(undefined);
   });
 
   it('with somebody else’s code gets nothing', async () => {

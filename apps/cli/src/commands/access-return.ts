@@ -1,4 +1,5 @@
 import { addCommand, type Parent } from '../command.js';
+import { printable } from '../output/printable.js';
 
 /** `belay access return <execution>`: gives back what one request granted, before its time is over. */
 export function addAccessReturn(parent: Parent): void {
@@ -10,7 +11,7 @@ export function addAccessReturn(parent: Parent): void {
     run: async ({ args: [id = ''], output, connect, shell: { signal } }) => {
       const { client } = await connect();
       const done = await client.access.return(id, { signal });
-      output.result({ execution_id: id, ...done }, () => done.message);
+      output.result({ execution_id: id, ...done }, () => printable(done.message));
       return undefined;
     },
   });

@@ -1,4 +1,5 @@
 import { addCommand, type Parent } from '../command.js';
+import { printable } from '../output/printable.js';
 
 /**
  * `belay access revoke <execution or e-mail>`: ends somebody else's access now, by whoever can reach the server's own database and
@@ -12,7 +13,7 @@ export function addAccessRevoke(parent: Parent): void {
     options: (command) => command.requiredOption('--reason <text>', 'why, for the ledger'),
     run: async ({ args: [of = ''], options: { reason }, output, shell }) => {
       const done = await shell.operator.revokeAccess({ of, reason });
-      output.result(done, () => done.message);
+      output.result(done, () => printable(done.message));
       return undefined;
     },
   });

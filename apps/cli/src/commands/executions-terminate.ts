@@ -1,4 +1,5 @@
 import { addCommand, type Parent } from '../command.js';
+import { printable } from '../output/printable.js';
 
 /** `belay executions terminate <id>`: end a request without cleanup; its grants still end at once. */
 export function addExecutionsTerminate(parent: Parent): void {
@@ -10,7 +11,7 @@ export function addExecutionsTerminate(parent: Parent): void {
     run: async ({ args: [id = ''], output, connect, shell: { signal } }) => {
       const { client } = await connect();
       const done = await client.executions.terminate(id, { signal });
-      output.result({ execution_id: id, ...done }, () => done.message);
+      output.result({ execution_id: id, ...done }, () => printable(done.message));
       return undefined;
     },
   });

@@ -5,6 +5,7 @@ import type { Connection } from '../connect.js';
 import { chooseAuthenticator } from '../login/choose-authenticator.js';
 import { createProof } from '../login/create-proof.js';
 import { listenForCode } from '../login/listen-for-code.js';
+import { printable } from '../output/printable.js';
 
 interface Options {
   provider?: string;
@@ -76,7 +77,9 @@ export function addLogin(parent: Parent): void {
         : await loginByBrowser(connection, invocation);
       const { token, expires_at, user } = login;
       await credentials.save(server, { token, expires_at, email: user.email, provider: user.provider });
-      output.result({ server, user, expires_at }, () => `signed in to ${server} as ${user.email}, until ${expires_at}`);
+      output.result({ server, user, expires_at }, () =>
+        printable(`signed in to ${server} as ${user.email}, until ${expires_at}`),
+      );
       return undefined;
     },
   });

@@ -59,10 +59,10 @@ function show(entry: LogEntry, output: Output): void {
   const paint = { error: colours.red, warning: colours.yellow }[entry.level] ?? colours.dim;
   output.event(entry, () =>
     [
-      colours.dim(entry.timestamp),
-      paint(entry.level.padEnd(output.terminal ? 7 : 0)),
+      colours.dim(printable(entry.timestamp)),
+      paint(printable(entry.level).padEnd(output.terminal ? 7 : 0)),
       printable(entry.user || '-'),
-      colours.bold(entry.type),
+      colours.bold(printable(entry.type)),
       printable(entry.message),
     ].join(output.terminal ? '  ' : '\t'),
   );

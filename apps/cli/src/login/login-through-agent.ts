@@ -1,6 +1,7 @@
 import { CliError, usage } from '../cli-error.js';
 import type { CommonOptions, Invocation } from '../command.js';
 import { findAgent, readAgentSessions } from '../find-agent.js';
+import { printable } from '../output/printable.js';
 
 interface Options {
   provider?: string;
@@ -36,7 +37,9 @@ export async function loginThroughAgent({
     const sessions = await readAgentSessions(agent.url, signal);
     const made = [...sessions].find(([provider, version]) => before.get(provider) !== version)?.[0];
     if (made === undefined) continue;
-    output.result({ agent: agent.url, provider: made }, () => `the agent at ${agent.url} has a session with ${made}`);
+    output.result({ agent: agent.url, provider: made }, () =>
+      printable(`the agent at ${agent.url} has a session with ${made}`),
+    );
     return undefined;
   }
   throw new CliError('aborted', 'not signed in: nobody came back from the login');

@@ -1,7 +1,7 @@
 import { CliError, type CliErrorCode, toExitCode } from '../cli-error.js';
 import type { ExitCode } from '../exit-codes.js';
 import { explainNetwork } from '../explain-network.js';
-import type { Sink } from './output.js';
+import { type Sink, toJson } from './output.js';
 import { printable } from './printable.js';
 
 interface Failure {
@@ -38,7 +38,7 @@ async function readFailure(error: unknown): Promise<Failure> {
 export async function reportFailure(error: unknown, stderr: Sink, json: boolean): Promise<ExitCode> {
   const failure = await readFailure(error);
   if (json) {
-    stderr.write(`${JSON.stringify({ error: failure })}\n`);
+    stderr.write(`${toJson({ error: failure })}\n`);
     return toExitCode(failure.code);
   }
   const issues = (failure.issues ?? [])

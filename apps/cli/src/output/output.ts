@@ -12,7 +12,7 @@ export interface Sink {
 }
 
 /** JSON on one line; what a terminal would obey is escaped, which JSON allows everywhere inside a string. */
-function toJson(document: unknown): string {
+export function toJson(document: unknown): string {
   return JSON.stringify(document).replace(
     /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,

@@ -45,7 +45,7 @@ const suggestion: Suggestion = {
   },
 };
 
-const logged: LogEntry = {
+export const logged: LogEntry = {
   timestamp: '2030-01-01T00:00:00.000Z',
   level: 'info',
   message: 'started \u001b[2J',
@@ -118,6 +118,9 @@ export interface Service extends AsyncDisposable {
     ready: boolean;
     time: string;
     version: string;
+    /** What is different about who signs in, and what is said of every change, failure and event. */
+    user: { email?: string };
+    message: string | undefined;
     /** What the next looks at a device login find; the last one stays. */
     device: ('pending' | 'slow_down' | 'complete' | 'denied')[];
   };
@@ -143,6 +146,8 @@ export async function startService(given: { token?: string; session?: string } =
     ready: true,
     time: '2030-01-01T00:00:00.000Z',
     version: '0.0.0-test',
+    user: {},
+    message: undefined,
     device: ['pending', 'slow_down', 'complete'],
   };
   const codes = new Map<string, string>();
@@ -151,14 +156,15 @@ export async function startService(given: { token?: string; session?: string } =
     middleware(({ ctx, next }) => {
       if (ctx.request.headers.authorization !== `Bearer ${token}`)
         throw new TRPCError({ code: 'UNAUTHORIZED', message: 'Sign in first' });
-      if (state.failWith) throw new TRPCError({ code: state.failWith, message: 'as the test wants it' });
+      if (state.failWith)
+        throw new TRPCError({ code: state.failWith, message: state.message ?? 'as the test wants it' });
       return next();
     }),
   );
   const change = <Answer>(answer: Answer) =>
     signedIn.mutation(({ ctx, path, input }) => {
       changes.push({ path, input, idempotencyKey: ctx.request.headers['idempotency-key'] as string | undefined });
-      return answer;
+      return state.message === undefined ? answer : { ...answer, message: state.message };
     });
   const role = {
     name: entry.role,
@@ -182,14 +188,14 @@ export async function startService(given: { token?: string; session?: string } =
           url: `/api/v1/auth/request/${id}`,
         })),
       })),
-      whoami: signedIn.query(() => me),
+      whoami: signedIn.query(() => ({ ...me, ...state.user })),
       token: open.mutation(({ input }) => {
         const challenge = createHash('sha256')
           .update(input.code_verifier ?? '')
           .digest('base64url');
         if (codes.get(input.code ?? '') !== challenge)
           throw new TRPCError({ code: 'BAD_REQUEST', message: 'The code is not good' });
-        return { token, expires_at: me.expires_at, user: me };
+        return { token, expires_at: me.expires_at, user: { ...me, ...state.user } };
       }),
       logout: change({ message: 'Signed out' }),
     }),
@@ -239,7 +245,12 @@ export async function startService(given: { token?: string; session?: string } =
       terminate: change({ status: 'ok', message: 'Terminated' }),
       watch: signedIn.subscription(async function* () {
         const at = { timestamp: '2030-01-01T00:00:00.000Z', status: 'running' };
-        yield tracked('1', { seq: 1, event_type: 'execution.started', message: 'started\u001b[2J', ...at });
+        yield tracked('1', {
+          seq: 1,
+          event_type: `execution.started${state.message ?? ''}`,
+          message: 'started\u001b[2J',
+          ...at,
+        });
         yield tracked('2', { seq: 2, event_type: 'execution.ended', message: 'ended', task: 'grant', ...at });
       }),
     }),
