@@ -1,5 +1,6 @@
 import { AccessError, type ErrorCode, errorCodes, type Upstream } from '@belay/core/agent';
 import { type BelayClient, BelayError, createClient } from '@belay/sdk';
+import { fetchBounded, tooLarge } from './bounded-fetch.js';
 
 /** How long the server may take for one answer, in milliseconds. */
 const longest = 10_000;
@@ -32,6 +33,7 @@ export function openUpstream(
       headers: { 'user-agent': 'belay-agent' },
       retry: { attempts: 1 },
       timeout: patience,
+      fetch: fetchBounded,
     });
   const anybody = as();
   const ask = async <T>(question: (options: { signal?: AbortSignal | undefined }) => Promise<T>): Promise<T> => {
@@ -77,6 +79,7 @@ function explain(error: BelayError): string {
   if (/CERT|SIGNATURE|ISSUER|ALTNAME|SELF_SIGNED/.test(reason)) {
     return `the server's certificate is not one that this machine trusts (${reason}); see NODE_EXTRA_CA_CERTS`;
   }
+  if (reason === tooLarge) return 'the server answers more than an agent takes';
   if (error.code === 'aborted') return 'the question was given up';
   if (error.cause instanceof DOMException && error.cause.name === 'TimeoutError') {
     return 'the server did not answer in time';
