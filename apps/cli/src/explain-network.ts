@@ -15,6 +15,7 @@ const explanations: Record<string, string> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'this machine does not know its authority: set NODE_EXTRA_CA_CERTS to its file',
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'this machine does not know its authority: set NODE_EXTRA_CA_CERTS to its file',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
+  UND_ERR_SOCKET: 'the connection was cut; if it speaks https there, say https',
   ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak https there: try http',
 };
 

@@ -7,7 +7,7 @@ import type { Diagnosis } from './shell.js';
 const patience = 5_000;
 
 /** Variables that only somebody sets who runs a server. */
-const telling = ['BELAY_CONFIG', 'BELAY_SECRET', 'BELAY_DATA', 'BELAY_BASE_URL', 'DATABASE_URL'];
+const telling = ['BELAY_CONFIG', 'BELAY_SECRET', 'BELAY_DATA', 'BELAY_BASE_URL', 'DATABASE_URL', 'REDIS_URL'];
 
 /** Whether something here says that a server runs, or is to run, on this machine. */
 function isServerHere({ variables, folder }: Environment): boolean {

@@ -1,4 +1,5 @@
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer as createPage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -94,6 +95,35 @@ describe('belay doctor', () => {
     ]);
     const nobody = await terminal.run(['doctor', '--json'], { token: undefined });
     expect(of(JSON.parse(nobody.stdout) as Report, 'login')).toMatchObject([{ status: 'warning' }]);
+  });
+
+  it('says once what keeps it from finding the server, with its cure, and asks nobody to report it', async () => {
+    for (const [shell, said] of [
+      [{ server: 'belay.example.com' }, 'use http://… or https://…'],
+      [{ server: undefined, token: undefined }, 'is not a credentials file of belay'],
+    ] as const) {
+      await mkdir(path.dirname(terminal.credentialsFile), { recursive: true });
+      await writeFile(terminal.credentialsFile, '{', { mode: 0o600 });
+      const { code, stdout } = await terminal.run(['doctor', '--json'], shell);
+      const { checks } = JSON.parse(stdout) as Report;
+      expect(code).toBe(1);
+      expect(of({ checks } as Report, 'server')).toMatchObject([
+        { status: 'failed', message: expect.stringContaining(said) },
+      ]);
+      for (const name of ['health', 'clock', 'login']) {
+        expect(of({ checks } as Report, name)).toMatchObject([{ status: 'skipped' }]);
+      }
+      expect(stdout).not.toContain('please report it');
+    }
+  });
+
+  it('does not say of a server that answers as another program that it is to be started', async () => {
+    const page = createPage((_request, response) => void response.writeHead(404).end('default backend'));
+    await new Promise<void>((resolve) => page.listen(0, '127.0.0.1', resolve));
+    const server = `http://127.0.0.1:${(page.address() as AddressInfo).port}`;
+    const { stdout } = await terminal.run(['doctor', '--json'], { server });
+    expect(of(JSON.parse(stdout) as Report, 'server')[0]?.cure).toMatch(/^correct that/);
+    page.close();
   });
 
   it('sees credentials that others can read', async () => {

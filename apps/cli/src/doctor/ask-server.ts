@@ -1,5 +1,6 @@
 import { createClient, isBelayError } from '@belay/sdk';
-import { connect } from '../connect.js';
+import { CliError } from '../cli-error.js';
+import { type Connection, connect } from '../connect.js';
 import { explainNetwork } from '../explain-network.js';
 import type { Shell } from '../shell.js';
 import type { ServerAnswer } from './check.js';
@@ -9,7 +10,13 @@ const patience = 10_000;
 
 /** Asks the server that is meant how it is, once and without trying again. */
 export async function askServer(shell: Shell, option: string | undefined): Promise<ServerAnswer> {
-  const connection = await connect(shell, option, 'server');
+  let connection: Connection;
+  try {
+    connection = await connect(shell, option, 'server');
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    return { connection: undefined, answer: undefined, fault: error.message };
+  }
   const client = createClient({ url: connection.server, retry: { attempts: 1 } });
   const signal = AbortSignal.any([shell.signal, AbortSignal.timeout(patience)]);
   try {
@@ -19,7 +26,6 @@ export async function askServer(shell: Shell, option: string | undefined): Promi
     const health = await client.system.health({ signal });
     return {
       connection,
-      fault: undefined,
       answer: {
         version: ready.version,
         ready: ready.status === 'ready',

@@ -13,13 +13,18 @@ export interface Outcome {
 }
 
 /** What the server or agent said when it was asked, once for all checks. */
-export interface ServerAnswer {
-  connection: Connection;
-  /** Undefined when no answer came. */
-  answer: { version: string; ready: boolean; skew: number; health: Record<string, string>; status: string } | undefined;
-  /** Why no answer came. */
-  fault: string | undefined;
-}
+export type ServerAnswer =
+  | {
+      connection: Connection;
+      answer: { version: string; ready: boolean; skew: number; health: Record<string, string>; status: string };
+    }
+  | {
+      /** Undefined when it could not even be said which server is meant. */
+      connection: Connection | undefined;
+      answer: undefined;
+      /** Why no answer came. */
+      fault: string;
+    };
 
 /** What the checks look at. Everything that takes long is asked for once, when the first check wants it. */
 export interface Setup {

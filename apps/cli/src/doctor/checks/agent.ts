@@ -5,13 +5,14 @@ import { type Check, failed, type Outcome, ok, skipped, warning } from '../check
 /** The agent of this machine, when there is one, is well and has a configuration of today. */
 export const agent: Check = {
   name: 'agent',
-  run: async ({ shell, host }) => {
+  run: async ({ shell, host, local }) => {
     let kept: Awaited<ReturnType<typeof shell.agentControl.status>> | undefined;
     try {
       kept = await shell.agentControl.status();
     } catch (error) {
-      // Its folder is there, so there is to be one.
-      if (error instanceof CliError) return failed(error.message, 'do what it says, then: belay agent run');
+      // Its folder is there, so there is to be one; but BELAY_DATA may be a server's.
+      if (error instanceof CliError && (await local()) === undefined)
+        return failed(error.message, 'do what it says, then: belay agent run');
       // Its variables only matter to somebody who runs one.
       if (host.variables.BELAY_MODE === 'agent') {
         const [message = '', cure] = (error instanceof Error ? error.message : String(error)).split(/: (.*)/);

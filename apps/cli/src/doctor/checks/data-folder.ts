@@ -36,7 +36,12 @@ export const dataFolder: Check = {
     const usable = await access(existing, constants.R_OK | constants.W_OK | constants.X_OK).catch(() => 'refused');
     if (usable === 'refused') {
       outcomes.push(
-        failed(`${existing} cannot be written`, `chown it to this user, or set BELAY_DATA to another folder`),
+        existing === folder
+          ? failed(`${existing} cannot be written`, 'chown it to this user, or set BELAY_DATA to another folder')
+          : failed(
+              `${folder} cannot be made`,
+              'make it and chown it to this user, or set BELAY_DATA to another folder',
+            ),
       );
     }
     const { bavail, bsize } = await statfs(existing);

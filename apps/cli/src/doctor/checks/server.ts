@@ -10,10 +10,17 @@ function series(version: string): string {
 export const server: Check = {
   name: 'server',
   run: async ({ server: find, shell }) => {
-    const { connection, answer, fault } = await find();
+    const found = await find();
+    if (found.answer === undefined) {
+      const { connection, fault } = found;
+      if (connection === undefined) return failed(fault, 'correct that first');
+      // What answered was not believed, or not understood: to start it would not help.
+      const cure = /certificate|authority|https|address of Belay/.test(fault) ? 'correct that' : 'start it';
+      const message = `${connection.server} (by ${connection.origin}): ${fault}`;
+      return failed(message, `${cure}, or name another: --url, BELAY_URL, belay login`);
+    }
+    const { connection, answer } = found;
     const at = `${connection.server} (by ${connection.origin})`;
-    if (answer === undefined)
-      return failed(`${at}: ${fault}`, 'start it, or name another: --url, BELAY_URL, belay login');
     const outcomes: Outcome[] = [];
     if (!answer.ready) outcomes.push(failed(`${at} is not ready`, 'see the health below, and the server’s log'));
     if (series(answer.version) !== series(shell.version)) {
