@@ -1,3 +1,5 @@
+import { isOwnListener } from './is-own-listener.js';
+
 /** Where an agent listens when nobody says otherwise. */
 export const defaultAgent = 'http://127.0.0.1:8791';
 
@@ -24,11 +26,12 @@ function readServer(authEndpoint: unknown, url: string): string | undefined {
 }
 
 /**
- * The Belay agent at `url`, if one answers there within 0.4 s. It is asked without any credential: whoever got hold of the
- * port first could be listening.
+ * The Belay agent at `url`, if one answers there within 0.4 s; none when another user of this machine listens there. It is
+ * asked without any credential: where the system does not tell whose it is, whoever got hold of the port could be listening.
  */
 export async function findAgent(url: string, signal: AbortSignal): Promise<FoundAgent | undefined> {
   try {
+    if (!(await isOwnListener(url))) return undefined;
     const response = await fetch(new URL('/.well-known/api-configuration', url), {
       redirect: 'error',
       headers: { accept: 'application/json' },

@@ -1,10 +1,12 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { isOwnListener } from '../src/is-own-listener.js';
 import { hasProgram } from './support/has-program.js';
 import { openTerminal, silent, type Terminal } from './support/run.js';
 import { type Service, startService } from './support/service.js';
@@ -249,3 +251,48 @@ describe('belay agent join', () => {
     expect(await terminal.run(['agent', 'join'], { agentControl })).toMatchObject({ code: 2 });
   });
 });
+
+describe.runIf(process.platform === 'linux' && process.getuid?.() === 0)(
+  'an agent of another user of this machine',
+  () => {
+    it('is none: nobody is led to sign in for them, or to their server', async () => {
+      const script = `require('node:http').createServer((request, response) => {
+      response.setHeader('content-type', 'application/json');
+      const authEndpoint = 'http://127.0.0.1:1/api/v1/auth';
+      response.end(JSON.stringify({ serviceName: 'belay', serviceType: 'agent', authEndpoint, sessions: {} }));
+    }).listen(0, '127.0.0.1', function () { console.log(this.address().port); });`;
+      const nobody = 65_534;
+      const child = spawn(process.execPath, ['-e', script], {
+        uid: nobody,
+        gid: nobody,
+        cwd: '/',
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      try {
+        const [port] = (await once(child.stdout, 'data')) as [Buffer];
+        const agent = `http://127.0.0.1:${String(port).trim()}`;
+        const opened: string[] = [];
+        const shell = {
+          agent,
+          openBrowser: (url: string) => void opened.push(url),
+          delay: () => Promise.reject(new Error('waits')),
+        };
+        expect(await terminal.run(['login', '--agent'], shell)).toMatchObject({
+          code: 7,
+          stderr: expect.stringContaining('no agent runs here'),
+        });
+        expect(opened).toEqual([]);
+        expect(await terminal.run(['agent', 'status', '--json'], shell)).toMatchObject({ code: 7 });
+        // Nor is one of ours hidden by theirs at another address with the same port.
+        const ours = createServer().listen(Number(String(port)), '127.0.0.2');
+        await once(ours, 'listening');
+        expect(await isOwnListener(agent.replace('0.1', '0.2'))).toBe(true);
+        expect(await isOwnListener(agent)).toBe(false);
+        ours.close();
+        expect((await terminal.run(['login'], shell)).stderr).not.toContain('127.0.0.1:1');
+      } finally {
+        child.kill('SIGKILL');
+      }
+    });
+  },
+);
