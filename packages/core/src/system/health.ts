@@ -1,7 +1,7 @@
-import { sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { readNow } from '../now.js';
 import { open, seal } from '../tokens/seal.js';
+import { answerInTime, answerTime } from './answer-in-time.js';
 import { countOverdue } from './overdue.js';
 import { programVersion } from './version.js';
 
@@ -13,31 +13,30 @@ export interface Health {
   services: Record<'workflow_engine' | 'llm' | 'encryption' | 'vault' | 'scheduler' | 'storage', string>;
 }
 
-const limit = 2_000;
-
 /** Asks every service that it names, within two seconds (interface, GET /health). An overdue revocation makes it degraded. */
 export async function readHealth(
   ctx: Context,
   input: { path: string; scheduler: () => Promise<string> },
 ): Promise<Health> {
-  const storage = await ask(ctx, async () => {
-    await ctx.db.execute(sql`select 1`);
-    return 'healthy';
-  });
-  const now = storage === 'healthy' ? await readNow(ctx.db) : ctx.clock();
-  const [scheduler, llm, encryption, vault, engine] = await Promise.all([
+  let now = ctx.clock();
+  const [storage, scheduler, llm, encryption, vault, overdue] = await Promise.all([
+    ask(ctx, async () => {
+      now = await readNow(ctx.db);
+      return 'healthy';
+    }),
     ask(ctx, input.scheduler),
     ask(ctx, async () => (await ctx.suggester?.health()) ?? 'not configured'),
     ask(ctx, async () => {
-      await open(ctx.keyring, 'state', await seal(ctx.keyring, 'state', {}, { now, lifetime: limit }), now);
+      const at = ctx.clock();
+      await open(ctx.keyring, 'state', await seal(ctx.keyring, 'state', {}, { now: at, lifetime: answerTime }), at);
       // The keys are in memory: without their service only a start and a rotation have to wait.
       return (await ctx.encryption?.health()) ?? 'healthy';
     }),
     ask(ctx, async () => (await ctx.vault?.health()) ?? 'not configured'),
-    storage === 'healthy' ? ask(ctx, () => engineHealth(ctx)) : 'unhealthy',
+    ask(ctx, () => engineHealth(ctx)),
   ]);
   const services = {
-    workflow_engine: engine,
+    workflow_engine: storage === 'healthy' ? overdue : 'unhealthy',
     llm,
     encryption,
     vault,
@@ -57,17 +56,10 @@ async function engineHealth(ctx: Context): Promise<string> {
 }
 
 async function ask(ctx: Context, question: () => Promise<string>): Promise<string> {
-  const ended = new AbortController();
-  const late = ctx.delay(limit, ended.signal).then(
-    () => 'unhealthy: no answer in time',
-    () => 'unhealthy',
-  );
   try {
-    return await Promise.race([question(), late]);
+    return await answerInTime(ctx, question, () => 'unhealthy: no answer in time');
   } catch (error) {
     ctx.log.warn({ error }, 'a service is not healthy');
     return 'unhealthy';
-  } finally {
-    ended.abort();
   }
 }

@@ -2,6 +2,8 @@ import { executions } from '@belay/db';
 import { formatDuration } from '@belay/workflow';
 import { sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
+import { AccessError } from '../errors.js';
+import { answerInTime } from './answer-in-time.js';
 import { countOverdue } from './overdue.js';
 
 export interface Metrics {
@@ -21,13 +23,17 @@ export async function readMetrics(
   input: { uptimeMilliseconds: number; requests: number },
 ): Promise<Metrics> {
   const catalog = ctx.catalog.current();
-  const [[counted], overdue] = await Promise.all([
-    // An exact count would grow with history; small tables are counted, large ones estimated.
-    ctx.db.execute<{ count: number }>(sql`
+  const count = () =>
+    Promise.all([
+      // An exact count would grow with history; small tables are counted, large ones estimated.
+      ctx.db.execute<{ count: number }>(sql`
       select case when estimate < 10000 then (select count(*) from ${executions}) else estimate end::int as count
       from (select reltuples::bigint as estimate from pg_class where oid = 'executions'::regclass) as planner`),
-    countOverdue(ctx),
-  ]);
+      countOverdue(ctx),
+    ]);
+  const [[counted], overdue] = await answerInTime(ctx, count, () => {
+    throw new AccessError('unavailable', 'The database does not answer');
+  });
   return {
     uptime: formatDuration(input.uptimeMilliseconds),
     total_requests: input.requests,

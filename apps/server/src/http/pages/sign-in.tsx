@@ -31,8 +31,8 @@ export function signInPage({ providers }: Outputs['auth']['page'], sessions: Ses
                 <a class={provider.id in sessions ? 'button second' : 'button'} href={provider.url}>
                   Continue with {provider.name}
                 </a>
-                <Session id={provider.id} name={provider.name} sessions={several ? sessions : {}} view={view} />
                 {provider.description !== '' && <p class="quiet">{provider.description}</p>}
+                <Session id={provider.id} name={provider.name} sessions={several ? sessions : {}} view={view} />
               </li>
             ))}
           </ul>

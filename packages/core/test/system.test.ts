@@ -1,0 +1,60 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createServer, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { openDatabase } from '@belay/db';
+import { expect, it } from 'vitest';
+import { createHouse } from '../../../test/support/house.js';
+import { readHealth } from '../src/system/health.js';
+import { readMetrics } from '../src/system/metrics.js';
+import { readReadiness } from '../src/system/readiness.js';
+
+/** A database that takes connections and never says a word. */
+async function openSilent() {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  const { db, close } = openDatabase(`postgres://belay:x@127.0.0.1:${port}/belay`);
+  return {
+    db,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await close();
+    },
+  };
+}
+
+it('a database that hangs holds up nobody who asks how the service is', async () => {
+  const house = await createHouse();
+  const silent = await openSilent();
+  try {
+    const asked: number[] = [];
+    const ctx = {
+      ...house.ctx,
+      db: silent.db,
+      // Time goes by at once, and is written down.
+      delay: (milliseconds: number, signal?: AbortSignal) => {
+        asked.push(milliseconds);
+        return delay(1, undefined, { signal });
+      },
+    };
+    expect(await readReadiness(ctx)).toMatchObject({ status: 'not ready' });
+    expect(await readHealth(ctx, { path: '/health', scheduler: async () => 'healthy' })).toMatchObject({
+      status: 'unhealthy',
+      services: { storage: 'unhealthy: no answer in time', workflow_engine: 'unhealthy', scheduler: 'healthy' },
+    });
+    await expect(readMetrics(ctx, { uptimeMilliseconds: 1, requests: 1 })).rejects.toMatchObject({
+      code: 'unavailable',
+    });
+    // All of them at once, and none of them after another: two seconds are the whole of it.
+    expect([...new Set(asked)]).toEqual([2_000]);
+  } finally {
+    await silent[Symbol.asyncDispose]();
+    await house[Symbol.asyncDispose]();
+  }
+});
