@@ -20,6 +20,7 @@ it('a failure says each thing once, and every field that is wrong', async () => 
   expect(await said('reason: is required', [{ path: 'reason', message: 'is required' }])).toBe(
     'belay: reason: is required',
   );
+  expect(await said('is required', [{ path: 'reason', message: 'is required' }])).toBe('belay: reason: is required');
   const both = [
     { path: 'reason', message: 'is required' },
     { path: 'duration', message: 'is no duration' },

@@ -49,7 +49,7 @@ export async function reportFailure(error: unknown, stderr: Sink, json: boolean)
   const hint = hints[failure.code];
   // An issue alone is often all that the message says.
   const isSaid = failure.issues?.length === 1 && failure.issues[0]?.message === failure.message;
-  const text = [isSaid ? issues : failure.message, !isSaid && issues && `: ${issues}`, hint && ` (${hint})`]
+  const text = [(isSaid && issues) || failure.message, !isSaid && issues && `: ${issues}`, hint && ` (${hint})`]
     .filter(Boolean)
     .join('');
   stderr.write(`belay: ${printable(text.replace(/\s*\n\s*/g, ' '))}\n`);
