@@ -34,14 +34,16 @@ export function createTerminalPrompts(input: Readable, output: Writable): Prompt
     },
     select: async (message, choices) => {
       const { select } = await load();
-      return answered(await select({ ...streams, message, options: toOptions(choices), maxItems: 12 }));
+      return answered(
+        await select({ ...streams, message: printable(message), options: toOptions(choices), maxItems: 12 }),
+      );
     },
     text: async (message, { placeholder, check } = {}) => {
       const { text } = await load();
       const written = await text({
         ...streams,
         message: printable(message),
-        ...(placeholder !== undefined && { placeholder, defaultValue: placeholder }),
+        ...(placeholder !== undefined && { placeholder: printable(placeholder), defaultValue: printable(placeholder) }),
         validate: (value) => check?.(value ?? ''),
       });
       return answered(written);

@@ -80,6 +80,17 @@ describe('belay agent install', () => {
     expect(await terminal.run(args, { host: host('linux') })).toMatchObject({ code: 0 });
   });
 
+  it('writes no line of somebody else’s making into the unit', async () => {
+    const evil = 'https://belay.example.com\nExecStartPre=/bin/false';
+    expect(await terminal.run(['agent', 'install', '--url', evil], { host: host('linux') })).toMatchObject({ code: 2 });
+    const named = host('linux', { BELAY_AGENT_NAME: 'laptop\r[Service]' });
+    expect(await terminal.run(['agent', 'install'], { host: named })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('BELAY_AGENT_NAME'),
+    });
+    await expect(stat(unit())).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
   it('makes a launchd agent on macOS, and says that there is nothing for other systems', async () => {
     const plist = path.join(folder, 'Library', 'LaunchAgents', 'dev.belay.agent.plist');
     const args = ['agent', 'install', '--url', 'https://belay.example.com/?a&b'];

@@ -32,11 +32,15 @@ export async function describeServiceHere(
     const value = host.variables[name];
     return value ? [[name, value]] : [];
   });
-  const variables = {
+  const variables: Record<string, string> = {
     ...Object.fromEntries(here),
     ...(server !== undefined && { BELAY_SERVER: server }),
     ...(port !== undefined && { PORT: port }),
   };
+  for (const [name, value] of Object.entries({ ...variables, BELAY_DATA: dataDirectory })) {
+    // A line break would be a line of the unit, and no file of this kind holds other control characters.
+    if (/\p{Cc}/u.test(value)) throw usage(`${name} has control characters, which no service file can hold`);
+  }
   return describeService(host, {
     command: [host.program.node, host.program.script, 'agent', 'run'],
     variables,
