@@ -38,11 +38,13 @@ export function createGuard({
     known.set(socket, ours);
     if (!(await ours)) throw refuse(403, 'This agent is for another user of this machine');
     const hosts = ['127.0.0.1', 'localhost', '[::1]'].map((name) => `${name}:${port()}`);
-    if (!hosts.includes((headers.host ?? '').toLowerCase())) {
+    // Of several the first would be read, while whatever stands in between went by another (RFC 9112, section 3.2).
+    const [host = '', ...more] = request.headersDistinct.host ?? [];
+    if (more.length > 0 || !hosts.includes(host.toLowerCase())) {
       throw refuse(403, 'This agent is only for this machine, by its own name');
     }
     const { origin } = headers;
-    if (origin !== undefined && !hosts.some((host) => origin === `http://${host}`)) {
+    if (origin !== undefined && !hosts.some((each) => origin === `http://${each}`)) {
       throw refuse(403, 'Pages of other origins have no part in this');
     }
     const site = headers['sec-fetch-site'];

@@ -48,7 +48,9 @@ export function createLocalLogins({ server, baseUrl, randomBytes, elapsed }: Loc
         string,
         string,
       ];
-      begun.set(id, { secret, codeVerifier, provider, callback, until: elapsed() + lifetime });
+      // As a header can hold it.
+      const page = callback === undefined ? undefined : new URL(callback).href;
+      begun.set(id, { secret, codeVerifier, provider, callback: page, until: elapsed() + lifetime });
       prune();
       const query = new URLSearchParams({
         ...(provider === undefined ? {} : { provider }),

@@ -127,6 +127,38 @@ describe('hostile requests to an agent', () => {
   );
 });
 
+describe('requests that are written by hand', () => {
+  const exchange = (head: string) =>
+    new Promise<string>((resolve, reject) => {
+      let said = '';
+      const socket = connect(Number(port), '127.0.0.1', () => socket.write(`${head}\r\nConnection: close\r\n\r\n`));
+      socket.on('data', (data) => {
+        said += String(data);
+      });
+      socket.once('error', reject);
+      socket.once('close', () => resolve(said));
+    });
+  const ours = () => `Host: 127.0.0.1:${port}`;
+
+  it.each<[string, number, () => string]>([
+    ['two hosts, the first of them ours', 403, () => `GET /sessions HTTP/1.1\r\n${ours()}\r\nHost: evil.test`],
+    ['two hosts, the second of them ours', 403, () => `GET /sessions HTTP/1.1\r\nHost: evil.test\r\n${ours()}`],
+    ['no host', 403, () => 'GET /sessions HTTP/1.0'],
+    ['our name with a dot', 403, () => `GET /sessions HTTP/1.1\r\nHost: localhost.:${port}`],
+    ['a name before an @', 403, () => `GET /sessions HTTP/1.1\r\nHost: evil.test@127.0.0.1:${port}`],
+    ['another host in the request line', 404, () => `GET http://evil.test/sessions HTTP/1.1\r\n${ours()}`],
+    [
+      'another host on a connection that was let in',
+      403,
+      () => `OPTIONS /ready HTTP/1.1\r\n${ours()}\r\n\r\nGET /sessions HTTP/1.1\r\nHost: evil.test`,
+    ],
+  ])('with %s: nothing is said', async (_, status, head) => {
+    const said = await exchange(head());
+    expect(said).toContain(`HTTP/1.1 ${status} `);
+    expect(said).not.toContain(await secret());
+  });
+});
+
 describeAsRoot('another user of this machine', () => {
   /** A program of `nobody` that sends these bytes, and either waits for the answer or is gone at once. */
   const asNobody = (bytes: string, wait: boolean, from = '') =>

@@ -79,6 +79,13 @@ describe('signing in through the server', () => {
     expect(answer.status).toBe(200);
   });
 
+  it('goes on to the page of the program that began it, in whatever script that is written', async () => {
+    const callback = 'http://127.0.0.1:9/größe/Ā?a=1';
+    const begun = await local.call('GET', `/auth?provider=demo&callback=${encodeURIComponent(callback)}`);
+    const back = await followSignIn(world.url, String(begun.json.url), 'requester');
+    expect([back.status, back.headers.location]).toEqual([302, new URL(callback).href]);
+  });
+
   it('comes back to an address that is good once', async () => {
     const begun = await local.call('GET', '/auth?provider=demo');
     const callback = new URL(String(begun.json.url)).searchParams.get('callback') ?? '';
