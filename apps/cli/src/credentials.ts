@@ -44,7 +44,10 @@ async function load({ file, posix }: CredentialsOptions): Promise<CredentialsFil
     throw new CliError('failed', `${file} cannot be read; look at its owner and mode`, { cause });
   });
   if (text === undefined) return { version: 1, servers: {} };
-  const { mode } = await stat(file);
+  const { mode, uid } = await stat(file);
+  if (posix && uid !== (process.getuid?.() ?? uid)) {
+    throw new CliError('failed', `${file} belongs to another user; move it away and sign in again`);
+  }
   // Somebody else could have read it, or written it to have our tokens sent elsewhere.
   if (posix && (mode & 0o077) !== 0) {
     throw new CliError('failed', `${file} is open to other users; run: chmod 600 ${file}`);

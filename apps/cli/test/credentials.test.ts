@@ -1,4 +1,4 @@
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -73,6 +73,13 @@ describe('the credentials file', () => {
     await mkdir(`${file}.taken`);
     await expect(taken.save('http://a', two)).rejects.toMatchObject({ code: 'failed' });
     expect(await readFile(file, 'utf8')).toBe(before);
+  });
+
+  it.runIf(process.getuid?.() === 0)('that another user wrote is not believed, by root neither', async () => {
+    await open().save('http://a', one);
+    await chown(file, 65_534, 65_534);
+    await expect(open().find('http://a')).rejects.toThrow(`${file} belongs to another user`);
+    await expect(open().save('http://b', two)).rejects.toMatchObject({ code: 'failed' });
   });
 
   it('that is not ours is neither used nor overwritten', async () => {
