@@ -45,6 +45,8 @@ export interface Host {
   uptimeMilliseconds(): number;
   /** State of the queue backend, in a word (`healthy`, `unhealthy`, `off`). */
   scheduler(): Promise<string>;
+  /** Whether the queue has answered since the start; asks it as long as it has not. */
+  queueSeen(): Promise<boolean>;
   /** True from the moment the process was asked to stop. */
   draining(): boolean;
 }

@@ -43,7 +43,7 @@ it('a database that hangs holds up nobody who asks how the service is', async ()
         return delay(1, undefined, { signal });
       },
     };
-    expect(await readReadiness(ctx)).toMatchObject({ status: 'not ready' });
+    expect(await readReadiness(ctx, async () => true)).toMatchObject({ status: 'not ready' });
     expect(await readHealth(ctx, { path: '/health', scheduler: async () => 'healthy' })).toMatchObject({
       status: 'unhealthy',
       services: { storage: 'unhealthy: no answer in time', workflow_engine: 'unhealthy', scheduler: 'healthy' },
@@ -55,6 +55,23 @@ it('a database that hangs holds up nobody who asks how the service is', async ()
     expect([...new Set(asked)]).toEqual([2_000]);
   } finally {
     await silent[Symbol.asyncDispose]();
+    await house[Symbol.asyncDispose]();
+  }
+});
+
+it('is not ready before the queue was there, and waits no longer than that for it', async () => {
+  const house = await createHouse();
+  try {
+    const ready = async (queueSeen: () => Promise<boolean>) => (await readReadiness(house.ctx, queueSeen)).status;
+    expect(await ready(async () => true)).toBe('ready');
+    expect(await ready(async () => false)).toBe('not ready');
+    expect(await ready(() => Promise.reject(new Error('refused')))).toBe('not ready');
+    const ctx = {
+      ...house.ctx,
+      delay: (_milliseconds: number, signal?: AbortSignal) => delay(1, undefined, { signal }),
+    };
+    expect((await readReadiness(ctx, () => new Promise(() => {}))).status).toBe('not ready');
+  } finally {
     await house[Symbol.asyncDispose]();
   }
 });

@@ -46,12 +46,19 @@ export function createApp(options: AppOptions): App {
   const { context, router, basePath, log, limits, counters } = options;
   const baseUrl = new URL(options.baseUrl);
   let draining = false;
+  let queueSeen = false;
+  const scheduler = async () => {
+    const said = await counters.scheduler();
+    if (said === 'healthy') queueSeen = true;
+    return said;
+  };
   let requests = 0;
   const host: Host = {
     basePath,
     requests: () => requests,
     uptimeMilliseconds: () => counters.uptimeMilliseconds(),
-    scheduler: () => counters.scheduler(),
+    scheduler,
+    queueSeen: async () => queueSeen || (await scheduler()) === 'healthy',
     draining: () => draining,
   };
   const site: Site = { context, host, baseUrl, cookies: cookieNames(baseUrl), verify: verifyTogether(context) };

@@ -16,7 +16,7 @@ export const systemRouter = router({
     .meta(declaredSystem.ready.meta)
     .output(declaredSystem.ready.output)
     .query(async ({ ctx }) => {
-      const found = await readReadiness(ctx.core);
+      const found = await readReadiness(ctx.core, () => ctx.host.queueSeen());
       const status = ctx.host.draining() ? 'not ready' : found.status;
       return setStatus(ctx, { ...found, status }, status === 'ready' ? 200 : 503);
     }),

@@ -3,20 +3,24 @@ import type { Context } from '../context.js';
 import { answerInTime } from './answer-in-time.js';
 import { programVersion } from './version.js';
 
-/** Whether requests can be served: the database answers and a configuration is in force (interface, GET /ready). */
+/**
+ * Whether requests can be served: the database answers, a configuration is in force, and the queue has been there since the
+ * start (interface, GET /ready). A queue that is lost later costs time and nothing else.
+ */
 export async function readReadiness(
   ctx: Context,
+  queueSeen: () => Promise<boolean>,
 ): Promise<{ status: 'ready' | 'not ready'; timestamp: string; version: string }> {
   const timestamp = ctx.clock().toISOString();
   try {
     ctx.catalog.current();
-    const status = await answerInTime(
+    const status = await answerInTime<'ready' | 'not ready', 'not ready'>(
       ctx,
       async () => {
-        await ctx.db.execute(sql`select 1`);
-        return 'ready' as const;
+        const [seen] = await Promise.all([queueSeen(), ctx.db.execute(sql`select 1`)]);
+        return seen ? 'ready' : 'not ready';
       },
-      () => 'not ready' as const,
+      () => 'not ready',
     );
     return { status, timestamp, version: programVersion(ctx) };
   } catch {
