@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { StartError } from './start-error.js';
+import { parseVariables } from './parse-variables.js';
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
@@ -109,18 +109,7 @@ const secrets = ['BELAY_SECRET', 'BELAY_SECRET_PREVIOUS', 'DATABASE_URL', 'REDIS
  * Throws `StartError` with one line that names every wrong variable and its cure, never the value of a secret one.
  */
 export function parseEnvironment(env: Record<string, string | undefined>): Environment {
-  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
-  const parsed = schema.safeParse(given);
-  if (!parsed.success) {
-    const lines = parsed.error.issues.map((issue) => {
-      const name = String(issue.path[0]);
-      const value = given[name];
-      const found = secrets.includes(name) || value === undefined ? 'is not valid' : `is ${JSON.stringify(value)}`;
-      return `${name} ${found}: ${issue.message}`;
-    });
-    throw new StartError(lines.join('; '));
-  }
-  const values = parsed.data;
+  const values = parseVariables(schema, env, secrets);
   return {
     mode: values.BELAY_MODE,
     configuration: values.BELAY_CONFIG,

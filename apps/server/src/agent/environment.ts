@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { StartError } from '../start-error.js';
+import { parseVariables } from '../parse-variables.js';
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
@@ -71,18 +71,7 @@ const schema = z.object({
  * `StartError` with one line that names every wrong variable and its cure, never the value of the credential.
  */
 export function parseLocalEnvironment(env: Record<string, string | undefined>): LocalEnvironment {
-  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
-  const parsed = schema.safeParse(given);
-  if (!parsed.success) {
-    const lines = parsed.error.issues.map((issue) => {
-      const name = String(issue.path[0]);
-      const value = given[name];
-      const secret = name === 'BELAY_AGENT_CREDENTIAL' || value === undefined;
-      return `${name} ${secret ? 'is not valid' : `is ${JSON.stringify(value)}`}: ${issue.message}`;
-    });
-    throw new StartError(lines.join('; '));
-  }
-  const values = parsed.data;
+  const values = parseVariables(schema, env, ['BELAY_AGENT_CREDENTIAL']);
   return {
     mode: values.BELAY_MODE,
     port: values.PORT,

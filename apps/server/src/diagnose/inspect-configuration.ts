@@ -1,10 +1,5 @@
-import { compileCatalog } from '@belay/core';
-import { ConfigurationError, explainIssues } from '../config/configuration-error.js';
-import { readConfiguration } from '../config/read-configuration.js';
-import { connectors } from '../connectors.js';
-import { parseEnvironment } from '../env.js';
-import { openReferences } from '../services.js';
-import { oneLine, StartError } from '../start-error.js';
+import { compileConfiguration, type Refused } from '../config/compile-configuration.js';
+import { oneLine } from '../start-error.js';
 
 export interface ProviderInspection {
   provider: string;
@@ -15,42 +10,27 @@ export interface ProviderInspection {
 
 export type ConfigurationInspection =
   | { ok: true; callbacks: readonly string[]; providers: ProviderInspection[] }
-  /** One message per fault, each naming file, key or line, and reason. */
-  | { ok: false; messages: readonly string[] };
+  | Refused;
 
 /**
  * Reads a configuration as a start would, and asks every provider in it that is switched on whether it answers (`belay
  * doctor`). Nothing is stored, granted or taken away. `patience` bounds each question, in milliseconds.
  */
-export async function inspectConfiguration(
+export function inspectConfiguration(
   path: string,
   variables: Record<string, string | undefined>,
   patience: number,
 ): Promise<ConfigurationInspection> {
-  try {
-    const configuration = await readConfiguration(path);
-    const references = openReferences({ environment: parseEnvironment(variables), variables });
-    try {
-      const resolve = await references.prepare(configuration.document);
-      const result = compileCatalog(configuration.document, { connectors, resolve });
-      if (!result.ok) return { ok: false, messages: explainIssues(result.issues, configuration.locate) };
-      const { callbacks, providers } = result.catalog;
-      const inspections = [...providers.values()]
-        .filter(({ config }) => config !== undefined)
-        .map(async ({ id, connector, config }) => ({
-          provider: id,
-          type: connector.type,
-          fault: await findFault(() => connector.create(config, { log: () => {} }), patience),
-        }));
-      return { ok: true, callbacks, providers: await Promise.all(inspections) };
-    } finally {
-      await references.close();
-    }
-  } catch (error) {
-    if (error instanceof ConfigurationError) return { ok: false, messages: error.messages };
-    if (error instanceof StartError) return { ok: false, messages: [error.message] };
-    throw error;
-  }
+  return compileConfiguration(path, variables, async ({ callbacks, providers }) => {
+    const inspections = [...providers.values()]
+      .filter(({ config }) => config !== undefined)
+      .map(async ({ id, connector, config }) => ({
+        provider: id,
+        type: connector.type,
+        fault: await findFault(() => connector.create(config, { log: () => {} }), patience),
+      }));
+    return { ok: true, callbacks, providers: await Promise.all(inspections) };
+  });
 }
 
 interface Checkable {

@@ -1,0 +1,23 @@
+import type { z } from 'zod';
+import { StartError } from './start-error.js';
+
+/**
+ * Parses environment variables; one that is set to nothing counts as not set. Throws `StartError` with one line that names
+ * every wrong variable and its cure, never the value of one that is `secret`.
+ */
+export function parseVariables<Schema extends z.ZodType>(
+  schema: Schema,
+  env: Record<string, string | undefined>,
+  secret: readonly string[],
+): z.output<Schema> {
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const lines = parsed.error.issues.map((issue) => {
+    const name = String(issue.path[0]);
+    const value = given[name];
+    const found = secret.includes(name) || value === undefined ? 'is not valid' : `is ${JSON.stringify(value)}`;
+    return `${name} ${found}: ${issue.message}`;
+  });
+  throw new StartError(lines.join('; '));
+}
