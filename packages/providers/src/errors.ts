@@ -11,8 +11,16 @@ export class Retryable extends Error {
 
 /** The provider will not answer differently; messages are fit for the requester to read and carry no secret. */
 export class Terminal extends Error {
-  override readonly name = 'Terminal';
+  override readonly name: string = 'Terminal';
   constructor(message: string, options: { cause?: unknown } = {}) {
     super(message, { cause: options.cause });
+  }
+}
+
+/** The target is not the one that the entitlement was pinned at: nothing was read or changed there. */
+export class OtherTarget extends Terminal {
+  override readonly name = 'OtherTarget';
+  constructor() {
+    super("The provider's address leads to another target than the one where the access was granted");
   }
 }

@@ -10,12 +10,22 @@ export type Capability = (typeof capabilities)[number];
 /** What an identity may hold at a provider; plain JSON, compared by its canonical form. */
 export type Access = { [key: string]: Json };
 
+/** What an entitlement is at its target, in identifiers that do not change there. Names are labels. */
+export interface Pin {
+  /** The target's fingerprint: two addresses are the same target exactly when their fingerprints are equal. */
+  target: string;
+  /** The identifiers of the identity and of the access, in the connector's own shape; compared by its canonical form. */
+  subject: Json;
+}
+
 /** One entitlement as a connector sees it: this identity, this access, there (design §1). */
 export interface EntitlementRef {
   /** Our identifier of the entitlement; a connector marks what it creates with it where the provider allows. */
   id: string;
   identity: string;
   access: Access;
+  /** Stored with the intent. With it a connector goes by the pin alone, and throws `OtherTarget` at any other target. */
+  pin?: Pin;
 }
 
 /** What a role asks of one provider, after inheritance is resolved. */
@@ -37,6 +47,21 @@ export type Plan = { ok: true; accesses: Access[] } | { ok: false; issues: PlanI
 
 /** Grants and takes away. Only `core/access` calls it (design §3, §6.2). */
 export interface Authorizer {
+  /** Returns the target's fingerprint. Throws `Retryable` when the target cannot be reached. */
+  target(signal: AbortSignal): Promise<string>;
+  /** Resolves the names of an entitlement to what does not change, or returns null when one of them does not exist. */
+  pin(entitlement: EntitlementRef, signal: AbortSignal): Promise<Pin | null>;
+  /** Whether `holds` can know. Where it can, `unknown` settles neither a grant nor a revocation. */
+  knows: boolean;
+  /**
+   * Keeps a way to the target open while something is held there, so that a revocation needs nothing that the holder can
+   * use up. Called again and again while it is needed; throws as the other calls do. Absent where there is no such thing.
+   */
+  standBy?(signal: AbortSignal): Promise<void>;
+  /** Nothing is held there any more: closes what `standBy` keeps open. */
+  standDown?(): Promise<void>;
+  /** What the holder may leave behind that a revocation does not remove, in a sentence; shown beside `residual`. */
+  leavesBehind?: string;
   /** What the provider holds now, read before the first mutation (R2) and read back after it (R6). May answer `unknown`. */
   holds(entitlement: EntitlementRef, signal: AbortSignal): Promise<boolean | 'unknown'>;
   /** Converges on present; `until` is passed on where the provider has native expiry. Repeats are normal. */

@@ -16,7 +16,7 @@ export function authorizerOf(ctx: Context, provider: string, task: 'observe' | '
 
 /** Fit for the ledger and the requester: a connector's own message, never an unexpected error's. */
 export function publicMessage(error: unknown): string {
-  if (error instanceof Error && (error.name === 'Retryable' || error.name === 'Terminal'))
+  if (error instanceof Error && ['Retryable', 'Terminal', 'OtherTarget'].includes(error.name))
     return error.message.slice(0, 500);
   if (error instanceof Error && (error.name === 'TimeoutError' || error.name === 'AbortError'))
     return 'The provider did not answer in time';

@@ -4,6 +4,7 @@ import { isPossibleName, membership, type PostgresConfig, quoteName } from './co
 import type { Database } from './database.js';
 import { type Facts, readFacts, readMembership } from './facts.js';
 import { listMemberships, listRoles } from './lists.js';
+import { readSubject, readTarget } from './pin.js';
 import { endSessions, lockMembership, revokeMembership } from './revoke.js';
 
 /** Grants and takes away direct membership of database roles (the port's `Authorizer`). */
@@ -11,6 +12,18 @@ export function createAuthorizer(config: PostgresConfig, database: Database, too
   return {
     // Privileges are checked in the catalog at each statement, and the sessions that could go around that are ended.
     residual: 'PT0S',
+    knows: true,
+
+    target: (signal) => database.transaction(signal, readTarget),
+
+    async pin(entitlement, signal) {
+      const { role, identity } = read(entitlement);
+      if (!isPossibleName(role) || !isPossibleName(identity)) return null;
+      return database.transaction(signal, async (sql) => {
+        const subject = await readSubject(sql, role, identity);
+        return subject && { target: await readTarget(sql), subject };
+      });
+    },
 
     async holds(entitlement, signal) {
       const { role, identity } = read(entitlement);

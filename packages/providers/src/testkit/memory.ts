@@ -42,6 +42,9 @@ function unheldProvider(): MemoryProvider {
 function createAuthorizer(state: MemoryProvider): Authorizer {
   return {
     residual: 'PT0S',
+    knows: true,
+    target: async () => 'memory',
+    pin: async ({ identity, access }) => ({ target: 'memory', subject: { identity, access } }),
     holds: ({ identity, access }, signal) =>
       perform(state, { operation: 'holds', identity, access }, signal, () => state.holds(identity, access)),
     ensurePresent: ({ id, identity, access }, _until, signal) =>
