@@ -3,7 +3,16 @@ import { importsOf, manifestOf, packageOf, type Tree, workspacesOf } from './tre
 
 const exact = /^\d+\.\d+\.\d+(-[\w.]+)?$/;
 /** Used from the command line or by the build, and imported by nobody. */
-const tools = ['@biomejs/biome', 'knip', 'turbo', 'typescript', 'vitest', 'drizzle-kit', '@types/node'];
+const tools = [
+  '@biomejs/biome',
+  'knip',
+  'patch-package',
+  'turbo',
+  'typescript',
+  'vitest',
+  'drizzle-kit',
+  '@types/node',
+];
 
 /** Every version is pinned exactly once, at the root; workspaces say `*`. What is published, and what is a platform's, says more. */
 export function checkPins(tree: Tree): string[] {

@@ -21,8 +21,14 @@ export interface DatabaseOptions {
   onStatement?: (connection: number, statement: string) => void;
 }
 
-/** Opens a pool on a database of Belay. Connects lazily; a wrong URL shows at the first query. */
+/**
+ * Opens a pool on a database of Belay. Connects lazily; a wrong URL shows at the first query. Throws when the driver lacks
+ * our patch (docs/decisions/0060): without it a lost connection ends the process.
+ */
 export function openDatabase(url: string, options: DatabaseOptions = {}): DatabaseClient {
+  if (!('survivesLostConnections' in postgres)) {
+    throw new Error('The driver "postgres" lacks the patch in patches/: run "npm install" or "npm run build"');
+  }
   const client = postgres(url, {
     max: options.max ?? 10,
     connect_timeout: 10,
