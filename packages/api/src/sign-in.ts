@@ -1,6 +1,7 @@
 import {
   AccessError,
   beginLogin,
+  checkCallback,
   completeLogin,
   completeSession,
   endLogin,
@@ -24,6 +25,8 @@ function signedInHere(ctx: RequestContext): UserActor | undefined {
 
 /** The providers one can sign in with; with one named already, a redirect to begin (interface, GET /auth). */
 export async function chooseProvider(ctx: RequestContext, input: { provider?: string } & Onward) {
+  // Refused before the person signs in, rather than after.
+  if (input.callback !== undefined) checkCallback(ctx.core, input.callback);
   if (input.provider !== undefined) {
     return redirect(ctx, { providers: [] }, 302, requestPath(ctx, input.provider, input));
   }

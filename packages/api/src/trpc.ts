@@ -7,8 +7,8 @@ import type { RequestContext } from './request-context.js';
 export interface RestMeta {
   /** Needs no credential. */
   public?: boolean;
-  /** A GET that changes something: a browser is asked first (design §14.3); `cross-site`: only when sent from elsewhere. */
-  confirm?: { when: 'always' | 'cross-site'; title: string };
+  /** A GET that changes something: a browser is asked first (design §14.3); `elsewhere`: unless a page of ours sent it. */
+  confirm?: { when: 'always' | 'elsewhere'; title: string };
   /** The body is this field as raw text, not an object. */
   textBody?: string;
   /** Fields that a POST reads from the query. */
@@ -27,6 +27,8 @@ export interface RestMeta {
   alsoPost?: boolean;
   /** A form that pages of other sites post here: it does nothing for whoever is signed in, and so takes no login into account. */
   fromElsewhere?: boolean;
+  /** A GET that changes something and that pages of other sites lead to: the way to a provider and back. Its procedure guards itself. */
+  fromAnywhere?: boolean;
   /** One field of the output is a document of this type, which is what a client gets that has no preference. */
   document?: { field: string; type: string };
   /** Also served without the prefix, where orchestrators look. */

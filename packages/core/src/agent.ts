@@ -1,4 +1,5 @@
 /** The part of core that agent and client mode run with: no database, no provider, no workflow. */
+export * from './absolute-url.js';
 export * from './actor.js';
 export * from './agents/local/catalog.js';
 export * from './agents/local/configuration.js';

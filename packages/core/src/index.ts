@@ -46,6 +46,7 @@ export * from './ledger/list.js';
 export * from './ledger/read.js';
 export * from './ledger/record.js';
 export * from './logins/begin.js';
+export * from './logins/callback.js';
 export * from './logins/complete.js';
 export * from './logins/create.js';
 export * from './logins/device/decide.js';

@@ -21,6 +21,10 @@ const challenge = createHash('sha256').update(verifier).digest('base64url');
 
 /** What an open redirect would be made of. */
 const elsewhere = [
+  '/executions',
+  'executions?x=1',
+  'http:127.0.0.1:8080/executions',
+  'http://127.0.0.1:8080/executions#x',
   '//evil.example.com',
   '/\\evil.example.com',
   '\\\\evil.example.com',
@@ -49,12 +53,11 @@ const elsewhere = [
   'https://tools.example.com/back%2f..%2fother',
 ];
 const allowed = [
-  ['/executions', 'http://127.0.0.1:8080/executions'],
-  ['executions?x=1', 'http://127.0.0.1:8080/executions?x=1'],
+  ['http://127.0.0.1:8080/executions?x=1', 'http://127.0.0.1:8080/executions?x=1'],
   ['https://tools.example.com/back?x=1', 'https://tools.example.com/back?x=1'],
   ['http://localhost:5555/cb', 'http://localhost:5555/cb'],
   ['http://[::1]:5555/cb', 'http://[::1]:5555/cb'],
-  ['/../../x', 'http://127.0.0.1:8080/x'],
+  ['http://127.0.0.1:8080/../../x', 'http://127.0.0.1:8080/x'],
 ] as const;
 
 /** An identity provider that knows one person and checks what comes back, as the real ones do. */

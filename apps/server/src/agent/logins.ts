@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash } from 'node:crypto';
-import { AccessError, invalid, type LocalLogins } from '@belay/core/agent';
+import { AccessError, invalid, type LocalLogins, requireAbsoluteUrl } from '@belay/core/agent';
 
 /** How long a sign-in that was begun here may take, in milliseconds. */
 const lifetime = 5 * 60_000;
@@ -41,15 +41,12 @@ export function createLocalLogins({ server, baseUrl, randomBytes, elapsed }: Loc
 
   return {
     begin({ provider, callback }) {
-      if (callback !== undefined && !isOwn(callback, own))
-        throw invalid('callback', 'must be an address of this machine');
+      const page = callback === undefined ? undefined : requireOwn(callback, own);
       const [id, secret, codeVerifier] = [16, 32, 32].map((size) => randomBytes(size).toString('base64url')) as [
         string,
         string,
         string,
       ];
-      // As a header can hold it.
-      const page = callback === undefined ? undefined : new URL(callback).href;
       begun.set(id, { secret, codeVerifier, provider, callback: page, until: elapsed() + lifetime });
       prune();
       const query = new URLSearchParams({
@@ -85,12 +82,11 @@ export function createLocalLogins({ server, baseUrl, randomBytes, elapsed }: Loc
   };
 }
 
-/** A page of ours, or a program's own address on this machine. */
-function isOwn(callback: string, own: string): boolean {
-  if (!URL.canParse(callback)) return false;
-  const { origin, protocol, hostname, username, password } = new URL(callback);
-  if (username || password) return false;
-  return origin === own || (protocol === 'http:' && ['127.0.0.1', '[::1]', 'localhost'].includes(hostname));
+/** Returns a page of the agent's, or a program's own address on this machine, as a header can hold it. Throws `invalid`. */
+function requireOwn(callback: string, own: string): string {
+  const { href, origin, protocol, hostname } = requireAbsoluteUrl(callback, 'callback');
+  if (origin === own || (protocol === 'http:' && ['127.0.0.1', '[::1]', 'localhost'].includes(hostname))) return href;
+  throw invalid('callback', 'must be an address of this machine');
 }
 
 function seal(id: string, key: Buffer, nonce: Buffer): string {

@@ -166,17 +166,18 @@ function guardOrigin({ options, request, operation, context }: Exchange): void {
   const acts = request.method === 'POST' || operation.type === 'mutation';
   // A browser that only gets ready for a click has not been told to do anything.
   if (acts && isPrefetch(request)) throw refuse(403, 'What changes something is not prefetched');
-  if (!acts || isSameOrigin(request, options.baseUrl.origin)) return;
+  if (!acts || operation.rest.fromAnywhere === true || isSameOrigin(request, options.baseUrl.origin)) return;
   // A page that only asks may be shown to whoever followed a link from elsewhere.
   if (request.method === 'GET' && context.request.accepts === 'html' && operation.rest.confirm !== undefined) return;
   throw refuse(403, 'A request that changes something must come from this site, or carry a bearer token');
 }
 
-function mustConfirm({ options, request, context }: Exchange, operation: Operation, input: RequestInput): boolean {
+function mustConfirm({ request, context }: Exchange, operation: Operation, input: RequestInput): boolean {
   const { confirm } = operation.rest;
   if (confirm === undefined || input.confirmed || request.method !== 'GET') return false;
   if (!context.request.viaCookie || context.actor === null || context.request.accepts !== 'html') return false;
-  return confirm.when === 'always' || !isSameOrigin(request, options.baseUrl.origin);
+  // A link in a mail or a chat says `none`: that is no page of ours either.
+  return confirm.when === 'always' || request.headers['sec-fetch-site'] !== 'same-origin';
 }
 
 async function askFirst(exchange: Exchange, operation: Operation, input: RequestInput): Promise<void> {
@@ -194,13 +195,22 @@ async function askFirst(exchange: Exchange, operation: Operation, input: Request
   sendHtml(response, 200, renderPage(await renderConfirmation(asked, view, ask), view));
 }
 
+/** Who sees the page of an answer that signs somebody in or out: not who sent the request. */
+async function seenBy({ options, context }: Exchange): Promise<RequestContext> {
+  const cookie = context.reply.cookies.findLast(({ kind }) => kind === 'login');
+  if (cookie === undefined) return context;
+  const login = cookie.value === null ? null : await options.verify(cookie.value);
+  return { ...context, token: cookie.value, actor: login?.actor ?? null };
+}
+
 async function reply(
-  { options, response, context }: Exchange,
+  exchange: Exchange,
   operation: Operation,
   input: RequestInput,
   output: unknown,
   type: string,
 ): Promise<void> {
+  const { options, response, context } = exchange;
   const { status = 200, location, headers, cookies } = context.reply;
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   if (cookies.length > 0) applyCookies(response, options.cookies, cookies);
@@ -221,7 +231,7 @@ async function reply(
   }
   if (status === 503) response.setHeader('Retry-After', '5');
   if (type !== 'text/html') return sendJson(response, status, output);
-  const shown = { ...options, context, input: input.fields };
+  const shown = { ...options, context: await seenBy(exchange), input: input.fields };
   const ask = createAsk(shown);
   const view = await createView(shown, ask);
   const rendered = await renderOutput(operation.procedure, output, view, ask);

@@ -290,7 +290,9 @@ describe('a verification code', () => {
       'nonsense',
       'javascript:1',
     ]) {
-      expect(() => logins.begin({ callback })).toThrow('address of this machine');
+      expect(() => logins.begin({ callback }), callback).toThrow(
+        expect.objectContaining({ code: 'invalid', issues: [expect.objectContaining({ path: 'callback' })] }),
+      );
     }
     const { url } = logins.begin({ callback: 'http://localhost:3000/done' });
     expect(new URL(url).searchParams.get('callback')).toMatch(/^http:\/\/127\.0\.0\.1:1\/auth\/return\/[\w-]{43}$/);

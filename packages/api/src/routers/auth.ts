@@ -19,7 +19,7 @@ export const authRouter = router({
   request: publicProcedure
     .meta({
       openapi: { method: 'GET', path: '/auth/request/{provider}', tags, protect: false, summary: 'Begin to sign in' },
-      rest: { public: true, html: 'offered', redirect: { status: 302, always: true } },
+      rest: { public: true, html: 'offered', fromAnywhere: true, redirect: { status: 302, always: true } },
     })
     .input(
       z.strictObject({
@@ -29,7 +29,7 @@ export const authRouter = router({
       }),
     )
     .output(z.object({ url: z.string() }))
-    .query(({ ctx, input }) => beginSignIn(ctx, input)),
+    .mutation(({ ctx, input }) => beginSignIn(ctx, input)),
   callback: publicProcedure
     .meta({
       openapi: {
@@ -39,7 +39,7 @@ export const authRouter = router({
         protect: false,
         summary: 'Where the provider sends the browser back',
       },
-      rest: { public: true, html: 'preferred', redirect: { status: 302, always: false } },
+      rest: { public: true, html: 'preferred', fromAnywhere: true, redirect: { status: 302, always: false } },
     })
     // Providers add parameters of their own (`iss`, `session_state`); core reads them from the address.
     .input(
@@ -52,7 +52,7 @@ export const authRouter = router({
     )
     // Nothing, when it was a session that was asked for: that goes on at its redirect URI.
     .output(z.object({ user: z.object(person), expires_at: instant }).nullable())
-    .query(({ ctx, input }) => completeSignIn(ctx, input)),
+    .mutation(({ ctx, input }) => completeSignIn(ctx, input)),
   receive: publicProcedure
     .meta({
       openapi: {
@@ -96,7 +96,7 @@ export const authRouter = router({
   logout: publicProcedure
     .meta({
       openapi: { method: 'GET', path: '/auth/logout', tags, protect: false, summary: 'Sign out everywhere' },
-      rest: { public: true, html: 'offered', confirm: { when: 'cross-site', title: 'Sign out' } },
+      rest: { public: true, html: 'offered', confirm: { when: 'elsewhere', title: 'Sign out' } },
     })
     .output(z.object({ message: z.string() }))
     .mutation(({ ctx }) => signOut(ctx, {})),
@@ -109,7 +109,7 @@ export const authRouter = router({
         protect: false,
         summary: 'Sign out of one provider',
       },
-      rest: { public: true, html: 'offered', confirm: { when: 'cross-site', title: 'Sign out' } },
+      rest: { public: true, html: 'offered', confirm: { when: 'elsewhere', title: 'Sign out' } },
     })
     .input(z.strictObject({ provider: name }))
     .output(z.object({ message: z.string() }))

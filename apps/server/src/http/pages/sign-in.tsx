@@ -83,6 +83,8 @@ export function signedInPage({ user }: { user: { name: string; email: string } }
 
 /** After signing out. */
 export function signedOutPage({ message }: { message: string }, view: View): Page {
+  // Home leads whoever is not signed in to the sign-in and back.
+  const again = view.viewer === null ? 'home' : 'auth';
   return {
     title: 'Signed out',
     narrow: true,
@@ -95,10 +97,7 @@ export function signedOutPage({ message }: { message: string }, view: View): Pag
               To the start
             </a>
           )}{' '}
-          <a
-            class={view.viewer === null ? 'button' : 'button second'}
-            href={`${view.basePath}/auth?callback=${encodeURIComponent(`${view.basePath}/home`)}`}
-          >
+          <a class={view.viewer === null ? 'button' : 'button second'} href={`${view.basePath}/${again}`}>
             Sign in again
           </a>
         </p>

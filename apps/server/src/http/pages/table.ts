@@ -32,12 +32,7 @@ const requested: Render = (output: Outputs['elevation']['request'], view) => ({
 const toExecution: Render = (_output: object, view) => ({
   redirect: to(view, 'execution', String(view.input.execution_id ?? view.input.id)),
 });
-/** Whoever left one provider of several is still signed in, and goes on from there. */
-const signedOut: Render = async (output: { message: string }, view, ask) => {
-  const left = Object.keys(await sessionsOf(view, ask)).length > 0;
-  const after = left ? view : { ...view, viewer: null };
-  return { page: signedOutPage(output, after), view: after };
-};
+const signedOut: Render = (output: { message: string }, view) => ({ page: signedOutPage(output, view) });
 
 /** Procedure → its output as a page. A page is a pure function of outputs; what is not here answers JSON. */
 const table: Readonly<Record<string, Render>> = {

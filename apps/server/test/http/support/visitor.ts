@@ -35,7 +35,7 @@ export function openVisitor(url: string) {
     return {
       ...answer,
       location: String(answer.headers.location ?? ''),
-      json: isJson ? (JSON.parse(answer.body) as Visit['json']) : {},
+      json: isJson && answer.body !== '' ? (JSON.parse(answer.body) as Visit['json']) : {},
     };
   }
   return {
