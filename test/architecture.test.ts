@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { checkAuthorizerCalls, checkLength, checkPurity, checkTransactions } from './architecture/behaviour.js';
+import {
+  checkAuthorizerCalls,
+  checkLength,
+  checkOrder,
+  checkPurity,
+  checkTransactions,
+} from './architecture/behaviour.js';
 import {
   checkDeclarations,
   checkExports,
@@ -34,6 +40,7 @@ describe('the house as it stands', () => {
     ['enters packages by their front door', checkExports],
     ['calls an authorizer only in core/access', checkAuthorizerCalls],
     ['appends to the ledger in every transaction of core', checkTransactions],
+    ['sends the statements of a transaction in order', checkOrder],
     ['reads time, randomness and environment only at the composition roots', checkPurity],
     ['keeps its files small', checkLength],
     ['pins every version once', checkPins],
@@ -140,6 +147,14 @@ describe('each rule can fail', () => {
       'packages/core/src/logins/complete.ts': 'await db.transaction(async (tx) => createLogin(tx));',
     });
     expect(checkTransactions(told)).toEqual([]);
+  });
+
+  it('order: Promise.all beside a transaction, and a listed file that has none', () => {
+    const mixed = 'await ctx.db.transaction((tx) => Promise.all([tx.select(), tx.delete(grants)]));';
+    expect(checkOrder(broken({ 'packages/core/src/access/end.ts': mixed }))).toHaveLength(1);
+    expect(checkOrder(broken({ 'packages/core/src/access/intend.ts': 'export {}' }))).toHaveLength(1);
+    const ordered = 'await ctx.db.transaction((tx) => inOrder([tx.select(), tx.delete(grants)]));';
+    expect(checkOrder(broken({ 'packages/core/src/access/end.ts': ordered }))).toEqual([]);
   });
 
   it.each([

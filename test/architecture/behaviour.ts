@@ -42,6 +42,29 @@ export function checkTransactions(tree: Tree): string[] {
   return faults;
 }
 
+/** Files of core with a transaction and a `Promise.all` beside it, each with what it waits for together. */
+const besideTransactions: Record<string, string> = {
+  'packages/core/src/access/intend.ts': 'observations at the providers, before the transaction',
+  'packages/core/src/approvals/decide.ts': 'identities at a provider, before the transaction',
+  'packages/core/src/functions/revoke.ts': 'revocations, after the transaction',
+  'packages/core/src/sessions/refresh.ts': 'sessions, each with a transaction of its own',
+};
+
+/** Statements of one transaction are sent together by `inOrder` alone: the order of `Promise.all` is not what it looks like. */
+export function checkOrder(tree: Tree): string[] {
+  const faults: string[] = [];
+  for (const [path, text] of tree) {
+    if (!path.startsWith('packages/core/src/')) continue;
+    const code = codeOf(text);
+    const mixes = /\btx\b/.test(code) && /\bPromise\.(all|allSettled|any|race)\b/.test(code);
+    if (mixes && !(path in besideTransactions)) {
+      faults.push(`${path} has a transaction and Promise.all; send its statements with inOrder`);
+    }
+    if (!mixes && path in besideTransactions) faults.push(`${path} is listed without need: it mixes nothing`);
+  }
+  return faults;
+}
+
 const impure: [name: string, pattern: RegExp][] = [
   ['the time', /\bDate\.now\b|\bnew Date\(\s*\)|\bperformance\.(now|timeOrigin)\b|\bprocess\.(hrtime|uptime)\b/],
   [

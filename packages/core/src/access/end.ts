@@ -1,4 +1,4 @@
-import { type EndedReason, entitlements, grants, type Transaction } from '@belay/db';
+import { type EndedReason, entitlements, grants, inOrder, type Transaction } from '@belay/db';
 import { and, asc, eq, gt, inArray, isNull, sql } from 'drizzle-orm';
 import type { Actor, Hint } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
@@ -40,7 +40,7 @@ export async function endGrants(tx: Transaction, input: EndGrants): Promise<Hint
       .orderBy(asc(entitlements.id))
       .for('update');
   }
-  await Promise.all([
+  await inOrder([
     tx.update(entitlements).set({ dueAt: sql`app_now()` }).where(inArray(entitlements.id, ids)),
     appendLedger(
       tx,

@@ -1,9 +1,9 @@
-import { entitlements, grants, steps, type Transaction } from '@belay/db';
+import { entitlements, grants, inOrder, steps, type Transaction } from '@belay/db';
 import { and, asc, eq, inArray, sql } from 'drizzle-orm';
 import { digestOf } from '../canonical.js';
 import type { Actor, Context, Hint } from '../context.js';
 import type { Plan, PlannedGrant } from '../elevation/plan.js';
-import { lockExecution } from '../executions/runtime/commit.js';
+import { lockingExecution, readLocked } from '../executions/runtime/commit.js';
 import { appendLedger } from '../ledger/append.js';
 import { authorizerOf } from './authorizer.js';
 import { decideIntent } from './decide.js';
@@ -50,9 +50,9 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
     ),
   );
   const result = await ctx.db.transaction(async (tx): Promise<Intended & { hints?: Hint[] }> => {
-    // Sent together, in the order of the locks: the execution, then the entitlements.
-    const [locked, , rows] = await Promise.all([
-      lockExecution(ctx, tx, intention.executionId, intention.stepKey),
+    // In the order of the locks: the execution, then the entitlements.
+    const [[execution], step, , rows] = await inOrder([
+      ...lockingExecution(tx, intention.executionId, intention.stepKey),
       tx
         .insert(entitlements)
         .values(
@@ -71,6 +71,7 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
         planned.map((grant) => grant.key),
       ),
     ]);
+    const locked = await readLocked(ctx, tx, execution, step?.[0]);
     // An entitlement that was made for nothing is absent, and stays so.
     if (!locked?.step || locked.step.attempt !== intention.attempt) return { outcome: 'moved_on' };
     if (locked.state.cancelling) return { outcome: 'cancelled' };
@@ -117,7 +118,7 @@ async function writeIntent(
   const { plan } = intention;
   const idOf = (key: string) => byKey.get(key)?.id ?? '';
   const providers = [...new Set(planned.map((grant) => grant.provider))].join(', ');
-  await Promise.all([
+  await inOrder([
     tx
       .insert(grants)
       .values(

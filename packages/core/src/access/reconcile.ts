@@ -1,4 +1,4 @@
-import { entitlements, grants, type Transaction } from '@belay/db';
+import { entitlements, grants, inOrder, type Transaction } from '@belay/db';
 import type { Authorizer } from '@belay/providers';
 import { and, eq, isNull, lte, ne, or, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
@@ -40,7 +40,6 @@ export async function reconcileEntitlement(ctx: Context, input: { entitlementId:
 /** Takes the lease, raises the fence and commits what is about to be done, before it is done (R1, R4). */
 async function claimEntitlement(ctx: Context, id: string): Promise<Claimed | null> {
   return ctx.db.transaction(async (tx) => {
-    // Sent together: the grants are read when the lock is held.
     const locking = tx
       .select({
         id: entitlements.id,
@@ -64,8 +63,10 @@ async function claimEntitlement(ctx: Context, id: string): Promise<Claimed | nul
         ),
       )
       .for('update');
-    const [[row], live] = await Promise.all([locking, readLive(ctx, tx, id)]);
+    // The grants are read when the lock is held.
+    const [[row], [times]] = await inOrder([locking, readingLive(ctx, tx, id)]);
     if (!row) return null;
+    const live = { nextExpiry: asDate(times?.nextExpiry), until: asDate(times?.until) };
     const now = new Date(row.now);
     const facts = { state: row.state, lastGrantCallAt: row.lastGrantCallAt?.getTime() ?? null };
     const decision = decideClaim(facts, live.until !== null);
@@ -79,7 +80,7 @@ async function claimEntitlement(ctx: Context, id: string): Promise<Claimed | nul
     }
     const task = decision.do;
     const changed = task === 'revoke' && row.state !== 'revoking';
-    await Promise.all([
+    const [, expired] = await inOrder([
       tx
         .update(entitlements)
         .set({
@@ -90,8 +91,9 @@ async function claimEntitlement(ctx: Context, id: string): Promise<Claimed | nul
           ...(changed ? { failures: 0 } : {}),
         })
         .where(eq(entitlements.id, id)),
-      changed ? announceExpiry(tx, row) : undefined,
+      changed ? readingExpired(tx, id) : undefined,
     ]);
+    if (expired) await announceExpiry(tx, row, expired);
     return {
       ...row,
       fence: row.fence + 1,
@@ -103,8 +105,8 @@ async function claimEntitlement(ctx: Context, id: string): Promise<Claimed | nul
   });
 }
 
-async function readLive(ctx: Context, tx: Transaction, entitlementId: string) {
-  const [live] = await tx
+function readingLive(ctx: Context, tx: Transaction, entitlementId: string) {
+  return tx
     .select({
       nextExpiry: sql<string | null>`min(${grants.expiresAt})`,
       until: sql<string | null>`max(case when ${grants.activatedAt} is null
@@ -113,25 +115,30 @@ async function readLive(ctx: Context, tx: Transaction, entitlementId: string) {
     })
     .from(grants)
     .where(and(eq(grants.entitlementId, entitlementId), isLive));
-  return {
-    nextExpiry: live?.nextExpiry ? new Date(live.nextExpiry) : null,
-    until: live?.until ? new Date(live.until) : null,
-  };
 }
 
-/** Tells the ledger that grants have run out, when their revocation begins; early ends tell it themselves. */
-async function announceExpiry(tx: Transaction, row: { id: string; provider: string; identity: string }): Promise<void> {
-  const expired = await tx
+const asDate = (text: string | null | undefined) => (text ? new Date(text) : null);
+
+function readingExpired(tx: Transaction, entitlementId: string) {
+  return tx
     .select({ executionId: grants.executionId, userId: grants.userId })
     .from(grants)
     .where(
       and(
-        eq(grants.entitlementId, row.id),
+        eq(grants.entitlementId, entitlementId),
         isNull(grants.goneAt),
         isNull(grants.endedAt),
         lte(grants.expiresAt, sql`app_now()`),
       ),
     );
+}
+
+/** Tells the ledger that grants have run out, when their revocation begins; early ends tell it themselves. */
+async function announceExpiry(
+  tx: Transaction,
+  row: { id: string; provider: string; identity: string },
+  expired: readonly { executionId: string; userId: string }[],
+): Promise<void> {
   await appendLedger(
     tx,
     expired.map(

@@ -1,4 +1,4 @@
-import { entitlements, grants } from '@belay/db';
+import { entitlements, grants, inOrder } from '@belay/db';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
@@ -21,7 +21,6 @@ export async function recordGranted(ctx: Context, claim: Claimed, held: boolean 
   const next = await ctx.db
     .transaction(async (tx) => {
       // Lock order: grants before entitlements. Should the fence below be lost, this is rolled back.
-      // Sent together: the second waits for its turn on the connection, then for the entitlement's lock.
       const starting = tx
         .update(grants)
         .set({
@@ -39,7 +38,7 @@ export async function recordGranted(ctx: Context, claim: Claimed, held: boolean 
         .from(entitlements)
         .where(eq(entitlements.id, claim.id))
         .for('update');
-      const [started, [row]] = await Promise.all([starting, locking]);
+      const [started, [row]] = await inOrder([starting, locking]);
       const facts = row && { state: row.state, lastGrantCallAt: row.lastGrantCallAt?.getTime() ?? null };
       if (!facts || row.fence !== claim.fence || decideGranted(facts, held) === null) {
         tx.rollback();
@@ -81,7 +80,7 @@ export async function recordGranted(ctx: Context, claim: Claimed, held: boolean 
           },
         })),
       );
-      const [[recorded]] = await Promise.all([recording, telling]);
+      const [[recorded]] = await inOrder([recording, telling]);
       return { dueAt: recorded?.dueAt, executionIds: started.map((grant) => grant.executionId) };
     })
     .catch(ignoreRollback);

@@ -1,4 +1,4 @@
-import { entitlements, grants } from '@belay/db';
+import { entitlements, grants, inOrder } from '@belay/db';
 import { and, eq, isNull, lte, or, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
@@ -24,21 +24,24 @@ export async function recordRevoked(ctx: Context, claim: Claimed, held: boolean 
   );
   const next = await ctx.db.transaction(async (tx) => {
     // Lock order: grants before entitlements, or this would be a deadlock with whoever ends one of them at its very expiry.
-    await tx.select({ id: grants.id }).from(grants).where(over).for('update');
-    const [row] = await tx
-      .select({
-        state: entitlements.state,
-        lastGrantCallAt: entitlements.lastGrantCallAt,
-        fence: entitlements.fence,
-        wanted: sql<boolean>`exists (select 1 from ${grants} where ${grants.entitlementId} = ${claim.id} and ${isLive})`,
-      })
-      .from(entitlements)
-      .where(eq(entitlements.id, claim.id))
-      .for('update');
+    const [, [row], live] = await inOrder([
+      tx.select({ id: grants.id }).from(grants).where(over).for('update'),
+      tx
+        .select({ state: entitlements.state, lastGrantCallAt: entitlements.lastGrantCallAt, fence: entitlements.fence })
+        .from(entitlements)
+        .where(eq(entitlements.id, claim.id))
+        .for('update'),
+      // A statement of its own: within the one that locks it would be as old as the wait for the lock.
+      tx
+        .select({ id: grants.id })
+        .from(grants)
+        .where(and(eq(grants.entitlementId, claim.id), isLive))
+        .limit(1),
+    ]);
     if (!row || row.fence !== claim.fence) return null;
     const decision = decideRevoked(
       { state: row.state, lastGrantCallAt: row.lastGrantCallAt?.getTime() ?? null },
-      { startedAt: claim.startedAt.getTime(), wanted: row.wanted, quarantine: ctx.timing.quarantine },
+      { startedAt: claim.startedAt.getTime(), wanted: live.length > 0, quarantine: ctx.timing.quarantine },
     );
     if (!decision) return null;
     const dueAt = decision.state === 'revoking' ? new Date(decision.notBefore) : null;
@@ -62,8 +65,7 @@ export async function recordRevoked(ctx: Context, claim: Claimed, held: boolean 
       .set({ goneAt: sql`app_now()` })
       .where(over)
       .returning({ executionId: grants.executionId, userId: grants.userId });
-    // Sent together, on one connection and in this order.
-    const [, gone] = await Promise.all([settling, going]);
+    const [, gone] = await inOrder([settling, going]);
     await appendLedger(
       tx,
       gone.map((grant) => ({

@@ -1,4 +1,4 @@
-import { type EndedReason, executions, steps } from '@belay/db';
+import { type EndedReason, executions, inOrder, steps } from '@belay/db';
 import { and, eq } from 'drizzle-orm';
 import { requireUser } from '../actor.js';
 import type { ActorContext } from '../context.js';
@@ -43,7 +43,7 @@ export async function endHeld(
       .select({ key: steps.key })
       .from(steps)
       .where(and(eq(steps.executionId, execution.id), eq(steps.status, 'open'), eq(steps.kind, 'call')));
-    const [, parked] = await Promise.all([locking, reading]);
+    const [, parked] = await inOrder([locking, reading]);
     const ended = await endGrants(tx, { executionId: execution.id, reason: how.reason, actor: ctx.actor });
     if (ended.length === 0) throw new AccessError('conflict', 'The execution holds nothing');
     if (how.entry) await appendLedger(tx, [how.entry]);

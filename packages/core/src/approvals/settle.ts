@@ -1,4 +1,4 @@
-import { type ApprovalStatus, approvals, decisions, type Transaction, users } from '@belay/db';
+import { type ApprovalStatus, approvals, decisions, inOrder, type Transaction, users } from '@belay/db';
 import type { Json } from '@belay/workflow';
 import { and, asc, eq, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
@@ -50,7 +50,7 @@ export async function settleApproval(
   const status = open ? verdictOf(row.rule, made, row.expired) : row.status;
   if (status === 'open') return null;
   if (open) {
-    await Promise.all([
+    await inOrder([
       tx.update(approvals).set({ status, closedAt: sql`app_now()` }).where(eq(approvals.id, row.id)),
       appendLedger(tx, [
         {

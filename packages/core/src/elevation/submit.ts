@@ -1,4 +1,4 @@
-import { executions, idempotencyKeys, steps, type Transaction } from '@belay/db';
+import { executions, idempotencyKeys, inOrder, steps, type Transaction } from '@belay/db';
 import { Retryable, Terminal } from '@belay/providers';
 import { begin, formatDuration, type Json, validateInput } from '@belay/workflow';
 import { and, eq, sql } from 'drizzle-orm';
@@ -177,7 +177,7 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
     const earlier = await claimIdempotencyKey(ctx, tx, user, id, plan.request);
     if (earlier) return earlier;
     const opened = ended ? [] : transition.open;
-    await Promise.all([
+    await inOrder([
       tx.insert(executions).values({
         id,
         workflow: workflow.name,

@@ -1,4 +1,4 @@
-import { executions, type Transaction } from '@belay/db';
+import { executions, inOrder, type Transaction } from '@belay/db';
 import { interrupt } from '@belay/workflow';
 import { eq, sql } from 'drizzle-orm';
 import { endGrants } from '../access/end.js';
@@ -33,7 +33,7 @@ export async function cancelExecution(
 }
 
 async function noteCancellation(ctx: ActorContext, tx: Transaction, id: string, ownerId: string): Promise<void> {
-  await Promise.all([
+  await inOrder([
     tx.update(executions).set({ cancelRequestedAt: sql`app_now()` }).where(eq(executions.id, id)),
     appendLedger(tx, [
       {

@@ -1,4 +1,4 @@
-import { type ApprovalRule, approvals } from '@belay/db';
+import { type ApprovalRule, approvals, inOrder } from '@belay/db';
 import type { Json } from '@belay/workflow';
 import { and, eq } from 'drizzle-orm';
 import { requireDuration } from '../duration.js';
@@ -32,7 +32,7 @@ export const approve: CallFunction = {
       const expiresAt = opened?.expiresAt ?? new Date(locked.now.getTime() + timeout);
       await parkCall(tx, call, { waitingFor: `approval by ${describeRule(rule)}`, dueAt: expiresAt, waiting: true });
       if (!plan) return expiresAt;
-      await Promise.all([
+      await inOrder([
         tx
           .insert(approvals)
           .values({

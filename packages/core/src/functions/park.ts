@@ -1,4 +1,4 @@
-import { executions, steps, type Transaction } from '@belay/db';
+import { executions, inOrder, steps, type Transaction } from '@belay/db';
 import { and, eq, sql } from 'drizzle-orm';
 import type { ClaimedCall } from './function.js';
 
@@ -17,7 +17,7 @@ export async function parkCall(
   call: Pick<ClaimedCall, 'executionId' | 'key'>,
   parking: Parking,
 ): Promise<void> {
-  await Promise.all([
+  await inOrder([
     tx
       .update(steps)
       .set({ waitingFor: parking.waitingFor, dueAt: parking.dueAt, leaseUntil: null })

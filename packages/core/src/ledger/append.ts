@@ -1,4 +1,4 @@
-import { type Database, type LedgerLevel, ledger, type Transaction } from '@belay/db';
+import { type Database, type LedgerLevel, ledger, type Statement, type Transaction } from '@belay/db';
 import { sql } from 'drizzle-orm';
 import type { Actor } from '../context.js';
 
@@ -16,10 +16,14 @@ export interface LedgerEntry {
 
 /**
  * Appends to the ledger, in the transaction of what it tells of, so that the two cannot disagree (design §5.1). All rows
- * travel as one parameter: this is written with every transition, and a statement of one text is prepared once.
+ * travel as one parameter: this is written with every transition, and a statement of one text is prepared once. Returns the
+ * statement, which is sent when it is awaited or given to `inOrder`; nothing when there are no entries.
  */
-export async function appendLedger(tx: Transaction | Database, entries: readonly LedgerEntry[]): Promise<void> {
-  if (entries.length === 0) return;
+export function appendLedger(
+  tx: Transaction | Database,
+  entries: readonly LedgerEntry[],
+): (Statement & PromiseLike<unknown>) | undefined {
+  if (entries.length === 0) return undefined;
   const rows = entries.map((entry) => ({
     type: entry.type,
     level: entry.level ?? 'info',
@@ -31,7 +35,7 @@ export async function appendLedger(tx: Transaction | Database, entries: readonly
     entitlement_id: entry.entitlementId ?? null,
     data: entry.data ?? null,
   }));
-  await tx.execute(sql`
+  return tx.execute(sql`
     insert into ${ledger} (type, level, message, actor, user_id, provider, execution_id, entitlement_id, data)
     select type, level, message, actor, user_id, provider, execution_id, entitlement_id, nullif(data, 'null'::jsonb)
     from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as entry (

@@ -13,14 +13,7 @@ type Paused = 'holds' | 'ensurePresent' | 'ensureAbsent' | 'deliver';
 
 /** A second worker of the house whose first call of `operation` waits at a gate; `after`: with its effect done, its answer under way. */
 export function gateOf(house: House, operation: Paused, when: 'before' | 'after' = 'before'): Gate {
-  let reach: () => void = () => {};
-  let open: () => void = () => {};
-  const reached = new Promise<void>((resolve) => {
-    reach = resolve;
-  });
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
+  const { reach, reached, open, opened } = latch();
   let passed = false;
   const pausing = <T extends object>(target: T): T =>
     new Proxy(target, {
@@ -48,4 +41,47 @@ export function gateOf(house: House, operation: Paused, when: 'before' | 'after'
     return { ...ready, authorizer: pausing(ready.authorizer), notifications: pausing(ready.notifications) };
   };
   return { ctx: { ...house.ctx, catalog: { current: () => house.catalog.current(), client } }, reached, open };
+}
+
+/** A second process of the house whose next transaction waits at a gate with its locks held, before it commits. */
+export function heldBeforeCommit<T extends Context>(ctx: T): { ctx: T; reached: Promise<void>; open(): void } {
+  const { reach, reached, open, opened } = latch();
+  let passed = false;
+  const transaction = (work: (tx: never) => Promise<unknown>) =>
+    ctx.db.transaction(async (tx) => {
+      const result = await work(tx as never);
+      if (!passed) {
+        passed = true;
+        reach();
+        await opened;
+      }
+      return result;
+    });
+  const db = new Proxy(ctx.db, {
+    get: (target, property) => (property === 'transaction' ? transaction : Reflect.get(target, property)),
+  });
+  return { ctx: { ...ctx, db }, reached, open };
+}
+
+/** Resolves when a connection to the house's database waits for a lock. */
+export async function someoneWaits(house: House): Promise<void> {
+  const deadline = Date.now() + 20_000;
+  while (Date.now() < deadline) {
+    const [row] = await house.database.sql`
+      select count(*)::int as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    if (row?.waiting > 0) return;
+  }
+  throw new Error('No connection waited for a lock');
+}
+
+function latch() {
+  let reach: () => void = () => {};
+  let open: () => void = () => {};
+  const reached = new Promise<void>((resolve) => {
+    reach = resolve;
+  });
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { reach, reached, open, opened };
 }

@@ -1,4 +1,4 @@
-import { type ExecutionStatus, executions, type StepKind, signals, steps, type Transaction } from '@belay/db';
+import { type ExecutionStatus, executions, inOrder, type StepKind, signals, steps, type Transaction } from '@belay/db';
 import { type CloudEvent, deliver, type Env, parseState, type State, type Workflow } from '@belay/workflow';
 import { and, asc, eq, isNull, sql } from 'drizzle-orm';
 import type { Actor, Context, Hint } from '../../context.js';
@@ -91,8 +91,16 @@ export async function lockExecution(
   executionId: string,
   key?: string,
 ): Promise<Locked | null> {
-  // Sent together; the second runs when the first has the lock, and sees what the lock's last holder committed.
-  const [[row], [step]] = await Promise.all([
+  const [[row], found] = await inOrder(lockingExecution(tx, executionId, key));
+  return readLocked(ctx, tx, row, found?.[0]);
+}
+
+/**
+ * The statements that lock an execution and then read its step, for a caller that sends more after them; `readLocked` makes
+ * of their rows what `lockExecution` returns.
+ */
+export function lockingExecution(tx: Transaction, executionId: string, key?: string) {
+  return [
     tx
       .select({
         id: executions.id,
@@ -110,7 +118,7 @@ export async function lockExecution(
       .where(eq(executions.id, executionId))
       .for('update'),
     key === undefined
-      ? []
+      ? undefined
       : tx
           .select({
             key: steps.key,
@@ -121,7 +129,18 @@ export async function lockExecution(
           })
           .from(steps)
           .where(and(eq(steps.executionId, executionId), eq(steps.key, key), eq(steps.status, 'open'))),
-  ]);
+  ] as const;
+}
+
+type LockingExecution = ReturnType<typeof lockingExecution>;
+
+/** An execution from the rows that `lockingExecution` read; null when it has ended. */
+export async function readLocked(
+  ctx: Context,
+  tx: Transaction,
+  row: Awaited<LockingExecution[0]>[number] | undefined,
+  step: Locked['step'] | undefined,
+): Promise<Locked | null> {
   if (!row || row.endedAt) return null;
   const now = new Date(row.now);
   return {
@@ -133,7 +152,7 @@ export async function lockExecution(
     input: row.input,
     definition: await workflowOf(tx, row),
     state: parseState(row.state),
-    env: environment(ctx, executionId, now, row.startedAt),
+    env: environment(ctx, row.id, now, row.startedAt),
     now,
     step: step ?? null,
   };

@@ -1,4 +1,13 @@
-import { approvals, type ExecutionStatus, executions, signals, steps, type Transaction } from '@belay/db';
+import {
+  approvals,
+  type ExecutionStatus,
+  executions,
+  inOrder,
+  type Statement,
+  signals,
+  steps,
+  type Transaction,
+} from '@belay/db';
 import type { Step, Transition } from '@belay/workflow';
 import { and, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { endGrants } from '../../access/end.js';
@@ -72,7 +81,7 @@ export async function writeMove(tx: Transaction, execution: Written, move: Move)
   const { transition } = move;
   const status = move.status ?? transition.status;
   const ended = final.includes(status);
-  const work: Promise<unknown>[] = [];
+  const work: (Statement | undefined)[] = [];
   const closing = transition.close.filter((key) => key !== move.resolved?.key);
   // What ends by force, rather than by the machine, leaves steps that the machine has not closed.
   const closeAll = ended && move.status !== undefined;
@@ -137,8 +146,8 @@ export async function writeMove(tx: Transaction, execution: Written, move: Move)
       .where(eq(executions.id, execution.id)),
     appendLedger(tx, [...entriesOf(execution, transition, move.actor), ...(move.entries ?? [])]),
   );
-  // Sent together: one round trip on the transaction's connection.
-  await Promise.all(work);
+  // One round trip on the transaction's connection.
+  await inOrder(work);
   const hints = [...(move.hints ?? [])];
   // A grant step that is closed before it was resolved was given up: what it intended is nobody's any more.
   if (closing.length > 0) {
