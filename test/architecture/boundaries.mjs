@@ -15,7 +15,7 @@
 export const boundaries = {
   'packages/workflow': {
     workspace: [],
-    outside: ['zod', 'yaml', 'ajv', 'ajv-formats', 'jq-web', 'temporal-polyfill'],
+    outside: ['zod', 'yaml', 'ajv', 'ajv-formats', 'jq-web', 're2js', 'temporal-polyfill'],
     why: 'the machine is pure: no I/O, no clock, no randomness',
     files: [
       {

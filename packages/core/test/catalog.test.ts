@@ -49,6 +49,21 @@ describe('a configuration is refused whole, and every fault is named with its pa
       /^roles\.reader\.providers\[1\]: there is no provider "nowhere"/,
     ],
     [
+      'a reason.pattern that is no regular expression',
+      role({ reason: { pattern: '(' } }),
+      /^roles\.reader\.reason\.pattern: is not a regular expression/,
+    ],
+    [
+      'a reason.pattern with lookahead',
+      role({ reason: { pattern: '^(?=OPS-)' } }),
+      /^roles\.reader\.reason\.pattern: uses \(\?=: lookahead, lookbehind and backreferences cannot/,
+    ],
+    [
+      'a reason.pattern with a backreference',
+      role({ reason: { pattern: '^(a+)\\1$' } }),
+      /^roles\.reader\.reason\.pattern: uses \\1: .*RE2/,
+    ],
+    [
       'a role through a workflow that is not there',
       role({ workflows: ['approved', 'nothing'] }),
       /^roles\.reader\.workflows\[1\]: there is no workflow "nothing"/,

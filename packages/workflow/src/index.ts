@@ -1,5 +1,6 @@
 export type { Workflow } from './document/definition.js';
 export { loadWorkflow, type ParseResult, parseWorkflow, validateInput } from './document/parse.js';
+export { compilePattern, type Pattern } from './document/pattern.js';
 export { durationOf, formatDuration, LONGEST as longestDuration, parseDuration } from './duration.js';
 export { ExpressionError, type ExpressionErrorCode } from './expression/error.js';
 export { createExpressionPool, type ExpressionPool } from './expression/pool.js';

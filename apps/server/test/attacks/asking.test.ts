@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { applyCatalog } from '@belay/core';
+import { performance } from 'node:perf_hooks';
+import { applyCatalog, type LiveCatalog } from '@belay/core';
 import { createRegistry, oidcConnector } from '@belay/providers';
 import { createMemoryConnector } from '@belay/providers/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -178,5 +179,42 @@ describe('a shell from a workflow', () => {
       expect([expression, text.includes('/')]).toEqual([expression, false]);
     }
     expect(existsSync(mark)).toBe(false);
+  });
+});
+
+describe('a reason that is made to take for ever', () => {
+  it('is answered at once, by the role and by the schema of its workflow, and the service goes on', async () => {
+    const catalog = world.context.catalog as LiveCatalog;
+    const { document } = catalog.current();
+    const reader = document.roles?.reader;
+    const schema = { format: 'json', document: { properties: { reason: { pattern: '^(\\w+\\s?)*$' } } } };
+    const worded = {
+      document: { dsl: '1.0.3', namespace: 'test', name: 'worded', version: '1.0.0' },
+      input: { schema },
+      do: [{ validate: { call: 'access.validate' } }],
+    };
+    const roles = {
+      ...document.roles,
+      ticketed: { ...reader, reason: { pattern: '^([a-z]+)+$' } },
+      worded: { ...reader, workflows: ['worded'] },
+    };
+    const workflows = { ...document.workflows, worded: { workflow: worded } };
+    const connectors = createRegistry([oidcConnector, createMemoryConnector(world.store)]);
+    const changed = { document: { ...document, roles, workflows }, source: 'test' };
+    await applyCatalog(world.context.db, changed, { connectors, resolve: () => undefined });
+    await catalog.refresh();
+
+    const from = performance.now();
+    const reason = `${'a'.repeat(40)}!`;
+    const answers = await Promise.all([
+      elevate(requester, { role: 'ticketed', reason }),
+      elevate(requester, { role: 'worded', reason }),
+      call('GET', '/health'),
+    ]);
+    expect(performance.now() - from).toBeLessThan(5_000);
+    expect(answers.map(({ status }) => status)).toEqual([400, 400, 200]);
+    expect(answers[0]?.json.issues).toMatchObject([{ path: 'reason' }]);
+    expect(answers[1]?.json.issues).toMatchObject([{ path: 'reason' }]);
+    expect((await elevate(requester, { role: 'ticketed', reason: 'figures' })).status).toBe(200);
   });
 });

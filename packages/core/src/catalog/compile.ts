@@ -1,5 +1,5 @@
 import type { Access, Capability, Connector, ConnectorRegistry } from '@belay/providers';
-import { parseWorkflow, type Workflow } from '@belay/workflow';
+import { compilePattern, type Pattern, parseWorkflow, type Workflow } from '@belay/workflow';
 import { canonicalJson, digestOf } from '../canonical.js';
 import { readDuration } from '../duration.js';
 import type { ErrorIssue } from '../errors.js';
@@ -38,7 +38,7 @@ export interface CompiledRole {
   accesses: ReadonlyMap<string, readonly Access[]>;
   maxDuration: number;
   defaultDuration: number;
-  reason: { required: boolean; pattern: RegExp | undefined };
+  reason: { required: boolean; pattern: Pattern | undefined };
 }
 
 export interface CompiledWorkflow {
@@ -278,12 +278,13 @@ function planAccess(
   return accesses;
 }
 
-function readPattern(pattern: string | undefined, path: string, issues: ErrorIssue[]): RegExp | undefined {
+function readPattern(pattern: string | undefined, path: string, issues: ErrorIssue[]): Pattern | undefined {
   if (pattern === undefined) return undefined;
   try {
-    return new RegExp(pattern, 'u');
-  } catch {
-    issues.push({ path: `${path}.reason.pattern`, message: 'is not a regular expression' });
+    return compilePattern(pattern);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : 'is not a regular expression';
+    issues.push({ path: `${path}.reason.pattern`, message });
     return undefined;
   }
 }

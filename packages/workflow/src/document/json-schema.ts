@@ -1,13 +1,32 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import type { Json } from '../types.js';
+import { compilePattern } from './pattern.js';
 
 const LIMIT = 500;
 const known = new Map<string, ValidateFunction | Error>();
 const validators = new WeakMap<object, ValidateFunction>();
 
+/** Stands in for `RegExp` in `pattern` and `patternProperties`: the texts that they meet come from requests. */
+const regExp = Object.assign(
+  (source: string) => {
+    try {
+      return compilePattern(source);
+    } catch (error) {
+      throw new Error(`the pattern ${JSON.stringify(source)} ${error instanceof Error ? error.message : 'is wrong'}`);
+    }
+  },
+  { code: 'compilePattern' },
+);
+
 // `addUsedSchema: false`, because two workflows may use the same $id for different schemas.
-const ajv = new Ajv2020({ strict: false, allErrors: true, addUsedSchema: false, logger: false });
+const ajv = new Ajv2020({
+  strict: false,
+  allErrors: true,
+  addUsedSchema: false,
+  logger: false,
+  code: { regExp },
+});
 formats.default(ajv);
 
 /**

@@ -1,0 +1,52 @@
+import { RE2JS } from 're2js';
+
+/** A regular expression that takes time in proportion to the text, whatever the expression and the text are. */
+export interface Pattern {
+  /** As it was written. */
+  readonly source: string;
+  /** Returns whether the expression matches somewhere in the text. */
+  test(text: string): boolean;
+  /** Returns the source between slashes: ajv tells patterns apart by this. */
+  toString(): string;
+}
+
+const longest = 1_000;
+/** RE2 does at most one step for each instruction and character, so this bounds what a character can cost. */
+const largest = 3_000;
+
+/**
+ * Compiles an expression of an operator with RE2, which never backtracks: with `RegExp`, an expression such as `^(a+)+$`
+ * needs hours for a text of forty letters and stops the whole process meanwhile. Expressions are written as for
+ * `new RegExp(source, 'u')`. Throws an `Error` whose message says why this one cannot be used.
+ */
+export function compilePattern(source: string): Pattern {
+  if (source.length > longest) throw new Error(`is longer than ${longest} characters`);
+  try {
+    // What only one of the two engines can read would mean something else than its author thinks.
+    new RegExp(source, 'u');
+  } catch {
+    throw new Error('is not a regular expression');
+  }
+  // In this one case RE2 would not refuse what it does not know: it reads \k<name> as text.
+  if (source.replaceAll('\\\\', '').includes('\\k')) throw needsBacktracking('\\k');
+  const compiled = compile(source);
+  if (compiled.programSize() > largest) throw new Error('is too large; use fewer or smaller repetitions');
+  return { source, test: (text) => compiled.test(text), toString: () => `/${source}/` };
+}
+
+function compile(source: string): RE2JS {
+  try {
+    return RE2JS.compile(RE2JS.translateRegExp(source));
+  } catch (error) {
+    const [, message = 'unknown syntax', part = ''] =
+      /^error parsing regexp: (.*?)(?:: `(.*)`)?$/s.exec(error instanceof Error ? error.message : '') ?? [];
+    if (/^(\(\?<?[=!]|\\[1-9])/.test(part)) throw needsBacktracking(part);
+    throw new Error(`is not in RE2's syntax: ${message} ${part}`.trim());
+  }
+}
+
+function needsBacktracking(part: string): Error {
+  return new Error(
+    `uses ${part}: lookahead, lookbehind and backreferences cannot be matched in linear time; use RE2's syntax`,
+  );
+}
