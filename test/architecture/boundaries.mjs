@@ -100,7 +100,15 @@ export const boundaries = {
   },
   'apps/cli': {
     workspace: ['sdk'],
-    outside: ['commander', '@clack/prompts', 'cli-table3', 'picocolors', 'node:*'],
+    outside: [
+      'commander',
+      '@clack/prompts',
+      'cli-table3',
+      'fast-string-width',
+      'fast-wrap-ansi',
+      'picocolors',
+      'node:*',
+    ],
     why: 'a command does nothing that the REST client could not',
     files: [
       {

@@ -170,6 +170,37 @@ describe('output', () => {
     }
   });
 
+  it('wraps tables between words at 100 columns, with whole identifiers and whole colours', async () => {
+    const [first] = service.state.approvals;
+    const reason = 'read the reporting tables for 20 minutes, for the figures of the month end';
+    service.state.approvals = [{ ...(first ?? entry), id: '01a1ff74-1a37-76e9-a58f-61fd9402ade9', reason }];
+    const words = [...reason.split(' '), 'ada@example.com', entry.role, '2030-01-02T00:00:00.000Z'];
+    for (const columns of [60, 100, 140, 160]) {
+      const shown = screen(columns);
+      await terminal.run(['inbox'], { stdout: shown });
+      for (const word of words) expect(shown.text, `${word} at ${columns}`).toContain(word);
+      for (const line of shown.text.split('\n')) {
+        const [start = '', ...coloured] = line.split('\u001b[');
+        const codes = coloured.map((part) => part.match(/^\d+m/)?.[0] ?? 'broken');
+        expect(start + codes.join(' '), 'every code is whole').not.toMatch(/broken|\[\d+m/);
+        expect(codes.length % 2, `every colour of a line ends in it: ${JSON.stringify(line)}`).toBe(0);
+      }
+    }
+    const wide = screen(160);
+    await terminal.run(['inbox'], { stdout: wide });
+    expect(wide.text, 'wide enough for a table').toContain('┌');
+  });
+
+  it('takes a terminal that does not say its width for 80 columns', async () => {
+    const shown = { ...screen(0), columns: undefined };
+    let text = '';
+    await terminal.run(['executions', 'show', 'e-1'], {
+      stdout: { ...shown, write: (part: string) => void (text += part) },
+      colour: false,
+    });
+    expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
+  });
+
   it('never lets text from elsewhere control the terminal', async () => {
     for (const args of [['inbox'], ['executions', 'show', 'e-1'], ['executions', 'watch', 'e-1']]) {
       const shown = screen();

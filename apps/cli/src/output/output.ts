@@ -1,6 +1,6 @@
 import picocolors from 'picocolors';
 import { printable } from './printable.js';
-import { type Cell, renderLines, renderTable } from './table.js';
+import { type Cell, renderLines, renderPairs, renderTable } from './table.js';
 
 export type Colours = ReturnType<typeof picocolors.createColors>;
 
@@ -49,6 +49,8 @@ export interface OutputOptions {
 export function createOutput({ stdout, stderr, json, colour }: OutputOptions): Output {
   const terminal = stdout.isTTY === true;
   const colours = picocolors.createColors(colour && terminal);
+  // Asked each time: a window changes its size while a command runs. A terminal that does not say has the usual 80.
+  const width = () => stdout.columns || 80;
   const line = (sink: Sink, text: string) => void (text === '' || sink.write(`${text}\n`));
   return {
     json,
@@ -60,19 +62,16 @@ export function createOutput({ stdout, stderr, json, colour }: OutputOptions): O
     notice: (text) => line(stderr, text),
     table: (head, rows, whenEmpty) => {
       if (!terminal) return renderLines(rows);
-      return rows.length === 0 ? colours.dim(whenEmpty) : renderTable(head, rows, stdout.columns ?? 100, colours);
+      return rows.length === 0 ? colours.dim(whenEmpty) : renderTable(head, rows, width(), colours);
     },
     fields: (fields) => {
       const entries = Object.entries(fields).filter(
         ([, value]) => value !== null && value !== undefined && value !== '',
       );
-      const width = Math.max(...entries.map(([name]) => name.length)) + 2;
-      return entries
-        .map(([name, value]) => {
-          const text = printable(String(value));
-          return terminal ? `${colours.bold(name.padEnd(width))}${text}` : `${name}\t${text}`;
-        })
-        .join('\n');
+      const pairs = entries.map(([name, value]) => [name, printable(String(value))] as const);
+      return terminal
+        ? renderPairs(pairs, width(), colours)
+        : pairs.map(([name, text]) => `${name}\t${text}`).join('\n');
     },
   };
 }

@@ -1,6 +1,8 @@
 import Table from 'cli-table3';
+import stringWidth from 'fast-string-width';
 import type { Colours } from './output.js';
 import { printable } from './printable.js';
+import { wrapWords } from './wrap-words.js';
 
 export type Cell = string | number | boolean | null | undefined;
 
@@ -8,49 +10,72 @@ function toText(cell: Cell): string {
   return cell === null || cell === undefined || cell === '' ? '-' : printable(String(cell));
 }
 
-/** Columns narrower than this cannot be read. */
-const narrowest = 10;
+/** Prose in a narrower column than this is a tower of single words. */
+const narrowest = 12;
+
+/** The narrowest that a column can be without cutting a word, and the widest that it can use. */
+function boundsOf(texts: readonly string[]): { least: number; most: number } {
+  const most = Math.max(...texts.map((text) => stringWidth(text)));
+  const longestWord = Math.max(...texts.flatMap((text) => text.split(' ')).map((word) => stringWidth(word)));
+  return { least: Math.max(longestWord, Math.min(most, narrowest)), most };
+}
 
 /**
- * The widths that fit: what does not is taken from the widest columns, which hold the prose. The first column names the
- * row, to be copied, so it keeps its width. Undefined when the others cannot be read then.
+ * Returns the widths that fit: what is too much is taken from the widest columns, which hold the prose, and never from a
+ * word, because identifiers are copied. Undefined when that is not possible.
  */
-function fit(wanted: number[], spare: number): number[] | undefined {
-  const [name = 0, ...others] = wanted;
-  for (let limit = Math.max(name, ...others); limit >= narrowest; limit -= 1) {
-    const widths = [name, ...others.map((width) => Math.min(width, limit))];
+function fit(columns: readonly { least: number; most: number }[], spare: number): number[] | undefined {
+  for (let limit = Math.max(...columns.map(({ most }) => most)); limit >= 1; limit -= 1) {
+    const widths = columns.map(({ least, most }) => Math.max(least, Math.min(most, limit)));
     if (widths.reduce((sum, width) => sum + width, 0) <= spare) return widths;
   }
   return undefined;
 }
 
-/** Ruled and wrapped for people; on a terminal too narrow for that, one name and value a line. */
+/** Returns a ruled table that is wrapped at words; on a terminal too narrow for that, one name and value a line. */
 export function renderTable(head: string[], rows: Cell[][], width: number, colours: Colours): string {
   const texts = rows.map((row) => row.map(toText));
-  const longest = head.map((title, column) => Math.max(title.length, ...texts.map((row) => row[column]?.length ?? 0)));
-  const rules = head.length + 1;
-  const colWidths = fit(
-    longest.map((length) => length + 2),
-    width - rules,
-  );
-  if (colWidths === undefined) {
-    const names = Math.max(...head.map((title) => title.length)) + 2;
-    const record = (row: string[]) =>
-      row.map((text, column) => colours.bold((head[column] ?? '').padEnd(names)) + text);
-    return texts.map((row) => record(row).join('\n')).join('\n\n');
+  const columns = head.map((title, column) => boundsOf([title, ...texts.map((row) => row[column] ?? '-')]));
+  // Each cell has a space on either side and a rule after it, and the first one a rule before it.
+  const widths = fit(columns, width - 3 * head.length - 1);
+  if (widths === undefined) {
+    return texts
+      .map((row) =>
+        renderPairs(
+          row.map((text, column) => [head[column] ?? '', text] as const),
+          width,
+          colours,
+        ),
+      )
+      .join('\n\n');
   }
+  const wrap = (text: string, column: number) => wrapWords(text, widths[column] ?? narrowest);
+  // Cells are wrapped before they are coloured, a line at a time: the table has nothing left to cut.
   const table = new Table({
-    head: head.map((title) => colours.bold(title)),
-    colWidths,
-    wordWrap: true,
-    wrapOnWordBoundary: false,
+    head: head.map((title, column) => wrap(title, column).map(colours.bold).join('\n')),
     style: { head: [], border: [] },
   });
-  table.push(...texts);
+  table.push(...texts.map((row) => row.map((text, column) => wrap(text, column).join('\n'))));
   return table.toString();
 }
 
-/** One line a row, tabs between cells, no head: for `cut`, `awk` and `while read`. */
+/** Returns names and values, one pair a line; a value that is too long goes on below itself. */
+export function renderPairs(
+  pairs: readonly (readonly [name: string, value: string])[],
+  width: number,
+  colours: Colours,
+): string {
+  const indent = Math.max(...pairs.map(([name]) => stringWidth(name))) + 2;
+  return pairs
+    .flatMap(([name, value]) =>
+      wrapWords(value, Math.max(narrowest, width - indent)).map((line, index) =>
+        index === 0 ? `${colours.bold(name.padEnd(indent))}${line}` : `${' '.repeat(indent)}${line}`,
+      ),
+    )
+    .join('\n');
+}
+
+/** Returns one line a row, tabs between cells, no head: for `cut`, `awk` and `while read`. */
 export function renderLines(rows: Cell[][]): string {
   return rows.map((row) => row.map(toText).join('\t')).join('\n');
 }
