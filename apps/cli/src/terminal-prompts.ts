@@ -12,12 +12,63 @@ function answered<Value>(value: Value): Exclude<Value, symbol> {
   return value as Exclude<Value, symbol>;
 }
 
-function toOptions(choices: Choice[]): { value: string; label: string; hint?: string }[] {
-  return choices.map(({ value, label, hint }) => ({
-    value,
-    label: printable(label),
-    ...(hint && { hint: printable(hint) }),
-  }));
+interface Option {
+  value: string;
+  label: string;
+  hint?: string;
+}
+
+/** What of the prompt says whether a choice was made; see `select`. */
+interface Asked {
+  isNavigating: boolean;
+  userInput: string;
+  filteredOptions: readonly Option[];
+}
+
+/** Stands at the top while nothing is chosen: a list of what can be granted must not have a choice of its own. */
+const none: Option = { value: '', label: '(none chosen)' };
+
+/** Keeps what contains the text. A whole name is that one alone, also where others begin with it. */
+function matches(search: string, { value, label, hint = '' }: Option, all: readonly Option[]): boolean {
+  if (value === none.value) return false;
+  const wanted = search.trim().toLowerCase();
+  if (all.some((option) => option.value.toLowerCase() === wanted)) return value.toLowerCase() === wanted;
+  return [value, label, hint].some((text) => text.toLowerCase().includes(wanted));
+}
+
+/** Says what is missing until exactly one is meant: the only one that fits what was typed, or the one moved to. */
+function checkChoice({ isNavigating, userInput, filteredOptions }: Asked, value: unknown): string | undefined {
+  if (filteredOptions.length === 0) return 'Nothing contains that: delete some letters.';
+  if (filteredOptions.length === 1 && value !== none.value) return undefined;
+  if (isNavigating && value !== none.value) return undefined;
+  return userInput === ''
+    ? 'Choose one: type a part of its name, or move to it with ↑ and ↓.'
+    : `${filteredOptions.length} contain that: type more, press Tab, or move with ↑ and ↓.`;
+}
+
+async function select(streams: { input: Readable; output: Writable }, message: string, choices: Choice[]) {
+  const { autocomplete } = await load();
+  // Tab types a value into the line, so values are as harmless as labels; what they stand for is kept beside them.
+  const meant = new Map(choices.map(({ value }) => [printable(value), value]));
+  const offered = choices.map(({ value, label, hint }): Option => {
+    return { value: printable(value), label: printable(label), ...(hint && { hint: printable(hint) }) };
+  });
+  const options = offered.length > 1 ? [none, ...offered] : offered;
+  let asked: Asked | undefined;
+  const chosen = await autocomplete<string>({
+    ...streams,
+    message: printable(message),
+    options() {
+      asked = this as unknown as Asked;
+      return options;
+    },
+    filter: (search, option) => matches(search, option as Option, offered),
+    validate: (value) => (asked === undefined ? undefined : checkChoice(asked, value)),
+    completeOnTab: true,
+    maxItems: 12,
+  });
+  const value = answered(chosen);
+  return meant.get(value) ?? value;
 }
 
 /** Prompts on a terminal. They write to standard error, so that standard output holds results only. */
@@ -32,12 +83,7 @@ export function createTerminalPrompts(input: Readable, output: Writable): Prompt
       const { password } = await load();
       return answered(await password({ ...streams, message: printable(message) })) ?? '';
     },
-    select: async (message, choices) => {
-      const { select } = await load();
-      return answered(
-        await select({ ...streams, message: printable(message), options: toOptions(choices), maxItems: 12 }),
-      );
-    },
+    select: (message, choices) => select(streams, message, choices),
     text: async (message, { placeholder, check } = {}) => {
       const { text } = await load();
       const written = await text({

@@ -25,3 +25,69 @@ describe('questions at a terminal', () => {
     }
   });
 });
+
+const roles = ['admin', 'jobs-read', 'kafka-admin', 'kafka-read'].map((value) => ({ value, label: value }));
+
+/** A question with keys typed into it, one after the other: a readline takes what comes at once for a paste. */
+async function asked() {
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  let shown = '';
+  output.on('data', (chunk) => {
+    shown += String(chunk);
+  });
+  const answer = createTerminalPrompts(input, output).select('Which role?', roles);
+  const sees = (text: string) => vi.waitFor(() => expect(shown).toContain(text), { timeout: 15_000 });
+  await sees('Which role?');
+  return {
+    answer,
+    sees,
+    shown: () => shown,
+    /** Types, and waits until the screen has answered. */
+    async types(keys: string) {
+      for (const key of keys.startsWith('\u001b') ? [keys] : keys) {
+        const before = shown.length;
+        input.write(key);
+        await vi.waitFor(() => expect(shown.length).toBeGreaterThan(before), { timeout: 15_000 });
+      }
+    },
+  };
+}
+
+const down = '\u001b[B';
+
+describe('a choice of several', () => {
+  it('has nothing chosen before the person chose', async () => {
+    const question = await asked();
+    await question.types('\r');
+    await question.sees('Choose one');
+    await question.types(down);
+    await question.types('\r');
+    expect(await question.answer).toBe('admin');
+  });
+
+  it('takes letters such as j and k for text, and shows what contains them', async () => {
+    const question = await asked();
+    await question.types('j');
+    await question.sees('(1 match)');
+    await question.types('\r');
+    expect(await question.answer).toBe('jobs-read');
+  });
+
+  it('does not take the first of several that contain what was typed', async () => {
+    const question = await asked();
+    await question.types('kafka');
+    await question.sees('(2 matches)');
+    await question.types('\r');
+    await question.sees('2 contain that');
+    await question.types('-r');
+    await question.types('\r');
+    expect(await question.answer).toBe('kafka-read');
+  });
+
+  it('takes a whole name for that one, though others contain it', async () => {
+    const question = await asked();
+    await question.types('admin');
+    await question.types('\r');
+    expect(await question.answer).toBe('admin');
+  });
+});
