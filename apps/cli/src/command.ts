@@ -1,5 +1,5 @@
-import type { Command } from 'commander';
-import { CliError } from './cli-error.js';
+import { type Command, Option } from 'commander';
+import { CliError, usage } from './cli-error.js';
 import { declareValueSources, type ValueSources } from './completion/value-sources.js';
 import type { Connection, Origin, Reach } from './connect.js';
 import { type ExitCode, exitCodes } from './exit-codes.js';
@@ -34,6 +34,8 @@ export interface CommandDefinition<Options> {
   options?(command: Command): Command;
   /** Where the values of arguments and options come from, for completion; by their names. */
   values?: ValueSources;
+  /** It works on this machine and talks to no server, so `--url` is refused rather than ignored. */
+  here?: boolean;
   /** The one that runs when only the parent is named. */
   isDefault?: boolean;
   /** Resolves to the exit code, `ok` when it says nothing. */
@@ -51,6 +53,12 @@ function describeExamples(examples: readonly string[]): string {
   return `\nExamples:\n${examples.map((example) => `  $ belay ${example}`).join('\n')}\n`;
 }
 
+/** Known everywhere, so that a command that cannot follow it says so. */
+function addressOption(hidden: boolean): Option {
+  const option = new Option('--url, --server <url>', 'the server or agent to talk to');
+  return hidden ? option.hideHelp() : option;
+}
+
 /** Adds one command to the program or to a group of it. */
 export function addCommand<Options>(parent: Parent, definition: CommandDefinition<Options>): void {
   const { shell } = parent;
@@ -58,7 +66,7 @@ export function addCommand<Options>(parent: Parent, definition: CommandDefinitio
     .command(definition.name, { isDefault: definition.isDefault ?? false })
     .description(definition.description)
     .option('--json', 'print JSON and nothing else')
-    .option('--url, --server <url>', 'the server or agent to talk to')
+    .addOption(addressOption(definition.here === true))
     .addHelpText('after', describeExamples(definition.examples));
   definition.options?.(command);
   if (definition.values !== undefined) declareValueSources(command, definition.values);
@@ -67,6 +75,9 @@ export function addCommand<Options>(parent: Parent, definition: CommandDefinitio
     const [{ createOutput }, { connect }] = await Promise.all([import('./output/output.js'), import('./connect.js')]);
     const options = command.opts<Options & CommonOptions>();
     const json = options.json === true;
+    if (definition.here === true && options.server !== undefined) {
+      throw usage('--url: this command talks to no server; it works on the machine that it runs on');
+    }
     const output = createOutput({ stdout: shell.stdout, stderr: shell.stderr, json, colour: shell.colour });
     let origin: Origin | undefined;
     const invocation: Invocation<Options & CommonOptions> = {

@@ -94,4 +94,30 @@ describe('operator commands', () => {
     const { stdout } = await terminal.run(['encryption', 'rotate', '--json'], { operator });
     expect(JSON.parse(stdout)).toEqual(rotated);
   });
+
+  it.each([
+    ['token', 'create', '--user', 'bot@example.com', '--ttl', 'PT8H'],
+    ['agent', 'enroll', '--name', 'build-3', '--ttl', 'P90D'],
+    ['access', 'revoke', 'e-1', '--reason', 'an incident'],
+    ['encryption', 'rotate'],
+    ['vault', 'set', 'database#password'],
+    ['vault', 'list'],
+    ['vault', 'remove', 'database#password'],
+    ['validate'],
+    ['start'],
+    ['agent', 'uninstall'],
+    ['completion', 'bash'],
+  ])('refuse --url, because they work on this machine: %s %s', async (...args) => {
+    // `idle` throws when it is called: the refusal comes before anything is done.
+    for (const option of ['--url', '--server']) {
+      const { code, stdout, stderr } = await terminal.run([...args, option, 'https://belay.example.com']);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+      expect(stderr).toMatch(/^belay: --url: this command talks to no server/);
+    }
+    const [group = '', name = ''] = args;
+    const help = await terminal.run(
+      ['validate', 'start', 'completion'].includes(group) ? [group, '--help'] : [group, name, '--help'],
+    );
+    expect(help.stdout).not.toContain('--url');
+  });
 });

@@ -8,6 +8,7 @@ import { printable } from '../output/printable.js';
 export function addAccessRevoke(parent: Parent): void {
   addCommand<{ reason: string }>(parent, {
     name: 'revoke <of>',
+    here: true,
     description: 'end the access of a request, or of a person by e-mail, now (for operators, on the server’s machine)',
     examples: ["access revoke rita@example.com --reason 'laptop stolen'"],
     options: (command) => command.requiredOption('--reason <text>', 'why, for the ledger'),

@@ -12,6 +12,7 @@ interface Options {
 export function addAgentEnroll(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'enroll',
+    here: true,
     description: 'make the credential of an agent (for operators, on the server’s machine)',
     examples: ['agent enroll --name build-3 --ttl P90D'],
     options: (command) =>

@@ -7,6 +7,7 @@ import { addCommand, type Parent } from '../command.js';
 export function addAgentUninstall(parent: Parent): void {
   addCommand(parent, {
     name: 'uninstall',
+    here: true,
     description: 'take the agent’s service away again; its sessions and its enrolment stay',
     examples: ['agent uninstall'],
     run: async ({ output, shell }) => {

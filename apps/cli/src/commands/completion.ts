@@ -5,6 +5,7 @@ import { addCommand, type Parent } from '../command.js';
 export function addCompletion(parent: Parent): void {
   addCommand(parent, {
     name: 'completion',
+    here: true,
     description: 'print what makes bash, zsh or fish complete command lines',
     examples: [
       'completion bash > ~/.local/share/bash-completion/completions/belay',

@@ -4,6 +4,7 @@ import { addCommand, type Parent } from '../command.js';
 export function addEncryptionRotate(parent: Parent): void {
   addCommand(parent, {
     name: 'rotate',
+    here: true,
     description: 'make a new key to seal with, and retire the one in use (for operators, on the server’s machine)',
     examples: ['encryption rotate', 'encryption rotate --json'],
     run: async ({ output, shell }) => {

@@ -4,6 +4,7 @@ import { addCommand, type Parent } from '../command.js';
 export function addStart(parent: Parent): void {
   addCommand(parent, {
     name: 'start',
+    here: true,
     description: 'start the server here (configured by BELAY_*, PORT, DATABASE_URL and REDIS_URL)',
     examples: ['start'],
     run: async ({ shell }) => {

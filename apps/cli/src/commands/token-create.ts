@@ -14,6 +14,7 @@ interface Options {
 export function addTokenCreate(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'create',
+    here: true,
     description: 'make a bearer token (for operators, on the server’s machine)',
     examples: ['token create --user bot@example.com --ttl PT8H --group robots --label nightly'],
     options: (command) =>

@@ -6,6 +6,7 @@ import { printable } from '../output/printable.js';
 export function addValidate(parent: Parent): void {
   addCommand(parent, {
     name: 'validate [path]',
+    here: true,
     description: 'check a configuration file or folder',
     examples: ['validate', 'validate config/ --json'],
     values: { path: 'files' },

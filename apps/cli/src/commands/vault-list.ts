@@ -4,6 +4,7 @@ import { addCommand, type Parent } from '../command.js';
 export function addVaultList(parent: Parent): void {
   addCommand(parent, {
     name: 'list',
+    here: true,
     description: 'list the names of the secrets that are kept here (for operators)',
     examples: ['vault', 'vault list --json'],
     isDefault: true,

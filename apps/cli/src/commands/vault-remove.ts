@@ -5,6 +5,7 @@ import { addCommand, type Parent } from '../command.js';
 export function addVaultRemove(parent: Parent): void {
   addCommand(parent, {
     name: 'remove <name>',
+    here: true,
     description: 'forget the secret path#key (for operators)',
     examples: ['vault remove database#password'],
     run: async ({ args: [name = ''], output, shell }) => {

@@ -7,6 +7,7 @@ import { addCommand, type Parent } from '../command.js';
 export function addVaultSet(parent: Parent): void {
   addCommand(parent, {
     name: 'set <name>',
+    here: true,
     description: 'keep a secret as path#key; its value comes from standard input (for operators)',
     examples: ['vault set database#password', 'vault set database#password < password.txt'],
     run: async ({ args: [name = ''], output, interactive, shell }) => {
