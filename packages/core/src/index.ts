@@ -16,6 +16,7 @@ export * from './approvals/inbox.js';
 export * from './can.js';
 export * from './catalog/apply.js';
 export * from './catalog/compile.js';
+export * from './catalog/disabled-workflows.js';
 export * from './catalog/literal-secrets.js';
 export * from './catalog/providers.js';
 export * from './catalog/references.js';

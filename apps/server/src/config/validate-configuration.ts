@@ -1,4 +1,4 @@
-import { findLiteralSecrets } from '@belay/core';
+import { findDisabledWorkflows, findLiteralSecrets } from '@belay/core';
 import { compileConfiguration, type Refused } from './compile-configuration.js';
 import { explainIssues } from './configuration-error.js';
 
@@ -22,12 +22,12 @@ export function validateConfiguration(
   path: string,
   variables: Record<string, string | undefined>,
 ): Promise<Validation> {
-  return compileConfiguration(path, variables, ({ providers, roles, workflows }, { files, document, locate }) => ({
+  return compileConfiguration(path, variables, (catalog, { files, document, locate }) => ({
     ok: true,
     files,
-    providers: providers.size,
-    roles: roles.size,
-    workflows: workflows.size,
-    warnings: explainIssues(findLiteralSecrets(document), locate),
+    providers: catalog.providers.size,
+    roles: catalog.roles.size,
+    workflows: catalog.workflows.size,
+    warnings: explainIssues([...findLiteralSecrets(document), ...findDisabledWorkflows(catalog)], locate),
   }));
 }

@@ -91,7 +91,7 @@ export function compileCatalog(document: unknown, options: CompileOptions): Comp
   const workflows = compileWorkflows(parsed.data, issues);
   const serverMaximum =
     readDuration(parsed.data.server.max_duration, 'server.max_duration', issues) ?? timing.maximumDuration;
-  const roles = compileRoles(parsed.data, providers, workflows, serverMaximum, issues);
+  const roles = compileRoles(parsed.data, providers, serverMaximum, issues);
   const dynamic = compileDynamic({ providers, workflows, serverMaximum }, issues);
   if (issues.length > 0) return { ok: false, issues };
   const catalog: Catalog = {
@@ -116,9 +116,17 @@ export function pathText(path: readonly PropertyKey[]): string {
   );
 }
 
+/**
+ * Returns entries ordered by name. A document that was stored as `jsonb` comes back ordered by the length of its keys, and
+ * lists must not depend on that.
+ */
+function inOrderOfName<T>(record: Readonly<Record<string, T>>): [string, T][] {
+  return Object.entries(record).sort(([one], [other]) => (one < other ? -1 : 1));
+}
+
 function compileProviders(document: CatalogDocument, options: CompileOptions, issues: ErrorIssue[]) {
   const providers = new Map<string, CompiledProvider>();
-  for (const [id, definition] of Object.entries(document.providers)) {
+  for (const [id, definition] of inOrderOfName(document.providers)) {
     const path = `providers.${id}`;
     const connector = options.connectors.get(definition.provider);
     if (!connector) {
@@ -161,7 +169,7 @@ function compileProviders(document: CatalogDocument, options: CompileOptions, is
 
 function compileWorkflows(document: CatalogDocument, issues: ErrorIssue[]) {
   const workflows = new Map<string, CompiledWorkflow>();
-  for (const [name, definition] of Object.entries(document.workflows)) {
+  for (const [name, definition] of inOrderOfName(document.workflows)) {
     checkName(definition.name, name, `workflows.${name}`, issues);
     const result = parseWorkflow(definition.workflow, { functions: functionChecks });
     if (!result.ok) {
@@ -182,20 +190,17 @@ function compileWorkflows(document: CatalogDocument, issues: ErrorIssue[]) {
 function compileRoles(
   document: CatalogDocument,
   providers: ReadonlyMap<string, CompiledProvider>,
-  workflows: ReadonlyMap<string, CompiledWorkflow>,
   serverMaximum: number,
   issues: ErrorIssue[],
 ) {
   const graph: RoleGraph = { roles: document.roles, providers: document.providers };
   const roles = new Map<string, CompiledRole>();
-  for (const [name, definition] of Object.entries(document.roles)) {
+  for (const [name, definition] of inOrderOfName(document.roles)) {
     const path = `roles.${name}`;
     checkName(definition.name, name, path, issues);
     definition.workflows.forEach((workflow, index) => {
       if (!(workflow in document.workflows)) {
         issues.push({ path: `${path}.workflows[${index}]`, message: `there is no workflow "${workflow}"` });
-      } else if (definition.enabled && workflows.get(workflow)?.enabled === false) {
-        issues.push({ path: `${path}.workflows[${index}]`, message: `the workflow "${workflow}" is disabled` });
       }
     });
     const accesses = planAccess(name, definition, graph, providers, issues);

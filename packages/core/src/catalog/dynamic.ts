@@ -73,10 +73,8 @@ function checkWorkflows(
   issues: ErrorIssue[],
 ): void {
   definition.workflows.forEach((name, index) => {
-    const workflow = workflows.get(name);
-    if (workflow?.enabled) return;
-    const message = workflow ? `the workflow "${name}" is disabled` : `there is no sound workflow "${name}"`;
-    issues.push({ path: `${path}.workflows[${index}]`, message });
+    if (workflows.has(name)) return;
+    issues.push({ path: `${path}.workflows[${index}]`, message: `there is no sound workflow "${name}"` });
   });
 }
 

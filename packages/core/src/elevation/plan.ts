@@ -7,6 +7,7 @@ import { requireDuration } from '../duration.js';
 import { AccessError, invalid, notFound } from '../errors.js';
 import { composeRole } from './dynamic-role.js';
 import type { ElevationInput } from './input.js';
+import { requireWorkflow } from './require-workflow.js';
 
 /** One entitlement a request would intend. */
 export interface PlannedGrant {
@@ -44,10 +45,7 @@ export async function planElevation(
 ): Promise<Plan> {
   const catalog = ctx.catalog.current();
   const role = roleOf(catalog, input);
-  // Another workflow may ask other people, or nobody: which of them lead to the role is as much a bound as any.
-  if (!role.workflows.includes(workflow)) {
-    throw invalid('workflow', `the role "${role.name}" cannot be had through "${workflow}"`);
-  }
+  requireWorkflow(catalog, role, workflow);
   const duration = requireDuration(input.duration, 'duration');
   const grants: PlannedGrant[] = [];
   for (const id of input.providers) {

@@ -18,6 +18,7 @@ import { requireText } from '../text.js';
 import { checkAuthenticator } from './authenticators.js';
 import type { ElevationInput } from './input.js';
 import { longestDuration, planElevation } from './plan.js';
+import { requireWorkflow } from './require-workflow.js';
 
 /** What a request may say beside what it asks for. */
 export interface RequestTerms {
@@ -139,8 +140,9 @@ function chooseDuration(catalog: Catalog, role: CompiledRole, request: RequestTe
 
 function chooseWorkflow(catalog: Catalog, role: CompiledRole, asked: string | undefined): CompiledWorkflow {
   const name = asked ?? role.workflows[0] ?? '';
-  const workflow = role.workflows.includes(name) ? catalog.workflows.get(name) : undefined;
-  if (!workflow?.enabled) throw invalid('workflow', `the role "${role.name}" cannot be had through "${name}"`);
+  requireWorkflow(catalog, role, name);
+  const workflow = catalog.workflows.get(name);
+  if (!workflow) throw invalid('workflow', `there is no workflow "${name}"`);
   return workflow;
 }
 

@@ -1,0 +1,28 @@
+import type { ErrorIssue } from '../errors.js';
+import type { Catalog } from './compile.js';
+
+/**
+ * Returns where roles and bounds name a workflow that is disabled. For a warning: the configuration is sound, and a request
+ * through that workflow is refused until it is enabled again.
+ */
+export function findDisabledWorkflows({ roles, providers, workflows }: Omit<Catalog, 'version'>): ErrorIssue[] {
+  const issues = (names: readonly string[], path: string, through: string): ErrorIssue[] =>
+    names.flatMap((name, index) =>
+      workflows.get(name)?.enabled === false
+        ? [
+            {
+              path: `${path}.workflows[${index}]`,
+              message: `the workflow "${name}" is disabled: ${through} cannot be requested through it`,
+            },
+          ]
+        : [],
+    );
+  return [
+    ...[...roles.values()].flatMap((role) =>
+      role.enabled ? issues(role.workflows, `roles.${role.name}`, 'the role') : [],
+    ),
+    ...[...providers.values()].flatMap(({ id, enabled, definition }) =>
+      enabled ? issues(definition.dynamic?.workflows ?? [], `providers.${id}.dynamic`, 'access') : [],
+    ),
+  ];
+}

@@ -1,0 +1,16 @@
+import type { Catalog, CompiledRole } from '../catalog/compile.js';
+import { invalid } from '../errors.js';
+
+/**
+ * Throws `invalid` unless a role can be requested through a workflow now: another workflow may ask other people, so which of
+ * them lead to the role is as much a bound as any. A disabled one is never replaced by the role's next, which may ask less.
+ */
+export function requireWorkflow(catalog: Catalog, role: CompiledRole, name: string): void {
+  if (!role.workflows.includes(name)) {
+    throw invalid('workflow', `the role "${role.name}" cannot be had through "${name}"`);
+  }
+  if (catalog.workflows.get(name)?.enabled) return;
+  const others = role.workflows.filter((each) => catalog.workflows.get(each)?.enabled);
+  const instead = others.length === 0 ? '' : `; choose another one: ${others.join(', ')}`;
+  throw invalid('workflow', `the workflow "${name}" is disabled${instead}`);
+}
