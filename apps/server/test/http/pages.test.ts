@@ -163,7 +163,8 @@ describe('a suggestion', () => {
 
   it('is the form to ask with, filled in and still the person’s to change; it asks for nothing itself', () => {
     const input = { reason: 'read "it" for 20 minutes </textarea><script>' };
-    const page = suggestionPage({ status: 'suggested', output }, { role, workflows: new Map() }, { ...view, input });
+    const workflows = new Map([['approve-and-grant', { document: { do: [] } } as never]]);
+    const page = suggestionPage({ status: 'suggested', output }, { role, workflows }, { ...view, input });
     const markup = renderPage(page, view);
     expect(markup).toContain('Nothing has been asked for yet');
     expect(markup).toMatch(/<form method="post" action="\/api\/v1\/elevate">/);

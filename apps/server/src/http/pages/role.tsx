@@ -26,8 +26,14 @@ export function rolePage(role: RoleDetails, workflows: Workflows, view: View): P
                 ...role.workflows.map((name): [string, VNode] => [
                   role.workflows.length > 1 ? `Decided by (${name})` : 'Decided by',
                   <>
-                    {workflows.has(name) && `${whoDecides(workflows.get(name)?.document.do)}. `}
-                    <a href={to(view, 'workflow', name)}>See the workflow</a>
+                    {workflows.has(name) ? (
+                      <>
+                        {whoDecides(workflows.get(name)?.document.do)}.{' '}
+                        <a href={to(view, 'workflow', name)}>See the workflow</a>
+                      </>
+                    ) : (
+                      `Disabled: it cannot be asked for through ${name} now.`
+                    )}
                   </>,
                 ]),
                 ['May ask', audience.length === 0 ? 'Everyone who is signed in' : listInWords(audience)],
@@ -41,7 +47,7 @@ export function rolePage(role: RoleDetails, workflows: Workflows, view: View): P
           </section>
           <section aria-labelledby="ask" class="card">
             <h2 id="ask">Ask for it</h2>
-            <AskForm role={role} view={view} />
+            <AskForm role={role} workflows={workflows} view={view} />
           </section>
         </div>
       </>
@@ -72,12 +78,25 @@ function sentPreset(view: View): Preset | undefined {
 const labels = { reason: 'Reason', duration: 'How long', providers: 'Where', workflow: 'Workflow' };
 
 /** The form that asks; whatever is filled in already, the person sees it and can change it. */
-export function AskForm({ role, view, ...given }: { role: RoleDetails; preset?: Preset; view: View }): VNode {
+export function AskForm(props: { role: RoleDetails; workflows: Workflows; preset?: Preset; view: View }): VNode {
+  const { role, workflows, view, ...given } = props;
+  // Only the enabled ones can be read; the role is not had through its next one by default, which may ask less.
+  const enabled = role.workflows.filter((name) => workflows.has(name));
+  const [usual = ''] = role.workflows;
+  if (enabled.length === 0) {
+    const verb = role.workflows.length === 1 ? 'is' : 'are';
+    return (
+      <p>
+        It cannot be asked for now: {listInWords(role.workflows)} {verb} disabled.
+      </p>
+    );
+  }
   const preset = sentPreset(view) ?? given.preset;
   const { required, pattern } = role.reason;
   const durations = durationsOf(role, preset?.duration);
   const chosen = durations.find((each) => isSame(each, preset?.duration)) ?? role.default_duration;
   const everywhere = role.providers.join(',');
+  const places = preset?.providers.join(',');
   return (
     <PostForm action={`${view.basePath}/elevate`} view={view} once={view.once()}>
       <Refused view={view} labels={labels} />
@@ -123,25 +142,30 @@ export function AskForm({ role, view, ...given }: { role: RoleDetails; preset?: 
           name="providers"
           label={labels.providers}
           control={(ties) => (
-            <select {...ties}>
-              <option value={everywhere}>{listInWords(role.providers)}</option>
-              {role.providers.map((provider) => (
-                <option key={provider} value={provider} selected={preset?.providers.join(',') === provider}>
+            <select {...ties} required>
+              {/* Not all of them by default: that is the most that can be granted. */}
+              <option value="">Choose where</option>
+              {[...role.providers].sort().map((provider) => (
+                <option key={provider} value={provider} selected={places === provider}>
                   {provider}
                 </option>
               ))}
+              <option value={everywhere} selected={places === everywhere}>
+                {listInWords(role.providers)}
+              </option>
             </select>
           )}
         />
       )}
-      {role.workflows.length > 1 && (
+      {(role.workflows.length > 1 || enabled[0] !== usual) && (
         <Field
           view={view}
           name="workflow"
           label={labels.workflow}
           control={(ties) => (
-            <select {...ties}>
-              {role.workflows.map((workflow) => (
+            <select {...ties} required>
+              {!enabled.includes(usual) && <option value="">Choose one; {usual} is disabled</option>}
+              {enabled.map((workflow) => (
                 <option key={workflow} value={workflow} selected={preset?.workflow === workflow}>
                   {workflow}
                 </option>

@@ -121,6 +121,7 @@ export function suggestionPage(
             <h2 id="ask">Ask for it</h2>
             <AskForm
               role={role}
+              workflows={workflows}
               preset={{ reason, duration: output.suggested_duration, providers: output.suggested_providers }}
               view={view}
             />

@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import { renderPage } from '../../src/http/pages/page.js';
+import { rolePage } from '../../src/http/pages/role.js';
+import type { RoleDetails, Workflows } from '../../src/http/pages/roles.js';
+import type { View } from '../../src/http/pages/view.js';
+
+const view: View = {
+  basePath: '/api/v1',
+  path: '/api/v1/role/reader',
+  input: {},
+  now: new Date('2026-01-02T03:04:05.678Z'),
+  viewer: { name: 'Rita', email: 'rita@example.test' },
+  waiting: 0,
+  offers: () => true,
+  csrf: () => 'token',
+  once: () => 'good-once',
+};
+
+const role: RoleDetails = {
+  name: 'reader',
+  description: '',
+  providers: ['store'],
+  workflows: ['asks', 'automatic'],
+  enabled: true,
+  max_duration: 'PT1H',
+  default_duration: 'PT15M',
+  reason: { required: true },
+  inherits: [],
+  grants: [],
+};
+
+/** As a page is given them: those that are enabled. */
+const workflows = (...names: string[]): Workflows =>
+  new Map(names.map((name) => [name, { document: { do: [] } } as never]));
+
+/** What one select of the form offers, in its order, and which of it is chosen; undefined when it is not there. */
+function choices(name: string, of: RoleDetails, enabled: Workflows) {
+  const page = renderPage(rolePage(of, enabled, view), view);
+  const select = new RegExp(`<select[^>]*name="${name}"[^>]*>(.*?)</select>`, 's').exec(page);
+  if (select === null) return undefined;
+  const options = [...(select[1] ?? '').matchAll(/<option([^>]*)>/g)].map(([, attributes = '']) => ({
+    value: /\bvalue(?:="([^"]*)")?/.exec(attributes)?.[1] ?? '',
+    selected: /\bselected\b/.test(attributes),
+  }));
+  return {
+    required: /<select[^>]*\brequired\b/.test(select[0]),
+    values: options.map(({ value }) => value),
+    selected: options.filter(({ selected }) => selected).map(({ value }) => value),
+  };
+}
+
+describe('the form of a role', () => {
+  it('has no place chosen where there are several, and offers them by name', () => {
+    const several = { ...role, providers: ['zebra', 'alpha', 'mid'] };
+    expect(choices('providers', several, workflows('asks', 'automatic'))).toEqual({
+      required: true,
+      values: ['', 'alpha', 'mid', 'zebra', 'zebra,alpha,mid'],
+      selected: [],
+    });
+    expect(choices('providers', role, workflows('asks', 'automatic'))).toBeUndefined();
+  });
+
+  it('offers workflows that are enabled, and chooses no other one for one that is disabled', () => {
+    expect(choices('workflow', role, workflows('asks', 'automatic'))?.values).toEqual(['asks', 'automatic']);
+    expect(choices('workflow', role, workflows('automatic'))).toEqual({
+      required: true,
+      values: ['', 'automatic'],
+      selected: [],
+    });
+  });
+
+  it('says so when it cannot be asked for, and has no form', () => {
+    const page = renderPage(rolePage(role, workflows(), view), view);
+    expect(page).toContain('It cannot be asked for now: asks and automatic are disabled.');
+    expect(page).not.toContain('name="reason"');
+  });
+});
