@@ -5,6 +5,8 @@ import {
   decideIntent,
   decideRevoked,
   type EntitlementFacts,
+  type Held,
+  settles,
 } from '../src/access/decide.js';
 
 // The model of design appendix A: one entitlement, two grants that may end early, a discrete clock, calls that are late
@@ -25,7 +27,7 @@ interface World {
   held: boolean;
   entitlement: EntitlementFacts;
   grants: [Grant, Grant];
-  observed: [boolean | null, boolean | null];
+  observed: [Held | null, Held | null];
   calls: Call[];
   grantCalls: number;
   bad: string | null;
@@ -38,6 +40,8 @@ interface Protocol {
   closeOnFailure?: boolean;
   quarantinePerGrant?: boolean;
   ignoreStanding?: boolean;
+  /** The connector never knows, so that `unknown` is believed. */
+  blind?: boolean;
 }
 
 type Emit = (label: string, world: World) => void;
@@ -68,7 +72,7 @@ function keyOf(world: World): string {
 function grantKey(world: World, index: 0 | 1): string {
   const grant = world.grants[index];
   const observed = world.observed[index];
-  const seen = observed === null ? '?' : observed ? '+' : '-';
+  const seen = observed === null ? '?' : observed === 'unknown' ? 'u' : observed ? '+' : '-';
   if (grant === null || grant === 'refused') return `${seen}${grant === null ? '.' : 'x'}`;
   return `${seen}${grant.expires}${grant.ended ? 'e' : 'l'}`;
 }
@@ -116,6 +120,12 @@ function asking(world: World, index: 0 | 1, protocol: Protocol, change: Change):
     change(`${index} observes ${world.held}`, (next) => {
       next.observed[index] = next.held;
     });
+    // An observation that settles nothing leaves the world as it was: the step asks again.
+    if (settles('unknown', !protocol.blind)) {
+      change(`${index} observes nothing`, (next) => {
+        next.observed[index] = 'unknown';
+      });
+    }
   }
   if (grant === null && observed !== null && protocol.callFirst) {
     if (!observed && world.grantCalls < MOST_GRANT_CALLS) {
@@ -152,7 +162,14 @@ function landing(world: World, call: Call, index: number, protocol: Protocol, ch
   change(`${call.what} lost`, () => {}, without);
   const landed = copy(without);
   landed.held = call.what === 'grant';
+  // The call came back without having done anything, and the read after it says nothing.
+  if (settles('unknown', !protocol.blind)) record(without, call, 'unknown', protocol, change);
   change(`${call.what} lands, worker dead`, () => {}, landed);
+  record(landed, call, landed.held, protocol, change);
+}
+
+/** What a call that came back writes down; `held` is what was read back. */
+function record(world: World, call: Call, held: Held, protocol: Protocol, change: Change): void {
   if (call.what === 'grant') {
     if (protocol.closeOnFailure && world.entitlement.state === 'granting') {
       change('grant times out, row closed', (next) => {
@@ -162,7 +179,7 @@ function landing(world: World, call: Call, index: number, protocol: Protocol, ch
         ) as World['grants'];
       });
     }
-    const recorded = protocol.callFirst ? 'granted' : decideGranted(landed.entitlement, landed.held);
+    const recorded = protocol.callFirst ? 'granted' : decideGranted(world.entitlement, held);
     if (recorded) {
       change(
         'grant recorded',
@@ -170,14 +187,14 @@ function landing(world: World, call: Call, index: number, protocol: Protocol, ch
           next.entitlement.state = recorded;
           if (protocol.callFirst) next.grants = [{ expires: next.time + LIFE, ended: false }, next.grants[1]];
         },
-        landed,
+        world,
       );
     }
     return;
   }
-  const decision = decideRevoked(landed.entitlement, {
+  const decision = decideRevoked(world.entitlement, {
     startedAt: call.startedAt,
-    wanted: isWanted(landed),
+    wanted: isWanted(world),
     quarantine: protocol.quarantine,
   });
   if (!decision) return;
@@ -189,7 +206,7 @@ function landing(world: World, call: Call, index: number, protocol: Protocol, ch
           ? { state: 'absent', lastGrantCallAt: null }
           : { ...next.entitlement, state: decision.state };
     },
-    landed,
+    world,
   );
 }
 
@@ -252,6 +269,8 @@ describe('grants never leak: every reachable state of the model', () => {
     ['a failed grant that closes its row leaks', { quarantine: Q, closeOnFailure: true }, false],
     ['a quarantine per grant leaks', { quarantine: Q, quarantinePerGrant: true }, false],
     ['managing what was held before takes it away', { quarantine: Q, ignoreStanding: true }, true],
+    ['believing an unknown read after a revoke leaks', { quarantine: Q, blind: true }, false],
+    ['believing an unknown observation takes away what was held before', { quarantine: Q, blind: true }, true],
   ])('the model can fail: %s', (_name, protocol, standing) => {
     const { wrong, trace } = explore(standing, protocol);
     expect(wrong, trace.join(' > ')).toBe(standing ? 'took away what was held before' : 'LEAK');

@@ -80,7 +80,7 @@ const operations: fc.Arbitrary<Operation> = fc.oneof(
   {
     weight: 3,
     arbitrary: fc.oneof(
-      faultOf('holds', reads),
+      faultOf('holds', [...reads, { kind: 'unknown' }]),
       faultOf('identities', reads),
       faultOf('ensurePresent', writes),
       faultOf('ensureAbsent', writes),

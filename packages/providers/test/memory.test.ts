@@ -69,6 +69,14 @@ describe('the memory provider has bad days on demand', () => {
     expect(state.held()).toEqual([one]);
   });
 
+  it('cannot say what is held, once', async () => {
+    const { state, authorizer } = open();
+    state.put(one.identity, one.access, one.id);
+    state.inject('holds', { kind: 'unknown' });
+    expect(await authorizer.holds(one, calm())).toBe('unknown');
+    expect(await authorizer.holds(one, calm())).toBe(true);
+  });
+
   it('hangs until it is told to stop, having done nothing', async () => {
     const { state, authorizer } = open();
     state.inject('ensurePresent', { kind: 'hang' });

@@ -7,6 +7,17 @@ export interface EntitlementFacts {
   lastGrantCallAt: number | null;
 }
 
+/** What a provider was read to hold. */
+export type Held = boolean | 'unknown';
+
+/**
+ * Whether what was read settles a question (R4, R6). `unknown` does only for a connector that can never know: one that can is
+ * asked again, and until then nothing was observed, nothing is held and nothing is gone.
+ */
+export function settles(held: Held, knows: boolean): boolean {
+  return held !== 'unknown' || !knows;
+}
+
 export type ClaimDecision =
   | { do: 'nothing' }
   /** Call ensurePresent. The claim is recorded first: from here on a revocation is owed (R4). */
@@ -23,8 +34,11 @@ export function decideClaim(entitlement: EntitlementFacts, wanted: boolean): Cla
   return entitlement.state === 'granted' ? { do: 'rest' } : { do: 'grant' };
 }
 
-/** The state that an intent leaves behind, or a refusal: what is absent with us and held there is not ours to manage (R2). */
-export function decideIntent(entitlement: EntitlementFacts, held: boolean | 'unknown'): 'granting' | 'refuse' {
+/**
+ * The state that an intent leaves behind, or a refusal: what is absent with us and held there is not ours to manage (R2).
+ * `held` settles the question: see `settles`.
+ */
+export function decideIntent(entitlement: EntitlementFacts, held: Held): 'granting' | 'refuse' {
   if (entitlement.state === 'absent' && held === true) return 'refuse';
   // An entitlement that is granted is ensured again: the provider may have to hear of a later end, and is read back (R6).
   return 'granting';
@@ -34,7 +48,7 @@ export function decideIntent(entitlement: EntitlementFacts, held: boolean | 'unk
  * What a grant call that returned leads to. Only what was read back counts (R6), and only while it is still expected:
  * null changes nothing, because somebody has moved on.
  */
-export function decideGranted(entitlement: EntitlementFacts, held: boolean | 'unknown'): 'granted' | null {
+export function decideGranted(entitlement: EntitlementFacts, held: Held): 'granted' | null {
   return entitlement.state === 'granting' && held !== false ? 'granted' : null;
 }
 

@@ -7,6 +7,7 @@ import { lockingExecution, readLocked } from '../executions/runtime/commit.js';
 import { appendLedger } from '../ledger/append.js';
 import { authorizerOf } from './authorizer.js';
 import { decideIntent } from './decide.js';
+import { readHeld } from './read-held.js';
 
 export interface Intention {
   executionId: string;
@@ -34,7 +35,7 @@ function entitlementKey(grant: Pick<PlannedGrant, 'provider' | 'identity' | 'acc
 
 /**
  * R1: commits the grants and their entitlements before any provider is touched. R2: refuses what an identity holds
- * already while we hold no claim on it. The observation is made before the transaction, because no transaction spans a
+ * already while we hold no claim on it, and waits for a provider that cannot say. The observation is made before the transaction, because no transaction spans a
  * network call; the decision is made inside it, on the entitlement's state under its lock. Throws what a connector throws.
  */
 export async function intendGrants(ctx: Context, intention: Intention, signal: AbortSignal): Promise<Intended> {
@@ -43,7 +44,8 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
     .sort((a, b) => (a.key < b.key ? -1 : 1));
   const held = await Promise.all(
     planned.map((grant) =>
-      authorizerOf(ctx, grant.provider, 'observe').holds(
+      readHeld(
+        authorizerOf(ctx, grant.provider, 'observe'),
         { id: grant.id, identity: grant.identity, access: grant.access },
         signal,
       ),
@@ -78,9 +80,10 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
     const byKey = new Map(rows.map((row) => [row.key, row]));
     for (const [index, grant] of planned.entries()) {
       const row = byKey.get(grant.key);
-      if (!row) throw new Error('An entitlement vanished under its lock');
+      const seen = held[index];
+      if (!row || seen === undefined) throw new Error('An entitlement vanished under its lock');
       const facts = { state: row.state, lastGrantCallAt: row.lastGrantCallAt?.getTime() ?? null };
-      if (decideIntent(facts, held[index] ?? 'unknown') === 'refuse') {
+      if (decideIntent(facts, seen) === 'refuse') {
         return { outcome: 'held_outside', provider: grant.provider, identity: grant.identity };
       }
     }

@@ -5,7 +5,8 @@ import type { Context } from '../context.js';
 import { appendLedger, type LedgerEntry } from '../ledger/append.js';
 import { authorizerOf, publicMessage } from './authorizer.js';
 import type { Claimed } from './claimed.js';
-import { decideClaim } from './decide.js';
+import { decideClaim, type Held } from './decide.js';
+import { readHeld } from './read-held.js';
 import { recordFailure } from './record-failure.js';
 import { recordGranted } from './record-granted.js';
 import { recordRevoked } from './record-revoked.js';
@@ -21,14 +22,14 @@ export async function reconcileEntitlement(ctx: Context, input: { entitlementId:
   if (!claim) return;
   const signal = AbortSignal.timeout(ctx.timing.callTimeout);
   const reference = { id: claim.id, identity: claim.identity, access: claim.access as never };
-  let held: boolean | 'unknown';
+  let held: Held;
   try {
     const authorizer: Authorizer = authorizerOf(ctx, claim.provider, claim.task);
     if (claim.task === 'grant') await authorizer.ensurePresent(reference, claim.until, signal);
     else await authorizer.ensureAbsent(reference, signal);
     ctx.crashpoint(`${claim.task} called`);
-    // R6: what counts is what the provider says now, not that the call returned.
-    held = await authorizer.holds(reference, signal);
+    // R6: what counts is what the provider says now, not that the call returned; one that cannot say has settled nothing.
+    held = await readHeld(authorizer, reference, signal);
   } catch (error) {
     await recordFailure(ctx, claim, publicMessage(error), error);
     return;

@@ -3,7 +3,7 @@ import { and, eq, isNull, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import type { Claimed } from './claimed.js';
-import { decideGranted } from './decide.js';
+import { decideGranted, type Held } from './decide.js';
 import { recordFailure } from './record-failure.js';
 import { ignoreRollback } from './rollback.js';
 import { wakeSteps } from './wake-steps.js';
@@ -13,7 +13,7 @@ import { isLive } from './wanted.js';
  * Records that the provider holds what was granted, and starts the clock of the grants that waited for it. Applies only
  * with the claim's own fence and in the expected state: otherwise somebody has moved on, and what is owed stays owed (R4).
  */
-export async function recordGranted(ctx: Context, claim: Claimed, held: boolean | 'unknown'): Promise<void> {
+export async function recordGranted(ctx: Context, claim: Claimed, held: Held): Promise<void> {
   if (held === false) {
     await recordFailure(ctx, claim, 'The provider does not hold what it was told to grant', undefined);
     return;

@@ -3,7 +3,7 @@ import { and, eq, isNull, lte, or, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import type { Claimed } from './claimed.js';
-import { decideRevoked } from './decide.js';
+import { decideRevoked, type Held } from './decide.js';
 import { recordFailure } from './record-failure.js';
 import { wakeSteps } from './wake-steps.js';
 import { isLive } from './wanted.js';
@@ -12,7 +12,7 @@ import { isLive } from './wanted.js';
  * Records that the provider no longer holds what was revoked. R5 decides whether that settles it or whether a second
  * revoke is owed once no grant call can be on its way any more. Applies only with the claim's own fence.
  */
-export async function recordRevoked(ctx: Context, claim: Claimed, held: boolean | 'unknown'): Promise<void> {
+export async function recordRevoked(ctx: Context, claim: Claimed, held: Held): Promise<void> {
   if (held === true) {
     await recordFailure(ctx, claim, 'The provider still holds what it was told to revoke', undefined);
     return;

@@ -178,6 +178,22 @@ export function conformance(runner: TestRunner, name: string, open: () => Promis
       expect(await holds(one)).toBe(false);
     });
 
+    it('says that it knows what is held only if it never answers "unknown"', async () => {
+      const one = await subject.fresh();
+      const strangers = [
+        { ...one, access: subject.unknownAccess },
+        { ...one, identity: 'nobody-by-this-name' },
+      ];
+      const answers: unknown[] = [await holds(one), ...(await Promise.all(strangers.map(holds)))];
+      await present(one);
+      answers.push(await holds(one));
+      await absent(one);
+      answers.push(await holds(one));
+      // A provider that does not answer is an error, which may be asked again; it is not an answer.
+      answers.push(await subject.down.authorizer?.holds(one, calm()).catch(() => false));
+      expect(answers.includes('unknown')).toBe(!authorizer.knows);
+    });
+
     it('says that a provider which does not answer may be asked again', async () => {
       const one = await subject.fresh();
       const down = subject.down.authorizer;

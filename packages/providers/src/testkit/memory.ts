@@ -82,6 +82,7 @@ async function perform<T>(
   }
   if (fault?.kind === 'conflict') throw new Retryable('The provider was being changed by someone else');
   if (fault?.kind === 'refuse') throw new Terminal('The provider refuses');
+  if (fault?.kind === 'unknown') return 'unknown' as T;
   if (fault?.kind === 'hang') return untilAborted(new Promise<never>(() => {}), signal);
   refuse();
   if (fault?.kind === 'late') {

@@ -15,6 +15,7 @@ export type MemoryOperation =
  * What can go wrong with one call.
  * - `throttle`, `conflict`: retryable, nothing happened; `refuse`: terminal, nothing happened.
  * - `hang`: answers nothing until the signal says stop; nothing happened.
+ * - `unknown`: `holds` answers unknown, whatever is held.
  * - `lost-answer`: it happened, and the call failed all the same.
  * - `late`: the call fails now, and it happens `delayMilliseconds` later.
  * - `asynchronous`: the call succeeds now, and it happens `delayMilliseconds` later.
@@ -22,7 +23,7 @@ export type MemoryOperation =
  */
 export type MemoryFault =
   | { kind: 'throttle'; afterMilliseconds?: number }
-  | { kind: 'conflict' | 'refuse' | 'hang' | 'lost-answer' | 'fails-later' }
+  | { kind: 'conflict' | 'refuse' | 'hang' | 'unknown' | 'lost-answer' | 'fails-later' }
   | { kind: 'late' | 'asynchronous'; delayMilliseconds: number };
 
 export interface MemoryCall {
