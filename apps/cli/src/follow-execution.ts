@@ -2,6 +2,7 @@ import type { BelayClient, ExecutionDetails, ExecutionEvent } from '@belay/sdk';
 import { CliError } from './cli-error.js';
 import { describeTimeLeft } from './duration.js';
 import { type ExitCode, exitCodes } from './exit-codes.js';
+import { describeState } from './output/describe-state.js';
 import type { Output } from './output/output.js';
 import { printable } from './output/printable.js';
 import { createProgress } from './output/progress.js';
@@ -39,8 +40,8 @@ function describeWait({ approvals }: ExecutionDetails): string | undefined {
   return `waits for the approval of ${[...users, ...groups].join(', ') || 'somebody'}`;
 }
 
-function endedWith({ status, error }: ExecutionDetails): string {
-  return `${status}${error === null ? '' : `: ${error.detail ?? error.title ?? error.type}`}`;
+function endedWith({ error, ...execution }: ExecutionDetails): string {
+  return `${describeState(execution)}${error === null ? '' : `: ${error.detail ?? error.title ?? error.type}`}`;
 }
 
 /** The last document, or the last words, of a request that was followed until it is active. */
@@ -54,7 +55,14 @@ function reportActive(details: ExecutionDetails, active: boolean, output: Output
   const until = grants.map(({ expires_at }) => expires_at ?? '').sort()[0];
   const left = describeTimeLeft(until, now);
   output.event(
-    { execution_id: details.workflow_id, status: details.status, active, grants, error: details.error },
+    {
+      execution_id: details.workflow_id,
+      status: details.status,
+      state: details.state,
+      active,
+      grants,
+      error: details.error,
+    },
     () =>
       active
         ? output.fields({ state: 'active', until, left, 'give back': `belay access return ${details.workflow_id}` })

@@ -1,4 +1,5 @@
 import { addCommand, type Parent } from '../command.js';
+import { describeState } from '../output/describe-state.js';
 
 /** `belay executions list`: the caller's requests under way. */
 export function addExecutionsList(parent: Parent): void {
@@ -12,12 +13,12 @@ export function addExecutionsList(parent: Parent): void {
       const list = await client.executions.list({ signal });
       output.result(list, () =>
         output.table(
-          ['Execution', 'Role', 'Providers', 'Status', 'Waits for', 'Started'],
+          ['Execution', 'Role', 'Providers', 'State', 'Waits for', 'Started'],
           list.executions.map((execution) => [
             execution.workflow_id,
             execution.role,
             execution.providers.join(', '),
-            execution.status,
+            describeState(execution),
             execution.waiting_for.join(', '),
             execution.start_time,
           ]),

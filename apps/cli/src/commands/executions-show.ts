@@ -1,6 +1,7 @@
 import type { ExecutionDetails } from '@belay/sdk';
 import { addCommand, type Parent } from '../command.js';
 import { describeAccess } from '../output/describe-access.js';
+import { describeState } from '../output/describe-state.js';
 import type { Output } from '../output/output.js';
 
 function render(execution: ExecutionDetails, output: Output): string {
@@ -8,7 +9,7 @@ function render(execution: ExecutionDetails, output: Output): string {
   const sections = [
     output.fields({
       execution: execution.workflow_id,
-      status: execution.status,
+      state: describeState(execution),
       user: execution.user,
       role: execution.role,
       providers: execution.providers.join(', '),

@@ -69,6 +69,7 @@ function details(granted: boolean): ExecutionDetails {
     workflow_id: 'e-1',
     run_id: 'e-1',
     status: granted ? 'completed' : 'faulted',
+    state: granted ? 'ended' : 'failed',
     start_time: '2030-01-01T00:00:00.000Z',
     execution_time: 'PT20S',
     task_queue: 'default',

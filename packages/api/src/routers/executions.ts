@@ -1,6 +1,7 @@
 import {
   cancelExecution,
   createSignal,
+  executionStates,
   getExecution,
   listExecutions,
   signalExecution,
@@ -18,7 +19,16 @@ import { router } from '../trpc.js';
 const executionSummary = z.object({
   workflow_id: z.string(),
   run_id: z.string(),
-  status: z.string().describe('pending, running, waiting, suspended, completed, faulted, cancelled or terminated'),
+  status: z
+    .string()
+    .describe('The workflow’s: pending, running, waiting, suspended, completed, faulted, cancelled or terminated'),
+  state: z
+    .enum(executionStates)
+    .describe(
+      'Where the request stands for people. `waiting_for_approval`: somebody has to decide; `granting`: being granted; ' +
+        '`active`: all of it can be used; `ending`: over, and not yet verified as removed; `ended`: nothing is held any more; ' +
+        '`denied`: by an approver, or not decided in time; `running`: anything else that is under way',
+    ),
   start_time: instant,
   execution_time: z.string().describe('ISO 8601 duration'),
   task_queue: z.string(),

@@ -1,10 +1,12 @@
-import { approvals, decisions, entitlements, grants, ledger, users } from '@belay/db';
+import { type ApprovalStatus, approvals, decisions, entitlements, grants, ledger, users } from '@belay/db';
 import type { Fault, Json } from '@belay/workflow';
 import { asc, eq } from 'drizzle-orm';
 import type { ActorContext, Context } from '../context.js';
 import { readNow } from '../now.js';
 import { findExecution } from './find.js';
+import { type GrantState, grantState } from './grant-state.js';
 import { type ExecutionSummary, readWaiting, summarise } from './list.js';
+import { executionState } from './state.js';
 
 export interface HistoryEntry {
   event_type: string;
@@ -13,8 +15,6 @@ export interface HistoryEntry {
   /** JSON pointer of the task, for events of a task. */
   task?: string;
 }
-
-export type GrantState = 'granting' | 'active' | 'ended' | 'gone' | 'failed';
 
 export interface ExecutionGrant {
   provider: string;
@@ -33,7 +33,7 @@ export interface ExecutionGrant {
 
 export interface ExecutionApproval {
   id: string;
-  status: string;
+  status: ApprovalStatus;
   expires_at: string;
   approvers: { users: string[]; groups: string[] };
   count: number;
@@ -61,8 +61,14 @@ export async function getExecution(ctx: ActorContext, input: { id: string }): Pr
     readApprovals(ctx, execution.id),
     readGrants(ctx, execution.id, now),
   ]);
+  const state = executionState({
+    status: execution.status,
+    ended: execution.endedAt !== null,
+    grants: held.map((grant) => grant.state),
+    approvals: asked.map((approval) => approval.status),
+  });
   return {
-    ...summarise(execution, owner.email, waiting.get(execution.id) ?? [], now),
+    ...summarise(execution, owner.email, { state, waitingFor: waiting.get(execution.id) ?? [] }, now),
     history,
     input: execution.input as Json,
     output: (execution.output ?? null) as Json,
@@ -143,21 +149,4 @@ async function readGrants(ctx: Context, executionId: string, now: Date): Promise
     residual: ctx.catalog.client(entitlement.provider)?.authorizer?.residual ?? 'PT0S',
     last_error: grant.goneAt ? null : entitlement.lastError,
   }));
-}
-
-/** Where a grant is in its life, from its row alone. */
-export function grantState(
-  grant: {
-    activatedAt: Date | null;
-    endedAt: Date | null;
-    goneAt: Date | null;
-    expiresAt: Date;
-    endedReason: string | null;
-  },
-  now: Date,
-): GrantState {
-  if (grant.goneAt) return 'gone';
-  if (grant.endedReason === 'failed') return 'failed';
-  if (grant.endedAt || grant.expiresAt.getTime() <= now.getTime()) return 'ended';
-  return grant.activatedAt ? 'active' : 'granting';
 }

@@ -7,11 +7,14 @@ import type { ElevationInput } from '../elevation/input.js';
 import { invalid } from '../errors.js';
 import type { PageAsk } from '../paging.js';
 import { isId } from './find.js';
+import { type ExecutionState, readStates } from './state.js';
 
 export interface ExecutionSummary {
   workflow_id: string;
   run_id: string;
+  /** The workflow's. */
   status: string;
+  state: ExecutionState;
   start_time: string;
   /** ISO 8601 duration. */
   execution_time: string;
@@ -56,12 +59,20 @@ export async function listExecutions(
     // One more than is shown says whether there are more.
     .limit(limit + 1);
   const shown = rows.slice(0, limit);
-  const waiting = await readWaiting(
-    ctx,
-    shown.map((row) => row.id),
-  );
+  const ids = shown.map((row) => row.id);
+  const [waiting, states] = await Promise.all([
+    readWaiting(ctx, ids),
+    readStates(ctx, shown, new Date(rows[0]?.now ?? 0)),
+  ]);
   return {
-    executions: shown.map((row) => summarise(row, user.email, waiting.get(row.id) ?? [], new Date(row.now))),
+    executions: shown.map((row) =>
+      summarise(
+        row,
+        user.email,
+        { state: states.get(row.id) ?? 'running', waitingFor: waiting.get(row.id) ?? [] },
+        new Date(row.now),
+      ),
+    ),
     next: rows.length > limit ? (shown.at(-1)?.id ?? null) : null,
   };
 }
@@ -116,7 +127,7 @@ export function summarise(
     endedAt: Date | null;
   },
   user: string,
-  waitingFor: string[],
+  { state, waitingFor }: { state: ExecutionState; waitingFor: string[] },
   now: Date,
 ): ExecutionSummary {
   const input = row.input as ElevationInput;
@@ -125,6 +136,7 @@ export function summarise(
     workflow_id: row.id,
     run_id: row.id,
     status: row.status,
+    state,
     start_time: from.toISOString(),
     execution_time: formatDuration(Math.max(0, (row.endedAt ?? now).getTime() - from.getTime())),
     task_queue: taskQueue,

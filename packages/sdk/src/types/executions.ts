@@ -1,8 +1,25 @@
+/**
+ * Where a request stands for people: `active` when all of it can be used, `ending` when it is over and not yet verified as
+ * removed, `ended` when nothing is held any more, `denied` also when it was not decided in time.
+ */
+export type ExecutionState =
+  | 'running'
+  | 'waiting_for_approval'
+  | 'granting'
+  | 'active'
+  | 'ending'
+  | 'ended'
+  | 'denied'
+  | 'cancelled'
+  | 'terminated'
+  | 'failed';
+
 export interface Execution {
   workflow_id: string;
   run_id: string;
-  /** pending, running, waiting, suspended, completed, faulted, cancelled or terminated. */
+  /** The workflow's: pending, running, waiting, suspended, completed, faulted, cancelled or terminated. */
   status: string;
+  state: ExecutionState;
   start_time: string;
   execution_time: string;
   task_queue: string;

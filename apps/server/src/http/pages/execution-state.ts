@@ -27,48 +27,45 @@ const reasons: Readonly<Record<string, string>> = {
 
 /** Where a request stands, as a person would say it. What is held comes before what the workflow does. */
 export function stateOf(execution: Execution): State {
-  const { grants, approvals, status } = execution;
-  const ended = execution.end_time !== null;
+  const { grants, approvals } = execution;
   const owed = grants.some(({ state }) => state !== 'gone' && state !== 'failed');
-  const over = ended && !owed;
+  const over = execution.end_time !== null && !owed;
   const say = (tone: Tone, text: string, next = ''): State => ({ tone, text, next, over });
 
-  if (grants.some(({ state }) => state === 'active')) {
-    return say('good', 'The access is active', 'It ends by itself, and can be given back before.');
+  switch (execution.state) {
+    case 'active':
+      return say('good', 'The access is active', 'It ends by itself, and can be given back before.');
+    case 'granting':
+      return say('warn', 'The access is being granted', 'The clock starts when it works.');
+    case 'ending':
+      return say('warn', 'The access is over and is being taken away', why(execution));
+    case 'cancelled':
+      return say('plain', 'The request was cancelled', held(execution));
+    case 'terminated':
+      return say('bad', 'The request was terminated', held(execution));
+    case 'failed':
+      return say('bad', 'The request failed', execution.error?.detail ?? execution.error?.title ?? held(execution));
+    case 'denied': {
+      const refused = approvals.find(({ status }) => status === 'denied');
+      if (!refused) return say('bad', 'Nobody decided in time', 'No answer is a refusal. Nothing was granted.');
+      const by = refused.decisions.filter(({ verdict }) => verdict === 'deny').map(({ approver }) => approver);
+      return say('bad', 'The request was denied', `By ${listInWords(by)}. Nothing was granted.`);
+    }
+    case 'waiting_for_approval': {
+      const open = approvals.find(({ status }) => status === 'open');
+      const by = open === undefined ? '' : `By ${approversInWords(open)}. `;
+      return say('warn', 'The request waits for approval', `${by}Nothing is granted until then.`);
+    }
+    case 'ended':
+      return grants.length > 0
+        ? say('plain', 'The access has ended', why(execution))
+        : say('plain', 'The request is completed', 'Nothing was granted.');
+    case 'running': {
+      const waits = execution.waiting_for;
+      const next = waits.length > 0 ? `It waits for ${readable(listInWords(waits))}.` : '';
+      return say('plain', 'The request is under way', next);
+    }
   }
-  if (grants.some(({ state }) => state === 'granting')) {
-    return say('warn', 'The access is being granted', 'The clock starts when it works.');
-  }
-  if (grants.some(({ state }) => state === 'ended')) {
-    return say('warn', 'The access is over and is being taken away', why(execution));
-  }
-  if (status === 'cancelled') return say('plain', 'The request was cancelled', held(execution));
-  if (status === 'terminated') return say('bad', 'The request was terminated', held(execution));
-  if (status === 'faulted') {
-    return say('bad', 'The request failed', execution.error?.detail ?? execution.error?.title ?? held(execution));
-  }
-  if (grants.some(({ state }) => state === 'gone')) return say('plain', 'The access has ended', why(execution));
-  const refused = approvals.find((approval) => approval.status === 'denied' || approval.status === 'expired');
-  if (refused?.status === 'denied') {
-    const by = refused.decisions.filter(({ verdict }) => verdict === 'deny').map(({ approver }) => approver);
-    return say('bad', 'The request was denied', `By ${listInWords(by)}. Nothing was granted.`);
-  }
-  if (refused) return say('bad', 'Nobody decided in time', 'No answer is a refusal. Nothing was granted.');
-  const open = approvals.find((approval) => approval.status === 'open');
-  if (open) {
-    return say(
-      'warn',
-      'The request waits for approval',
-      `By ${approversInWords(open)}. Nothing is granted until then.`,
-    );
-  }
-  if (ended) return say('plain', 'The request is completed', 'Nothing was granted.');
-  const waits = execution.waiting_for;
-  return say(
-    'plain',
-    'The request is under way',
-    waits.length > 0 ? `It waits for ${readable(listInWords(waits))}.` : '',
-  );
 }
 
 /** Who may decide: `one person of the group approvers`. */

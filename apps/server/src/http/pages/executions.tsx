@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { Badge } from './parts/status.js';
+import { StateBadge } from './parts/status.js';
 import { When } from './parts/time.js';
 import { readable } from './readable.js';
 import { type Outputs, type Page, to, type View } from './view.js';
@@ -50,11 +50,12 @@ export function ExecutionList(props: { executions: ExecutionSummary[]; heading: 
                 {execution.role} at {listInWords(execution.providers)}
               </a>
             </Heading>
-            <Badge status={execution.status} />
+            <StateBadge state={execution.state} />
           </div>
           {execution.reason !== '' && <p>{execution.reason}</p>}
           <p class="quiet">
-            {execution.waiting_for.length > 0 && `Waits for ${readable(listInWords(execution.waiting_for))}. `}
+            {execution.waiting_for.length > 0 &&
+              `${execution.state === 'active' ? 'Until' : 'Waits for'} ${readable(listInWords(execution.waiting_for))}. `}
             Asked <When at={execution.start_time} view={view} />
           </p>
         </li>

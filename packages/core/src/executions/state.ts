@@ -1,0 +1,70 @@
+import { type ApprovalStatus, approvals, grants } from '@belay/db';
+import { inArray } from 'drizzle-orm';
+import type { Context } from '../context.js';
+import { type GrantState, grantState } from './grant-state.js';
+
+/** Where a request stands for the people concerned; the workflow's own `status` says where the machine stands. */
+export const executionStates = [
+  'running',
+  'waiting_for_approval',
+  'granting',
+  'active',
+  'ending',
+  'ended',
+  'denied',
+  'cancelled',
+  'terminated',
+  'failed',
+] as const;
+export type ExecutionState = (typeof executionStates)[number];
+
+interface Standing {
+  /** The workflow's. */
+  status: string;
+  ended: boolean;
+  grants: readonly GrantState[];
+  approvals: readonly ApprovalStatus[];
+}
+
+/** Returns the state of a request. What is held comes before what the workflow does: a workflow that waits for the end of access is not what a person waits for. */
+export function executionState({ status, ended, grants: held, approvals: asked }: Standing): ExecutionState {
+  if (held.includes('granting')) return 'granting';
+  if (held.includes('active')) return 'active';
+  if (held.includes('ended')) return 'ending';
+  if (status === 'cancelled' || status === 'terminated') return status;
+  const granted = held.includes('gone');
+  // Also when the workflow makes a fault of it.
+  if (!granted && asked.some((each) => each === 'denied' || each === 'expired')) return 'denied';
+  if (status === 'faulted') return 'failed';
+  if (granted) return 'ended';
+  if (asked.includes('open')) return 'waiting_for_approval';
+  return ended ? 'ended' : 'running';
+}
+
+/** Returns the states of several executions, each with its workflow's status, by id. */
+export async function readStates(
+  ctx: Context,
+  executions: readonly { id: string; status: string; endedAt: Date | null }[],
+  now: Date,
+): Promise<Map<string, ExecutionState>> {
+  if (executions.length === 0) return new Map();
+  const ids = executions.map(({ id }) => id);
+  const [held, asked] = await Promise.all([
+    ctx.db.select().from(grants).where(inArray(grants.executionId, ids)),
+    ctx.db
+      .select({ executionId: approvals.executionId, status: approvals.status })
+      .from(approvals)
+      .where(inArray(approvals.executionId, ids)),
+  ]);
+  return new Map(
+    executions.map(({ id, status, endedAt }) => [
+      id,
+      executionState({
+        status,
+        ended: endedAt !== null,
+        grants: held.filter(({ executionId }) => executionId === id).map((grant) => grantState(grant, now)),
+        approvals: asked.filter(({ executionId }) => executionId === id).map((approval) => approval.status),
+      }),
+    ]),
+  );
+}

@@ -1,0 +1,62 @@
+import { cancelExecution, type ExecutionState, getExecution, listExecutions, terminateExecution } from '@belay/core';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { approve, ask, type Cast, catalogWith, deny, hour, minute, openCast, staged } from './support/stories.js';
+
+let cast: Cast;
+beforeEach(async () => {
+  cast = await openCast({
+    catalog: catalogWith({ faulty: [{ fail: { raise: { error: { type: 'https://x.example/e', status: 500 } } } }] }),
+  });
+});
+afterEach(() => cast[Symbol.asyncDispose]());
+
+/** The state of a request by itself, which is the one in the list as long as the request is listed. */
+async function stateOf(id: string): Promise<ExecutionState> {
+  const { state, end_time } = await getExecution(cast.ada, { id });
+  const listed = (await listExecutions(cast.ada)).executions.find(({ workflow_id }) => workflow_id === id);
+  expect(listed?.state).toBe(end_time === null ? state : undefined);
+  return state;
+}
+
+describe('the state of a request', () => {
+  it('says what is held: granting, active until the end, ending until it is verified, ended', async () => {
+    const { house, ada, grace } = cast;
+    const id = await ask(house, ada, { duration: 'PT30M' });
+    expect(await stateOf(id)).toBe('waiting_for_approval');
+    await approve(grace, id);
+    house.provider.inject('ensurePresent', { kind: 'throttle' });
+    await house.work();
+    expect(await stateOf(id)).toBe('granting');
+    await house.pass(minute);
+    expect(await stateOf(id)).toBe('active');
+    // The workflow waits for the end of the access, which is not what the person waits for.
+    expect(await getExecution(ada, { id })).toMatchObject({ status: 'waiting', state: 'active' });
+    house.provider.down = true;
+    await house.pass(30 * minute);
+    expect(await stateOf(id)).toBe('ending');
+    house.provider.down = false;
+    await house.pass(hour);
+    expect(await stateOf(id)).toBe('ended');
+  });
+
+  it('tells a refusal, no decision in time, a cancellation, a termination and a fault apart', async () => {
+    const { house, ada, grace } = cast;
+    const denied = await ask(house, ada);
+    await deny(grace, denied);
+    const [cancelled, terminated] = [await ask(house, ada), await ask(house, ada)];
+    await cancelExecution(ada, { id: cancelled });
+    await terminateExecution(ada, { id: terminated });
+    const failed = await ask(house, ada, { workflow: 'faulty' });
+    await house.work();
+    expect(await Promise.all([denied, cancelled, terminated, failed].map(stateOf))).toEqual([
+      'denied',
+      'cancelled',
+      'terminated',
+      'failed',
+    ]);
+    await house.applyCatalog(staged({ timeout: 'PT1M' }));
+    const silent = await ask(house, ada);
+    await house.pass(2 * minute);
+    expect(await stateOf(silent)).toBe('denied');
+  });
+});
