@@ -11,3 +11,4 @@ export * from './agents/signature.js';
 export * from './canonical.js';
 export * from './context.js';
 export * from './errors.js';
+export * from './outage.js';

@@ -32,6 +32,7 @@ export * from './elevation/resolve-role.js';
 export * from './elevation/resume.js';
 export * from './elevation/suggest.js';
 export * from './errors.js';
+export * from './outage.js';
 export * from './executions/cancel.js';
 export * from './executions/get.js';
 export * from './executions/grant-state.js';

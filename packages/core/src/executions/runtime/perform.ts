@@ -9,6 +9,7 @@ import { faultOf } from '../../functions/faults.js';
 import type { ClaimedCall, Performed } from '../../functions/function.js';
 import { progressOf } from '../../functions/progress/table.js';
 import { functions } from '../../functions/table.js';
+import { isOutage } from '../../outage.js';
 import { advanceStep } from './advance.js';
 import { claimCall } from './claim.js';
 import { commit } from './commit.js';
@@ -78,20 +79,22 @@ async function settle(ctx: Context, call: ClaimedCall): Promise<boolean> {
 /** A provider that may answer later, and our own database, are waited for; everything else is the workflow's business (DSL, fault). */
 function interpretError(ctx: Context, call: ClaimedCall, error: unknown): Performed {
   const detail = { execution: call.executionId, step: call.key, attempt: call.attempt, error };
-  if (error instanceof Retryable || isDatabaseError(error)) {
+  if (error instanceof Retryable || isOurs(error)) {
     ctx.log.warn(detail, 'a call is put off');
     const backoff = Math.min(
       ctx.timing.grantBackoff.last,
       ctx.timing.grantBackoff.first * 2 ** Math.min(call.attempt - 1, 16),
     );
     const after = error instanceof Retryable ? Math.max(backoff, error.options.afterMilliseconds ?? 0) : backoff;
-    return { kind: 'again', after, because: isDatabaseError(error) ? 'the service itself' : publicMessage(error) };
+    return { kind: 'again', after, because: isOurs(error) ? 'the service itself' : publicMessage(error) };
   }
   if (!(error instanceof AccessError)) ctx.log.error(detail, 'a call failed');
   return { kind: 'outcome', outcome: { ok: false, fault: faultOf(error) } };
 }
 
-function isDatabaseError(error: unknown): boolean {
+/** Whatever went wrong in our own database: an outage passes, and a mistake of ours is not the workflow's fault either. */
+function isOurs(error: unknown): boolean {
+  if (isOutage(error)) return true;
   return error instanceof Error && (error.name === 'PostgresError' || error.constructor.name === 'DrizzleQueryError');
 }
 

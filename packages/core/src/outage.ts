@@ -1,0 +1,60 @@
+import type { Context } from './context.js';
+
+/** What a caller is told while the database cannot be reached, or cannot serve. */
+export const outageMessage = 'The service cannot reach its database at the moment; try again';
+
+/** Failures of a connection, as Node and the driver name them. */
+const connectionCodes = new Set([
+  'CONNECTION_CLOSED',
+  'CONNECTION_DESTROYED',
+  'CONNECTION_ENDED',
+  'CONNECT_TIMEOUT',
+  'EAI_AGAIN',
+  'ECONNABORTED',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EPIPE',
+  'ETIMEDOUT',
+]);
+
+/**
+ * SQLSTATE classes and codes of a server that cannot serve now (PostgreSQL, appendix A): connections, transactions that
+ * others got in the way of, resources, an operator's intervention, system errors, waits for a lock or in a transaction.
+ */
+const serverStates = [/^08...$/, /^40...$/, /^53...$/, /^57...$/, /^58...$/, /^55P03$/, /^25P0[34]$/];
+
+/**
+ * Returns whether an error, or one that it was caused by, says that the database could not be reached or could not serve.
+ * Such an error is waited out: it is never the caller's fault, and never the workflow's.
+ */
+export function isOutage(error: unknown): boolean {
+  for (let one = error, depth = 0; one instanceof Error && depth < 8; one = one.cause, depth += 1) {
+    const code = 'code' in one && typeof one.code === 'string' ? one.code : '';
+    if (connectionCodes.has(code) || (one.name === 'PostgresError' && serverStates.some((state) => state.test(code)))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/** How long one line of the log stands for an outage, in milliseconds. */
+const quietFor = 10_000;
+const noted = new WeakMap<object, number>();
+
+/** Writes one line for an outage, however many requests meet it. */
+export function noteOutage(ctx: Pick<Context, 'log' | 'clock'>, error: unknown): void {
+  const now = ctx.clock().getTime();
+  if (now - (noted.get(ctx.log) ?? Number.NEGATIVE_INFINITY) < quietFor) return;
+  noted.set(ctx.log, now);
+  ctx.log.error({ because: codeOf(error) }, 'the database cannot be reached; requests are answered with 503 until it can');
+}
+
+function codeOf(error: unknown): string {
+  for (let one = error; one instanceof Error; one = one.cause) {
+    if ('code' in one && typeof one.code === 'string' && one.code !== 'INTERNAL_SERVER_ERROR') return one.code;
+  }
+  return 'unknown';
+}

@@ -1,0 +1,73 @@
+import { isOutage, sweep } from '@belay/core';
+import { openDatabase } from '@belay/db';
+import { Retryable } from '@belay/providers';
+import { expect, it } from 'vitest';
+import { type Loss, startFaultyProxy } from '../../../test/support/faulty-proxy.js';
+import { access, approve, minute, openCast, request, statusOf } from './support/stories.js';
+
+const losses: Loss[] = ['reset', 'close', 'half-close'];
+
+it('waits out lost connections at every point of an elevation: no execution faults, and no access ends', async () => {
+  await using cast = await openCast();
+  const { house, ada, grace } = cast;
+  const target = new URL(house.database.url);
+  await using proxy = await startFaultyProxy({ host: target.hostname, port: Number(target.port) });
+  target.hostname = '127.0.0.1';
+  target.port = String(proxy.port);
+  const client = openDatabase(target.href, { max: 2 });
+  const broken = { ...house.ctx, db: client.db };
+  let failures = 0;
+  const workBadly = async (chunk: number) => {
+    proxy.loseAfter(chunk, losses[chunk % losses.length] ?? 'reset');
+    await sweep(broken).catch((error: unknown) => {
+      expect(isOutage(error)).toBe(true);
+      failures += 1;
+    });
+  };
+  for (let chunk = 0; chunk < 30; chunk += 2) {
+    const id = await request(ada);
+    for (let look = 0; look < 3; look += 1) {
+      await workBadly(chunk);
+      await house.pass(minute);
+    }
+    await approve(grace, id);
+    for (let look = 0; look < 3; look += 1) {
+      await workBadly(chunk);
+      await house.pass(minute);
+    }
+    expect([chunk, await statusOf(ada, id), house.provider.holds('ada@example.com', access)]).toEqual([
+      chunk,
+      'waiting',
+      true,
+    ]);
+    await house.pass(40 * minute);
+    expect([chunk, await statusOf(ada, id)]).toEqual([chunk, 'completed']);
+  }
+  expect(failures).toBeGreaterThan(0);
+  await client.close();
+});
+
+it('tells an outage of the database from other errors, by codes and through causes', () => {
+  const coded = (name: string, code: string) => Object.assign(new Error('x'), { name, code });
+  for (const error of [
+    coded('Error', 'CONNECTION_CLOSED'),
+    coded('Error', 'ECONNRESET'),
+    coded('PostgresError', '57P01'),
+    coded('PostgresError', '53300'),
+    coded('PostgresError', '40P01'),
+    coded('PostgresError', '25P03'),
+    new Error('Failed query', { cause: coded('PostgresError', '57P03') }),
+  ]) {
+    expect(isOutage(error)).toBe(true);
+  }
+  for (const error of [
+    coded('PostgresError', '23505'),
+    coded('PostgresError', '42601'),
+    coded('AccessError', 'invalid'),
+    new Retryable('x'),
+    new Error('x'),
+    'CONNECTION_CLOSED',
+  ]) {
+    expect(isOutage(error)).toBe(false);
+  }
+});
