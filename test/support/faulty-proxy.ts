@@ -5,6 +5,8 @@ export type Loss = 'reset' | 'close' | 'half-close';
 
 export interface FaultyProxy extends AsyncDisposable {
   port: number;
+  /** Resets every new connection at once, until told otherwise. */
+  refuse(refusing: boolean): void;
   /** Loses every open connection now. */
   lose(loss: Loss): void;
   /** Loses the next connection, or an open one, when so many more chunks have come by in either direction. */
@@ -20,7 +22,12 @@ export async function startFaultyProxy(target: { host: string; port: number }): 
     else pair.client.end();
     if (loss !== 'half-close') pair.server.destroy();
   };
+  let refusing = false;
   const listener = createServer({ allowHalfOpen: true }, (client) => {
+    if (refusing) {
+      client.resetAndDestroy();
+      return;
+    }
     const server = connect({ ...target, allowHalfOpen: true });
     const pair = { client, server };
     open.add(pair);
@@ -45,6 +52,9 @@ export async function startFaultyProxy(target: { host: string; port: number }): 
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
   return {
     port: (listener.address() as AddressInfo).port,
+    refuse: (refuse) => {
+      refusing = refuse;
+    },
     lose: (loss) => {
       for (const pair of open) cut(pair, loss);
     },

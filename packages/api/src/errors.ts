@@ -1,4 +1,4 @@
-import { AccessError, type ErrorCode, type ErrorIssue } from '@belay/core/agent';
+import { AccessError, type ErrorCode, type ErrorIssue, isOutage, outageMessage } from '@belay/core/agent';
 import { TRPCError } from '@trpc/server';
 import { ZodError } from 'zod';
 
@@ -62,6 +62,7 @@ export function isForeseen(error: unknown): boolean {
 export function publishError(thrown: unknown): PublishedError {
   const access = thrown instanceof AccessError ? thrown : causeOf(thrown);
   if (access instanceof AccessError) return publishAccessError(access);
+  if (isOutage(thrown)) return publishAccessError(new AccessError('unavailable', outageMessage));
   if (!(thrown instanceof TRPCError)) return internal();
   const entry = transportTable[thrown.code];
   if (entry === undefined) return internal();

@@ -1,4 +1,13 @@
-import { AccessError, type Actor, type AgentActor, type UserActor, withActor } from '@belay/core';
+import {
+  AccessError,
+  type Actor,
+  type AgentActor,
+  isOutage,
+  noteOutage,
+  outageMessage,
+  type UserActor,
+  withActor,
+} from '@belay/core';
 import { TRPCError } from '@trpc/server';
 import { errorTable, internalMessage, isForeseen } from './errors.js';
 import { refuseDeep } from './refuse-deep.js';
@@ -53,6 +62,11 @@ function settle<Result extends { ok: true } | { ok: false; error: TRPCError }>(
 ): Result {
   if (result.ok) return result;
   const { error } = result;
+  if (isOutage(error)) {
+    noteOutage(ctx.core, error);
+    const cause = new AccessError('unavailable', outageMessage, { cause: error.cause });
+    throw new TRPCError({ code: errorTable.unavailable.rpc, message: outageMessage, cause });
+  }
   if (!isForeseen(error)) {
     ctx.core.log.error({ requestId: ctx.request.id, procedure: path, error: error.cause ?? error }, 'request failed');
     throw new TRPCError({ code: 'INTERNAL_SERVER_ERROR', message: internalMessage, cause: error.cause });

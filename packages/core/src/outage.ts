@@ -49,7 +49,10 @@ export function noteOutage(ctx: Pick<Context, 'log' | 'clock'>, error: unknown):
   const now = ctx.clock().getTime();
   if (now - (noted.get(ctx.log) ?? Number.NEGATIVE_INFINITY) < quietFor) return;
   noted.set(ctx.log, now);
-  ctx.log.error({ because: codeOf(error) }, 'the database cannot be reached; requests are answered with 503 until it can');
+  ctx.log.error(
+    { because: codeOf(error) },
+    'the database cannot be reached; requests are answered with 503 until it can',
+  );
 }
 
 function codeOf(error: unknown): string {

@@ -1,4 +1,4 @@
-import { describeApi, type Host, isForeseen } from '@belay/api';
+import { describeApi, type Host } from '@belay/api';
 import type { Context, Logger } from '@belay/core';
 import type { AnyTRPCRouter } from '@trpc/server';
 import express, { type ErrorRequestHandler, type Express } from 'express';
@@ -6,6 +6,7 @@ import { anonymous, send, sendError } from './answer.js';
 import { assets } from './assets.js';
 import type { Site } from './identify.js';
 import { isAuthPath, type Limits, limitRequests } from './limits.js';
+import { logFailure } from './log-failure.js';
 import { renderPage } from './pages/page.js';
 import { referencePage } from './pages/reference.js';
 import { Refusal, refuse } from './refusal.js';
@@ -13,7 +14,7 @@ import { logRequest } from './request-log.js';
 import { createRestHandler } from './rest.js';
 import { cookieNames } from './security.js';
 import { securityHeaders } from './security-headers.js';
-import { beginRequest, requestIds, stateOf } from './state.js';
+import { beginRequest, requestIds } from './state.js';
 import { createTrpcMount, isStream } from './trpc-mount.js';
 import { verifyTogether } from './verify-together.js';
 
@@ -114,7 +115,7 @@ export function createApp(options: AppOptions): App {
     }
     return trpc.handler(request, response, next);
   });
-  app.use(lastResort(log, basePath));
+  app.use(lastResort(context, basePath));
 
   return {
     app,
@@ -131,11 +132,9 @@ function pathOf(address: string): string {
 }
 
 /** Whatever slipped through: the caller learns nothing, the log everything. */
-function lastResort(log: Logger, basePath: string): ErrorRequestHandler {
+function lastResort(context: Context, basePath: string): ErrorRequestHandler {
   return (error: unknown, request, response, _next) => {
-    if (!(error instanceof Refusal) && !isForeseen(error)) {
-      log.error({ requestId: stateOf(request).id, error }, 'request failed');
-    }
+    if (!(error instanceof Refusal)) logFailure(context, request, error);
     sendError(request, response, error, basePath);
   };
 }

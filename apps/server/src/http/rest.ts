@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isForeseen, type RequestContext } from '@belay/api';
+import type { RequestContext } from '@belay/api';
 import { type AnyTRPCRouter, callTRPCProcedure, TRPCError } from '@trpc/server';
 import { applyCookies, send, sendError, sendHtml, sendJson, sendRedirect } from './answer.js';
 import { identify, type Site } from './identify.js';
+import { logFailure } from './log-failure.js';
 import { renderMetrics } from './metrics-text.js';
 import { negotiate } from './negotiate.js';
 import { renderPage } from './pages/page.js';
@@ -54,9 +55,7 @@ export function createRestHandler(
       await answer({ options, request, response, route, operation, context, parameters, search, address });
     } catch (thrown) {
       // A procedure has logged its own failure already.
-      if (!(thrown instanceof Refusal) && !(thrown instanceof TRPCError) && !isForeseen(thrown)) {
-        options.context.log.error({ requestId: stateOf(request).id, error: thrown }, 'request failed');
-      }
+      if (!(thrown instanceof Refusal) && !(thrown instanceof TRPCError)) logFailure(options.context, request, thrown);
       sendError(request, response, thrown, basePath);
     }
   };

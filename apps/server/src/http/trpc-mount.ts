@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestContext } from '@belay/api';
-import { errorTable, isForeseen, publishError } from '@belay/api';
+import { errorTable, publishError } from '@belay/api';
 import { AccessError } from '@belay/core';
 import { type AnyTRPCRouter, TRPCError } from '@trpc/server';
 import { createExpressMiddleware } from '@trpc/server/adapters/express';
 import type { RequestHandler } from 'express';
 import { identify, type Site } from './identify.js';
 import type { Limits } from './limits.js';
+import { logFailure } from './log-failure.js';
 import { isSameOrigin } from './security.js';
-import { stateOf } from './state.js';
 
 /** tRPC for the SDK, server-sent events included. `closeStreams` ends these without saying they are complete, so that clients reconnect elsewhere. */
 export function createTrpcMount(
@@ -22,13 +22,12 @@ export function createTrpcMount(
     maxBodySize: limits.bodyBytes,
     maxBatchSize: limits.batch,
     createContext: ({ req }) => createContext(site, req),
+    responseMeta: ({ errors }) =>
+      errors.some(({ code }) => code === 'SERVICE_UNAVAILABLE') ? { headers: { 'Retry-After': '5' } } : {},
     onError: ({ error, ctx, type, path, req }) => {
       // A procedure has logged its own failure; a stream that breaks and a context that was never made have not.
-      if (isForeseen(error) || (ctx !== undefined && type !== 'subscription')) return;
-      site.context.log.error(
-        { requestId: stateOf(req).id, procedure: path, error: error.cause ?? error },
-        'request failed',
-      );
+      if (ctx !== undefined && type !== 'subscription') return;
+      logFailure(site.context, req, error, { procedure: path });
     },
   });
   return {
