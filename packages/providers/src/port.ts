@@ -204,6 +204,12 @@ export interface Connector<Config = unknown> {
    * refused when the catalog is applied (design §15). Absent for connectors without an authorizer.
    */
   plan?(config: Config, request: AccessRequest): Plan;
+  /**
+   * Returns the part of the configuration that says where the target is, without secrets: two configurations with equal
+   * addresses lead to the same place. Pure. A connector with an authorizer that has none is asked for its target at
+   * each change of the configuration while something is held there.
+   */
+  address?(config: Config): Json;
   /** Makes the client. Must not wait on the network: a provider that is down is found by `check`. */
   create(config: Config, tools: ConnectorTools): ProviderClient;
 }

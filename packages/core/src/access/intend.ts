@@ -1,13 +1,13 @@
 import { entitlements, grants, inOrder, steps, type Transaction } from '@belay/db';
-import { and, asc, eq, inArray, sql } from 'drizzle-orm';
-import { digestOf } from '../canonical.js';
+import { and, eq, inArray, sql } from 'drizzle-orm';
 import type { Actor, Context, Hint } from '../context.js';
 import type { Plan, PlannedGrant } from '../elevation/plan.js';
-import { lockingExecution, readLocked } from '../executions/runtime/commit.js';
+import { lockExecution } from '../executions/runtime/commit.js';
 import { appendLedger } from '../ledger/append.js';
 import { authorizerOf } from './authorizer.js';
 import { decideIntent } from './decide.js';
 import { readHeld } from './read-held.js';
+import { lockEntitlements } from './rows.js';
 
 export interface Intention {
   executionId: string;
@@ -28,108 +28,63 @@ export type Intended =
   /** The execution has ended, or the step is somebody else's by now: nothing was written. */
   | { outcome: 'moved_on' };
 
-/** The key of an entitlement: one row for each provider, identity and access. */
-function entitlementKey(grant: Pick<PlannedGrant, 'provider' | 'identity' | 'access'>): string {
-  return digestOf([grant.provider, grant.identity, grant.access]);
-}
-
 /**
  * R1: commits the grants and their entitlements before any provider is touched. R2: refuses what an identity holds
  * already while we hold no claim on it, and waits for a provider that cannot say. The observation is made before the transaction, because no transaction spans a
  * network call; the decision is made inside it, on the entitlement's state under its lock. Throws what a connector throws.
  */
 export async function intendGrants(ctx: Context, intention: Intention, signal: AbortSignal): Promise<Intended> {
-  const planned = intention.plan.grants
-    .map((grant) => ({ ...grant, key: entitlementKey(grant), id: ctx.newId(), grantId: ctx.newId() }))
-    .sort((a, b) => (a.key < b.key ? -1 : 1));
+  const planned = intention.plan.grants.map((grant) => ({ ...grant, id: ctx.newId(), grantId: ctx.newId() }));
   const held = await Promise.all(
     planned.map((grant) =>
       readHeld(
         authorizerOf(ctx, grant.provider, 'observe'),
-        { id: grant.id, identity: grant.identity, access: grant.access },
+        { id: grant.id, identity: grant.identity, access: grant.access, pin: grant.pin },
         signal,
       ),
     ),
   );
   const result = await ctx.db.transaction(async (tx): Promise<Intended & { hints?: Hint[] }> => {
-    // In the order of the locks: the execution, then the entitlements.
-    const [[execution], step, , rows] = await inOrder([
-      ...lockingExecution(tx, intention.executionId, intention.stepKey),
-      tx
-        .insert(entitlements)
-        .values(
-          planned.map(({ id, key, provider, identity, access }) => ({
-            id,
-            key,
-            provider,
-            identity,
-            access,
-            state: 'absent' as const,
-          })),
-        )
-        .onConflictDoNothing(),
-      lockEntitlements(
-        tx,
-        planned.map((grant) => grant.key),
-      ),
-    ]);
-    const locked = await readLocked(ctx, tx, execution, step?.[0]);
-    // An entitlement that was made for nothing is absent, and stays so.
+    // The order of the locks: the execution, then the entitlements.
+    const locked = await lockExecution(ctx, tx, intention.executionId, intention.stepKey);
     if (!locked?.step || locked.step.attempt !== intention.attempt) return { outcome: 'moved_on' };
     if (locked.state.cancelling) return { outcome: 'cancelled' };
-    const byKey = new Map(rows.map((row) => [row.key, row]));
+    const rows = await lockEntitlements(tx, planned);
     for (const [index, grant] of planned.entries()) {
-      const row = byKey.get(grant.key);
-      const seen = held[index];
+      const [row, seen] = [rows[index], held[index]];
       if (!row || seen === undefined) throw new Error('An entitlement vanished under its lock');
       const facts = { state: row.state, lastGrantCallAt: row.lastGrantCallAt?.getTime() ?? null };
       if (decideIntent(facts, seen) === 'refuse') {
         return { outcome: 'held_outside', provider: grant.provider, identity: grant.identity };
       }
     }
-    await writeIntent(ctx, tx, intention, planned, byKey);
-    return {
-      outcome: 'intended',
-      entitlementIds: rows.map((row) => row.id),
-    };
+    const entitlementIds = rows.map((row) => row.id);
+    await writeIntent(ctx, tx, intention, planned, entitlementIds);
+    return { outcome: 'intended', entitlementIds: [...new Set(entitlementIds)] };
   });
   ctx.crashpoint('intended');
   return result;
-}
-
-function lockEntitlements(tx: Transaction, keys: string[]) {
-  return tx
-    .select({
-      id: entitlements.id,
-      key: entitlements.key,
-      state: entitlements.state,
-      lastGrantCallAt: entitlements.lastGrantCallAt,
-    })
-    .from(entitlements)
-    .where(inArray(entitlements.key, keys))
-    .orderBy(asc(entitlements.id))
-    .for('update');
 }
 
 async function writeIntent(
   ctx: Context,
   tx: Transaction,
   intention: Intention,
-  planned: (PlannedGrant & { key: string; grantId: string })[],
-  byKey: ReadonlyMap<string, { id: string }>,
+  planned: (PlannedGrant & { grantId: string })[],
+  entitlementIds: readonly string[],
 ): Promise<void> {
   const { plan } = intention;
-  const idOf = (key: string) => byKey.get(key)?.id ?? '';
+  const idOf = (index: number) => entitlementIds[index] ?? '';
   const providers = [...new Set(planned.map((grant) => grant.provider))].join(', ');
   await inOrder([
     tx
       .insert(grants)
       .values(
-        planned.map((grant) => ({
+        planned.map((grant, index) => ({
           id: grant.grantId,
           executionId: intention.executionId,
           stepKey: intention.stepKey,
-          entitlementId: idOf(grant.key),
+          entitlementId: idOf(index),
           userId: intention.userId,
           duration: plan.duration,
           // Its own clock starts when it is active; until then this is how long it may wait for the provider.
@@ -140,12 +95,7 @@ async function writeIntent(
     tx
       .update(entitlements)
       .set({ state: 'granting', dueAt: sql`app_now()`, failures: 0, lastError: null })
-      .where(
-        inArray(
-          entitlements.key,
-          planned.map((grant) => grant.key),
-        ),
-      ),
+      .where(inArray(entitlements.id, [...entitlementIds])),
     tx
       .update(steps)
       .set({
@@ -157,15 +107,21 @@ async function writeIntent(
       .where(and(eq(steps.executionId, intention.executionId), eq(steps.key, intention.stepKey))),
     appendLedger(
       tx,
-      planned.map((grant) => ({
+      planned.map((grant, index) => ({
         type: 'grant.intended',
         message: `Granting at ${grant.provider} to ${grant.identity}`,
         actor: intention.actor,
         userId: intention.userId,
         provider: grant.provider,
         executionId: intention.executionId,
-        entitlementId: idOf(grant.key),
-        data: { identity: grant.identity, access: grant.access, duration: plan.duration, digest: plan.digest },
+        entitlementId: idOf(index),
+        data: {
+          identity: grant.identity,
+          access: grant.access,
+          ...grant.pin,
+          duration: plan.duration,
+          digest: plan.digest,
+        },
       })),
     ),
   ]);

@@ -1,5 +1,5 @@
 import { entitlements, grants, inOrder, type Transaction } from '@belay/db';
-import type { Authorizer } from '@belay/providers';
+import type { Authorizer, Json } from '@belay/providers';
 import { and, eq, isNull, lte, ne, or, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { appendLedger, type LedgerEntry } from '../ledger/append.js';
@@ -10,6 +10,7 @@ import { readHeld } from './read-held.js';
 import { recordFailure } from './record-failure.js';
 import { recordGranted } from './record-granted.js';
 import { recordRevoked } from './record-revoked.js';
+import { pinResting, type Resting, referTo } from './refer.js';
 import { isLive } from './wanted.js';
 
 /**
@@ -20,11 +21,12 @@ export async function reconcileEntitlement(ctx: Context, input: { entitlementId:
   const claim = await claimEntitlement(ctx, input.entitlementId);
   ctx.crashpoint('entitlement claimed');
   if (!claim) return;
+  if (claim.task === 'rest') return pinResting(ctx, claim);
   const signal = AbortSignal.timeout(ctx.timing.callTimeout);
-  const reference = { id: claim.id, identity: claim.identity, access: claim.access as never };
   let held: Held;
   try {
     const authorizer: Authorizer = authorizerOf(ctx, claim.provider, claim.task);
+    const reference = await referTo(ctx, authorizer, claim, signal);
     if (claim.task === 'grant') await authorizer.ensurePresent(reference, claim.until, signal);
     else await authorizer.ensureAbsent(reference, signal);
     ctx.crashpoint(`${claim.task} called`);
@@ -39,7 +41,7 @@ export async function reconcileEntitlement(ctx: Context, input: { entitlementId:
 }
 
 /** Takes the lease, raises the fence and commits what is about to be done, before it is done (R1, R4). */
-async function claimEntitlement(ctx: Context, id: string): Promise<Claimed | null> {
+async function claimEntitlement(ctx: Context, id: string): Promise<Claimed | Resting | null> {
   return ctx.db.transaction(async (tx) => {
     const locking = tx
       .select({
@@ -47,6 +49,8 @@ async function claimEntitlement(ctx: Context, id: string): Promise<Claimed | nul
         provider: entitlements.provider,
         identity: entitlements.identity,
         access: entitlements.access,
+        target: entitlements.target,
+        subject: entitlements.subject,
         state: entitlements.state,
         fence: entitlements.fence,
         failures: entitlements.failures,
@@ -77,7 +81,7 @@ async function claimEntitlement(ctx: Context, id: string): Promise<Claimed | nul
         .update(entitlements)
         .set({ dueAt: live.nextExpiry ?? now })
         .where(eq(entitlements.id, id));
-      return null;
+      return row.target === null ? { ...row, task: 'rest' } : null;
     }
     const task = decision.do;
     const changed = task === 'revoke' && row.state !== 'revoking';
@@ -97,6 +101,7 @@ async function claimEntitlement(ctx: Context, id: string): Promise<Claimed | nul
     if (expired) await announceExpiry(tx, row, expired);
     return {
       ...row,
+      pin: row.target === null ? null : { target: row.target, subject: row.subject as Json },
       fence: row.fence + 1,
       failures: changed ? 0 : row.failures,
       startedAt: now,

@@ -1,4 +1,4 @@
-import { type Access, type ProviderIdentity, Retryable } from '@belay/providers';
+import { type Access, type Authorizer, type Pin, type ProviderIdentity, Retryable } from '@belay/providers';
 import { isInAudience, isNamed } from '../can.js';
 import { digestOf } from '../canonical.js';
 import type { Catalog, CompiledRole } from '../catalog/compile.js';
@@ -16,6 +16,8 @@ export interface PlannedGrant {
   /** The e-mail of the identity, where the provider knows one. */
   identityEmail: string;
   access: Access;
+  /** What the names above stand for there, now: approved and granted is this, wherever the names go. */
+  pin: Pin;
   residual: string;
 }
 
@@ -51,10 +53,7 @@ export async function planElevation(
   for (const id of input.providers) {
     if (duration > longestDuration(catalog, role, id)) throw invalid('duration', 'is longer than the role allows');
     grants.push(...(await planProvider(ctx, catalog, role, id, input, signal)));
-    if (grants.length > mostGrants) {
-      const path = input.identities.length > 1 ? 'identities' : 'providers';
-      throw invalid(path, `come to more than ${mostGrants} grants: ask for them in several requests`);
-    }
+    if (grants.length > mostGrants) throw tooMany(input);
   }
   if (grants.length === 0) throw invalid('providers', 'the request comes to nothing');
   const requester = { email: input.user.email, name: input.user.name };
@@ -91,17 +90,39 @@ async function planProvider(
   }
   const client = ctx.catalog.client(id);
   if (!client?.authorizer || !client.identities) throw new Retryable(`The provider "${id}" has no client yet`);
-  const { residual } = client.authorizer;
+  const { authorizer } = client;
+  const { residual } = authorizer;
   const found = await findIdentities(client.identities, id, role, input, signal);
-  return found.flatMap((identity) =>
-    accesses.map((access) => ({
+  const named = found.flatMap((identity) => accesses.map((access) => ({ identity, access })));
+  // Before any is looked up: each is a call of the provider.
+  if (named.length > mostGrants) throw tooMany(input);
+  return Promise.all(
+    named.map(async ({ identity, access }) => ({
       provider: id,
       identity: identity.id,
       identityEmail: identity.email,
       access,
+      pin: await pin(authorizer, { id: ctx.newId(), identity: identity.id, access }, id, signal),
       residual,
     })),
   );
+}
+
+async function pin(
+  authorizer: Authorizer,
+  named: { id: string; identity: string; access: Access },
+  provider: string,
+  signal: AbortSignal,
+): Promise<Pin> {
+  const found = await authorizer.pin(named, signal);
+  if (found) return found;
+  const what = Object.values(named.access).map(String).join(' ');
+  throw invalid('providers', `"${provider}" has no identity "${named.identity}" or no access "${what}"`);
+}
+
+function tooMany(input: ElevationInput): AccessError {
+  const path = input.identities.length > 1 ? 'identities' : 'providers';
+  return invalid(path, `come to more than ${mostGrants} grants: ask for them in several requests`);
 }
 
 async function findIdentities(

@@ -24,6 +24,9 @@ const loopback = {
   create: () => ({
     authorizer: {
       residual: 'PT0S',
+      knows: true,
+      target: async () => 'memory',
+      pin: (entitlement) => ask('pin', entitlement),
       holds: (entitlement) => ask('holds', entitlement),
       ensurePresent: (entitlement, until) => ask('ensurePresent', entitlement, until),
       ensureAbsent: (entitlement) => ask('ensureAbsent', entitlement),

@@ -162,6 +162,7 @@ async function serve(provider: MemoryProvider): Promise<{ url: string; server: {
   const client = createMemoryConnector(provider).create({}, { log: () => {} });
   const signal = new AbortController().signal;
   const operations: Record<string, (...given: never[]) => Promise<unknown> | undefined> = {
+    pin: (entitlement) => client.authorizer?.pin(entitlement, signal),
     holds: (entitlement) => client.authorizer?.holds(entitlement, signal),
     ensurePresent: (entitlement, until) => client.authorizer?.ensurePresent(entitlement, until, signal),
     ensureAbsent: (entitlement) => client.authorizer?.ensureAbsent(entitlement, signal),

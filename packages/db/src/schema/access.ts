@@ -12,9 +12,14 @@ export const entitlements = pgTable(
   'entitlements',
   {
     id: uuid('id').primaryKey(),
-    /** Hash of provider, identity and canonical access. */
+    /** Digest of provider, target and subject; of provider, identity and access while the row has no pin. */
     key: text('key').notNull(),
     provider: text('provider').notNull(),
+    /** The fingerprint of where it is held, or null in a row of an older version that could not be pinned yet. */
+    target: text('target'),
+    /** The identifiers there that do not change, as the connector says them; null exactly when the target is. */
+    subject: json<unknown>('subject'),
+    /** Labels: the names of the identity and the access when they were last intended. */
     identity: text('identity').notNull(),
     access: json<{ [key: string]: unknown }>('access').notNull(),
     state: text('state').$type<EntitlementState>().notNull(),
@@ -36,6 +41,7 @@ export const entitlements = pgTable(
       'entitlement_was_called_before_it_is_granted',
       sql`${table.state} <> 'granted' or ${table.lastGrantCallAt} is not null`,
     ),
+    check('entitlement_is_pinned_whole', sql`(${table.target} is null) = (${table.subject} is null)`),
   ],
 );
 

@@ -41,6 +41,12 @@ export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
+/** Returns where a URL leads: all of it but the user and the password, which may change while access is held. */
+export function addressOf(url: string): string {
+  const { protocol, host, pathname, search } = new URL(url);
+  return `${protocol.replace('postgresql:', 'postgres:')}//${host}${pathname}${search}`;
+}
+
 export function lowerCase(text: string): string {
   return text.toLowerCase();
 }

@@ -1,6 +1,6 @@
 import type { Connector } from '../port.js';
 import { createAuthorizer } from './authorizer.js';
-import { type PostgresConfig, postgresConfig } from './config.js';
+import { addressOf, type PostgresConfig, postgresConfig } from './config.js';
 import { openDatabase } from './database.js';
 import { createIdentities } from './identities.js';
 import { planMemberships } from './plan.js';
@@ -12,6 +12,7 @@ export const postgresConnector: Connector<PostgresConfig> = {
   capabilities: ['authorizer', 'identities'],
   config: postgresConfig,
   plan: planMemberships,
+  address: ({ url }) => addressOf(url),
   create(config, tools) {
     const database = openDatabase(config);
     return {

@@ -1,10 +1,18 @@
 import { z } from 'zod';
 import { refuseWhenAborted, untilAborted } from '../abort.js';
-import { Retryable, Terminal } from '../errors.js';
-import type { AccessRequest, Authorizer, Connector, Plan, PlanIssue, ProviderIdentity } from '../port.js';
+import { OtherTarget, Retryable, Terminal } from '../errors.js';
+import type {
+  AccessRequest,
+  Authorizer,
+  Connector,
+  EntitlementRef,
+  Plan,
+  PlanIssue,
+  ProviderIdentity,
+} from '../port.js';
 import { createMemoryProvider, type MemoryCall, type MemoryProvider } from './provider.js';
 
-const memoryConfig = z.strictObject({});
+const memoryConfig = z.strictObject({ address: z.string().optional() });
 export type MemoryConfig = z.infer<typeof memoryConfig>;
 
 /**
@@ -18,8 +26,9 @@ export function createMemoryConnector(state: MemoryProvider = unheldProvider()):
     capabilities: ['authorizer', 'identities', 'notifications'],
     config: memoryConfig,
     plan: (_config, request) => planAccesses(request),
-    create: () => ({
-      authorizer: createAuthorizer(state),
+    address: ({ address }) => address ?? 'memory',
+    create: ({ address = 'memory' }) => ({
+      authorizer: createAuthorizer(state, address),
       identities: {
         list: (signal) => perform(state, { operation: 'identities' }, signal, () => state.options.people ?? []),
         find: (person, signal) =>
@@ -39,24 +48,41 @@ function unheldProvider(): MemoryProvider {
   return createMemoryProvider({ now: () => new Date(0) });
 }
 
-function createAuthorizer(state: MemoryProvider): Authorizer {
+function createAuthorizer(state: MemoryProvider, address: string): Authorizer {
+  const target = () => state.targets.get(address) ?? 'memory';
+  /** What the pin says, where there is one: names are labels. */
+  const subjectOf = ({ identity, access, pin }: EntitlementRef) => {
+    if (pin && pin.target !== target()) throw new OtherTarget();
+    return pin ? memorySubject.parse(pin.subject) : { identity, access };
+  };
   return {
     residual: 'PT0S',
     knows: true,
-    target: async () => 'memory',
-    pin: async ({ identity, access }) => ({ target: 'memory', subject: { identity, access } }),
-    holds: ({ identity, access }, signal) =>
-      perform(state, { operation: 'holds', identity, access }, signal, () => state.holds(identity, access)),
-    ensurePresent: ({ id, identity, access }, _until, signal) =>
-      perform(
+    target: (signal) => perform(state, { operation: 'target' }, signal, target),
+    pin: ({ identity, access }, signal) =>
+      perform(state, { operation: 'pin', identity, access }, signal, () =>
+        isKnown(state, identity, access.role) ? { target: target(), subject: { identity, access } } : null,
+      ),
+    async holds(entitlement, signal) {
+      const { identity, access } = subjectOf(entitlement);
+      return perform(state, { operation: 'holds', identity, access }, signal, () => state.holds(identity, access));
+    },
+    async ensurePresent(entitlement, _until, signal) {
+      const { identity, access } = subjectOf(entitlement);
+      await perform(
         state,
         { operation: 'ensurePresent', identity, access },
         signal,
-        () => state.holds(identity, access) || state.put(identity, access, id),
+        () => state.holds(identity, access) || state.put(identity, access, entitlement.id),
         () => refuseUnknown(state, identity, access.role),
-      ).then(() => undefined),
-    ensureAbsent: ({ identity, access }, signal) =>
-      perform(state, { operation: 'ensureAbsent', identity, access }, signal, () => state.remove(identity, access)),
+      );
+    },
+    async ensureAbsent(entitlement, signal) {
+      const { identity, access } = subjectOf(entitlement);
+      await perform(state, { operation: 'ensureAbsent', identity, access }, signal, () =>
+        state.remove(identity, access),
+      );
+    },
     async *list(signal) {
       yield* await perform(state, { operation: 'list' }, signal, () => state.held().filter(({ id }) => id !== ''));
     },
@@ -97,6 +123,15 @@ async function perform<T>(
   const result = change();
   if (fault?.kind === 'lost-answer') throw new Retryable('The answer of the provider was lost');
   return result;
+}
+
+/** The names are what does not change here. */
+const memorySubject = z.object({ identity: z.string(), access: z.record(z.string(), z.json()) });
+
+function isKnown(state: MemoryProvider, identity: string, role: unknown): boolean {
+  const { people, roles } = state.options;
+  if (people && !people.some(({ id }) => id === identity)) return false;
+  return !roles || role === undefined || roles.some(({ name }) => name === role);
 }
 
 function refuseUnknown(state: MemoryProvider, identity: string, role: unknown): void {

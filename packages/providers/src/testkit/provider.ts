@@ -1,6 +1,8 @@
 import type { Access, Message, ProviderIdentity, ProviderRole } from '../port.js';
 
 export type MemoryOperation =
+  | 'target'
+  | 'pin'
   | 'holds'
   | 'ensurePresent'
   | 'ensureAbsent'
@@ -53,6 +55,8 @@ export interface MemoryProvider {
   readonly options: MemoryProviderOptions;
   /** When true every call is `Retryable`. */
   down: boolean;
+  /** Where each address leads; one that is not in it leads to the target `memory`. */
+  readonly targets: Map<string, string>;
   /** The latest calls, oldest first (the last 10 000 at least); `count` counts them all. */
   readonly calls: readonly MemoryCall[];
   count(operation?: MemoryOperation): number;
@@ -99,6 +103,7 @@ export function createMemoryProvider(options: MemoryProviderOptions): MemoryProv
   return {
     options,
     down: false,
+    targets: new Map(),
     get calls() {
       return calls;
     },

@@ -96,10 +96,10 @@ export async function lockExecution(
 }
 
 /**
- * The statements that lock an execution and then read its step, for a caller that sends more after them; `readLocked` makes
- * of their rows what `lockExecution` returns.
+ * The statements that lock an execution and then read its step; `readLocked` makes of their rows what `lockExecution`
+ * returns.
  */
-export function lockingExecution(tx: Transaction, executionId: string, key?: string) {
+function lockingExecution(tx: Transaction, executionId: string, key?: string) {
   return [
     tx
       .select({
@@ -135,7 +135,7 @@ export function lockingExecution(tx: Transaction, executionId: string, key?: str
 type LockingExecution = ReturnType<typeof lockingExecution>;
 
 /** An execution from the rows that `lockingExecution` read; null when it has ended. */
-export async function readLocked(
+async function readLocked(
   ctx: Context,
   tx: Transaction,
   row: Awaited<LockingExecution[0]>[number] | undefined,

@@ -1,0 +1,81 @@
+import { entitlements } from '@belay/db';
+import type { Authorizer, EntitlementRef, Pin } from '@belay/providers';
+import { eq } from 'drizzle-orm';
+import type { Context } from '../context.js';
+import { appendLedger } from '../ledger/append.js';
+import { authorizerOf } from './authorizer.js';
+import type { Claimed } from './claimed.js';
+import { entitlementKey } from './rows.js';
+
+/** A granted entitlement without a pin, which nothing else is due for. */
+export type Resting = Pick<Claimed, 'id' | 'provider' | 'identity' | 'access' | 'fence'> & { task: 'rest' };
+
+/**
+ * Returns an entitlement as its connector is to see it: by its pin. A row of an older version has none: its names are
+ * looked up and the pin is stored. Names that mean nothing any more are used as they are, which the log says.
+ */
+export async function referTo(
+  ctx: Context,
+  authorizer: Authorizer,
+  row: Omit<Resting, 'task'> & { pin?: EntitlementRef['pin'] | null },
+  signal: AbortSignal,
+): Promise<EntitlementRef> {
+  const named = { id: row.id, identity: row.identity, access: row.access as EntitlementRef['access'] };
+  if (row.pin) return { ...named, pin: row.pin };
+  const pin = await authorizer.pin(named, signal);
+  if (pin) {
+    await storePin(ctx, row, pin);
+    return { ...named, pin };
+  }
+  ctx.log.warn(
+    { entitlement: row.id, provider: row.provider, identity: row.identity, access: row.access },
+    'access of an older version has names that its provider no longer knows: it is called by these names',
+  );
+  return named;
+}
+
+/** Pins a granted entitlement of an older version. One that cannot be asked about now is pinned when it is due. */
+export async function pinResting(ctx: Context, row: Resting): Promise<void> {
+  const signal = AbortSignal.timeout(ctx.timing.callTimeout);
+  try {
+    await referTo(ctx, authorizerOf(ctx, row.provider, 'observe'), row, signal);
+  } catch (error) {
+    ctx.log.warn(
+      { entitlement: row.id, provider: row.provider, error },
+      'access of an older version is not pinned yet',
+    );
+  }
+}
+
+/**
+ * Stores the pin of a row that has none, and gives the row the key of its pin unless another row has that. Does nothing
+ * when the row was claimed again or pinned meanwhile.
+ */
+async function storePin(ctx: Context, row: Omit<Resting, 'task'>, pin: Pin): Promise<void> {
+  const { id, provider, identity, access } = row;
+  const { target, subject } = pin;
+  const key = entitlementKey(provider, pin);
+  await ctx.db.transaction(async (tx) => {
+    const [locked] = await tx
+      .select({ fence: entitlements.fence, target: entitlements.target })
+      .from(entitlements)
+      .where(eq(entitlements.id, id))
+      .for('update');
+    if (locked?.fence !== row.fence || locked.target !== null) return;
+    const [taken] = await tx.select({ id: entitlements.id }).from(entitlements).where(eq(entitlements.key, key));
+    await tx
+      .update(entitlements)
+      .set({ target, subject, ...(taken ? {} : { key }) })
+      .where(eq(entitlements.id, id));
+    await appendLedger(tx, [
+      {
+        type: 'entitlement.pinned',
+        message: `The access of ${identity} at ${provider} is from an older version, and is pinned now`,
+        actor: { kind: 'system', name: 'reconcile' },
+        provider,
+        entitlementId: id,
+        data: { identity, access, target, subject },
+      },
+    ]);
+  });
+}

@@ -1,0 +1,114 @@
+import { type EntitlementState, entitlements, type Transaction } from '@belay/db';
+import type { Access, Pin } from '@belay/providers';
+import { asc, eq, inArray } from 'drizzle-orm';
+import { digestOf } from '../canonical.js';
+
+/** An entitlement that is about to be intended; names are labels, the pin says what it is. */
+export interface Wanted {
+  /** For the row, when there is none yet. */
+  id: string;
+  provider: string;
+  identity: string;
+  access: Access;
+  pin: Pin;
+}
+
+/** An entitlement's row under its lock. */
+export interface LockedRow {
+  id: string;
+  state: EntitlementState;
+  lastGrantCallAt: Date | null;
+}
+
+/** Returns the key of an entitlement: one row for each provider, target and subject. */
+export function entitlementKey(provider: string, pin: Pin): string {
+  return digestOf({ provider, target: pin.target, subject: pin.subject });
+}
+
+/** Returns the key that rows without a pin have, from before there were pins. */
+function keyByNames({ provider, identity, access }: Pick<Wanted, 'provider' | 'identity' | 'access'>): string {
+  return digestOf([provider, identity, access]);
+}
+
+/**
+ * Locks the rows of entitlements, and makes those that are missing; the order of the result is that of `wanted`. A live
+ * row from before there were pins is the same entitlement under its names: it is pinned here and used, so that two rows
+ * never speak for one access. The execution's lock is held.
+ */
+export async function lockEntitlements(tx: Transaction, wanted: readonly Wanted[]): Promise<LockedRow[]> {
+  const keyed = wanted.map((one) => ({ ...one, key: entitlementKey(one.provider, one.pin), named: keyByNames(one) }));
+  const found = await lockByKey(
+    tx,
+    keyed.flatMap(({ key, named }) => [key, named]),
+  );
+  const byKey = new Map(found.map((row) => [row.key, row]));
+  const rows = new Map<string, LockedRow>();
+  for (const one of keyed) {
+    const own = byKey.get(one.key);
+    const older = byKey.get(one.named);
+    const adopted = older && older.state !== 'absent' && isOrMayBe(older, one.pin) ? older : undefined;
+    const row = own && own.state !== 'absent' ? own : (adopted ?? own);
+    if (!row) continue;
+    rows.set(one.key, row);
+    const { identity, access } = one;
+    if (row.target !== null && digestOf([row.identity, row.access]) === digestOf([identity, access])) continue;
+    await tx
+      .update(entitlements)
+      .set({ identity, access, ...pinOf(one.pin), ...(own ? {} : { key: one.key }) })
+      .where(eq(entitlements.id, row.id));
+  }
+  const missing = keyed.filter(({ key }) => !rows.has(key)).sort((a, b) => (a.key < b.key ? -1 : 1));
+  if (missing.length > 0) {
+    // One that was made for nothing is absent, and stays so.
+    await tx
+      .insert(entitlements)
+      .values(
+        missing.map(({ id, key, provider, identity, access, pin }) => ({
+          id,
+          key,
+          provider,
+          identity,
+          access,
+          ...pinOf(pin),
+          state: 'absent' as const,
+        })),
+      )
+      .onConflictDoNothing();
+    const made = await lockByKey(
+      tx,
+      missing.map(({ key }) => key),
+    );
+    for (const row of made) rows.set(row.key, row);
+  }
+  return keyed.map(({ key }) => {
+    const row = rows.get(key);
+    if (!row) throw new Error('An entitlement vanished under its lock');
+    return row;
+  });
+}
+
+function pinOf({ target, subject }: Pin) {
+  return { target, subject };
+}
+
+function isOrMayBe(row: { target: string | null; subject: unknown }, pin: Pin): boolean {
+  return row.target === null || digestOf([row.target, row.subject]) === digestOf([pin.target, pin.subject]);
+}
+
+function lockByKey(tx: Transaction, keys: readonly string[]) {
+  return tx
+    .select({
+      id: entitlements.id,
+      key: entitlements.key,
+      identity: entitlements.identity,
+      access: entitlements.access,
+      state: entitlements.state,
+      lastGrantCallAt: entitlements.lastGrantCallAt,
+      target: entitlements.target,
+      subject: entitlements.subject,
+    })
+    .from(entitlements)
+    .where(inArray(entitlements.key, [...new Set(keys)]))
+    .orderBy(asc(entitlements.id))
+    .for('update');
+}
