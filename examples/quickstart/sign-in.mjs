@@ -17,6 +17,8 @@ export async function signIn({ baseUrl, provider, person }) {
     begin.searchParams.set('callback', callback);
     begin.searchParams.set('code_challenge', challenge);
     begin.searchParams.set('code_challenge_method', 'S256');
+    // What the person reads about this program before they let it sign in.
+    begin.searchParams.set('label', 'the quickstart example');
     // A command line would open the person's browser here.
     await playBrowser(begin, person);
     const anonymous = createClient({ url: baseUrl });
@@ -46,7 +48,7 @@ async function waitForCallback() {
   return { callback: `http://127.0.0.1:${server.address().port}/callback`, code, close };
 }
 
-/** A browser of few means: it follows redirects, keeps cookies, and presses the button of the person. */
+/** A browser of few means: it follows redirects, keeps cookies, presses the button of the person, and lets the program in. */
 async function playBrowser(start, person) {
   const cookies = new Map();
 
@@ -82,11 +84,20 @@ async function playBrowser(start, person) {
     const page = await response.text();
     if (!response.ok)
       throw new Error(`The sign-in of ${person.name} ended at ${url.origin}${url.pathname}: ${response.status}`);
-    const choice = [...page.matchAll(/<form method="post">[\s\S]*?<\/form>/g)]
-      .map(([html]) => html)
-      .find((html) => html.includes(person.name));
-    if (choice === undefined) return;
-    form = new URLSearchParams({ subject: /name="subject" value="([^"]+)"/.exec(choice)[1] });
+    const forms = [...page.matchAll(/<form method="post"[\s\S]*?<\/form>/g)].map(([html]) => html);
+    const fieldOf = (html, name) => new RegExp(`name="${name}" value="([^"]+)"`).exec(html)?.[1];
+    const consent = forms.find((html) => html.includes('name="request"'));
+    const choice = forms.find((html) => html.includes('name="subject"') && html.includes(person.name));
+    if (consent !== undefined) {
+      // Belay's own page: which program asks, and where the code will go. A person reads it before they agree.
+      const [csrf_token, request] = [fieldOf(consent, 'csrf_token'), fieldOf(consent, 'request')];
+      form = new URLSearchParams({ csrf_token, request, verdict: 'approve' });
+      url = new URL(url.pathname, url);
+    } else if (choice !== undefined) {
+      form = new URLSearchParams({ subject: fieldOf(choice, 'subject') });
+    } else {
+      return;
+    }
   }
   throw new Error(`The sign-in of ${person.name} goes round in circles`);
 }

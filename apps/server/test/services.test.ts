@@ -128,7 +128,7 @@ async function signInProgram() {
   const query = new URLSearchParams({ callback: 'http://127.0.0.1:5999/done', code_challenge: challenge });
   const begun = await browser.visit(`/auth/request/corp?${query.toString()}`, { site: 'none' });
   const back = await browser.visit(await browser.prove(begun.location, 'u-rita'), { site: 'cross-site' });
-  const code = new URL(back.location).searchParams.get('code') ?? '';
+  const code = (await browser.letProgram(back.location)).searchParams.get('code') ?? '';
   const exchanged = await callRest(url, 'POST', '/auth/token', { body: { code, code_verifier: verifier } });
   expect(exchanged.status).toBe(200);
   return exchanged.json as { token: string; session: { session: string } };

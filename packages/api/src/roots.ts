@@ -6,6 +6,7 @@ import { deviceRouter } from './routers/device.js';
 import { elevationRouter } from './routers/elevation.js';
 import { executionsRouter } from './routers/executions.js';
 import { logsRouter } from './routers/logs.js';
+import { programRouter } from './routers/program.js';
 import { providersRouter } from './routers/providers.js';
 import { rolesRouter } from './routers/roles.js';
 import { sessionsRouter } from './routers/sessions.js';
@@ -23,6 +24,7 @@ export const serverRouter = router({
   elevation: elevationRouter,
   executions: executionsRouter,
   logs: logsRouter,
+  program: programRouter,
   providers: providersRouter,
   roles: rolesRouter,
   sessions: sessionsRouter,

@@ -41,13 +41,14 @@ export async function chooseProvider(ctx: RequestContext, input: { provider?: st
 /** Sends the browser to the provider, bound to it by a cookie that only it has. */
 export async function beginSignIn(
   ctx: RequestContext,
-  input: { provider: string; callback?: string; code_challenge?: string },
+  input: { provider: string; callback?: string; label?: string; code_challenge?: string },
 ) {
   const secret = browserSecret(ctx);
   const { url } = await beginLogin(ctx.core, {
     provider: input.provider,
     callback: input.callback,
     codeChallenge: input.code_challenge,
+    label: input.label,
     browserSecret: secret,
     // Only from a page of ours: else another site could have a stranger's identity linked to whoever is signed in here.
     signedIn: ctx.request.secFetchSite === 'same-origin' ? signedInHere(ctx) : undefined,
@@ -75,6 +76,8 @@ export async function completeSignIn(
   }
   const login = await completeLogin(ctx.core, { provider, currentUrl, browserSecret: secret, signedIn });
   ctx.reply.cookies.push({ kind: 'login', value: login.token, expiresAt: login.expiresAt });
+  // A program's sign-in goes on in this browser: its cookie lasts as long as the page that asks.
+  ctx.reply.cookies.push({ kind: 'flow', value: secret });
   const { email, name, groups } = login.user;
   const output = { user: { email, name, groups }, expires_at: login.expiresAt.toISOString() };
   return login.callback === null ? output : redirect(ctx, output, 302, login.callback);
@@ -105,13 +108,14 @@ export async function signOut(ctx: RequestContext, input: { provider?: string })
 /** What a link to a provider's sign-in carries on. */
 interface Onward {
   callback?: string;
+  label?: string;
   code_challenge?: string;
   code_challenge_method?: 'S256';
 }
 
 function requestPath(ctx: RequestContext, provider: string, onward: Onward): string {
-  const { callback, code_challenge, code_challenge_method } = onward;
-  const carried = Object.entries({ callback, code_challenge, code_challenge_method });
+  const { callback, label, code_challenge, code_challenge_method } = onward;
+  const carried = Object.entries({ callback, label, code_challenge, code_challenge_method });
   const query = new URLSearchParams(
     carried.flatMap(([name, value]): [string, string][] => (value === undefined ? [] : [[name, value]])),
   ).toString();

@@ -61,6 +61,8 @@ export * from './logins/exchange.js';
 export * from './logins/expire.js';
 export * from './logins/metadata.js';
 export * from './logins/people.js';
+export * from './logins/program/decide.js';
+export * from './logins/program/find.js';
 export * from './logins/receive.js';
 export * from './logins/token.js';
 export * from './logins/verify.js';

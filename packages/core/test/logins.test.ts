@@ -14,6 +14,7 @@ import { type AuthorizationRequest, type Connector, Terminal } from '@belay/prov
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { checkCallback } from '../src/logins/callback.js';
+import { clickFor } from './support/click.js';
 import { type Cast, catalogWith, hour, minute, openCast, second } from './support/stories.js';
 
 const verifier = 'a verifier of the program that is long enough to be one';
@@ -159,15 +160,18 @@ describe('logins', () => {
     const { token } = await createLogin(house.ctx, { user: ada.actor, kind: 'browser' });
     const state = await begin({ callback: 'http://127.0.0.1:9999/', codeChallenge: challenge });
     const done = await complete(state);
-    const code = new URL(done.callback ?? '').searchParams.get('code') ?? '';
-    const tables = ['logins', 'oauth_flows', 'login_codes', 'ledger', 'users'];
+    const request = new URL(done.callback ?? '').searchParams.get('request') ?? '';
+    const tables = ['logins', 'oauth_flows', 'login_codes', 'program_logins', 'ledger', 'users'];
+    const waiting = JSON.stringify(await house.database.sql.unsafe('select * from program_logins'));
+    expect(waiting).toContain('http://127.0.0.1:9999/');
+    const code = await clickFor(house.ctx, done, 'this browser');
     const dump = JSON.stringify(
       await Promise.all(tables.map((table) => house.database.sql.unsafe(`select * from ${table}`))),
     );
-    const request = idp.asked.at(-1);
-    for (const secret of [token, done.token, code, state, request?.nonce, request?.codeVerifier, 'this browser']) {
+    const sent = idp.asked.at(-1);
+    for (const secret of [token, done.token, request, code, state, sent?.nonce, sent?.codeVerifier, 'this browser']) {
       expect(secret?.length).toBeGreaterThan(10);
-      expect(dump).not.toContain(secret);
+      expect(dump + waiting).not.toContain(secret);
     }
     expect(dump).toContain(createHash('sha256').update(token).digest('base64url'));
   });
@@ -212,7 +216,7 @@ describe('logins', () => {
     const { house } = cast;
     const codeOf = async () => {
       const done = await complete(await begin({ callback: 'http://127.0.0.1:9999/cb', codeChallenge: challenge }));
-      return new URL(done.callback ?? '').searchParams.get('code') ?? '';
+      return clickFor(house.ctx, done, 'this browser');
     };
     const exchange = (code: string, code_verifier = verifier) => exchangeLoginCode(house.ctx, { code, code_verifier });
     const code = await codeOf();
@@ -247,7 +251,15 @@ describe('logins', () => {
     await complete(await begin({ callback: 'http://127.0.0.1:9999/cb', codeChallenge: challenge }));
     await house.database.advance(20 * hour);
     const { token } = await createLogin(house.ctx, { user: ada.actor, kind: 'browser' });
-    expect(await expireLogins(house.ctx)).toBe(4);
+    expect(await expireLogins(house.ctx)).toBeGreaterThan(0);
+    for (const [table, left] of [
+      ['logins', 1],
+      ['oauth_flows', 0],
+      ['program_logins', 0],
+      ['login_codes', 0],
+    ] as const) {
+      expect([table, await house.database.sql.unsafe(`select from ${table}`)]).toMatchObject([table, { length: left }]);
+    }
     expect(await verifyLogin(house.ctx, { token })).not.toBeNull();
   });
 

@@ -21,6 +21,7 @@ import {
 } from '@belay/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { open, seal } from '../src/tokens/seal.js';
+import { clickFor } from './support/click.js';
 import { createPeopleProvider, type PeopleProvider, type Told } from './support/people-provider.js';
 import { type Cast, catalogWith, hour, minute, openCast, second, together } from './support/stories.js';
 
@@ -97,7 +98,7 @@ async function signInProgram(provider: PeopleProvider, person: Told) {
     currentUrl: answerOf(provider),
     browserSecret: 'its browser',
   });
-  const code = new URL(done.callback ?? '').searchParams.get('code') ?? '';
+  const code = await clickFor(ctx, done, 'its browser');
   const exchanged = await exchangeLoginCode(ctx, { code, code_verifier: verifier });
   const verified = await verifyLogin(ctx, { token: exchanged.token });
   if (!verified) throw new Error('not signed in');

@@ -57,7 +57,7 @@ export interface Procedures extends LocalProcedures {
   'auth.logout': Mutation<undefined, t.LoggedOut>;
   'auth.logoutProvider': Mutation<{ provider: string }, t.LoggedOut>;
   'auth.page': Query<
-    { callback?: string; provider?: string; code_challenge?: string; code_challenge_method?: 'S256' },
+    { callback?: string; provider?: string; label?: string; code_challenge?: string; code_challenge_method?: 'S256' },
     t.SignInProviders
   >;
   'sessions.list': Query<undefined, t.SessionList>;

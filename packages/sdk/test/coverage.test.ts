@@ -65,6 +65,8 @@ const browserOnly = {
   'auth.request': 'where a browser begins to sign in',
   'device.decide': 'the form of `device.page`, which is confirmed in a browser',
   'device.page': 'where a person looks at what a machine asks',
+  'program.decide': 'the form of `program.page`, which is confirmed in a browser',
+  'program.page': 'where a person looks at which program wants to sign in',
   'elevation.requestLink': 'a link that asks; `elevation.request` asks',
   'elevation.resumeLink': 'a link that resumes; `elevation.resume` resumes',
   'elevation.suggestForm': 'the form of `elevation.suggest`',

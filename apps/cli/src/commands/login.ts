@@ -17,6 +17,11 @@ interface Options {
 /** How long somebody may take to sign in, in milliseconds: as long as the server keeps a login's flow. */
 const patience = 10 * 60_000;
 
+/** What the person reads about this program before they let it sign in. */
+function programLabel(): string {
+  return `belay on ${hostname()}`;
+}
+
 async function loginByBrowser(
   { server, client }: Connection,
   { options, output, interactive, shell }: Invocation<Options & CommonOptions>,
@@ -29,6 +34,7 @@ async function loginByBrowser(
     callback: listener.callback,
     code_challenge: proof.challenge,
     code_challenge_method: 'S256',
+    label: programLabel(),
   });
   const address = `${server}/api/v1/auth/request/${encodeURIComponent(provider)}?${query}`;
   output.notice(`Sign in at: ${address}`);
@@ -73,7 +79,7 @@ export function addLogin(parent: Parent): void {
       const { server, client, credentials } = connection;
       const { loginByCode } = await import('../login/login-by-code.js');
       const login = options.device
-        ? await loginByCode(client, `belay on ${hostname()}`, { output, shell })
+        ? await loginByCode(client, programLabel(), { output, shell })
         : await loginByBrowser(connection, invocation);
       const { token, expires_at, user } = login;
       await credentials.save(server, { token, expires_at, email: user.email, provider: user.provider });

@@ -28,12 +28,25 @@ export async function signInThroughDemo(
     return visit(new URL(location, url));
   }
 
+  /** Presses the button of the page that asks whether a program may sign in. */
+  async function letProgram(asked: { url: URL; body: string }) {
+    const form = asked.body.split('<form').find((part) => part.includes('name="request"'));
+    const fieldOf = (name: string) => new RegExp(`name="${name}" value="([^"]*)"`).exec(form ?? '')?.[1] ?? '';
+    const fields = { csrf_token: fieldOf('csrf_token'), request: fieldOf('request'), verdict: 'approve' };
+    return visit(new URL(asked.url.pathname, asked.url), {
+      method: 'POST',
+      body: new URLSearchParams(fields),
+      headers: { origin: asked.url.origin, 'sec-fetch-site': 'same-origin' },
+    });
+  }
+
   const page = await visit(new URL(address));
   const form = page.body.split('<form').find((part) => part.includes(email));
   const subject = /name="subject" value="([^"]*)"/.exec(form ?? '')?.[1];
   if (subject === undefined) throw new Error(`no form for ${email} at ${page.url}: ${page.status} ${page.body}`);
   const body = new URLSearchParams({ subject });
-  const end = await visit(page.url, { method: 'POST', body, headers: { origin: page.url.origin } });
+  const asked = await visit(page.url, { method: 'POST', body, headers: { origin: page.url.origin } });
+  const end = asked.url.pathname === '/api/v1/auth/program' ? await letProgram(asked) : asked;
   if (end.status !== 200) throw new Error(`the sign-in ended at ${end.url} with ${end.status}: ${end.body}`);
   return async (form, fields) => {
     const { body: html, url } = await visit(form);

@@ -19,6 +19,8 @@ export interface LocalLoginsOptions {
   server: string;
   /** Ours. */
   baseUrl: string;
+  /** What the person reads at the server about who asks. */
+  label: string;
   randomBytes(size: number): Buffer;
   /** Milliseconds that never go back, whatever happens to the clock. */
   elapsed(): number;
@@ -29,7 +31,7 @@ export interface LocalLoginsOptions {
  * nothing. The browser's way back is an address that nobody can guess, and the code that comes with it is worth nothing
  * without the verifier that stays here (RFC 7636, RFC 8252).
  */
-export function createLocalLogins({ server, baseUrl, randomBytes, elapsed }: LocalLoginsOptions): LocalLogins {
+export function createLocalLogins({ server, baseUrl, label, randomBytes, elapsed }: LocalLoginsOptions): LocalLogins {
   const begun = new Map<string, Begun>();
   const key = randomBytes(32);
   const own = new URL(baseUrl).origin;
@@ -54,6 +56,7 @@ export function createLocalLogins({ server, baseUrl, randomBytes, elapsed }: Loc
         callback: `${own}/auth/return/${secret}`,
         code_challenge: createHash('sha256').update(codeVerifier).digest('base64url'),
         code_challenge_method: 'S256',
+        label,
       });
       return {
         url: `${server}/api/v1/auth?${query}`,

@@ -12,6 +12,7 @@ import { published, Refusal, refuse } from './refusal.js';
 import { type RequestInput, readInput } from './rest-input.js';
 import { createRouteTable, type Operation, type Route } from './route-table.js';
 import { isPrefetch, isSameOrigin } from './security.js';
+import { allowFormTo } from './security-headers.js';
 import { createAsk, createView, frameOf } from './show.js';
 import { stateOf } from './state.js';
 import { ndjson, type StreamPage, streamPages } from './stream.js';
@@ -236,7 +237,12 @@ async function reply(
   const rendered = await renderOutput(operation.procedure, output, view, ask);
   if (rendered === undefined) sendJson(response, status, output);
   else if ('redirect' in rendered) sendRedirect(response, 303, rendered.redirect);
-  else sendHtml(response, status, renderPage(rendered.page, rendered.view ?? view));
+  else {
+    const { leadsTo } = rendered.page;
+    const policy = 'Content-Security-Policy';
+    if (leadsTo !== undefined) response.setHeader(policy, allowFormTo(String(response.getHeader(policy)), leadsTo));
+    sendHtml(response, status, renderPage(rendered.page, rendered.view ?? view));
+  }
 }
 
 function sendToSignIn(options: RestOptions, response: ServerResponse, address: string): void {

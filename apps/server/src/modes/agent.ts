@@ -43,7 +43,7 @@ export async function composeAgent(options: StartAgentOptions, closing: Closing)
     random,
     delay,
   });
-  const logins = createLocalLogins({ server, baseUrl, randomBytes, elapsed });
+  const logins = createLocalLogins({ server, baseUrl, label: `Belay agent on ${hostname()}`, randomBytes, elapsed });
   const context = await describeMachine(machine, {
     mode: 'agent',
     log,

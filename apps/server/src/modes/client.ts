@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { clientRouter } from '@belay/api/agent';
 import { createLocalLogins } from '../agent/logins.js';
 import { describeMachine, openMachine } from '../agent/open-machine.js';
@@ -21,7 +22,7 @@ export async function composeClient(options: StartAgentOptions, closing: Closing
   const server = requireServerAddress(environment.server);
   const machine = await openMachine(options, closing);
   const { port, baseUrl } = await chooseAddress(environment);
-  const logins = createLocalLogins({ server, baseUrl, randomBytes, elapsed });
+  const logins = createLocalLogins({ server, baseUrl, label: `Belay client on ${hostname()}`, randomBytes, elapsed });
   const context = await describeMachine(machine, {
     mode: 'client',
     log,

@@ -127,6 +127,7 @@ describe('the store of sessions', () => {
     const logins = createLocalLogins({
       server: 'https://x.example',
       baseUrl: 'http://127.0.0.1:1',
+      label: 'a test',
       randomBytes,
       elapsed: () => 0,
     });
@@ -263,7 +264,13 @@ describe('the lock of the folder', () => {
 describe('a verification code', () => {
   it('is good for five minutes, once, for its provider, and not after a restart', () => {
     let now = 0;
-    const options = { server: 'https://x.example', baseUrl: 'http://127.0.0.1:1', randomBytes, elapsed: () => now };
+    const options = {
+      server: 'https://x.example',
+      baseUrl: 'http://127.0.0.1:1',
+      label: 'a test',
+      randomBytes,
+      elapsed: () => now,
+    };
     const logins = createLocalLogins(options);
     const { code } = logins.begin({ provider: 'demo' });
     expect(() => createLocalLogins(options).take(code, 'demo')).toThrow('verification code');
@@ -280,6 +287,7 @@ describe('a verification code', () => {
     const logins = createLocalLogins({
       server: 'https://x.example',
       baseUrl: 'http://127.0.0.1:1',
+      label: 'a test',
       randomBytes,
       elapsed: () => 0,
     });

@@ -113,8 +113,20 @@ describe('signing in', () => {
     const callback = encodeURIComponent('http://127.0.0.1:5999/done');
     const query = `?callback=${callback}&code_challenge=${challenge}&code_challenge_method=S256`;
     const back = await belay.visit(await authorize(belay, 'requester', query));
-    const code = new URL(back.location).searchParams.get('code') ?? '';
-    expect(back.location.startsWith('http://127.0.0.1:5999/done?code=')).toBe(true);
+    const address = new URL(back.location);
+    const page = await belay.visit(`${address.pathname}${address.search}`, { site: 'cross-site' });
+    const csrf_token =
+      /action="\/api\/v1\/auth\/program"[^>]*><input type="hidden" name="csrf_token" value="([^"]+)"/.exec(
+        page.body,
+      )?.[1];
+    const form = {
+      csrf_token: csrf_token ?? '',
+      request: address.searchParams.get('request') ?? '',
+      verdict: 'approve',
+    };
+    const { location } = await belay.visit('/api/v1/auth/program', { form });
+    const code = new URL(location).searchParams.get('code') ?? '';
+    expect(location.startsWith('http://127.0.0.1:5999/done?code=')).toBe(true);
     const exchange = (body: object) =>
       send(`${world.url}/api/v1/auth/token`, {
         method: 'POST',

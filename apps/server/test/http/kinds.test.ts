@@ -125,7 +125,7 @@ describe('a session', () => {
       const browser = open();
       const begun = await browser.visit(`/auth/request/${provider}?${query.toString()}`, { site: 'none' });
       const landed = await kinds.land(browser, await answers[provider](begun.location));
-      const code = new URL(landed.location).searchParams.get('code') ?? '';
+      const code = (await browser.letProgram(landed.location)).searchParams.get('code') ?? '';
       const { url } = kinds.world;
       const { status, json } = await callRest(url, 'POST', '/auth/token', { body: { code, code_verifier: verifier } });
       expect([status, json.user]).toMatchObject([200, { provider }]);

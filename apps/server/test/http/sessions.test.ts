@@ -63,7 +63,7 @@ async function signInProgram(provider = 'demo', subject = rita.first) {
   const query = new URLSearchParams({ callback: 'http://127.0.0.1:5999/done', code_challenge: challenge });
   const begun = await browser.visit(`/auth/request/${provider}?${query.toString()}`, { site: 'none' });
   const back = await browser.visit(await browser.prove(begun.location, subject), { site: 'cross-site' });
-  const code = new URL(back.location).searchParams.get('code') ?? '';
+  const code = (await browser.letProgram(back.location)).searchParams.get('code') ?? '';
   const exchanged = await call('POST', '/auth/token', { body: { code, code_verifier: verifier } });
   expect(exchanged.status).toBe(200);
   return exchanged.json as { token: string; session: { version: number; expiry: string; session: string } };

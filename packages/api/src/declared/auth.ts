@@ -4,6 +4,9 @@ import type { Meta } from '../trpc.js';
 
 export const callback = opaque.optional().describe('Where to go afterwards; must be on the allow-list');
 
+/** What a program says of itself. */
+export const label = name.optional().describe('What asks, for the person');
+
 export const challenge = {
   code_challenge: z
     .string()
@@ -26,7 +29,7 @@ export const declaredAuth = {
       },
       rest: { public: true, html: 'preferred', redirect: { status: 302, always: false } },
     },
-    input: z.strictObject({ callback, provider: name.optional(), ...challenge }),
+    input: z.strictObject({ callback, provider: name.optional(), label, ...challenge }),
     output: z.object({
       providers: z.array(z.object({ id: z.string(), name: z.string(), description: z.string(), url: z.string() })),
     }),

@@ -1,6 +1,6 @@
 import { AccessError, exchangeLoginCode, issueSession, readSignInMetadata, readWhoami } from '@belay/core';
 import { z } from 'zod';
-import { callback, challenge, declaredAuth } from '../declared/auth.js';
+import { callback, challenge, declaredAuth, label } from '../declared/auth.js';
 import { authenticated, publicProcedure } from '../procedures.js';
 import { beginSignIn, chooseProvider, completeSignIn, receiveSignIn, signOut } from '../sign-in.js';
 import { instant, name, opaque } from '../text.js';
@@ -25,6 +25,7 @@ export const authRouter = router({
       z.strictObject({
         provider: name,
         callback,
+        label,
         ...challenge,
       }),
     )

@@ -2,6 +2,7 @@ import type { Context, UserActor } from '../context.js';
 import { invalid } from '../errors.js';
 import { checkCallback } from './callback.js';
 import { authenticatorOf, beginFlow } from './flow.js';
+import { requireLabel } from './label.js';
 
 export interface BeginLogin {
   provider: string;
@@ -9,6 +10,8 @@ export interface BeginLogin {
   callback?: string | undefined;
   /** S256 challenge of a program that will exchange the code it gets at its callback (RFC 7636). */
   codeChallenge?: string | undefined;
+  /** What the program says of itself, for the page that asks its person. */
+  label?: string | undefined;
   /** What only this browser knows: the flow comes back to it or not at all. */
   browserSecret: string;
   /** Who is signed in in this browser and asked for this on a page of ours: what they prove is linked to them (design §14.15). */
@@ -23,12 +26,14 @@ export async function beginLogin(ctx: Context, input: BeginLogin): Promise<{ url
     if (!/^[A-Za-z0-9_-]{43}$/.test(input.codeChallenge)) throw invalid('code_challenge', 'is not an S256 challenge');
     if (callback === null) throw invalid('callback', 'is required with a code_challenge');
   }
+  const label = input.label === undefined ? undefined : requireLabel(input.label);
   const url = await beginFlow(ctx, {
     provider: input.provider,
     purpose: 'login',
     callback,
     browserSecret: input.browserSecret,
     codeChallenge: input.codeChallenge,
+    label,
     // A program's sign-in is nobody's wish to link anything.
     loginId: input.codeChallenge === undefined ? (input.signedIn?.loginId ?? null) : null,
   });

@@ -1,23 +1,21 @@
-import { deviceLogins, loginCodes, logins, oauthFlows, sessions, type Transaction } from '@belay/db';
-import type { ProviderTokens } from '@belay/providers';
+import { deviceLogins, loginCodes, logins, oauthFlows, programLogins, sessions, type Transaction } from '@belay/db';
 import { and, eq, ne } from 'drizzle-orm';
-import { hashSecret } from '../canonical.js';
 import type { Context, UserActor } from '../context.js';
 import { AccessError, invalid } from '../errors.js';
 import { readNow } from '../now.js';
 import { openSession } from '../sessions/open.js';
-import { sealTokens } from '../sessions/seal-tokens.js';
 import { createLogin } from './create.js';
 import { authenticatorOf, exchangeAnswer, type Flow, openFlow, takeFlow } from './flow.js';
 import { claimIdentity } from './link.js';
 import type { Person } from './people.js';
+import { askForProgram } from './program/ask.js';
 
 export interface CompletedLogin {
   /** The secret of the browser's login. */
   token: string;
   expiresAt: Date;
   user: { id: string; email: string; name: string; groups: string[] };
-  /** Where to return to, with the code in it when a program asked for one. */
+  /** Where to return to; for a program, the page that asks its person first. */
   callback: string | null;
 }
 
@@ -43,7 +41,8 @@ export async function completeLogin(ctx: Context, input: CompleteLogin): Promise
   if (!flow) throw invalid('state', 'is unknown, used or too old; sign in again');
   if (currentUrl.searchParams.has('error')) throw new AccessError('forbidden', 'The provider refused to sign you in');
   const now = await readNow(ctx.db);
-  const proved = await exchangeAnswer(ctx, flow, currentUrl, await openFlow(ctx, flow, now), now);
+  const { label = null, ...secrets } = await openFlow(ctx, flow, now);
+  const proved = await exchangeAnswer(ctx, flow, currentUrl, secrets, now);
   const { subject, email, groups, tokens } = proved;
   // Linked only to whoever began this and is still there: a login that was planted in between gains nothing.
   const linkTo = signedIn && flow.loginId === signedIn.loginId ? signedIn.id : null;
@@ -51,12 +50,9 @@ export async function completeLogin(ctx: Context, input: CompleteLogin): Promise
     const user = await claimIdentity(ctx, tx, { provider, subject, email, name: proved.name || email, groups }, linkTo);
     const { loginId, ...login } = await createLogin(ctx, { user, kind: 'browser' }, tx);
     if (signedIn?.id === user.id) await continueLogin(tx, signedIn.loginId, loginId, provider);
-    // One refresh token, one holder: a program that is to have it does not share it with the browser.
-    const { refreshToken: _kept, ...shared } = tokens;
-    const program = flow.codeChallenge !== null;
-    await openSession(ctx, tx, { user, loginId, tokens: program ? shared : tokens, now });
+    await openSession(ctx, tx, { user, loginId, tokens, now });
     const { id, name } = user;
-    const callback = await callbackOf(ctx, tx, { flow, user, tokens, now });
+    const callback = await callbackOf(ctx, tx, { flow, label, user, loginId, now });
     return { ...login, user: { id, email: user.email, name, groups: user.groups }, callback };
   });
 }
@@ -72,27 +68,19 @@ async function continueLogin(tx: Transaction, old: string, next: string, provide
     .where(and(eq(sessions.loginId, old), ne(sessions.provider, provider)));
   await tx.update(oauthFlows).set({ loginId: next }).where(eq(oauthFlows.loginId, old));
   await tx.update(deviceLogins).set({ loginId: next }).where(eq(deviceLogins.loginId, old));
+  await tx.update(programLogins).set({ loginId: next }).where(eq(programLogins.loginId, old));
+  await tx.update(loginCodes).set({ loginId: next }).where(eq(loginCodes.loginId, old));
   await tx.delete(logins).where(and(eq(logins.id, old), eq(logins.kind, 'browser')));
 }
 
+/** Where the browser goes on: for a program, the page that asks its person first. */
 async function callbackOf(
   ctx: Context,
   tx: Transaction,
-  done: { flow: Flow; user: Person; tokens: ProviderTokens; now: Date },
+  done: { flow: Flow; label: string | null; user: Person; loginId: string; now: Date },
 ): Promise<string | null> {
-  const { flow, user, tokens, now } = done;
-  if (flow.callback === null || flow.codeChallenge === null) return flow.callback;
-  const code = Buffer.from(ctx.randomBytes(32)).toString('base64url');
-  await tx.insert(loginCodes).values({
-    codeHash: hashSecret(code),
-    userId: user.id,
-    provider: user.provider,
-    subject: user.subject,
-    codeChallenge: flow.codeChallenge,
-    sealed: await sealTokens(ctx, tokens, { now, lifetime: ctx.timing.loginCode }),
-    expiresAt: new Date(now.getTime() + ctx.timing.loginCode),
-  });
-  const url = new URL(flow.callback);
-  url.searchParams.set('code', code);
-  return url.href;
+  const { flow, ...rest } = done;
+  const { callback, codeChallenge, browserHash } = flow;
+  if (callback === null || codeChallenge === null || browserHash === null) return callback;
+  return (await askForProgram(ctx, tx, { ...rest, callback, codeChallenge, browserHash })).href;
 }

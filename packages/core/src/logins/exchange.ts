@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { loginCodes } from '@belay/db';
+import { loginCodes, logins, type Transaction } from '@belay/db';
 import { and, eq, gt, isNull, sql } from 'drizzle-orm';
 import { hashSecret } from '../canonical.js';
 import type { Context } from '../context.js';
@@ -41,10 +41,11 @@ export async function exchangeLoginCode(
   const fits = row && isVerifier(input.code_verifier, row.codeChallenge) ? row : undefined;
   const { userId, provider, subject, sealed } = fits ?? {};
   const user = userId && provider && subject ? await readPerson(ctx.db, { userId, provider, subject }) : undefined;
-  if (!user || !sealed) throw new AccessError('forbidden', 'The code is unknown, used or too old');
+  if (!user || !sealed) throw unknown();
   const now = await readNow(ctx.db);
   const tokens = await openTokens(ctx, sealed, now);
   const { login, opened } = await ctx.db.transaction(async (tx) => {
+    await requireApprovedIn(tx, fits?.loginId ?? null);
     const made = await createLogin(ctx, { user, kind: 'device' }, tx);
     return { login: made, opened: await openSession(ctx, tx, { user, loginId: made.loginId, tokens, now }) };
   });
@@ -55,6 +56,21 @@ export async function exchangeLoginCode(
     user: { email, name, groups, provider: user.provider },
     session: await sealSession(ctx, user, { ...opened, loginId: login.loginId, provider: user.provider }, now),
   };
+}
+
+/** The login that the code was approved in lives, and cannot end before the program's own is there. */
+async function requireApprovedIn(tx: Transaction, loginId: string | null): Promise<void> {
+  if (loginId === null) return;
+  const [login] = await tx
+    .select({ id: logins.id })
+    .from(logins)
+    .where(and(eq(logins.id, loginId), gt(logins.expiresAt, sql`app_now()`)))
+    .for('key share');
+  if (!login) throw unknown();
+}
+
+function unknown(): AccessError {
+  return new AccessError('forbidden', 'The code is unknown, used or too old');
 }
 
 /** S256: the challenge is the hash of the verifier. */

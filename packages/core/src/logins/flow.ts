@@ -22,9 +22,16 @@ export interface BeginFlow {
   scopes?: string[] | undefined;
   /** What a program wants back at its callback; kept sealed. */
   clientState?: string | undefined;
+  /** What a program says of itself; kept sealed until a page shows it. */
+  label?: string | undefined;
 }
 
-const flowSecrets = z.object({ nonce: z.string(), codeVerifier: z.string(), clientState: z.string().optional() });
+const flowSecrets = z.object({
+  nonce: z.string(),
+  codeVerifier: z.string(),
+  clientState: z.string().optional(),
+  label: z.string().optional(),
+});
 
 /** An enabled provider that people may sign in with. Throws `not_found` for any other. */
 export function authenticatorOf(ctx: Context, id: string): Authenticator {
@@ -56,8 +63,9 @@ export async function beginFlow(ctx: Context, input: BeginFlow): Promise<URL> {
     .catch((cause: unknown) => {
       throw new AccessError('unavailable', `The provider "${input.provider}" cannot be reached`, { cause });
     });
-  const { clientState } = input;
-  const secrets = { nonce, codeVerifier, ...(clientState === undefined ? {} : { clientState }) };
+  const { clientState, label } = input;
+  const said = { ...(clientState === undefined ? {} : { clientState }), ...(label === undefined ? {} : { label }) };
+  const secrets = { nonce, codeVerifier, ...said };
   await ctx.db.insert(oauthFlows).values({
     stateHash: hashSecret(state),
     provider: input.provider,

@@ -116,10 +116,37 @@ export const loginCodes = pgTable(
     codeChallenge: text('code_challenge').notNull(),
     /** The provider's tokens on their way to the program's session, sealed. */
     sealed: text('sealed'),
+    /** The browser's login that it was approved in: with that login the code is gone. Absent in codes of older versions. */
+    loginId: uuid('login_id').references(() => logins.id, { onDelete: 'cascade' }),
     expiresAt: instant('expires_at').notNull(),
     consumedAt: instant('consumed_at'),
   },
-  (table) => [index('login_codes_expires_idx').on(table.expiresAt)],
+  (table) => [index('login_codes_expires_idx').on(table.expiresAt), index('login_codes_login_idx').on(table.loginId)],
+);
+
+/** A program that waits for its person's click before it gets a code: bound to the browser's login, and gone with it. */
+export const programLogins = pgTable(
+  'program_logins',
+  {
+    requestHash: text('request_hash').primaryKey(),
+    loginId: uuid('login_id')
+      .notNull()
+      .references(() => logins.id, { onDelete: 'cascade' }),
+    /** Hash of the cookie of the browser that the sign-in was begun in. */
+    browserHash: text('browser_hash').notNull(),
+    provider: text('provider').notNull(),
+    subject: text('subject').notNull(),
+    /** What the program says of itself; nobody has checked it. */
+    label: text('label'),
+    callback: text('callback').notNull(),
+    codeChallenge: text('code_challenge').notNull(),
+    createdAt: instant('created_at').notNull().default(appNow),
+    expiresAt: instant('expires_at').notNull(),
+  },
+  (table) => [
+    index('program_logins_expires_idx').on(table.expiresAt),
+    index('program_logins_login_idx').on(table.loginId),
+  ],
 );
 
 /** A login that a machine without a browser asked for, until somebody confirms it in theirs (RFC 8628). Both codes are kept as hashes. */

@@ -7,6 +7,7 @@ import { executionPage } from './execution.js';
 import { executionsPage } from './executions.js';
 import { homePage } from './home.js';
 import { logsPage } from './logs.js';
+import { programPage } from './program.js';
 import { providerPage, providersPage } from './providers.js';
 import { rolePage } from './role.js';
 import { type RoleDetails, rolesPage, type Workflows } from './roles.js';
@@ -74,6 +75,7 @@ const table: Readonly<Record<string, Render>> = {
   }),
   'executions.terminate': toExecution,
   'logs.list': (output: Outputs['logs']['list'], view) => ({ page: logsPage(output, view) }),
+  'program.page': (output: Outputs['program']['page'], view) => ({ page: programPage(output, view) }),
   'providers.get': async (output: Outputs['providers']['get'], view, ask) => {
     const roles = output.capabilities.includes('authorizer')
       ? await ask<Outputs['providers']['roles']>('providers.roles', { provider: output.id })

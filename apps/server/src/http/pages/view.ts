@@ -42,6 +42,8 @@ export interface Page {
   content: ComponentChildren;
   /** A sheet in the middle, for pages of one thought. */
   narrow?: boolean;
+  /** Where its form leads beyond this server, which the browser has to be told. */
+  leadsTo?: string;
   /** How the page keeps itself right where there is a script: by an execution's events, or by looking every so often. */
   live?: { watch: string } | { every: number };
 }

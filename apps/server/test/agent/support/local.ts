@@ -106,7 +106,7 @@ export async function followSignIn(server: string, address: string, person: Pers
   const provider = await visitor.visit(`${server}${request.location}`, { site: 'none' });
   const proved = await visitor.prove(provider.location, people[person].subject);
   const back = await visitor.visit(proved, { site: 'cross-site' });
-  return send(back.location, {
+  return send((await visitor.letProgram(back.location)).href, {
     headers: {
       accept: 'text/html',
       'sec-fetch-site': 'cross-site',

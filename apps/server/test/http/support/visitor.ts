@@ -47,6 +47,12 @@ export function openVisitor(url: string) {
       const page = await provider.open(address);
       return (await provider.open(page.url, { subject })).url.href;
     },
+    /** Clicks on the page that asks whether a program may sign in; the address of the program, with its code. */
+    async letProgram(asked: string): Promise<URL> {
+      const request = new URL(asked).searchParams.get('request') ?? '';
+      const { location } = await visit('/auth/program', { body: { request, verdict: 'approve' } });
+      return new URL(location);
+    },
     /** The whole way of a sign-in, begun on a page of ours unless told otherwise. */
     async signIn(provider: string, subject: string, site = 'same-origin'): Promise<Visit> {
       const begun = await visit(`/auth/request/${provider}`, { site });

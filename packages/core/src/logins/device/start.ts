@@ -1,9 +1,9 @@
 import { deviceLogins } from '@belay/db';
 import { hashSecret } from '../../canonical.js';
 import type { Context } from '../../context.js';
-import { AccessError, invalid } from '../../errors.js';
+import { AccessError } from '../../errors.js';
 import { readNow } from '../../now.js';
-import { requireText } from '../../text.js';
+import { requireLabel } from '../label.js';
 import { hashUserCode, newUserCode } from './codes.js';
 
 /** How often a program may ask whether somebody has confirmed, in seconds. */
@@ -21,7 +21,7 @@ export interface StartedDeviceLogin {
 
 /** Begins a login for a machine without a browser (RFC 8628, section 3.2): one code for it, one for the person. */
 export async function startDeviceLogin(ctx: Context, input: { label: string }): Promise<StartedDeviceLogin> {
-  const label = readLabel(input.label);
+  const label = requireLabel(input.label);
   const deviceCode = Buffer.from(ctx.randomBytes(32)).toString('base64url');
   const now = await readNow(ctx.db);
   const lifetime = ctx.timing.loginFlow;
@@ -52,11 +52,4 @@ export async function startDeviceLogin(ctx: Context, input: { label: string }): 
     };
   }
   throw new AccessError('unavailable', 'No code is free at the moment; try again');
-}
-
-/** Anybody may say anything of a machine; but in a page, a log and a terminal it is what it looks like. */
-function readLabel(given: string): string {
-  const label = requireText(given.trim(), 'label', 200);
-  if (label === '' || /[\p{C}\p{Zl}\p{Zp}]/u.test(label)) throw invalid('label', 'is not a name that can be shown');
-  return label;
 }

@@ -1,0 +1,12 @@
+import { invalid } from '../errors.js';
+import { requireText } from '../text.js';
+
+/**
+ * Returns what a program says of itself, as a page, a log and a terminal can show it: nobody has checked it. Throws
+ * `invalid` for what is empty, longer than 200 characters, or has characters that are not shown as what they are.
+ */
+export function requireLabel(given: string): string {
+  const label = requireText(given.trim(), 'label', 200);
+  if (label === '' || /[\p{C}\p{Zl}\p{Zp}]/u.test(label)) throw invalid('label', 'is not a name that can be shown');
+  return label;
+}

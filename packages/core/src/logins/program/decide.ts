@@ -1,0 +1,100 @@
+import { loginCodes, logins, programLogins, sessions, type Transaction } from '@belay/db';
+import type { ProviderTokens } from '@belay/providers';
+import { and, eq } from 'drizzle-orm';
+import { requireUser } from '../../actor.js';
+import { hashSecret } from '../../canonical.js';
+import type { ActorContext, Context } from '../../context.js';
+import { AccessError, notFound } from '../../errors.js';
+import { appendLedger } from '../../ledger/append.js';
+import { readNow } from '../../now.js';
+import { lifeOf } from '../../sessions/lifetime.js';
+import { openTokens, sealTokens } from '../../sessions/seal-tokens.js';
+import { type NamedProgramLogin, waitingIn } from './waiting.js';
+
+type Waiting = typeof programLogins.$inferSelect;
+
+/**
+ * Lets a program have its code, or refuses it: once, in the browser and the login that it was begun in. Returns where to
+ * send the browser, with the code or with an error (RFC 6749, 4.1.2). Throws `not_found` for one that is unknown, decided
+ * or over, and `forbidden` when the session with the provider has ended meanwhile.
+ */
+export async function decideProgramLogin(
+  ctx: ActorContext,
+  input: NamedProgramLogin & { verdict: 'approve' | 'deny' },
+): Promise<{ location: string }> {
+  const user = requireUser(ctx);
+  const approved = input.verdict === 'approve';
+  return ctx.db.transaction(async (tx) => {
+    // The login before what hangs on it, as signing out takes them.
+    const [login] = await tx
+      .select({ kind: logins.kind })
+      .from(logins)
+      .where(eq(logins.id, user.loginId))
+      .for('update');
+    const waiting = login?.kind === 'browser' ? waitingIn(user, input) : undefined;
+    const [decided] = waiting === undefined ? [] : await tx.delete(programLogins).where(waiting).returning();
+    if (!decided) throw notFound('A sign-in of a program that waits in this browser');
+    const { label, provider, callback } = decided;
+    const { host } = new URL(callback);
+    const called = label === null ? 'A program' : `"${label}"`;
+    await appendLedger(tx, [
+      {
+        type: approved ? 'program.approved' : 'program.denied',
+        level: 'warning',
+        message: `${user.email} ${approved ? 'let' : 'refused to let'} ${called} at ${host} sign in as them`,
+        actor: user,
+        userId: user.id,
+        provider,
+        data: { label, address: host },
+      },
+    ]);
+    const url = new URL(callback);
+    if (approved) url.searchParams.set('code', await makeCode(ctx, tx, user.id, decided));
+    else url.searchParams.set('error', 'access_denied');
+    return { location: url.href };
+  });
+}
+
+async function makeCode(ctx: Context, tx: Transaction, userId: string, decided: Waiting): Promise<string> {
+  const now = await readNow(tx);
+  const tokens = await takeTokens(ctx, tx, decided, now);
+  const code = Buffer.from(ctx.randomBytes(32)).toString('base64url');
+  const { loginId, provider, subject, codeChallenge } = decided;
+  await tx.insert(loginCodes).values({
+    codeHash: hashSecret(code),
+    userId,
+    provider,
+    subject,
+    codeChallenge,
+    loginId,
+    sealed: await sealTokens(ctx, tokens, { now, lifetime: ctx.timing.loginCode }),
+    expiresAt: new Date(now.getTime() + ctx.timing.loginCode),
+  });
+  return code;
+}
+
+/**
+ * The provider's tokens for the program. A refresh token has one holder (decision 0018): from the click on it is the
+ * program, and the browser's session goes without.
+ */
+async function takeTokens(ctx: Context, tx: Transaction, decided: Waiting, now: Date): Promise<ProviderTokens> {
+  const { loginId, provider, subject } = decided;
+  const own = and(eq(sessions.loginId, loginId), eq(sessions.provider, provider), eq(sessions.subject, subject));
+  const [session] = await tx.select().from(sessions).where(own).for('update');
+  const left = session ? session.expiresAt.getTime() - now.getTime() : 0;
+  if (!session || (left <= 0 && session.refreshAt === null)) {
+    throw new AccessError('forbidden', `Your session with "${provider}" has ended; start again in the program`);
+  }
+  // A worker has the refresh token at the provider now: what comes back is the next one.
+  if (session.leaseUntil !== null && session.leaseUntil > now) {
+    throw new AccessError('unavailable', 'The session is being renewed; try again in a moment');
+  }
+  const { refreshToken, ...shared } = await openTokens(ctx, session.sealed, now);
+  const tokens = { ...shared, expiresInMilliseconds: Math.max(0, left) };
+  if (refreshToken === undefined) return tokens;
+  await tx
+    .update(sessions)
+    .set(await lifeOf(ctx, provider, tokens, now))
+    .where(own);
+  return { ...tokens, refreshToken };
+}

@@ -1,0 +1,36 @@
+import { programLogins } from '@belay/db';
+import { requireUser } from '../../actor.js';
+import type { ActorContext } from '../../context.js';
+import { notFound } from '../../errors.js';
+import { type NamedProgramLogin, waitingIn } from './waiting.js';
+
+export interface ShownProgramLogin {
+  request: string;
+  /** What the program calls itself; null when it said nothing. Nobody has checked it. */
+  label: string | null;
+  /** Where the code will be sent. */
+  callback: string;
+  /** Whether that is a program on the person's own machine, a page of this server, or one that `server.callbacks` lists. */
+  place: 'loopback' | 'own' | 'listed';
+  asked_at: string;
+  expires_at: string;
+}
+
+/** Returns which program wants to be signed in as the caller. Throws `not_found` unless it was begun in this browser and login. */
+export async function findProgramLogin(ctx: ActorContext, input: NamedProgramLogin): Promise<ShownProgramLogin> {
+  const waiting = waitingIn(requireUser(ctx), input);
+  const [found] = waiting === undefined ? [] : await ctx.db.select().from(programLogins).where(waiting);
+  if (!found) throw notFound('A sign-in of a program that waits in this browser');
+  const { label, callback, createdAt, expiresAt } = found;
+  const { origin, hostname } = new URL(callback);
+  const own = origin === new URL(ctx.program.baseUrl).origin;
+  const loopback = ['127.0.0.1', '[::1]', 'localhost'].includes(hostname);
+  return {
+    request: input.request,
+    label,
+    callback,
+    place: own ? 'own' : loopback ? 'loopback' : 'listed',
+    asked_at: createdAt.toISOString(),
+    expires_at: expiresAt.toISOString(),
+  };
+}

@@ -1,0 +1,21 @@
+import { programLogins } from '@belay/db';
+import { and, eq, gt, type SQL, sql } from 'drizzle-orm';
+import { hashSecret } from '../../canonical.js';
+import type { UserActor } from '../../context.js';
+
+/** What names a program's sign-in: its own secret, and that of the browser that it was begun in. */
+export interface NamedProgramLogin {
+  request: string;
+  browserSecret: string | undefined;
+}
+
+/** Matches the one that waits, is in time, and was begun in this browser and this login; undefined without a browser. */
+export function waitingIn(user: UserActor, { request, browserSecret }: NamedProgramLogin): SQL | undefined {
+  if (browserSecret === undefined) return undefined;
+  return and(
+    eq(programLogins.requestHash, hashSecret(request)),
+    eq(programLogins.loginId, user.loginId),
+    eq(programLogins.browserHash, hashSecret(browserSecret)),
+    gt(programLogins.expiresAt, sql`app_now()`),
+  );
+}
