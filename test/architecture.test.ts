@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   checkAuthorizerCalls,
   checkLength,
+  checkLocks,
   checkOrder,
   checkPurity,
   checkTransactions,
@@ -42,6 +43,7 @@ describe('the house as it stands', () => {
     ['appends to the ledger in every transaction of core', checkTransactions],
     ['sends the statements of a transaction in order', checkOrder],
     ['reads time, randomness and environment only at the composition roots', checkPurity],
+    ['waits for no lock that others can take', checkLocks],
     ['keeps its files small', checkLength],
     ['pins every version once', checkPins],
     ['comments on every table', checkTableComments],
@@ -192,6 +194,15 @@ describe('each rule can fail', () => {
       'apps/server/package.json': { optionalDependencies: { '@p/x64': '1.0.0', '@p/arm64': '1.0.1' } },
     });
     expect(checkPins(fault)).toHaveLength(6);
+  });
+
+  it('locks: one that every user of a database can take', () => {
+    const fault = broken({
+      'packages/core/src/a.ts': 'tx.execute(sql`select pg_advisory_xact_lock(1)`)',
+      'apps/server/src/b.ts': 'sql`select pg_try_advisory_lock_shared(1)`',
+      'packages/db/src/c.ts': '// not pg_advisory_lock, which others can take',
+    });
+    expect(checkLocks(fault)).toHaveLength(2);
   });
 
   it('tables: one without a comment', () => {

@@ -103,6 +103,17 @@ export function checkPurity(tree: Tree): string[] {
   return faults;
 }
 
+/** Takes one in the target, where the connector has no table; to be replaced by lease and fence. */
+const advisory = ['packages/providers/src/postgres/revoke.ts'];
+
+/** An advisory lock is everybody's who may connect to the database: nothing of ours waits for one. */
+export function checkLocks(tree: Tree): string[] {
+  return [...tree]
+    .filter(([path]) => /^(packages|apps)\/[^/]+\/src\//.test(path) && isSource(path) && !advisory.includes(path))
+    .filter(([, text]) => /\bpg_(try_)?advisory_/.test(codeOf(text)))
+    .map(([path]) => `${path} takes an advisory lock; lock a row or a table, or use takeTurn`);
+}
+
 const longestSource = 400;
 const longestTest = 600;
 

@@ -100,7 +100,7 @@ export type ConfigurationInspection =
   | { ok: false; messages: readonly string[] };
 
 export type DatabaseInspection =
-  | { kind: 'own'; version: number; mayMigrate: boolean; migrated: boolean }
+  | { kind: 'own'; version: number; name: string; mayMigrate: boolean; migrated: boolean; closed: boolean }
   | { kind: 'embedded'; exists: boolean }
   | { kind: 'fault'; message: string };
 

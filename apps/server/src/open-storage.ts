@@ -1,11 +1,10 @@
 import type { Logger } from '@belay/core';
+import { takeTurn, tryTurn } from '@belay/db';
 import postgres from 'postgres';
 import { startEmbeddedPostgres } from './embedded/index.js';
 import { oneLine, StartError } from './start-error.js';
 
 const systemDatabase = 'belay';
-/** Any number that nobody else uses. */
-const presenceLock = 7_235_309_141;
 const oldestVersion = 150_000;
 /** A server that another process is just stopping is started again; this often, at most. */
 const attempts = 3;
@@ -103,35 +102,19 @@ function explainDatabase(url: string, error: unknown): string {
 }
 
 /**
- * Says to other processes on the same embedded server that it is in use, for as long as this process lives: a shared
- * lock on a connection of its own. Whoever leaves last, and so gets the lock alone, may stop the server.
+ * Says to other processes on the same embedded server that it is in use, for as long as this process lives. Whoever
+ * leaves last, and so gets the turn alone, may stop the server.
  */
 async function markPresence(url: string): Promise<{ leave(): Promise<boolean> }> {
-  const sql = postgres(url, {
-    max: 1,
-    connect_timeout: 5,
-    idle_timeout: 0,
-    max_lifetime: null,
-    onnotice: () => {},
-    fetch_types: false,
-  });
-  try {
-    await sql`select pg_advisory_lock_shared(${presenceLock})`;
-  } catch (error) {
-    await sql.end({ timeout: 0 });
-    throw error;
-  }
+  const presence = await takeTurn(url, 'presence', { shared: true });
   return {
     async leave() {
       try {
-        await sql`select pg_advisory_unlock_shared(${presenceLock})`;
-        const [row] = await sql<[{ last: boolean }]>`select pg_try_advisory_lock(${presenceLock}) as last`;
-        // Not given back when it is ours: a process that starts now has to wait for the server to be gone, not join it.
-        if (!row.last) await sql.end({ timeout: 1 });
-        return row.last;
+        await presence.release();
+        // Not given back: a process that starts now has to wait for the server to be gone, not join it.
+        return (await tryTurn(url, 'presence')) !== undefined;
       } catch {
-        // It is gone or going already, so there is nobody left to protect.
-        await sql.end({ timeout: 0 });
+        // It is gone or going already, so there is no other process left to protect.
         return true;
       }
     },

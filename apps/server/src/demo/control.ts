@@ -1,6 +1,8 @@
 import { timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { Logger } from '@belay/core';
+import { isFromHere } from './only-here.js';
 import { stopEveryWorker } from './switchable-worker.js';
 
 /*
@@ -21,7 +23,7 @@ const longestStop = 30_000;
 const largestBody = 1_000;
 
 /** Listens for `POST /workers {"running": false|true}` with the secret as bearer. Rejects when the port is taken. */
-export async function startDemoControl(options: DemoControlOptions): Promise<{ close(): Promise<void> }> {
+export async function startDemoControl(options: DemoControlOptions): Promise<{ url: string; close(): Promise<void> }> {
   let stopped: { release(): Promise<void> } | undefined;
   let turn: Promise<unknown> = Promise.resolve();
 
@@ -35,6 +37,8 @@ export async function startDemoControl(options: DemoControlOptions): Promise<{ c
   }
 
   async function answer(request: IncomingMessage): Promise<[number, object]> {
+    // A name that leads here by someone else's DNS, or a proxy, must not be taken for this machine.
+    if (!isFromHere(request)) return [421, { message: 'The demo is for this machine only' }];
     if (!isAuthorised(request.headers.authorization, options.secret)) return [401, { message: 'The secret is wrong' }];
     if (request.url !== '/workers') return [404, { message: 'There is only /workers' }];
     if (request.method !== 'POST') return [405, { message: 'Use POST' }];
@@ -62,6 +66,7 @@ export async function startDemoControl(options: DemoControlOptions): Promise<{ c
     server.listen(options.port, '127.0.0.1', listening);
   });
   return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     async close() {
       server.closeAllConnections();
       await new Promise<void>((closed) => server.close(() => closed()));

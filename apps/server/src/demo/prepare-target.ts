@@ -1,3 +1,4 @@
+import { type Turn, takeTurn } from '@belay/db';
 import postgres from 'postgres';
 import { StartError } from '../start-error.js';
 import { demoPeople } from './people.js';
@@ -8,8 +9,6 @@ const ownerRole = 'belay_demo_owner';
 const connectorRole = 'belay_demo_connector';
 /** The comment on every role that the demo made: a role of the same name without it belongs to somebody else. */
 const mark = 'belay demo';
-/** Any number that nobody else uses: processes that start together take turns. */
-const targetLock = 7_235_309_121;
 
 export interface TargetOptions {
   /** A database of the server that shall have the target, as a user who may create databases and roles. */
@@ -33,9 +32,10 @@ export interface DemoTarget {
  */
 export async function prepareDemoTarget(options: TargetOptions): Promise<DemoTarget> {
   const server = postgres(options.url, { max: 1, onnotice: () => {}, connect_timeout: 10, fetch_types: false });
+  let turn: Turn | undefined;
   try {
-    // On the connection's session, so that the lock is gone when the process is.
-    await server`select pg_advisory_lock(${targetLock})`;
+    // Processes that start together take turns.
+    turn = await takeTurn(options.url, 'demo_target');
     const facts = await readServer(server);
     await makeRoles(server, facts, options);
     const exists = await server`select from pg_database where datname = ${targetDatabase}`;
@@ -52,6 +52,7 @@ export async function prepareDemoTarget(options: TargetOptions): Promise<DemoTar
     throw error;
   } finally {
     await server.end({ timeout: 5 });
+    await turn?.release();
   }
   const target = withDatabase(options.url, targetDatabase);
   return {

@@ -1,18 +1,15 @@
 import type { Logger } from '@belay/core';
-import postgres from 'postgres';
+import { type Turn, takeTurn } from '@belay/db';
 
 /*
  * Demo only. Part of the demo's story is "every worker was stopped", in any number of processes, and stopping them for
  * real would need the operator's hands. Nothing of this runs on a start with a configuration.
  *
- * Each worker process holds one advisory lock, shared, while its worker runs. Whoever wants all workers stopped says so
- * on a channel and takes the same lock exclusively: having it proves that none runs, in any process, and losing it,
- * also by being killed, lets them go on.
+ * Each worker process shares one turn while its worker runs, and looks whether somebody waits to have it alone. That is how
+ * all workers are stopped: having the turn proves that none runs, in any process, and losing it, also by being killed,
+ * lets them go on. Only Belay's own user can take or wait for the turn.
  */
 
-/** Any numbers and names that nobody else uses in Belay's database. */
-const workersLock = 7_235_309_131;
-const channel = 'belay_demo_stop_workers';
 const pause = 250;
 const retry = 1_000;
 
@@ -48,43 +45,21 @@ export interface SwitchOptions {
   delay(milliseconds: number, signal?: AbortSignal): Promise<void>;
 }
 
-function connect(url: string): postgres.Sql {
-  // No timeouts, and no renewal of an old connection: it is the lock that counts, and the lock is the connection's.
-  return postgres(url, {
-    max: 1,
-    onnotice: () => {},
-    connect_timeout: 10,
-    idle_timeout: 0,
-    max_lifetime: null,
-    fetch_types: false,
-  });
-}
-
 /** Runs a worker whenever nobody asks for all of them to be stopped. Resolves when it runs, or waits because somebody does. */
 export async function startSwitchableWorker(
   options: SwitchOptions & { start(): Promise<StoppableWorker> },
 ): Promise<SwitchableWorker> {
   const ended = new AbortController();
-  let asked = defer();
   const first = defer();
-  const listener = connect(options.databaseUrl);
-  await listener.listen(channel, () => asked.resolve());
-  ended.signal.addEventListener('abort', () => asked.resolve());
 
-  async function runOnce(sql: postgres.Sql): Promise<void> {
-    // Waiting ends with the connection; later the lock has to outlive the worker, so nothing else may end it.
-    const giveUp = () => void sql.end({ timeout: 0 });
-    ended.signal.addEventListener('abort', giveUp, { once: true });
-    await sql`select pg_advisory_lock_shared(${workersLock})`;
-    ended.signal.removeEventListener('abort', giveUp);
-    if (ended.signal.aborted) return;
-    asked = defer();
+  async function runOnce(turn: Turn): Promise<void> {
     const worker = await options.start();
     first.resolve();
     try {
-      await asked.promise;
+      while (!ended.signal.aborted && !(await turn.isWanted()))
+        await options.delay(pause, ended.signal).catch(() => {});
     } finally {
-      // In-flight work finishes before the lock is given back: the lock says that nothing runs.
+      // In-flight work finishes before the turn is given back: the turn says that nothing runs.
       await worker.stop();
     }
     if (!ended.signal.aborted) options.log.info({}, 'The demo asked for every worker to stop');
@@ -92,16 +67,17 @@ export async function startSwitchableWorker(
 
   const running = (async () => {
     while (!ended.signal.aborted) {
-      const sql = connect(options.databaseUrl);
+      let turn: Turn | undefined;
       try {
-        await runOnce(sql);
+        turn = await takeTurn(options.databaseUrl, 'demo_workers', { shared: true, signal: ended.signal });
+        await runOnce(turn);
       } catch (error) {
         if (ended.signal.aborted) break;
         first.reject(error);
         options.log.warn({ error }, 'The worker of the demo could not run; it is tried again');
         await options.delay(retry, ended.signal).catch(() => {});
       } finally {
-        await sql.end({ timeout: 1 });
+        await turn?.release();
       }
     }
   })();
@@ -111,7 +87,6 @@ export async function startSwitchableWorker(
     async stop() {
       ended.abort();
       await running;
-      await listener.end({ timeout: 1 });
     },
   };
 }
@@ -120,24 +95,5 @@ export async function startSwitchableWorker(
 export async function stopEveryWorker(
   options: SwitchOptions & { signal: AbortSignal },
 ): Promise<{ release(): Promise<void> }> {
-  const holder = connect(options.databaseUrl);
-  const speaker = connect(options.databaseUrl);
-  try {
-    let held = false;
-    const taken = holder`select pg_advisory_lock(${workersLock})`.then(() => {
-      held = true;
-    });
-    taken.catch(() => {});
-    while (!held) {
-      // Said again and again: a worker that starts between the first word and the lock has missed it.
-      await speaker`select pg_notify(${channel}, '')`;
-      await Promise.race([taken, options.delay(pause, options.signal)]);
-    }
-    return { release: () => holder.end({ timeout: 1 }) };
-  } catch (error) {
-    await holder.end({ timeout: 0 });
-    throw error;
-  } finally {
-    await speaker.end({ timeout: 1 });
-  }
+  return await takeTurn(options.databaseUrl, 'demo_workers', { signal: options.signal });
 }

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { isClosed } from '@belay/db';
 import postgres from 'postgres';
 import { inspectCluster } from '../embedded/inspect-cluster.js';
 import { checkDatabase } from '../open-storage.js';
@@ -10,6 +11,9 @@ export interface DatabaseInspection {
   mayMigrate: boolean;
   /** A server has been started on it before. */
   migrated: boolean;
+  /** Every other user of the server is kept out of this database. */
+  closed: boolean;
+  name: string;
 }
 
 /** Looks at the database of `DATABASE_URL` and changes nothing. Throws `StartError` with cause and cure when it cannot be used. */
@@ -17,11 +21,13 @@ export async function inspectDatabase(url: string): Promise<DatabaseInspection> 
   await checkDatabase(url);
   const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {}, fetch_types: false });
   try {
-    const [row] = await sql<[{ version: number; may_migrate: boolean; migrated: boolean }]>`
+    const [row] = await sql<[{ version: number; name: string; may_migrate: boolean; migrated: boolean }]>`
       select current_setting('server_version_num')::int / 10000 as version,
+        current_database() as name,
         has_schema_privilege(current_user, 'public', 'CREATE') as may_migrate,
         to_regclass('public.migrations') is not null as migrated`;
-    return { version: row.version, mayMigrate: row.may_migrate, migrated: row.migrated };
+    const { version, name, may_migrate: mayMigrate, migrated } = row;
+    return { version, name, mayMigrate, migrated, closed: await isClosed(sql) };
   } finally {
     await sql.end({ timeout: 0 });
   }

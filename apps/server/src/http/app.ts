@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { describeApi, type Host } from '@belay/api';
 import type { Context, Logger } from '@belay/core';
 import type { AnyTRPCRouter } from '@trpc/server';
@@ -29,6 +30,8 @@ export interface AppOptions {
   limits: Limits;
   /** Express's `trust proxy`: which addresses may say for whom they forward. Nobody, unless told. */
   trustProxy?: boolean | number | string | string[];
+  /** Which requests are let in at all; every one, unless told. Others get 421. */
+  admits?(request: IncomingMessage): boolean;
   counters: {
     uptimeMilliseconds(): number;
     /** State of the queue backend, in a word. */
@@ -91,7 +94,9 @@ export function createApp(options: AppOptions): App {
     for (const [name, value] of headers) response.setHeader(name, value);
     response.setHeader('Cache-Control', 'no-store');
     if (draining) response.setHeader('Connection', 'close');
-    if (request.url.startsWith('/')) next();
+    const misdirected = () => refuse(421, 'This server is not for this address');
+    if (options.admits?.(request) === false) sendError(request, response, misdirected(), basePath);
+    else if (request.url.startsWith('/')) next();
     // An absolute-form target names a host of the client's choosing; nothing of ours needs it.
     else sendError(request, response, refuse(400, 'The address must be a path'), basePath);
   });

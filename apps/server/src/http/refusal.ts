@@ -22,6 +22,7 @@ const codes: Readonly<Record<number, string>> = {
   406: 'NOT_ACCEPTABLE',
   413: 'PAYLOAD_TOO_LARGE',
   415: 'UNSUPPORTED_MEDIA_TYPE',
+  421: 'MISDIRECTED_REQUEST',
   429: 'TOO_MANY_REQUESTS',
   503: 'SERVICE_UNAVAILABLE',
 };

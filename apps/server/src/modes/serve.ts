@@ -3,6 +3,7 @@ import { serverRouter } from '@belay/api';
 import type { Context } from '@belay/core';
 import { type QueueBackend, startWorker } from '@belay/worker';
 import type { Closing } from '../closing.js';
+import { isFromHere } from '../demo/only-here.js';
 import type { Demo } from '../demo/start-demo.js';
 import { startSwitchableWorker } from '../demo/switchable-worker.js';
 import type { Environment } from '../env.js';
@@ -43,6 +44,7 @@ export async function serve(options: ServeOptions): Promise<void> {
       log: context.log,
       limits: defaultLimits,
       ...(environment.trustProxy === undefined ? {} : { trustProxy: environment.trustProxy }),
+      ...(demo ? { admits: isFromHere } : {}),
       counters: { uptimeMilliseconds: () => Math.ceil(performance.now()), scheduler: () => backend.check() },
     });
     http = { server: await listen(app, address.port, environment.host), drain };

@@ -12,6 +12,7 @@ import { readConfiguration } from '../config/read-configuration.js';
 import type { References } from '../config/resolve-reference.js';
 import { watchConfiguration } from '../config/watch-configuration.js';
 import { connectors } from '../connectors.js';
+import { requireLoopback } from '../demo/only-here.js';
 import { startDemo } from '../demo/start-demo.js';
 import { findFreePort } from '../find-free-port.js';
 import { clock, delay, newId, randomBytes } from '../machine.js';
@@ -37,12 +38,14 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
   const { embedded } = storage;
   const { secret: given, previousSecrets: previous } = environment;
   const required = () => readSecrets({ given, previous, embedded, dataDirectory, randomBytes });
-  await migrateDatabase(storage.url).catch((cause: unknown) => {
+  const { closed } = await migrateDatabase(storage.url).catch((cause: unknown) => {
     throw new StartError(
       `The database cannot be brought to the newest schema (${oneLine(cause)}); its user has to own the database, or may create in it`,
       { cause },
     );
   });
+  if (!closed)
+    log.warn({}, `Other users of the database server may connect to ${nameOf(storage.url)}; see belay doctor`);
   const { db, close } = openDatabase(storage.url);
   closing.add('The connections to the database', () => close());
 
@@ -52,6 +55,7 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
     directory: options.directory,
     worker: environment.worker,
   });
+  if (choice.kind === 'demo' && baseUrl) requireLoopback(environment);
   const demo =
     choice.kind === 'demo'
       ? await startDemo({ dataDirectory, databaseUrl: storage.url, baseUrl: baseUrl?.public, log, randomBytes, delay })
@@ -125,6 +129,10 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
     reload,
     stop: () => closing.close(),
   };
+}
+
+function nameOf(url: string): string {
+  return decodeURIComponent(new URL(url).pathname.slice(1));
 }
 
 /** The port to listen on, and the address that people open: `BELAY_BASE_URL`, or what host and port make. */

@@ -66,6 +66,8 @@ describe('the target of the demo', () => {
   it('can be prepared by a user who is no superuser but may create databases and roles', async () => {
     await using other = await startTestServer();
     await ask(other.url('postgres'), `create role maker login createdb createrole password 'maker'`);
+    // A start needs this for its own tables as well.
+    await ask(other.url('postgres'), 'grant create on schema public to maker');
     const url = other.url('postgres').replace(/\/\/[^@]*@/, '//maker:maker@');
     const target = await prepareDemoTarget({ ...options(), url });
     await prepareDemoTarget({ ...options(), url });

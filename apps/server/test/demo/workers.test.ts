@@ -71,7 +71,7 @@ describe('the control of the demo', () => {
     // What a kill of its process does to its connection.
     await admin`
       select pg_terminate_backend(l.pid) from pg_locks l
-      where l.locktype = 'advisory' and l.mode = 'ExclusiveLock' and l.granted and l.pid <> pg_backend_pid()`;
+      where l.locktype = 'relation' and l.mode = 'ExclusiveLock' and l.granted and l.pid <> pg_backend_pid()`;
     await vi.waitFor(() => expect(state).toEqual({ running: 1, started: 2 }), { timeout: 5_000 });
     await stop();
     await control.close();

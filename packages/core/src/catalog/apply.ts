@@ -4,8 +4,6 @@ import { AccessError } from '../errors.js';
 import { appendLedger } from '../ledger/append.js';
 import { type Catalog, type CompileOptions, compileCatalog, versionText } from './compile.js';
 
-const catalogLock = 7_235_309_115;
-
 /**
  * Puts a configuration in force as one new version, or refuses it whole (design §15). The same document as the one in
  * force changes nothing. Throws `invalid` with one issue per fault.
@@ -20,7 +18,7 @@ export async function applyCatalog(
   const { catalog } = result;
   return db.transaction(async (tx) => {
     // Processes that start together apply the same files: one version comes of it.
-    await tx.execute(sql`select pg_advisory_xact_lock(${catalogLock})`);
+    await tx.execute(sql`lock table ${catalogs} in share row exclusive mode`);
     const [latest] = await tx
       .select({ version: catalogs.version, digest: catalogs.digest })
       .from(catalogs)

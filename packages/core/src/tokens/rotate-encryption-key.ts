@@ -6,7 +6,6 @@ import { appendLedger } from '../ledger/append.js';
 import { makeDataKey } from './data-key.js';
 import type { KeyWrapping } from './open-keyring.js';
 
-const rotationLock = 7_235_309_116;
 const patience = 15_000;
 
 /**
@@ -28,7 +27,7 @@ export async function rotateEncryptionKey(
   );
   return ctx.db.transaction(async (tx) => {
     // One rotation after the other: each retires what the one before it made.
-    await tx.execute(sql`select pg_advisory_xact_lock(${rotationLock})`);
+    await tx.execute(sql`lock table ${encryptionKeys} in share row exclusive mode`);
     const [before] = await tx
       .update(encryptionKeys)
       .set({ retiredAt: sql`app_now()` })

@@ -1,4 +1,4 @@
-import { type Check, failed, noServerHere, type Outcome, ok } from '../check.js';
+import { type Check, failed, noServerHere, type Outcome, ok, warning } from '../check.js';
 
 /** The database answers, is new enough, and lets a start make its tables. */
 export const database: Check = {
@@ -13,11 +13,16 @@ export const database: Check = {
     if (found.kind === 'embedded') {
       return ok(found.exists ? 'embedded, in the data folder' : 'embedded, made in the data folder at the first start');
     }
-    const { version, mayMigrate, migrated } = found;
+    const { version, mayMigrate, migrated, closed, name } = found;
     const outcomes: Outcome[] = [ok(`PostgreSQL ${version}, ${migrated ? 'with Belay’s tables' : 'empty so far'}`)];
     if (!mayMigrate) {
       const cure = 'as its owner: GRANT CREATE ON SCHEMA public TO the user of DATABASE_URL';
       outcomes.push(failed('the user of DATABASE_URL may not make tables there', cure));
+    }
+    // Before its first start a database is as PostgreSQL made it, open; the start closes it where it may.
+    if (migrated && !closed) {
+      const cure = `as its owner: REVOKE CONNECT, TEMPORARY ON DATABASE "${name}" FROM PUBLIC; REVOKE CREATE ON SCHEMA public FROM PUBLIC; and GRANT CONNECT to the user of DATABASE_URL`;
+      outcomes.push(warning('every user of the database server may connect there, and could delay Belay', cure));
     }
     return outcomes;
   },

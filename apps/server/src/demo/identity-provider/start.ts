@@ -2,6 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { JWKS } from 'oidc-provider';
+import { isFromHere } from '../only-here.js';
 import { answerInteraction, interactionPath, pathOf, send } from './interaction.js';
 import { messagePage } from './page.js';
 import type { DemoAccount } from './people.js';
@@ -57,7 +58,7 @@ export async function startDemoIdentityProvider(options: DemoIdentityProviderOpt
     const answer = provider.callback();
     server.on('request', (request, response) => {
       // A name that leads here by someone else's DNS must not be taken for this machine.
-      if (request.headers.host !== authority) {
+      if (request.headers.host !== authority || !isFromHere(request)) {
         return send(response, messagePage(421, `This identity provider is ${issuer}.`));
       }
       if (!interactionPath.test(pathOf(request))) return answer(request, response);

@@ -1,0 +1,64 @@
+import { randomBytes } from 'node:crypto';
+import { migrateDatabase, takeTurn, tryTurn } from '@belay/db';
+import postgres from 'postgres';
+import { expect, it, vi } from 'vitest';
+import { createTestDatabase, serverUrl } from '../../../test/support/database.js';
+
+it('gives a turn to one process alone, or to several that share it, and to the next as soon as it is released', async () => {
+  await using database = await createTestDatabase();
+  const first = await takeTurn(database.url, 'demo_workers', { shared: true });
+  const second = await takeTurn(database.url, 'demo_workers', { shared: true });
+  expect([await first.isWanted(), await tryTurn(database.url, 'demo_workers')]).toEqual([false, undefined]);
+  const alone = takeTurn(database.url, 'demo_workers');
+  await expect.poll(() => first.isWanted(), { timeout: 20_000 }).toBe(true);
+  await first.release();
+  expect(await second.isWanted()).toBe(true);
+  await second.release();
+  await (await alone).release();
+  const left = await tryTurn(database.url, 'demo_workers');
+  expect(left).toBeDefined();
+  await left?.release();
+});
+
+it('gives up waiting when told so, and notices that a turn was lost with its connection', async () => {
+  await using database = await createTestDatabase();
+  const held = await takeTurn(database.url, 'presence');
+  const waiting = new AbortController();
+  const other = takeTurn(database.url, 'presence', { signal: waiting.signal });
+  waiting.abort();
+  await expect(other).rejects.toThrow();
+  await database.sql`
+    select pg_terminate_backend(pid) from pg_locks
+    where relation = 'public.turn_presence'::regclass and granted and pid <> pg_backend_pid()`;
+  await vi.waitFor(() => expect(held.isWanted()).rejects.toThrow(/was lost/), { timeout: 20_000 });
+  await held.release();
+});
+
+it('closes a database at its migration, and says so when its user may not', async () => {
+  const admin = postgres(serverUrl(), { max: 1, onnotice: () => {} });
+  const suffix = randomBytes(6).toString('hex');
+  const [name, user, password] = [`belay_test_${suffix}`, `tenant_${suffix}`, randomBytes(8).toString('hex')];
+  const url = new URL(serverUrl());
+  url.pathname = `/${name}`;
+  const mine = Object.assign(new URL(url), { username: user, password });
+  try {
+    await admin.unsafe(`create role ${user} login password '${password}'`);
+    await admin.unsafe(`create database ${name}`);
+    await admin.unsafe(`grant create on database ${name} to ${user}`);
+    const inside = postgres(url.href, { max: 1, onnotice: () => {} });
+    // As in a database that was made before PostgreSQL 15.
+    await inside.unsafe('grant create on schema public to public');
+    await inside.end();
+    expect(await migrateDatabase(mine.href)).toEqual({ closed: false });
+    await admin.unsafe(`alter database ${name} owner to ${user}`);
+    expect(await migrateDatabase(mine.href)).toEqual({ closed: true });
+    const [open] = await admin`
+      select has_database_privilege('public', ${name}, 'connect') as connect, has_database_privilege('public', ${name}, 'temporary') as temporary`;
+    expect(open).toEqual({ connect: false, temporary: false });
+    expect(await migrateDatabase(mine.href)).toEqual({ closed: true });
+  } finally {
+    await admin.unsafe(`drop database if exists ${name} with (force)`);
+    await admin.unsafe(`drop role if exists ${user}`);
+    await admin.end();
+  }
+});
