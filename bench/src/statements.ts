@@ -18,7 +18,7 @@ export function countStatements(): StatementCount {
         if (open.get(connection)) commits += 1;
         open.delete(connection);
       } else if (verb === 'rollback') open.delete(connection);
-      else if (['insert', 'update', 'delete'].includes(verb)) {
+      else if (['insert', 'update', 'delete', 'with'].includes(verb)) {
         // Outside a transaction every write is a commit of its own.
         if (open.has(connection)) open.set(connection, true);
         else commits += 1;

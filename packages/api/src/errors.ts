@@ -15,6 +15,7 @@ export const errorTable: Readonly<Record<ErrorCode, { rpc: RpcCode; status: numb
   conflict: { rpc: 'CONFLICT', status: 409 },
   held_outside: { rpc: 'CONFLICT', status: 409 },
   unavailable: { rpc: 'SERVICE_UNAVAILABLE', status: 503 },
+  too_many_requests: { rpc: 'TOO_MANY_REQUESTS', status: 429 },
   not_configured: { rpc: 'NOT_IMPLEMENTED', status: 501 },
   internal: { rpc: 'INTERNAL_SERVER_ERROR', status: 500 },
 };
@@ -30,7 +31,7 @@ const transportTable: Readonly<Partial<Record<RpcCode, { reason: ErrorCode; stat
   CONFLICT: { reason: 'conflict', status: 409 },
   PAYLOAD_TOO_LARGE: { reason: 'invalid', status: 413 },
   UNSUPPORTED_MEDIA_TYPE: { reason: 'invalid', status: 415 },
-  TOO_MANY_REQUESTS: { reason: 'unavailable', status: 429 },
+  TOO_MANY_REQUESTS: { reason: 'too_many_requests', status: 429 },
   CLIENT_CLOSED_REQUEST: { reason: 'unavailable', status: 499 },
   NOT_IMPLEMENTED: { reason: 'not_configured', status: 501 },
   SERVICE_UNAVAILABLE: { reason: 'unavailable', status: 503 },
@@ -48,6 +49,8 @@ export interface PublishedError {
   /** The code of the verb's error, so that the SDK can give back the same one. */
   reason: ErrorCode;
   body: ErrorBody;
+  /** When another try may succeed, in seconds. */
+  retryAfter?: number;
 }
 
 /** What a caller reads when something failed that we did not foresee; the cause is in the log, under the request's id. */
@@ -125,7 +128,13 @@ function publishAccessError(error: AccessError): PublishedError {
   if (only !== undefined && others.length === 0 && only.path !== '' && only.message === error.message) {
     body.message = `${only.path}: ${only.message}`;
   }
-  return { status, reason: error.code, body: withIssues(status, body) };
+  const { retryAfter } = error.options;
+  return {
+    status,
+    reason: error.code,
+    body: withIssues(status, body),
+    ...(retryAfter === undefined ? {} : { retryAfter }),
+  };
 }
 
 function internal(): PublishedError {

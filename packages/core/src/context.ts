@@ -2,6 +2,7 @@ import type { Database } from '@belay/db';
 import type { ProviderClient } from '@belay/providers';
 import type { Evaluate } from '@belay/workflow';
 import type { Catalog } from './catalog/compile.js';
+import type { Changes } from './executions/changes.js';
 import type { ModelSuggester } from './suggestions/suggester.js';
 import type { Timing } from './timing.js';
 import type { Keyring } from './tokens/keyring.js';
@@ -73,6 +74,8 @@ export interface Context {
   suggester?: ModelSuggester | undefined;
   /** How the service of `services.encryption` is; without one the keyring is local, and stands for itself. */
   encryption?: { health(): Promise<string> } | undefined;
+  /** Hears of changes to executions; without it those who watch look now and then. */
+  changes?: Changes | undefined;
   /** The vault of `services.vault` that this process has open. */
   vault?: { configured(): boolean; health(): Promise<string> } | undefined;
 }

@@ -5,6 +5,7 @@ export const errorCodes = [
   'invalid',
   'conflict',
   'unavailable',
+  'too_many_requests',
   'held_outside',
   'not_configured',
   'internal',
@@ -24,7 +25,12 @@ export class AccessError extends Error {
   constructor(
     readonly code: ErrorCode,
     message: string,
-    readonly options: { issues?: ErrorIssue[]; cause?: unknown } = {},
+    readonly options: {
+      issues?: ErrorIssue[];
+      /** When another try may succeed, in seconds. */
+      retryAfter?: number;
+      cause?: unknown;
+    } = {},
   ) {
     super(message, { cause: options.cause });
   }

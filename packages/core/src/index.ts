@@ -33,6 +33,7 @@ export * from './elevation/resume.js';
 export * from './elevation/suggest.js';
 export * from './errors.js';
 export * from './executions/cancel.js';
+export * from './executions/changes.js';
 export * from './executions/get.js';
 export * from './executions/grant-state.js';
 export * from './executions/list.js';

@@ -37,7 +37,12 @@ export const timing = {
   overdue: 60_000,
   /** How old the catalog that a process acts on may be when another process applied a newer one. */
   catalogRefresh: 2_000,
-  watchInterval: 200,
+  /** How often a watched execution is looked at when no notification comes; those that were lost are noticed then. */
+  watchPoll: 5_000,
+  /** How long an execution counts as watched after a process said so; it says so again after half of that. */
+  watchMark: 60_000,
+  /** How often the login behind an open event stream is checked again. */
+  streamCheck: 10_000,
 } as const;
 
 type Widen<T> = { readonly [K in keyof T]: T[K] extends number ? number : Widen<T[K]> };

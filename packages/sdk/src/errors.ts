@@ -1,6 +1,7 @@
 /**
- * Every way a call can fail. The first nine are the server's own codes (design §11); `too_many_requests` is its rate
- * limit; `network` means that no answer of Belay came back; `aborted` means that the caller's signal ended the call.
+ * Every way a call can fail. The first ten are the server's own codes; `too_many_requests` is a limit on requests
+ * in a time, or on what one person may have open. `network` means that no answer of Belay came back; `aborted` means that the
+ * caller's signal ended the call.
  */
 export type BelayErrorCode =
   | 'not_found'

@@ -8,6 +8,7 @@ import { assets } from './assets.js';
 import type { Site } from './identify.js';
 import { isAuthPath, type Limits, limitRequests } from './limits.js';
 import { logFailure } from './log-failure.js';
+import { createOpenStreams } from './open-streams.js';
 import { renderPage } from './pages/page.js';
 import { referencePage } from './pages/reference.js';
 import { Refusal, refuse } from './refusal.js';
@@ -66,8 +67,15 @@ export function createApp(options: AppOptions): App {
     draining: () => draining,
   };
   const site: Site = { context, host, baseUrl, cookies: cookieNames(baseUrl), verify: verifyTogether(context) };
-  const trpc = createTrpcMount(site, router, limits);
-  const rest = createRestHandler({ ...site, router, basePath, bodyBytes: limits.bodyBytes });
+  const streams = createOpenStreams({
+    verify: site.verify,
+    limit: () => context.catalog.current().limits.eventStreams,
+    interval: () => context.timing.streamCheck,
+    delay: context.delay,
+    log,
+  });
+  const trpc = createTrpcMount(site, router, limits, { basePath, streams });
+  const rest = createRestHandler({ ...site, router, basePath, bodyBytes: limits.bodyBytes, streams });
   const version = context.program.version;
   const described = describeApi(router, { baseUrl: baseUrl.origin, basePath, version });
   const document = JSON.stringify(described);
@@ -118,7 +126,7 @@ export function createApp(options: AppOptions): App {
     if (draining && isStream(request)) {
       return sendError(request, response, refuse(503, 'This process is stopping'), basePath);
     }
-    return trpc.handler(request, response, next);
+    return trpc(request, response, next);
   });
   app.use(lastResort(context, basePath));
 
@@ -126,7 +134,7 @@ export function createApp(options: AppOptions): App {
     app,
     drain() {
       draining = true;
-      trpc.closeStreams();
+      streams.close();
     },
   };
 }

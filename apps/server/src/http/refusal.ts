@@ -40,8 +40,8 @@ export function refuseField(path: string, message: string): Refusal {
 /** What may leave the house of anything thrown while a request was answered. */
 export function published(
   thrown: unknown,
-): Omit<PublishedError, 'reason'> & { headers: Readonly<Record<string, string>> } {
+): Omit<PublishedError, 'reason' | 'retryAfter'> & { headers: Readonly<Record<string, string>> } {
   if (thrown instanceof Refusal) return thrown;
-  const { status, body } = publishError(thrown);
-  return { status, body, headers: {} };
+  const { status, body, retryAfter } = publishError(thrown);
+  return { status, body, headers: retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) } };
 }

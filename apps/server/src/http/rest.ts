@@ -6,6 +6,7 @@ import { identify, type Site } from './identify.js';
 import { logFailure } from './log-failure.js';
 import { renderMetrics } from './metrics-text.js';
 import { negotiate } from './negotiate.js';
+import type { OpenStreams } from './open-streams.js';
 import { renderPage } from './pages/page.js';
 import { renderConfirmation, renderHome, renderOutput, renderRefused } from './pages/table.js';
 import { published, Refusal, refuse } from './refusal.js';
@@ -21,6 +22,7 @@ export interface RestOptions extends Site {
   router: AnyTRPCRouter;
   basePath: string;
   bodyBytes: number;
+  streams: OpenStreams;
 }
 
 /**
@@ -127,6 +129,7 @@ async function answer(exchange: Exchange): Promise<void> {
   });
   if (output === shownAgain) return;
   if (type === ndjson) {
+    options.streams.open(context, response);
     await streamPages({
       response,
       first: output as StreamPage,

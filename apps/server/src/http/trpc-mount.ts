@@ -5,43 +5,77 @@ import { AccessError } from '@belay/core';
 import { type AnyTRPCRouter, TRPCError } from '@trpc/server';
 import { createExpressMiddleware } from '@trpc/server/adapters/express';
 import type { RequestHandler } from 'express';
+import { sendError } from './answer.js';
 import { identify, type Site } from './identify.js';
 import type { Limits } from './limits.js';
 import { logFailure } from './log-failure.js';
+import type { OpenStreams } from './open-streams.js';
 import { isSameOrigin } from './security.js';
 
-/** tRPC for the SDK, server-sent events included. `closeStreams` ends these without saying they are complete, so that clients reconnect elsewhere. */
+/**
+ * tRPC for the SDK, server-sent events included. A stream that is refused has the status of its refusal: tRPC itself would
+ * begin it, and say so in its first event.
+ */
 export function createTrpcMount(
   site: Site,
   router: AnyTRPCRouter,
   limits: Limits,
-): { handler: RequestHandler; closeStreams(): void } {
-  const streams = new Set<ServerResponse>();
+  options: { basePath: string; streams: OpenStreams },
+): RequestHandler {
+  const { basePath, streams } = options;
+  const opened = new WeakMap<IncomingMessage, RequestContext>();
   const serve = createExpressMiddleware({
     router,
     maxBodySize: limits.bodyBytes,
     maxBatchSize: limits.batch,
-    createContext: ({ req }) => createContext(site, req),
-    responseMeta: ({ errors }) =>
-      errors.some(({ code }) => code === 'SERVICE_UNAVAILABLE') ? { headers: { 'Retry-After': '5' } } : {},
+    responseMeta: ({ errors }) => {
+      const waits = errors.map(({ code, cause }) =>
+        code === 'SERVICE_UNAVAILABLE' ? 5 : cause instanceof AccessError ? (cause.options.retryAfter ?? 0) : 0,
+      );
+      const longest = Math.max(0, ...waits);
+      return longest === 0 ? {} : { headers: { 'Retry-After': String(longest) } };
+    },
+    createContext: async ({ req, res, info }) => {
+      const context = opened.get(req) ?? (await createContext(site, req));
+      // What a procedure is decides, however its address was written and whatever the client says that it accepts.
+      if (info.type === 'subscription' && !opened.has(req)) openStream(streams, context, res);
+      return context;
+    },
     onError: ({ error, ctx, type, path, req }) => {
       // A procedure has logged its own failure; a stream that breaks and a context that was never made have not.
       if (ctx !== undefined && type !== 'subscription') return;
       logFailure(site.context, req, error, { procedure: path });
     },
   });
-  return {
-    handler(request, response, next) {
-      if (isStream(request)) {
-        streams.add(response);
-        response.once('close', () => streams.delete(response));
+  return async (request, response, next) => {
+    if (!isSubscription(router, request.path)) return serve(request, response, next);
+    try {
+      const context = await createContext(site, request);
+      if (context.token !== null && context.actor === null) {
+        throw new AccessError('unauthenticated', 'The login is unknown or has expired');
       }
-      return serve(request, response, next);
-    },
-    closeStreams() {
-      for (const response of streams) response.destroy();
-    },
+      openStream(streams, context, response);
+      opened.set(request, context);
+    } catch (error) {
+      sendError(request, response, error, basePath);
+      return;
+    }
+    return serve(request, response, next);
   };
+}
+
+function isSubscription(router: AnyTRPCRouter, path: string): boolean {
+  const procedures = router._def.procedures as Record<string, { _def: { type: string } }>;
+  const name = path.slice(1);
+  return Object.hasOwn(procedures, name) && procedures[name]?._def.type === 'subscription';
+}
+
+function openStream(streams: OpenStreams, context: RequestContext, response: ServerResponse): void {
+  try {
+    streams.open(context, response);
+  } catch (error) {
+    throw asRpcError(error);
+  }
 }
 
 /** Whether a request asks for server-sent events. */

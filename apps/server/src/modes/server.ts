@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Context, configureSuggester, openCatalog, timing } from '@belay/core';
+import { type Context, configureSuggester, openCatalog, openChanges, timing } from '@belay/core';
 import { migrateDatabase, openDatabase } from '@belay/db';
 import { openLanguageModel } from '@belay/providers';
 import { createWaker, openQueueBackend } from '@belay/worker';
@@ -82,6 +82,9 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
   closing.add('The queue', () => backend.close());
   const waker = createWaker(backend, log, { now: () => clock().getTime() });
   closing.add('The waker', () => waker.close());
+  // Only where people watch.
+  const changes = baseUrl && openChanges({ databaseUrl: storage.url, log, delay });
+  if (changes) closing.add('The listener for changes', () => changes.close());
   const context: Context = {
     db,
     catalog,
@@ -98,6 +101,7 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
     delay,
     fetch: createOutbound({ allowed: () => [...catalog.current().httpHosts] }),
     crashpoint: () => {},
+    changes,
     program: { ...(await readProgram()), baseUrl: baseUrl?.public ?? environment.baseUrl ?? '' },
     suggester: configureSuggester({ catalog, resolve, open: openLanguageModel, log, now: () => clock().getTime() }),
   };

@@ -62,6 +62,8 @@ export interface Catalog {
   dynamic: ReadonlyMap<string, DynamicBounds>;
   callbacks: readonly string[];
   httpHosts: ReadonlySet<string>;
+  /** What one person may have at a time. */
+  limits: { openRequests: number; eventStreams: number; signals: number };
 }
 
 export interface CompileOptions {
@@ -104,8 +106,13 @@ export function compileCatalog(document: unknown, options: CompileOptions): Comp
     dynamic,
     callbacks: parsed.data.server.callbacks,
     httpHosts: new Set(parsed.data.server.http_hosts),
+    limits: compileLimits(parsed.data.server.limits),
   };
   return { ok: true, catalog };
+}
+
+function compileLimits({ open_requests, event_streams, signals }: CatalogDocument['server']['limits']) {
+  return { openRequests: open_requests, eventStreams: event_streams, signals };
 }
 
 /** A zod path as people write it: `roles.admin.providers[0]`. */

@@ -12,6 +12,7 @@ const name = z
 
 const audience = { users: z.array(z.string().min(1)).optional(), groups: z.array(z.string().min(1)).optional() };
 const strings = z.array(z.string().min(1)).default([]);
+const limit = (usual: number) => z.int().min(1).max(100_000).default(usual);
 /** Checked as a duration when the catalog is compiled. */
 const duration = z.string().min(1);
 
@@ -90,6 +91,17 @@ export const serverSchema = z.strictObject({
   /** URLs that a login may return to; loopback URLs and the server's own are always allowed. */
   callbacks: z.array(z.url()).default([]),
   max_duration: duration.optional(),
+  /** What one person may have at a time; more is refused until something ends. */
+  limits: z
+    .strictObject({
+      /** Requests that have not ended, and those whose access has not. */
+      open_requests: limit(20),
+      /** Event streams at one process. */
+      event_streams: limit(10),
+      /** Events for one request that no task has taken yet. */
+      signals: limit(100),
+    })
+    .prefault({}),
   /** Hosts that `call: http` may reach, as `host` or `host:port`; none by default. */
   http_hosts: z.array(z.string().min(1)).default([]),
 });
@@ -110,7 +122,7 @@ export const servicesSchema = z.strictObject({
 /** The configuration as a whole (design §15): one document, one version. */
 export const catalogSchema = z.strictObject({
   version: z.union([z.string(), z.number()]).optional(),
-  server: serverSchema.default({ callbacks: [], http_hosts: [] }),
+  server: serverSchema.prefault({}),
   services: servicesSchema.optional(),
   providers: z.record(name, providerSchema).default({}),
   roles: z.record(name, roleSchema).default({}),

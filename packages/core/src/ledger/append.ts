@@ -1,6 +1,9 @@
-import { type Database, type LedgerLevel, ledger, type Statement, type Transaction } from '@belay/db';
+import { type Database, type LedgerLevel, ledger, type Statement, type Transaction, watches } from '@belay/db';
 import { sql } from 'drizzle-orm';
 import type { Actor } from '../context.js';
+
+/** Where the database says which execution was written about, as long as a process watches it. */
+export const ledgerChannel = 'belay_ledger';
 
 export interface LedgerEntry {
   type: string;
@@ -16,7 +19,8 @@ export interface LedgerEntry {
 
 /**
  * Appends to the ledger, in the transaction of what it tells of, so that the two cannot disagree (design §5.1). All rows
- * travel as one parameter: this is written with every transition, and a statement of one text is prepared once. Returns the
+ * travel as one parameter: this is written with every transition, and a statement of one text is prepared once. Executions that
+ * are watched are notified of at commit; no others, because commits with a notification wait for each other. Returns the
  * statement, which is sent when it is awaited or given to `inOrder`; nothing when there are no entries.
  */
 export function appendLedger(
@@ -36,11 +40,15 @@ export function appendLedger(
     data: entry.data ?? null,
   }));
   return tx.execute(sql`
+    with written as (
     insert into ${ledger} (type, level, message, actor, user_id, provider, execution_id, entitlement_id, data)
     select type, level, message, actor, user_id, provider, execution_id, entitlement_id, nullif(data, 'null'::jsonb)
     from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as entry (
       type text, level text, message text, actor jsonb, user_id uuid, provider text, execution_id uuid,
-      entitlement_id uuid, data jsonb)`);
+      entitlement_id uuid, data jsonb)
+    returning execution_id)
+    select pg_notify(${sql.raw(`'${ledgerChannel}'`)}, execution_id::text)
+    from (select distinct execution_id from written) as told join ${watches} using (execution_id) where until > app_now()`);
 }
 
 /** Who acted, as the ledger keeps it: enough for an auditor, nothing that proves anything. */

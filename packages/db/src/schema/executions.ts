@@ -100,6 +100,16 @@ export const signals = pgTable(
   ],
 );
 
+/** Executions that a process follows now, until a time: only what is appended to the ledger about these is notified. */
+export const watches = pgTable(
+  'watches',
+  {
+    executionId: uuid('execution_id').primaryKey(),
+    until: instant('until').notNull(),
+  },
+  (table) => [index('watches_until_idx').on(table.until)],
+);
+
 /** `Idempotency-Key`: the same key and body give the same execution for 24 hours (design §14.16). */
 export const idempotencyKeys = pgTable(
   'idempotency_keys',

@@ -31,6 +31,7 @@ const serverCodes: readonly BelayErrorCode[] = [
   'held_outside',
   'unavailable',
   'not_configured',
+  'too_many_requests',
   'internal',
 ];
 
@@ -75,9 +76,7 @@ export function readFailure(source: FailureSource): BelayError {
   const shape = isObject(envelope) ? envelope : {};
   const data = isObject(shape.data) ? shape.data : {};
   const status = typeof data.httpStatus === 'number' ? data.httpStatus : source.status;
-  // The rate limit has no code of its own inside the server, so there the status is what is finer.
-  const named =
-    typeof data.reason === 'string' && status !== 429 ? serverCodes.find((code) => code === data.reason) : undefined;
+  const named = typeof data.reason === 'string' ? serverCodes.find((code) => code === data.reason) : undefined;
   const said = typeof shape.message === 'string' ? shape.message : `the server answered ${status}`;
   const unknown = unknownProcedure.exec(said)?.[1];
   const byStatus = codeOfStatus[status] ?? (status >= 500 ? 'internal' : 'network');

@@ -8,6 +8,7 @@ import {
   createKeyring,
   createLogin,
   openCatalog,
+  openChanges,
   sweep,
   timing,
   upsertUser,
@@ -107,7 +108,9 @@ export interface World extends Served {
 }
 
 /** The whole server but its queue: real core, real PostgreSQL, a real OpenID provider, on ports of its own. */
-export async function createWorld(options: { limits?: Partial<Limits>; https?: boolean } = {}): Promise<World> {
+export async function createWorld(
+  options: { limits?: Partial<Limits>; https?: boolean; timing?: Partial<Context['timing']>; server?: object } = {},
+): Promise<World> {
   const { lines, log } = keepLines();
   const database = await createTestDatabase();
   const server = createServer();
@@ -125,17 +128,19 @@ export async function createWorld(options: { limits?: Partial<Limits>; https?: b
   const store = createMemoryProvider({ now: clock, roles: [{ name: 'read', arn: 'store:read', description: 'Read' }] });
   const connectors = createRegistry([oauth2Connector, oidcConnector, samlConnector, createMemoryConnector(store)]);
   const resolve = () => undefined;
-  const document = configuration({ issuer: idp.issuer, ...client });
+  const document = { server: options.server ?? {}, ...configuration({ issuer: idp.issuer, ...client }) };
   await applyCatalog(database.db, { document, source: 'test' }, { connectors, resolve });
   const catalog = await openCatalog({ db: database.db, connectors, resolve, log, timing, delay });
   const expressions = createExpressionPool();
+  const changes = openChanges({ databaseUrl: database.url, log, delay });
   const context: Context = {
     db: database.db,
     catalog,
     waker: { wake: () => {} },
     keyring: createKeyring([randomBytes(32).toString('hex')]),
     evaluate: expressions.evaluate,
-    timing,
+    timing: { ...timing, ...options.timing },
+    changes,
     log,
     newId,
     randomBytes: machineBytes,
@@ -165,7 +170,7 @@ export async function createWorld(options: { limits?: Partial<Limits>; https?: b
     },
     async [Symbol.asyncDispose]() {
       await served[Symbol.asyncDispose]();
-      await Promise.all([idp.close(), catalog.close(), expressions.close()]);
+      await Promise.all([idp.close(), catalog.close(), expressions.close(), changes.close()]);
       await database[Symbol.asyncDispose]();
     },
   };

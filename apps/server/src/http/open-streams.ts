@@ -1,0 +1,105 @@
+import type { ServerResponse } from 'node:http';
+import type { RequestContext } from '@belay/api';
+import { AccessError, type Actor, type Logger } from '@belay/core';
+import type { Site } from './identify.js';
+
+export interface OpenStreams {
+  /**
+   * Counts an event stream to the person who opens it, and ends it when their login has. Throws `too_many_requests` when
+   * they have as many as they may.
+   */
+  open(context: RequestContext, response: ServerResponse): void;
+  /** Ends all without saying that they are complete, so that clients connect again elsewhere. */
+  close(): void;
+}
+
+interface Stream {
+  token: string | null;
+  /** Who it was opened for: with other groups, say, a person may see other things. */
+  opened: string | null;
+  userId: string | null;
+  response: ServerResponse;
+}
+
+export interface OpenStreamsOptions {
+  verify: Site['verify'];
+  /** How many one person may have at this process. */
+  limit(): number;
+  /** How often logins are checked again, in milliseconds. */
+  interval(): number;
+  delay(milliseconds: number, signal: AbortSignal): Promise<void>;
+  log: Logger;
+}
+
+/** The event streams of this process: no more for one person than they may have, and none for a login that is over. */
+export function createOpenStreams(options: OpenStreamsOptions): OpenStreams {
+  const streams = new Set<Stream>();
+  /** Aborted while there is no stream to check. */
+  let idle = new AbortController();
+  idle.abort();
+
+  const watch = async () => {
+    const { signal } = idle;
+    while (!signal.aborted) {
+      await options.delay(options.interval(), signal).catch(() => undefined);
+      if (!signal.aborted) await check(streams, options);
+    }
+  };
+  return {
+    open(context, response) {
+      const { actor, token } = context;
+      // Who has gone already is not there to be counted.
+      if (response.closed) return;
+      const stream: Stream = { token: null, opened: null, userId: null, response };
+      // A stream of anybody else is refused by its procedure.
+      if (actor?.kind === 'user') {
+        refuseMore([...streams].filter(({ userId }) => userId === actor.id).length, options.limit());
+        Object.assign(stream, { token, opened: describe(actor), userId: actor.id });
+      }
+      streams.add(stream);
+      if (stream.token !== null && idle.signal.aborted) {
+        idle = new AbortController();
+        void watch();
+      }
+      response.once('close', () => {
+        streams.delete(stream);
+        if (streams.size === 0) idle.abort();
+      });
+    },
+    close() {
+      for (const { response } of streams) response.destroy();
+    },
+  };
+}
+
+/** Asks about each login once, however many streams it has, and ends those of logins that are over or not the same any more. */
+async function check(streams: ReadonlySet<Stream>, { verify, log }: OpenStreamsOptions): Promise<void> {
+  const tokens = new Set([...streams].map(({ token }) => token));
+  for (const token of tokens) {
+    if (token === null) continue;
+    try {
+      const login = await verify(token);
+      const now = login === null ? null : describe(login.actor);
+      for (const stream of streams) {
+        if (stream.token === token && stream.opened !== now) stream.response.destroy();
+      }
+    } catch (error) {
+      // Without the database nothing is sent either; the next check will tell.
+      log.warn({ error }, 'the logins of event streams could not be checked');
+      return;
+    }
+  }
+}
+
+function refuseMore(open: number, limit: number): void {
+  if (open < limit) return;
+  throw new AccessError(
+    'too_many_requests',
+    `You have ${open} event streams open, which is the limit for one person; close one, then try again`,
+    { retryAfter: 5 },
+  );
+}
+
+function describe(actor: Actor): string {
+  return JSON.stringify(actor);
+}

@@ -1,0 +1,112 @@
+import { get } from 'node:http';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type CallOptions, callRest } from '../http/support/caller.js';
+import { createWorld, type World } from '../http/support/world.js';
+
+/** Attacks with event streams: many of them, and ones that outlive the login they were opened with. */
+
+let world: World;
+let requester: string;
+let id: string;
+beforeAll(async () => {
+  world = await createWorld({ timing: { streamCheck: 200 }, server: { limits: { event_streams: 3 } } });
+  requester = await world.token('requester');
+  const asked = await call('POST', '/elevate', {
+    token: requester,
+    body: { role: 'reader', reason: 'A quiet matter' },
+  });
+  id = (asked.json.output as { execution_id: string }).execution_id;
+  await world.drive();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const call = (method: string, path: string, options: CallOptions) => callRest(world.url, method, path, options);
+
+interface Stream {
+  status: number;
+  retryAfter: string | undefined;
+  text(): string;
+  /** Resolves when the server ended it. */
+  ended: Promise<void>;
+  close(): void;
+}
+
+/** Opens a stream; resolves with its first bytes. */
+function watch(token: string, headers: Record<string, string> = { accept: 'text/event-stream' }): Promise<Stream> {
+  const query = encodeURIComponent(JSON.stringify({ id }));
+  return new Promise((resolve, reject) => {
+    const outgoing = get(
+      `${world.url}/trpc/executions.watch?input=${query}`,
+      { headers: { authorization: `Bearer ${token}`, ...headers }, agent: false },
+      (incoming) => {
+        let text = '';
+        incoming.on('error', () => {});
+        const ended = new Promise<void>((end) => incoming.once('close', () => end()));
+        const stream = {
+          status: incoming.statusCode ?? 0,
+          retryAfter: incoming.headers['retry-after'],
+          text: () => text,
+          ended,
+          close: () => outgoing.destroy(),
+        };
+        incoming.on('data', (chunk: Buffer) => {
+          text += chunk.toString();
+          resolve(stream);
+        });
+      },
+    );
+    outgoing.on('error', reject);
+  });
+}
+
+describe('event streams', () => {
+  it('are limited for each person, whatever login or header they come with, and a closed one counts no more', async () => {
+    const second = await world.token('requester', 'device');
+    const open = [await watch(requester), await watch(second), await watch(requester, {})];
+    expect(open.map(({ status }) => status)).toEqual([200, 200, 200]);
+    const refused = await watch(second, {});
+    expect([refused.status, refused.retryAfter]).toEqual([429, '5']);
+    expect(refused.text()).toMatch(/3 event streams open.*"code":"TOO_MANY_REQUESTS"/);
+    const headers = { accept: 'application/x-ndjson' };
+    expect((await call('GET', '/logs/export', { token: requester, headers })).status).toBe(429);
+    const approver = await watch(await world.token('approver'));
+    expect(approver.status).toBe(200);
+    approver.close();
+    open[0]?.close();
+    await expect
+      .poll(async () => {
+        const again = await watch(requester);
+        again.close();
+        return again.status;
+      })
+      .toBe(200);
+    for (const stream of open) stream.close();
+  });
+
+  it('end when their login does, and no others', async () => {
+    const leaving = await world.token('requester');
+    const ending = await watch(leaving);
+    const staying = await watch(await world.token('approver'));
+    let stays = true;
+    void staying.ended.then(() => {
+      stays = false;
+    });
+    expect((await call('GET', '/auth/logout', { token: leaving })).status).toBe(200);
+    await ending.ended;
+    expect((await watch(leaving)).status).toBe(401);
+    expect(stays).toBe(true);
+    staying.close();
+  });
+
+  it('end when the person is not the same any more: their groups were taken away', async () => {
+    const approver = await world.token('approver');
+    const stream = await watch(approver);
+    expect(stream.status).toBe(200);
+    await world.database.sql`update user_identities set groups = '[]'`;
+    await world.database.sql`update users set groups = '[]'`;
+    await stream.ended;
+    const again = await watch(approver);
+    await again.ended;
+    expect(again.text()).toContain('not_found');
+  });
+});

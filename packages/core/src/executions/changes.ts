@@ -1,0 +1,54 @@
+import { listenTo } from '@belay/db';
+import type { Context, Logger } from '../context.js';
+import { ledgerChannel } from '../ledger/append.js';
+
+/** Says when something was written about an execution. A hint: it may say so too often, and may miss one. */
+export interface Changes {
+  /** Calls `wake` after each change of this execution, until the function that it returns is called. */
+  subscribe(executionId: string, wake: () => void): () => void;
+}
+
+export interface OpenChanges {
+  databaseUrl: string;
+  log: Logger;
+  delay: Context['delay'];
+}
+
+/** How long to wait before the next attempt to listen, in milliseconds. */
+const pause = 1_000;
+
+/** Hears of changes by the database's notifications, on one connection for the whole process, until `close`. */
+export function openChanges({ databaseUrl, log, delay }: OpenChanges): Changes & { close(): Promise<void> } {
+  const subscribers = new Map<string, Set<() => void>>();
+  let healthy = true;
+  const listening = listenTo({
+    url: databaseUrl,
+    channel: ledgerChannel,
+    heard(executionId) {
+      for (const wake of subscribers.get(executionId) ?? []) wake();
+    },
+    connected() {
+      if (!healthy) log.info({}, 'The database is listened to again');
+      healthy = true;
+      // What was sent while nothing listened was not heard.
+      for (const wakes of subscribers.values()) for (const wake of wakes) wake();
+    },
+    lost(error) {
+      if (healthy)
+        log.warn({ error }, 'The database is not listened to: executions are followed by looking, with a delay');
+      healthy = false;
+    },
+    pause: (signal) => delay(pause, signal),
+  });
+  return {
+    subscribe(executionId, wake) {
+      const wakes = subscribers.get(executionId) ?? new Set();
+      subscribers.set(executionId, wakes.add(wake));
+      return () => {
+        wakes.delete(wake);
+        if (wakes.size === 0) subscribers.delete(executionId);
+      };
+    },
+    close: () => listening.close(),
+  };
+}

@@ -1,0 +1,236 @@
+import { type Database, executions, grants, ledger, watches } from '@belay/db';
+import { and, asc, desc, eq, gt, isNull, lt, lte, sql } from 'drizzle-orm';
+import type { Context } from '../context.js';
+import { taskOf } from './get.js';
+import type { WatchEvent } from './watch.js';
+
+/** How far back each read looks for rows that were committed late, under a number lower than one already seen. */
+const overlap = 1_000;
+/** How many events a feed keeps; older ones are read from the database by the few who ask for them. */
+const kept = 500;
+/** The first wait between two looks, in milliseconds; it doubles up to `timing.watchPoll`. */
+const firstPoll = 250;
+
+/** What one process reads of one execution, for all who watch it there. */
+export interface Feed {
+  /** Resolves when the first look is done; rejects when it failed. */
+  ready: Promise<void>;
+  /** The newest events, in the order in which they were read. */
+  events: WatchEvent[];
+  /** How many events were dropped in front of `events`. */
+  dropped: number;
+  /** Every event up to this number that is not in `events` is in the database only. */
+  floor: number;
+  status: string;
+  /** The execution has ended, nothing that it was granted is left, and every event is there. */
+  over: boolean;
+  /** Resolves at the next change of any of this, or when the signal aborts. */
+  changed(signal: AbortSignal): Promise<void>;
+}
+
+interface Shared extends Feed {
+  watchers: number;
+  waiting: Set<() => void>;
+  stop: AbortController;
+}
+
+const feeds = new WeakMap<Database, Map<string, Shared>>();
+
+/**
+ * Joins the one reader of an execution in this process, starting it when this is the first who watches. `leave` has to be
+ * called once; the reader stops with the last.
+ */
+export function joinFeed(ctx: Context, id: string): { feed: Feed; leave(): void } {
+  const open = feeds.get(ctx.db) ?? new Map<string, Shared>();
+  feeds.set(ctx.db, open);
+  const feed = open.get(id) ?? startFeed(ctx, id);
+  open.set(id, feed);
+  feed.watchers += 1;
+  const forget = () => {
+    if (open.get(id) === feed) open.delete(id);
+  };
+  // Who comes after a failed start, starts anew.
+  feed.ready.catch(forget);
+  return {
+    feed,
+    leave() {
+      feed.watchers -= 1;
+      if (feed.watchers > 0) return;
+      forget();
+      feed.stop.abort();
+    },
+  };
+}
+
+function startFeed(ctx: Context, id: string): Shared {
+  const waiting = new Set<() => void>();
+  const stop = new AbortController();
+  const feed: Shared = {
+    ready: Promise.resolve(),
+    events: [],
+    dropped: 0,
+    floor: 0,
+    status: 'unknown',
+    over: false,
+    watchers: 0,
+    waiting,
+    stop,
+    changed: (signal) =>
+      new Promise((resolve) => {
+        if (signal.aborted) return resolve();
+        const done = () => {
+          waiting.delete(done);
+          signal.removeEventListener('abort', done);
+          resolve();
+        };
+        waiting.add(done);
+        signal.addEventListener('abort', done, { once: true });
+      }),
+  };
+  const look = createLook(ctx, id, feed);
+  feed.ready = look();
+  follow(ctx, id, feed, look).catch((error: unknown) =>
+    ctx.log.error({ error }, 'an execution is not followed any more'),
+  );
+  return feed;
+}
+
+/** Looks again at every change that is heard of, and once in a while for those that were not, until the feed is over. */
+async function follow(ctx: Context, id: string, feed: Shared, look: () => Promise<void>): Promise<void> {
+  const { signal } = feed.stop;
+  try {
+    await feed.ready;
+  } catch {
+    return;
+  }
+  let heard = false;
+  let wake = () => {};
+  const unsubscribe = ctx.changes?.subscribe(id, () => {
+    heard = true;
+    wake();
+  });
+  try {
+    for (let poll = firstPoll; !feed.over && !signal.aborted; poll = Math.min(poll * 2, ctx.timing.watchPoll)) {
+      const waited = new AbortController();
+      wake = () => waited.abort();
+      if (!heard) await ctx.delay(jittered(ctx, poll), AbortSignal.any([signal, waited.signal])).catch(() => undefined);
+      if (signal.aborted) return;
+      heard = false;
+      await look().catch((error: unknown) => ctx.log.warn({ error, execution: id }, 'an execution could not be read'));
+    }
+  } finally {
+    unsubscribe?.();
+  }
+}
+
+/** Between four and six fifths of a time, so that the readers of many processes do not look at once. */
+function jittered(ctx: Context, milliseconds: number): number {
+  return milliseconds * (0.8 + ((ctx.randomBytes(1)[0] ?? 0) / 255) * 0.4);
+}
+
+/** A look: adds the events that are new, and tells everybody who waits. */
+function createLook(ctx: Context, id: string, feed: Shared): () => Promise<void> {
+  const seen = new Set<number>();
+  let cursor = 0;
+  let marked = 0;
+  return async () => {
+    const time = ctx.clock().getTime();
+    if (Math.abs(time - marked) >= ctx.timing.watchMark / 2) {
+      // Before the rows are read: what is written later than this is notified.
+      await markWatched(ctx, id);
+      marked = time;
+    }
+    const state = await readState(ctx, id);
+    const rows = await readNewest(ctx, id, Math.max(feed.floor, cursor - overlap));
+    const oldest = rows[0]?.seq ?? 0;
+    feed.status = state.status;
+    // A full page whose oldest row is new is not all that is new: what is older has to be read from the database.
+    if (rows.length === kept && !seen.has(oldest)) {
+      drop(feed, feed.events.length, oldest - 1);
+      seen.clear();
+    }
+    const fresh = rows.filter(({ seq }) => !seen.has(seq));
+    for (const row of fresh) {
+      seen.add(row.seq);
+      cursor = Math.max(cursor, row.seq);
+      feed.events.push(toEvent(row, state.status));
+    }
+    if (feed.events.length > 2 * kept) drop(feed, feed.events.length - kept, feed.floor);
+    for (const seq of seen) if (seq <= Math.max(feed.floor, cursor - overlap)) seen.delete(seq);
+    feed.over = state.over;
+    if (fresh.length > 0 || feed.over) for (const tell of [...feed.waiting]) tell();
+  };
+}
+
+/** Drops the oldest events; they and all up to `floor` are in the database only. */
+function drop(feed: Shared, count: number, floor: number): void {
+  const gone = feed.events.splice(0, count);
+  feed.dropped += gone.length;
+  feed.floor = gone.reduce((highest, { seq }) => Math.max(highest, seq), Math.max(feed.floor, floor));
+}
+
+/** Says for a while, to every process, that this execution is watched; and forgets what was watched long ago. */
+async function markWatched(ctx: Context, id: string): Promise<void> {
+  const lifetime = sql`${`${ctx.timing.watchMark} milliseconds`}::interval`;
+  await ctx.db
+    .insert(watches)
+    .values({ executionId: id, until: sql`app_now() + ${lifetime}` })
+    .onConflictDoUpdate({ target: watches.executionId, set: { until: sql`app_now() + ${lifetime}` } });
+  await ctx.db.delete(watches).where(lt(watches.until, sql`app_now() - ${lifetime}`));
+}
+
+const columns = { seq: ledger.seq, type: ledger.type, at: ledger.at, message: ledger.message, data: ledger.data };
+type Row = { seq: number; type: string; at: Date; message: string; data: unknown };
+
+function toEvent(row: Row, status: string): WatchEvent {
+  return {
+    seq: row.seq,
+    event_type: row.type,
+    timestamp: row.at.toISOString(),
+    message: row.message,
+    ...taskOf(row.data),
+    status,
+  };
+}
+
+/** The newest rows after a number, oldest first. */
+async function readNewest(ctx: Context, id: string, after: number): Promise<Row[]> {
+  const rows = await ctx.db
+    .select(columns)
+    .from(ledger)
+    .where(and(eq(ledger.executionId, id), gt(ledger.seq, after)))
+    .orderBy(desc(ledger.seq))
+    .limit(kept);
+  return rows.reverse();
+}
+
+/** One page of the events between two numbers (`after` is not among them, `upTo` is), oldest first. */
+export async function readEvents(
+  ctx: Context,
+  id: string,
+  { after, upTo, status }: { after: number; upTo: number; status: string },
+): Promise<WatchEvent[]> {
+  const rows = await ctx.db
+    .select(columns)
+    .from(ledger)
+    .where(and(eq(ledger.executionId, id), gt(ledger.seq, after), lte(ledger.seq, upTo)))
+    .orderBy(asc(ledger.seq))
+    .limit(kept);
+  return rows.map((row) => toEvent(row, status));
+}
+
+/** Read before the rows, so that an execution that is over has no row that is not read yet. */
+async function readState(ctx: Context, id: string): Promise<{ status: string; over: boolean }> {
+  const [row] = await ctx.db
+    .select({
+      status: executions.status,
+      ended: sql<boolean>`${executions.endedAt} is not null`,
+      owed: sql<boolean>`exists (${ctx.db
+        .select({ one: sql`1` })
+        .from(grants)
+        .where(and(eq(grants.executionId, executions.id), isNull(grants.goneAt)))})`,
+    })
+    .from(executions)
+    .where(eq(executions.id, id));
+  return { status: row?.status ?? 'unknown', over: !row || (row.ended && !row.owed) };
+}
