@@ -2,6 +2,7 @@ export * from './access/list.js';
 export * from './access/reconcile.js';
 export * from './access/return.js';
 export * from './access/revoke.js';
+export * from './access/stand-by.js';
 export * from './actor.js';
 export * from './agents/adopt.js';
 export * from './agents/credential.js';

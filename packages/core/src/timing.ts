@@ -12,6 +12,8 @@ export const timing = {
   sweep: 5_000,
   /** R5: a revoke settles only when it started this long after the last grant call was claimed. */
   quarantine: 15 * 60_000,
+  /** How long nothing was held at a provider before the way that was kept open for its revocation is closed. */
+  standDown: 60_000,
   revokeBackoff: { first: 5_000, last: 5 * 60_000 },
   grantBackoff: { first: 1_000, last: 30_000 },
   /** How long a grant may wait for its provider before it is given up; its own clock starts when it is active. */

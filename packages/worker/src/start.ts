@@ -3,6 +3,7 @@ import type { Process, QueueBackend } from './backend.js';
 import { localLane } from './local.js';
 import { createProcessors, type HintVerbs } from './processors.js';
 import { type QueueName, queueNames } from './queues.js';
+import { type StandByVerbs, startStandBy } from './stand-by.js';
 import { type SweepVerbs, startSweeper } from './sweeper.js';
 
 const defaultGrace = 25_000;
@@ -17,7 +18,7 @@ export interface WorkerOptions {
   /** Take hints that this process sends, and that are due now, without the way through the queue. */
   local?: boolean;
   /** The verbs of core; others for the tests of this package. */
-  verbs?: HintVerbs & SweepVerbs;
+  verbs?: HintVerbs & SweepVerbs & StandByVerbs;
 }
 
 export interface RunningWorker {
@@ -44,12 +45,14 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   };
   const workers = queueNames.map((name) => backend.openWorker(name, processors[name], concurrency[name]));
   if (options.local) backend.local = localLane(processors, concurrency);
-  const sweeper = startSweeper(context, { interval: options.sweepMilliseconds ?? context.timing.sweep, verbs });
+  const interval = options.sweepMilliseconds ?? context.timing.sweep;
+  const sweeper = startSweeper(context, { interval, verbs });
+  const standBy = startStandBy(context, { interval, verbs });
   let stopped: Promise<void> | null = null;
 
   async function stop(grace: number): Promise<void> {
     backend.local = null;
-    const swept = sweeper.stop();
+    const swept = Promise.all([sweeper.stop(), standBy.stop()]);
     await Promise.all(workers.map((worker) => worker.pause()));
     const over = new AbortController();
     const deadline = context.delay(grace, over.signal).then(

@@ -1,4 +1,5 @@
 import { type Context, expireLogins, sweep } from '@belay/core';
+import { jitter } from './jitter.js';
 import { watchOutage } from './outage.js';
 
 /** The verbs of core that the sweeper calls. */
@@ -65,9 +66,4 @@ export function startSweeper(
       return running;
     },
   };
-}
-
-/** Between three and five quarters of the interval, so that workers that started together drift apart. */
-function jitter(interval: number, byte: number): number {
-  return Math.round(interval * (0.75 + byte / 510));
 }

@@ -8,6 +8,7 @@ import { authorizerOf } from './authorizer.js';
 import { decideIntent } from './decide.js';
 import { readHeld } from './read-held.js';
 import { lockEntitlements } from './rows.js';
+import { standByFor } from './stand-by.js';
 
 export interface Intention {
   executionId: string;
@@ -30,11 +31,15 @@ export type Intended =
 
 /**
  * R1: commits the grants and their entitlements before any provider is touched. R2: refuses what an identity holds
- * already while we hold no claim on it, and waits for a provider that cannot say. The observation is made before the transaction, because no transaction spans a
- * network call; the decision is made inside it, on the entitlement's state under its lock. Throws what a connector throws.
+ * already while we hold no claim on it, and waits for a provider that cannot say. The observation is made before the
+ * transaction, because no transaction spans a network call; the decision is made inside it, on the entitlement's state under
+ * its lock. Throws what a connector throws.
  */
 export async function intendGrants(ctx: Context, intention: Intention, signal: AbortSignal): Promise<Intended> {
   const planned = intention.plan.grants.map((grant) => ({ ...grant, id: ctx.newId(), grantId: ctx.newId() }));
+  const providers = [...new Set(planned.map((grant) => grant.provider))];
+  // Awaited first: as long as it has not succeeded there is nothing to decide.
+  await Promise.all(providers.map((provider) => standByFor(ctx, authorizerOf(ctx, provider, 'observe'), signal)));
   const held = await Promise.all(
     planned.map((grant) =>
       readHeld(

@@ -61,6 +61,7 @@ export interface Asked {
   workflow?: string;
   duration?: string;
   identities?: string[];
+  role?: string;
 }
 
 /** A request; the work it leads to is left to the caller. */

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Context, Logger } from '@belay/core';
 import type { HintVerbs } from '../../src/processors.js';
+import type { StandByVerbs } from '../../src/stand-by.js';
 import type { SweepVerbs } from '../../src/sweeper.js';
 
 export interface RecordedLog extends Logger {
@@ -35,7 +36,7 @@ export function testContext(log: Logger, parts: { delay?: Context['delay']; swee
   return context as Context;
 }
 
-export interface RecordedVerbs extends HintVerbs, SweepVerbs {
+export interface RecordedVerbs extends HintVerbs, SweepVerbs, StandByVerbs {
   /** Keys of the steps and ids of the entitlements that were asked for, in order. */
   calls: string[];
   sweeps: number;
@@ -60,6 +61,9 @@ export function recordVerbs(during: (id: string) => Promise<void> | void = () =>
     },
     async expireLogins() {
       return 0;
+    },
+    async standByHeld() {
+      return { finished: Promise.resolve() };
     },
   };
   return recorded;

@@ -1,0 +1,85 @@
+import { entitlements } from '@belay/db';
+import type { Authorizer } from '@belay/providers';
+import { ne } from 'drizzle-orm';
+import type { Context } from '../context.js';
+import { publicMessage } from './authorizer.js';
+
+interface Standing {
+  /** When this process last had a reason to stand by, by its own clock. */
+  since: number;
+  calling: boolean;
+  failing: boolean;
+}
+
+/** What this process keeps ready. An authorizer that was replaced closes what it kept, and is forgotten with it. */
+const standing = new WeakMap<Authorizer, Standing>();
+
+/**
+ * Opens the way for a revocation before a grant is intended, because afterwards the holder may use up what it needs. Throws
+ * what the connector throws: where the way back is not sure, nothing is granted.
+ */
+export async function standByFor(ctx: Context, authorizer: Authorizer, signal: AbortSignal): Promise<void> {
+  if (!authorizer.standBy) return;
+  note(ctx, authorizer);
+  await authorizer.standBy(signal);
+}
+
+/**
+ * Stands by at every provider where something is held or owed, and stands down where nothing is any more. Called regularly by
+ * every worker, so that one that restarts stands by again. Resolves when the calls have begun: no provider waits for another,
+ * and none is called again while it has not answered. `finished` resolves when they have ended; their errors are logged.
+ */
+export async function standByHeld(ctx: Context, signal: AbortSignal): Promise<{ finished: Promise<void> }> {
+  const rows = await ctx.db
+    .selectDistinct({ provider: entitlements.provider })
+    .from(entitlements)
+    .where(ne(entitlements.state, 'absent'));
+  const held = new Set(rows.map(({ provider }) => provider));
+  const calls = [...ctx.catalog.current().providers.keys()].map((provider) => {
+    const authorizer = ctx.catalog.client(provider)?.authorizer;
+    if (!authorizer?.standBy) return undefined;
+    if (held.has(provider)) note(ctx, authorizer);
+    return keep(ctx, provider, authorizer, signal);
+  });
+  return { finished: Promise.all(calls).then(() => undefined) };
+}
+
+function note(ctx: Context, authorizer: Authorizer): void {
+  const since = ctx.clock().getTime();
+  const state = standing.get(authorizer);
+  if (state) state.since = since;
+  else standing.set(authorizer, { since, calling: false, failing: false });
+}
+
+async function keep(ctx: Context, provider: string, authorizer: Authorizer, stop: AbortSignal): Promise<void> {
+  const state = standing.get(authorizer);
+  if (!state || state.calling) return;
+  // Between an observation and the commit of its intent nothing is held yet: not a reason to stand down.
+  const { since } = state;
+  const over = ctx.clock().getTime() - since > ctx.timing.standDown;
+  state.calling = true;
+  // Not AbortSignal.any: the stop signal lives as long as the process, and would gather a follower with every call.
+  const call = new AbortController();
+  const abort = () => call.abort();
+  stop.addEventListener('abort', abort);
+  const late = setTimeout(abort, ctx.timing.callTimeout);
+  try {
+    if (over) {
+      await authorizer.standDown?.();
+      if (state.since === since) standing.delete(authorizer);
+      return;
+    }
+    await authorizer.standBy?.(call.signal);
+    if (state.failing) ctx.log.info({ provider }, 'a revocation at the provider has its way again');
+    state.failing = false;
+  } catch (error) {
+    if (!state.failing && !stop.aborted) {
+      ctx.log.error({ provider, error }, `a revocation at the provider has no sure way: ${publicMessage(error)}`);
+    }
+    state.failing = true;
+  } finally {
+    clearTimeout(late);
+    stop.removeEventListener('abort', abort);
+    state.calling = false;
+  }
+}

@@ -1,0 +1,48 @@
+import { type Context, standByHeld } from '@belay/core';
+import { jitter } from './jitter.js';
+import { watchOutage } from './outage.js';
+
+/** The verb of core that keeps the ways of revocations open. */
+export interface StandByVerbs {
+  standByHeld(context: Context, signal: AbortSignal): Promise<{ finished: Promise<void> }>;
+}
+
+const coreStandByVerbs: StandByVerbs = { standByHeld };
+
+/**
+ * Stands by at once and then every `interval` milliseconds with a quarter of jitter, beside the sweeper: neither a long pass
+ * nor a provider that hangs delays it. `stop` ends the calls that are under way.
+ */
+export function startStandBy(
+  context: Context,
+  options: { interval: number; verbs?: StandByVerbs | undefined },
+): { stop(): Promise<void> } {
+  const { interval, verbs = coreStandByVerbs } = options;
+  const stopping = new AbortController();
+  const outage = watchOutage(context.log, 'the database of the stand-by');
+  const calls = new Set<Promise<void>>();
+
+  async function loop(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      try {
+        const { finished } = await verbs.standByHeld(context, stopping.signal);
+        const ended = finished.finally(() => calls.delete(ended));
+        calls.add(ended);
+        outage.up();
+      } catch (error) {
+        outage.down(error);
+      }
+      const wait = jitter(interval, context.randomBytes(1)[0] ?? 0);
+      await context.delay(wait, stopping.signal).catch(() => undefined);
+    }
+  }
+
+  const running = loop();
+  return {
+    async stop() {
+      stopping.abort();
+      await running;
+      await Promise.all(calls);
+    },
+  };
+}
