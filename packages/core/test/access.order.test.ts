@@ -75,8 +75,8 @@ describe('on the wire', () => {
       [lock('executions'), read('steps'), /^update "steps"/],
     ],
     [
-      'an intent locks the execution, then makes and locks the entitlements, and writes the grants last',
-      [lock('executions'), read('steps'), /^insert into "entitlements"/, lock('entitlements'), /^insert into "grants"/],
+      'an intent locks the execution, then the entitlements, and writes the grants last',
+      [lock('executions'), read('steps'), lock('entitlements'), /^insert into "grants"/],
     ],
     [
       'a claim locks the entitlement before it reads what is wanted',

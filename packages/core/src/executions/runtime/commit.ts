@@ -91,16 +91,8 @@ export async function lockExecution(
   executionId: string,
   key?: string,
 ): Promise<Locked | null> {
-  const [[row], found] = await inOrder(lockingExecution(tx, executionId, key));
-  return readLocked(ctx, tx, row, found?.[0]);
-}
-
-/**
- * The statements that lock an execution and then read its step; `readLocked` makes of their rows what `lockExecution`
- * returns.
- */
-function lockingExecution(tx: Transaction, executionId: string, key?: string) {
-  return [
+  // The second runs when the first has the lock, and sees what the lock's last holder committed.
+  const [[row], found] = await inOrder([
     tx
       .select({
         id: executions.id,
@@ -129,18 +121,7 @@ function lockingExecution(tx: Transaction, executionId: string, key?: string) {
           })
           .from(steps)
           .where(and(eq(steps.executionId, executionId), eq(steps.key, key), eq(steps.status, 'open'))),
-  ] as const;
-}
-
-type LockingExecution = ReturnType<typeof lockingExecution>;
-
-/** An execution from the rows that `lockingExecution` read; null when it has ended. */
-async function readLocked(
-  ctx: Context,
-  tx: Transaction,
-  row: Awaited<LockingExecution[0]>[number] | undefined,
-  step: Locked['step'] | undefined,
-): Promise<Locked | null> {
+  ]);
   if (!row || row.endedAt) return null;
   const now = new Date(row.now);
   return {
@@ -152,9 +133,9 @@ async function readLocked(
     input: row.input,
     definition: await workflowOf(tx, row),
     state: parseState(row.state),
-    env: environment(ctx, row.id, now, row.startedAt),
+    env: environment(ctx, executionId, now, row.startedAt),
     now,
-    step: step ?? null,
+    step: found?.[0] ?? null,
   };
 }
 
