@@ -26,6 +26,8 @@ export interface EntitlementRef {
   access: Access;
   /** Stored with the intent. With it a connector goes by the pin alone, and throws `OtherTarget` at any other target. */
   pin?: Pin;
+  /** Another after each grant call that was begun for this entitlement: while it is the same, none was, by any process. */
+  generation?: string;
 }
 
 /** What a role asks of one provider, after inheritance is resolved. */

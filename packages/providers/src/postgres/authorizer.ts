@@ -1,61 +1,52 @@
 import { Terminal } from '../errors.js';
-import type { Authorizer, ConnectorTools, EntitlementRef } from '../port.js';
-import { isPossibleName, membership, type PostgresConfig, quoteName } from './config.js';
-import type { Database } from './database.js';
-import { type Facts, readFacts, readMembership } from './facts.js';
+import type { Authorizer, ConnectorTools, EntitlementRef, Pin } from '../port.js';
+import { untilSettled } from './attempts.js';
+import type { PostgresConfig } from './config.js';
+import type { Database, Statements } from './database.js';
+import { findReasonElsewhere } from './elsewhere.js';
+import { readFacts, refuse, refusePrivileged } from './facts.js';
+import { findLeftovers } from './leftovers.js';
 import { listMemberships, listRoles } from './lists.js';
-import { readSubject, readTarget } from './pin.js';
-import { endSessions, lockMembership, revokeMembership } from './revoke.js';
+import { grantMembership, readMemberships, readVersion } from './membership.js';
+import { findSubject, readTarget } from './pin.js';
+import { createRevoker } from './revoke.js';
+import { warmUp } from './sessions.js';
 
 /** Grants and takes away direct membership of database roles (the port's `Authorizer`). */
 export function createAuthorizer(config: PostgresConfig, database: Database, tools: ConnectorTools): Authorizer {
+  const revoker = createRevoker(config, database, tools);
   return {
     // Privileges are checked in the catalog at each statement, and the sessions that could go around that are ended.
     residual: 'PT0S',
     knows: true,
+    ...describeLeftBehind(config),
 
     target: (signal) => database.transaction(signal, readTarget),
 
-    async pin(entitlement, signal) {
-      const { role, identity } = read(entitlement);
-      if (!isPossibleName(role) || !isPossibleName(identity)) return null;
-      return database.transaction(signal, async (sql) => {
-        const subject = await readSubject(sql, role, identity);
-        return subject && { target: await readTarget(sql), subject };
-      });
-    },
+    pin: (entitlement, signal) =>
+      database.transaction(signal, async (sql): Promise<Pin | null> => {
+        const { pin: _, ...named } = entitlement;
+        const subject = await findSubject(sql, named);
+        if (!subject) return null;
+        return { target: await readTarget(sql), subject: { role: subject.role.id, identity: subject.identity.id } };
+      }),
 
-    async holds(entitlement, signal) {
-      const { role, identity } = read(entitlement);
-      if (!isPossibleName(role) || !isPossibleName(identity)) return false;
-      return database.transaction(signal, (sql) => readMembership(sql, role, identity));
-    },
+    standBy: (signal) => database.standBy(signal, warmUp),
+    standDown: () => database.standDown(),
+
+    holds: (entitlement, signal) =>
+      database.read(signal, async (sql) => {
+        const subject = await findSubject(sql, entitlement);
+        return subject !== null && (await readMemberships(sql, subject)).length > 0;
+      }),
 
     async ensurePresent(entitlement, _until, signal) {
-      const { role, identity } = read(entitlement);
-      if (!isPossibleName(role)) throw new Terminal('The database role does not exist');
-      if (!isPossibleName(identity)) throw new Terminal('The database has no such login role');
-      await database.transaction(signal, async (sql) => {
-        await lockMembership(sql, role, identity);
-        const facts = await readFacts(sql, role, identity);
-        refuse(facts, config);
-        if (!facts.held) await sql.unsafe(`grant ${quoteName(role)} to ${quoteName(identity)}`);
-      });
+      await untilSettled(signal, () =>
+        database.transaction(signal, (sql) => grant(sql, { config, database, signal }, entitlement)),
+      );
     },
 
-    async ensureAbsent(entitlement, signal) {
-      const { role, identity } = read(entitlement);
-      if (!isPossibleName(role) || !isPossibleName(identity)) return;
-      const failure = await database.transaction(signal, async (sql) => {
-        await lockMembership(sql, role, identity);
-        return revokeMembership(sql, role, identity);
-      });
-      // Also when nothing was left to revoke: an earlier call may have stopped between the two steps, and a session
-      // that did `set role` before it would go on.
-      const sessions = await endSessions(database, identity, signal);
-      if (sessions > 0) tools.log('Sessions ended with a membership', { role, identity, sessions });
-      if (failure) throw failure;
-    },
+    ensureAbsent: (entitlement, signal) => revoker.revoke(entitlement, signal),
 
     async *list(signal) {
       yield* await database.transaction(signal, listMemberships);
@@ -68,21 +59,37 @@ export function createAuthorizer(config: PostgresConfig, database: Database, too
   };
 }
 
-function read(entitlement: EntitlementRef): { role: string; identity: string } {
-  const access = membership.safeParse(entitlement.access);
-  if (!access.success) throw new Terminal('The access is not membership of a database role');
-  return { role: access.data.role, identity: entitlement.identity };
+async function grant(
+  sql: Statements,
+  { config, database, signal }: { config: PostgresConfig; database: Database; signal: AbortSignal },
+  entitlement: EntitlementRef,
+): Promise<void> {
+  const subject = await findSubject(sql, entitlement);
+  if (!subject || subject.role.name === null || subject.identity.name === null) {
+    throw new Terminal('The database role or the login role does not exist');
+  }
+  const version = await readVersion(sql);
+  const facts = await readFacts(sql, subject);
+  refuse(facts, config, version);
+  if (!config.allow_privileged_roles) {
+    const reason = await findReasonElsewhere(database, facts, subject, signal);
+    if (reason !== null) refusePrivileged(reason, config);
+  }
+  // A membership that is there already is renewed; what its holder made meanwhile is found when it ends.
+  if ((await readMemberships(sql, subject)).length === 0) {
+    const left = await findLeftovers(sql, subject, config);
+    if (left !== null) throw new Terminal(left);
+  }
+  await grantMembership(sql, subject, version);
 }
 
-function refuse(facts: Facts, config: PostgresConfig): void {
-  if (!facts.roleExists) throw new Terminal('The database role does not exist');
-  if (!facts.identityExists) throw new Terminal('The database has no such login role');
-  if (!facts.identityCanLogin) throw new Terminal('The identity is a group of the database, not a login role');
-  if (facts.identityIsOurs) throw new Terminal('The identity is the one that the connector itself uses');
-  if (facts.rolePrivileged && !config.allow_privileged_roles) {
-    throw new Terminal(
-      'The database role can change other roles, hand access on or act outside the database; ' +
-        'the provider has to say allow_privileged_roles for that',
-    );
-  }
+/** What a revocation does not remove, by what the provider's configuration permits. */
+function describeLeftBehind(config: PostgresConfig): { leavesBehind?: string } {
+  const sentences = [
+    config.accept_objects_left_behind &&
+      'Before PostgreSQL 16 the holder can create objects that keep the access of the database role.',
+    config.allow_privileged_roles &&
+      'With a privileged database role the holder can build objects, or hand privileges on, that stay.',
+  ].filter((one) => one !== false);
+  return sentences.length > 0 ? { leavesBehind: sentences.join(' ') } : {};
 }

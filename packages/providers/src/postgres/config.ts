@@ -21,8 +21,10 @@ export const postgresConfig = z.strictObject({
   /** Whose e-mail addresses count for `identity: username`; without it the same local part elsewhere is the same role. */
   email_domains: z.array(z.string().min(1)).optional(),
   max_connections: z.int().min(1).max(4).default(2),
-  /** Lets roles be granted that can change other roles, or act outside the database. */
+  /** Lets roles be granted that can change other roles, act outside the database, or build what stays. */
   allow_privileged_roles: z.boolean().default(false),
+  /** Before PostgreSQL 16: lets roles be granted although the holder can create objects that keep the role's access. */
+  accept_objects_left_behind: z.boolean().default(false),
 });
 
 export type PostgresConfig = z.infer<typeof postgresConfig>;

@@ -1,28 +1,37 @@
 import postgres from 'postgres';
 import { refuseWhenAborted, untilAborted } from '../abort.js';
 import type { PostgresConfig } from './config.js';
-import { toPortError } from './faults.js';
+import { isOutOfRoom, toPortError } from './faults.js';
+import { connectionOptions } from './options.js';
+import { openSpare } from './spare.js';
 
 /** What runs statements inside a transaction. */
 export type Statements = postgres.TransactionSql;
+type Work<T> = (sql: Statements) => Promise<T>;
 
 /** The connections of one provider. Nothing connects before the first call. */
 export interface Database {
   /**
    * Runs `work` in one transaction and gives its result; throws `Retryable` or `Terminal` only. When `signal` says
    * stop, the caller is let go at once and the transaction is rolled back unless its commit is on the wire already.
+   * Where the server has no room for it, it runs on the connection that `standBy` keeps open.
    */
-  transaction<T>(signal: AbortSignal, work: (sql: Statements) => Promise<T>): Promise<T>;
+  transaction<T>(signal: AbortSignal, work: Work<T>, lockMilliseconds?: number): Promise<T>;
+  /** The same for work that changes no row, which then needs no lock beside those that `standBy` holds already. */
+  read<T>(signal: AbortSignal, work: Work<T>): Promise<T>;
+  /** Runs `work` in a transaction in another database of the same server, over a connection that is closed afterwards. */
+  elsewhere<T>(name: string, signal: AbortSignal, work: Work<T>): Promise<T>;
+  /** Keeps a connection open whose transaction holds the locks that `warm` takes. */
+  standBy(signal: AbortSignal, warm: (sql: Statements) => Promise<unknown>): Promise<void>;
+  standDown(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Longer than a catalog statement ever takes, and shorter than any quarantine that counts on a call landing (R5). */
-const statementMilliseconds = 15_000;
-const lockMilliseconds = 5_000;
 const graceSeconds = 2;
 
 export function openDatabase(config: PostgresConfig): Database {
   let pool = openPool(config);
+  const spare = openSpare(config);
   const retiring = new Set<Promise<void>>();
 
   /** A stopped call may hang on a dead network, and its connection with it: new calls get new connections. */
@@ -34,46 +43,79 @@ export function openDatabase(config: PostgresConfig): Database {
     void ended.finally(() => retiring.delete(ended));
   };
 
+  /** On the pool, and where the server has no room for that, on the connection that stands by. */
+  async function run<T>(signal: AbortSignal, work: Work<T>, instead: (work: Work<T>) => Promise<T>): Promise<T> {
+    refuseWhenAborted(signal);
+    const own = pool;
+    try {
+      return await begin(own, signal, work);
+    } catch (error) {
+      if (signal.aborted) replace(own);
+      if (signal.aborted || !isOutOfRoom(error) || !spare.isOpen()) throw toPortError(error);
+    }
+    return overSpare(signal, () => instead(work));
+  }
+
+  async function overSpare<T>(signal: AbortSignal, use: () => Promise<T>): Promise<T> {
+    try {
+      return await untilAborted(use(), signal);
+    } catch (error) {
+      if (signal.aborted) void spare.abandon();
+      throw toPortError(error);
+    }
+  }
+
   return {
-    async transaction(signal, work) {
+    transaction: (signal, work, lockMilliseconds) => run(signal, withLockTimeout(work, lockMilliseconds), spare.commit),
+    read: (signal, work) => run(signal, work, spare.inside),
+    async elsewhere(name, signal, work) {
       refuseWhenAborted(signal);
-      const own = pool;
-      const running = own.begin(async (sql) => {
-        refuseWhenAborted(signal);
-        const result = await work(sql);
-        // A caller who was let go must not find the change made later, so it is undone where it still can be.
-        refuseWhenAborted(signal);
-        return { result };
-      });
+      const sql = postgres(config.url, { ...connectionOptions, database: name, max: 1 });
       try {
-        // The wrapping object keeps postgres.js from treating a list as a list of promises.
-        return ((await untilAborted(running, signal)) as { result: Awaited<ReturnType<typeof work>> }).result;
+        return await begin(sql, signal, work);
       } catch (error) {
-        if (signal.aborted) replace(own);
         throw toPortError(error);
+      } finally {
+        await sql.end({ timeout: 0 }).catch(() => {});
       }
     },
+    async standBy(signal, warm) {
+      refuseWhenAborted(signal);
+      await overSpare(signal, () => spare.renew(warm));
+    },
+    standDown: () => spare.close(),
     async close() {
-      await Promise.all([pool.end({ timeout: graceSeconds }), ...retiring]);
+      await Promise.all([pool.end({ timeout: graceSeconds }), spare.close(), ...retiring]);
     },
   };
 }
 
-function openPool(config: PostgresConfig): postgres.Sql {
-  return postgres(config.url, {
-    max: config.max_connections,
-    // A pooler between us and the server may give each transaction another connection, which named statements break.
-    prepare: false,
-    // Only text, numbers and booleans cross here, so the round trip that reads array types buys nothing.
-    fetch_types: false,
-    connect_timeout: 10,
-    idle_timeout: 60,
-    onnotice: () => {},
-    connection: {
-      application_name: 'belay',
-      statement_timeout: statementMilliseconds,
-      lock_timeout: lockMilliseconds,
-      idle_in_transaction_session_timeout: statementMilliseconds,
-    },
+/** Runs `work` in a transaction of `sql`; throws what postgres.js throws, or `Retryable` when `signal` says stop. */
+async function begin<T>(sql: postgres.Sql, signal: AbortSignal, work: Work<T>): Promise<T> {
+  const running = sql.begin(async (one) => {
+    refuseWhenAborted(signal);
+    const result = await work(one);
+    // A caller who was let go must not find the change made later, so it is undone where it still can be.
+    refuseWhenAborted(signal);
+    return { result };
   });
+  // The wrapping object keeps postgres.js from treating a list as a list of promises.
+  return ((await untilAborted(running, signal)) as { result: T }).result;
+}
+
+function withLockTimeout<T>(work: Work<T>, milliseconds: number | undefined): Work<T> {
+  if (milliseconds === undefined) return work;
+  return async (sql) => {
+    await sql`select pg_catalog.set_config('lock_timeout', ${String(milliseconds)}, true)`;
+    return work(sql);
+  };
+}
+
+/** Waits before another attempt at what two sessions did at once; throws `Retryable` when `signal` says stop. */
+export async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  await untilAborted(new Promise<void>((done) => setTimeout(done, milliseconds)), signal);
+}
+
+function openPool(config: PostgresConfig): postgres.Sql {
+  return postgres(config.url, { ...connectionOptions, max: config.max_connections, idle_timeout: 60 });
 }

@@ -1,61 +1,62 @@
+import { Terminal } from '../errors.js';
+import { type Reason, reasons, selectBuilders } from './builders.js';
+import type { PostgresConfig } from './config.js';
 import type { Statements } from './database.js';
+import { canWithholdSet } from './membership.js';
+import type { Subject } from './pin.js';
 
 /** What has to be known about a role and an identity before one is made a member of the other. */
 export interface Facts {
-  roleExists: boolean;
-  /** Whoever can become this role could change other roles, hand the access on, or act outside the database. */
-  rolePrivileged: boolean;
-  identityExists: boolean;
   identityCanLogin: boolean;
   /** The identity is the user that this connector signs in as. */
   identityIsOurs: boolean;
-  held: boolean;
+  /** The role is, or is a member of, the user that this connector signs in as. */
+  roleIsOurs: boolean;
+  /** Why a member of the role could keep something; null when nothing says that it could. */
+  reason: Reason | null;
+  /** Other databases of the server where the role was given privileges, which cannot be read from here. */
+  elsewhere: string[];
 }
 
-/** Predefined roles whose members can take the server over (PostgreSQL manual, "Predefined Roles"). */
-const commanding = 'pg_execute_server_program,pg_read_server_files,pg_write_server_files';
-
-/**
- * Reads the facts in one statement. Names are compared as text: compared as `name`, the server would cut a long one
- * off and answer for another role.
- */
-export async function readFacts(sql: Statements, role: string, identity: string): Promise<Facts> {
-  const [facts] = await sql<[Facts]>`
+/** Reads the facts of a role and an identity that both exist. */
+export async function readFacts(sql: Statements, { role, identity }: Subject): Promise<Facts> {
+  const [row] = await sql<[Omit<Facts, 'elsewhere'> & { elsewhere: string }]>`
     with recursive reach (id) as (
-      select oid from pg_catalog.pg_roles where rolname = ${role}::text
+      select ${role.id}::int8::oid
       union
       select m.roleid from pg_catalog.pg_auth_members m join reach on m.member = reach.id
     ),
-    identity as (select * from pg_catalog.pg_roles where rolname = ${identity}::text)
+    mine as (select oid as id from pg_catalog.pg_roles where rolname in (current_user, session_user))
     select
-      exists (select from reach) as "roleExists",
-      exists (
-        select from pg_catalog.pg_roles r join reach on r.oid = reach.id
-        where r.rolsuper or r.rolcreaterole or r.rolreplication or r.rolbypassrls
-           or r.rolname = any (string_to_array(${commanding}, ','))
-      ) or exists (
-        select from pg_catalog.pg_auth_members m join reach on m.member = reach.id where m.admin_option
-      ) as "rolePrivileged",
-      exists (select from identity) as "identityExists",
-      exists (select from identity where rolcanlogin) as "identityCanLogin",
-      exists (select from identity where rolname in (current_user, session_user)) as "identityIsOurs",
-      exists (
-        select from pg_catalog.pg_auth_members m
-        join identity i on i.oid = m.member
-        join pg_catalog.pg_roles r on r.oid = m.roleid
-        where r.rolname = ${role}::text
-      ) as held`;
-  return facts;
+      exists (select from pg_catalog.pg_roles where oid = ${identity.id}::int8::oid and rolcanlogin) as "identityCanLogin",
+      exists (select from mine where id = ${identity.id}::int8::oid) as "identityIsOurs",
+      exists (select from mine join reach using (id)) as "roleIsOurs",
+      (select min(b.reason) from (${selectBuilders(sql)}) b join reach using (id)) as reason,
+      (
+        select coalesce(pg_catalog.jsonb_agg(distinct d.datname), '[]')::text
+        from pg_catalog.pg_shdepend s join reach on s.refobjid = reach.id
+        join pg_catalog.pg_database d on d.oid = s.dbid
+        where s.refclassid = 'pg_catalog.pg_authid'::regclass and d.datname <> pg_catalog.current_database()
+      ) as elsewhere`;
+  return { ...row, elsewhere: JSON.parse(row.elsewhere) as string[] };
 }
 
-/** Whether `identity` is a direct member of `role`, by whoever's grant. */
-export async function readMembership(sql: Statements, role: string, identity: string): Promise<boolean> {
-  const [row] = await sql<[{ held: boolean }]>`
-    select exists (
-      select from pg_catalog.pg_auth_members m
-      join pg_catalog.pg_roles r on r.oid = m.roleid
-      join pg_catalog.pg_roles i on i.oid = m.member
-      where r.rolname = ${role}::text and i.rolname = ${identity}::text
-    ) as held`;
-  return row.held;
+/** Throws `Terminal` when the role may not be granted to the identity; `version` is the server's. */
+export function refuse(facts: Facts, config: PostgresConfig, version: number): void {
+  if (!facts.identityCanLogin) throw new Terminal('The identity is a group of the database, not a login role');
+  if (facts.identityIsOurs) throw new Terminal('The identity is the one that the connector itself uses');
+  if (facts.roleIsOurs) throw new Terminal('The database role is the one that the connector itself uses');
+  if (facts.reason !== null) refusePrivileged(facts.reason, config);
+  if (!canWithholdSet(version) && !config.accept_objects_left_behind) {
+    throw new Terminal(
+      'Before PostgreSQL 16 a member can become the role and create objects that keep its access; ' +
+        'the provider has to say accept_objects_left_behind for that',
+    );
+  }
+}
+
+/** Throws `Terminal` when a role with such a reason may not be granted. */
+export function refusePrivileged(reason: Reason, config: PostgresConfig): void {
+  if (config.allow_privileged_roles) return;
+  throw new Terminal(`The database role ${reasons[reason]}; the provider has to say allow_privileged_roles for that`);
 }

@@ -31,17 +31,47 @@ const readable: Record<string, string> = {
   '2BP01': 'The membership was handed on to others, and only an administrator can take it away',
 };
 
+/** Whether the server had no connection, lock or memory left for us: it may have for what stands by. */
+export function isOutOfRoom(error: unknown): boolean {
+  return /^53/.test(codeOf(error));
+}
+
+/** Whether the holder's own sessions may be what the transaction waited for: locks, connections, memory, time. */
+export function isBlocked(error: unknown): boolean {
+  return isOutOfRoom(error) || ['55P03', '57014', '40P01'].includes(codeOf(error));
+}
+
+/** A rename or another grant came in between: the same transaction may go well at once. */
+export class Overtaken extends Retryable {}
+
+/** Whether two sessions changed the same membership at once, so that the same transaction may go well at once. */
+export function isCollision(error: unknown): boolean {
+  if (error instanceof Overtaken) return true;
+  const code = codeOf(error);
+  if (code === 'XX000') return messageOf(error).includes('concurrently');
+  return ['23505', '40001', '40P01'].includes(code);
+}
+
+function codeOf(error: unknown): string {
+  const cause = error instanceof Retryable || error instanceof Terminal ? error.cause : error;
+  return cause instanceof Error ? ((cause as Error & { code?: string }).code ?? '') : '';
+}
+
+function messageOf(error: unknown): string {
+  const cause = error instanceof Retryable || error instanceof Terminal ? error.cause : error;
+  return cause instanceof Error ? cause.message : '';
+}
+
 /**
  * What went wrong, in the port's two words. The message carries no address, statement or value: those stay in
  * `cause`.
  */
 export function toPortError(error: unknown): Retryable | Terminal {
   if (error instanceof Retryable || error instanceof Terminal) return error;
-  const { code = '', message = '' } = error instanceof Error ? (error as Error & { code?: string }) : {};
+  const code = codeOf(error);
   if (unreachable.has(code)) return new Retryable('The database cannot be reached', { cause: error });
   // Two sessions that change the same membership at once: PostgreSQL reports it as an internal error.
-  if (code === 'XX000' && message.includes('concurrently'))
-    return new Retryable('The database is busy', { cause: error });
+  if (isCollision(error) && code === 'XX000') return new Retryable('The database is busy', { cause: error });
   if (passing.some((pattern) => pattern.test(code))) {
     return new Retryable(`The database cannot do this now (${code})`, { cause: error });
   }

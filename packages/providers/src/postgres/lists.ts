@@ -1,15 +1,14 @@
 import type { EntitlementRef, ProviderRole } from '../port.js';
+import { selectBuilders } from './builders.js';
 import type { PostgresConfig } from './config.js';
 import type { Statements } from './database.js';
+import { readTarget } from './pin.js';
 
 /** The roles one can ask to become a member of, groups before people. Those that would be refused are left out. */
 export async function listRoles(sql: Statements, config: PostgresConfig): Promise<ProviderRole[]> {
   const rows = await sql<{ name: string; database: string; description: string }[]>`
     with recursive unfit (id) as (
-      select oid from pg_catalog.pg_roles
-      where rolsuper or rolcreaterole or rolreplication or rolbypassrls
-         or rolname in ('pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files')
-         or oid in (select member from pg_catalog.pg_auth_members where admin_option)
+      select b.id from (${selectBuilders(sql)}) b
       union
       select m.member from pg_catalog.pg_auth_members m join unfit on m.roleid = unfit.id
     )
@@ -34,8 +33,9 @@ export async function listRoles(sql: Statements, config: PostgresConfig): Promis
  * bootstrap superuser.
  */
 export async function listMemberships(sql: Statements): Promise<EntitlementRef[]> {
-  const rows = await sql<{ role: string; identity: string }[]>`
-    select r.rolname as role, i.rolname as identity
+  const target = await readTarget(sql);
+  const rows = await sql<{ role: string; identity: string; roleId: number; identityId: number }[]>`
+    select r.rolname as role, i.rolname as identity, r.oid::int8::float8 as "roleId", i.oid::int8::float8 as "identityId"
     from pg_catalog.pg_auth_members m
     join pg_catalog.pg_roles r on r.oid = m.roleid
     join pg_catalog.pg_roles i on i.oid = m.member
@@ -46,6 +46,11 @@ export async function listMemberships(sql: Statements): Promise<EntitlementRef[]
       when me.rolsuper then g.oid = me.oid
       else pg_catalog.pg_has_role(g.oid, 'USAGE')
     end
-    group by 1, 2 order by 1, 2`;
-  return rows.map(({ role, identity }) => ({ id: '', identity, access: { role } }));
+    group by 1, 2, 3, 4 order by 1, 2`;
+  return rows.map(({ role, identity, roleId, identityId }) => ({
+    id: '',
+    identity,
+    access: { role },
+    pin: { target, subject: { role: roleId, identity: identityId } },
+  }));
 }

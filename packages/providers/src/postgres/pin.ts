@@ -1,7 +1,24 @@
+import { z } from 'zod';
+import { OtherTarget, Terminal } from '../errors.js';
+import type { EntitlementRef } from '../port.js';
+import { isPossibleName, membership } from './config.js';
 import type { Statements } from './database.js';
 
-/** The identifiers of a membership that a rename leaves as they are. */
-type Subject = { role: number; identity: number };
+const oid = z.int().min(1).max(0xffff_ffff);
+
+/** What a membership is made of, by identifiers that a rename leaves as they are. */
+const pinned = z.strictObject({ role: oid, identity: oid });
+
+/** A role of the server: its oid, and the name that it has at this moment, or null when it does not exist. */
+export interface Named {
+  id: number;
+  name: string | null;
+}
+
+export interface Subject {
+  role: Named;
+  identity: Named;
+}
 
 /** Returns the fingerprint of the database: the server's system identifier and the database's own oid. */
 export async function readTarget(sql: Statements): Promise<string> {
@@ -12,11 +29,48 @@ export async function readTarget(sql: Statements): Promise<string> {
   return row.target;
 }
 
-/** Returns the oids of a role and an identity, or null when one of them does not exist. */
-export async function readSubject(sql: Statements, role: string, identity: string): Promise<Subject | null> {
-  const [row] = await sql<Subject[]>`
+/**
+ * Returns the role and the identity of an entitlement: by its pin, where it has one, and only at the pinned target (throws
+ * `OtherTarget` elsewhere); else by their names, or null when one of these does not exist.
+ */
+export async function findSubject(sql: Statements, entitlement: EntitlementRef): Promise<Subject | null> {
+  const names = readNames(entitlement);
+  if (!entitlement.pin) return findByName(sql, names.role, names.identity);
+  const ids = pinned.safeParse(entitlement.pin.subject);
+  if (!ids.success) throw new Terminal('The stored identifiers are not those of a database role and its member');
+  const { role, identity } = ids.data;
+  const [row] = await sql<[{ target: string; role: string | null; identity: string | null }]>`
+    select c.system_identifier::text || '/' || d.oid::text as target,
+      (select rolname::text from pg_catalog.pg_roles where oid = ${role}::int8::oid) as role,
+      (select rolname::text from pg_catalog.pg_roles where oid = ${identity}::int8::oid) as identity
+    from pg_catalog.pg_control_system() c, pg_catalog.pg_database d
+    where d.datname = pg_catalog.current_database()`;
+  if (row.target !== entitlement.pin.target) throw new OtherTarget();
+  return { role: { id: role, name: row.role }, identity: { id: identity, name: row.identity } };
+}
+
+/** Whether both names still belong to the same roles as before: a rename in between leads a statement to another role. */
+export async function isStillNamed(sql: Statements, { role, identity }: Subject): Promise<boolean> {
+  const [row] = await sql<[{ same: boolean }]>`
+    select count(*) = 2 as same from pg_catalog.pg_roles
+    where (oid = ${role.id}::int8::oid and rolname = ${role.name}::text)
+       or (oid = ${identity.id}::int8::oid and rolname = ${identity.name}::text)`;
+  return row.same;
+}
+
+/** Returns the names of an entitlement. Throws `Terminal` when its access is not one of this connector's. */
+export function readNames(entitlement: EntitlementRef): { role: string; identity: string } {
+  const access = membership.safeParse(entitlement.access);
+  if (!access.success) throw new Terminal('The access is not membership of a database role');
+  return { role: access.data.role, identity: entitlement.identity };
+}
+
+/** Names are compared as text: compared as `name`, the server would cut a long one off and find another role. */
+async function findByName(sql: Statements, role: string, identity: string): Promise<Subject | null> {
+  if (!isPossibleName(role) || !isPossibleName(identity)) return null;
+  const [row] = await sql<{ role: number; identity: number }[]>`
     select r.oid::int8::float8 as role, i.oid::int8::float8 as identity
     from pg_catalog.pg_roles r, pg_catalog.pg_roles i
     where r.rolname = ${role}::text and i.rolname = ${identity}::text`;
-  return row ?? null;
+  return row ? { role: { id: row.role, name: role }, identity: { id: row.identity, name: identity } } : null;
 }

@@ -1,76 +1,94 @@
-import { Retryable, Terminal } from '../errors.js';
-import { quoteName } from './config.js';
-import type { Database, Statements } from './database.js';
-import { toPortError } from './faults.js';
+import { Retryable } from '../errors.js';
+import type { ConnectorTools, EntitlementRef } from '../port.js';
+import { untilSettled } from './attempts.js';
+import type { PostgresConfig } from './config.js';
+import type { Database } from './database.js';
+import { isBlocked } from './faults.js';
+import { findLeftovers } from './leftovers.js';
+import { readVersion, revokeMembership } from './membership.js';
+import { findSubject, type Subject } from './pin.js';
+import { endSessions } from './sessions.js';
 
-/** Serialises the changes of one membership: two at once fail inside the server instead of waiting for each other. */
-export async function lockMembership(sql: Statements, role: string, identity: string): Promise<void> {
-  const key = JSON.stringify(['belay', role, identity]);
-  await sql`select pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(${key}, 0))`;
+export interface Revoker {
+  /** Takes a membership away and ends the sessions that could still use it (the port's `ensureAbsent`). */
+  revoke(entitlement: EntitlementRef, signal: AbortSignal): Promise<void>;
 }
 
-/**
- * Takes the membership away, whoever granted it: a grant that someone else added meanwhile is the same access, and
- * access has to be gone (R6). Takes away all it can, and answers the first refusal when there was one.
- */
-export async function revokeMembership(
-  sql: Statements,
-  role: string,
-  identity: string,
-): Promise<Retryable | Terminal | undefined> {
-  const grants = await sql<{ grantor: string | null; modern: boolean }[]>`
-    select g.rolname as grantor, current_setting('server_version_num')::int >= 160000 as modern
-    from pg_catalog.pg_auth_members m
-    join pg_catalog.pg_roles r on r.oid = m.roleid
-    join pg_catalog.pg_roles i on i.oid = m.member
-    left join pg_catalog.pg_roles g on g.oid = m.grantor
-    where r.rolname = ${role}::text and i.rolname = ${identity}::text`;
-  let failure: Retryable | Terminal | undefined;
-  for (const { grantor, modern } of grants) {
-    // From 16 on every grantor's grant is a row of its own; before, there is one row and the grantor is only a note.
-    const by = modern && grantor !== null ? ` granted by ${quoteName(grantor)}` : '';
-    const statement = `revoke ${quoteName(role)} from ${quoteName(identity)}${by}`;
-    try {
-      await sql.savepoint((one) => one.unsafe(statement));
-    } catch (error) {
-      failure ??= toPortError(error);
+/** A membership that was seen absent, with every session ended that began before. Lost with the process, which is safe. */
+interface Absence {
+  /** The entitlement's; another means that a grant was called since, perhaps by another process. */
+  generation: string;
+  /** The server's time: sessions that began later cannot have used the membership. */
+  since: string;
+}
+
+/** How long the first try waits for a lock that a session of the holder may keep. */
+const firstLockMilliseconds = 1_000;
+/** How often sessions are ended in order to get at the membership, in one call. */
+const mostRounds = 4;
+/** How many memberships are remembered to have ended; for the others all sessions are ended again. */
+const mostRemembered = 10_000;
+
+export function createRevoker(config: PostgresConfig, database: Database, tools: ConnectorTools): Revoker {
+  const absences = new Map<string, Absence>();
+
+  const takeAway = (entitlement: EntitlementRef, signal: AbortSignal) =>
+    untilSettled(signal, () =>
+      database.transaction(
+        signal,
+        async (sql) => {
+          const subject = await findSubject(sql, entitlement);
+          if (!subject) return null;
+          return { subject, ...(await revokeMembership(sql, subject, await readVersion(sql))) };
+        },
+        firstLockMilliseconds,
+      ),
+    );
+
+  /** Revokes first; what keeps that from happening can only be a session, so these are ended and it is tried again. */
+  async function takeAwayByForce(entitlement: EntitlementRef, signal: AbortSignal) {
+    for (let round = 1; ; round++) {
+      try {
+        return await takeAway(entitlement, signal);
+      } catch (error) {
+        if (!isBlocked(error) || round === mostRounds) throw error;
+      }
+      const subject = await database.read(signal, (sql) => findSubject(sql, entitlement));
+      if (subject) await end(subject, null, signal);
     }
   }
-  return failure;
+
+  async function end(subject: Subject, since: string | null, signal: AbortSignal): Promise<string> {
+    const { role, identity } = subject;
+    const { count, at } = await endSessions(database, { identity: identity.id, role: role.id, since }, signal);
+    if (count > 0) {
+      tools.log('Sessions ended with a membership', { role: role.name, identity: identity.name, sessions: count });
+    }
+    return at;
+  }
+
+  return {
+    async revoke(entitlement, signal) {
+      const taken = await takeAwayByForce(entitlement, signal);
+      if (!taken) return;
+      const { subject, revoked, failure } = taken;
+      const key = `${subject.role.id}/${subject.identity.id}`;
+      if (revoked > 0 || failure) absences.delete(key);
+      // Also when nothing was left to revoke: an earlier call may have stopped between the two steps, in any process.
+      const known = absences.get(key);
+      const { generation } = entitlement;
+      const since = known && generation !== undefined && known.generation === generation ? known.since : null;
+      const at = await end(subject, since, signal);
+      if (failure) throw failure;
+      if (generation !== undefined && since === null) remember(absences, key, { generation, since: at });
+      const left = await database.read(signal, (sql) => findLeftovers(sql, subject, config));
+      if (left !== null) throw new Retryable(left);
+    },
+  };
 }
 
-/** How long one look at a session that is being ended may take. */
-const endingMilliseconds = 2_000;
-
-/**
- * Ends the live sessions of `identity` in the whole server and answers how many there were: one that has done
- * `set role`, or has a cursor open, keeps its access after the revocation. Throws `Retryable` while one is still there.
- */
-export async function endSessions(database: Database, identity: string, signal: AbortSignal): Promise<number> {
-  return database.transaction(signal, async (sql) => {
-    const sessions = await readSessions(sql, identity);
-    try {
-      for (const pid of sessions) await sql`select pg_catalog.pg_terminate_backend(${pid})`;
-      // All are signalled by now; this only waits for each.
-      for (const pid of sessions) await sql`select pg_catalog.pg_terminate_backend(${pid}, ${endingMilliseconds})`;
-    } catch (error) {
-      if ((error as { code?: string }).code !== '42501') throw error;
-      const message = "The connector's database user may not end sessions: it has to be a member of pg_signal_backend";
-      throw new Terminal(message, { cause: error });
-    }
-    if (sessions.length > 0) {
-      // A transaction goes on seeing the sessions that it saw first.
-      await sql`select pg_catalog.pg_stat_clear_snapshot()`;
-      const left = new Set(await readSessions(sql, identity));
-      if (sessions.some((pid) => left.has(pid))) throw new Retryable("The identity's open sessions are still ending");
-    }
-    return sessions.length;
-  });
-}
-
-async function readSessions(sql: Statements, identity: string): Promise<number[]> {
-  const rows = await sql<{ pid: number }[]>`
-    select pid from pg_catalog.pg_stat_activity
-    where usename = ${identity}::text and usename not in (current_user, session_user)`;
-  return rows.map(({ pid }) => pid);
+function remember(absences: Map<string, Absence>, key: string, absence: Absence): void {
+  const [oldest] = absences.keys();
+  if (absences.size >= mostRemembered && oldest !== undefined) absences.delete(oldest);
+  absences.set(key, absence);
 }

@@ -1,6 +1,7 @@
 import type * as Vitest from 'vitest';
-import { Retryable, Terminal } from '../errors.js';
+import { OtherTarget, Retryable, Terminal } from '../errors.js';
 import type { AccessRequest, Authorizer, EntitlementRef, Plan, ProviderClient } from '../port.js';
+import { type HostileHolder, hostileHolder, type Seat } from './hostile-holder.js';
 
 /** What the suite needs of vitest, handed in so that the testkit can be used outside a test run as well. */
 export type TestRunner = Pick<typeof Vitest, 'describe' | 'it' | 'expect' | 'beforeAll' | 'afterAll'>;
@@ -41,9 +42,18 @@ const oddNames = [
   'long'.repeat(64),
 ];
 
-/** The guarantees that every connector with an authorizer gives (design §6, §12). */
-export function conformance(runner: TestRunner, name: string, open: () => Promise<ConformanceSubject>): void {
+/**
+ * The guarantees that every connector with an authorizer gives. `hostile` gives seats to those who work against it; it may
+ * be left out where the same connector is run with another configuration as well.
+ */
+export function conformance<S extends Seat>(
+  runner: TestRunner,
+  name: string,
+  open: () => Promise<ConformanceSubject>,
+  hostile?: HostileHolder<S>,
+): void {
   const { describe, it, expect, beforeAll, afterAll } = runner;
+  if (hostile) hostileHolder(runner, name, hostile);
 
   describe(`${name} keeps the connector's promises`, () => {
     let subject: ConformanceSubject;
@@ -88,6 +98,45 @@ export function conformance(runner: TestRunner, name: string, open: () => Promis
       await absent(one);
       expect([await holds(one), await holds(other)]).toEqual([false, true]);
       await absent(other);
+    });
+
+    it('goes by the pin, at the pinned target only', async () => {
+      const [one, other] = [await subject.fresh(), await subject.fresh()];
+      const pin = await authorizer.pin(one, calm());
+      expect(pin).toEqual({ target: await authorizer.target(calm()), subject: expect.anything() });
+      if (!pin) return;
+      expect(await authorizer.pin(one, calm())).toEqual(pin);
+      expect(await authorizer.pin(other, calm())).not.toEqual(pin);
+      const pinned = { ...one, pin };
+      await present(pinned);
+      expect([await holds(pinned), await holds(one)]).toEqual([true, true]);
+      const elsewhere = { ...one, pin: { ...pin, target: `${pin.target} of another` } };
+      for (const call of [holds(elsewhere), present(elsewhere), absent(elsewhere)])
+        await expect(call).rejects.toBeInstanceOf(OtherTarget);
+      expect(await holds(pinned)).toBe(true);
+      await absent(pinned);
+      expect([await holds(pinned), await holds(one)]).toEqual([false, false]);
+    });
+
+    it('has no pin for what does not exist', async () => {
+      const one = await subject.fresh();
+      expect(await authorizer.pin({ ...one, access: subject.unknownAccess }, calm())).toBeNull();
+      if (subject.knowsIdentities)
+        expect(await authorizer.pin({ ...one, identity: 'nobody-by-this-name' }, calm())).toBeNull();
+    });
+
+    it('stands by for a revocation as often as it is told to, and stands down', async () => {
+      const one = await subject.fresh();
+      await Promise.all([authorizer.standBy?.(calm()), authorizer.standBy?.(calm())]);
+      await present(one);
+      await authorizer.standBy?.(calm());
+      await absent(one);
+      expect(await holds(one)).toBe(false);
+      await Promise.all([authorizer.standDown?.(), authorizer.standDown?.()]);
+      await authorizer.standBy?.(calm());
+      await authorizer.standDown?.();
+      if (subject.down.authorizer?.standBy)
+        await expect(subject.down.authorizer.standBy(calm())).rejects.toBeInstanceOf(Retryable);
     });
 
     it('takes ten grants at once for one, and one revocation takes them all away', async () => {

@@ -2,3 +2,4 @@ export * from './authenticator-conformance.js';
 export * from './conformance.js';
 export * from './memory.js';
 export * from './provider.js';
+export * from './hostile-holder.js';

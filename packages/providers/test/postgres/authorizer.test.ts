@@ -63,6 +63,9 @@ describe('the postgres authorizer', () => {
     const [role, user, other] = [await reader(), await server.login(), await server.login()];
     await authorizer.ensurePresent(entitlement(role, user.name), until, calm());
     const [became, cursor, bystander] = [server.connect(user), server.connect(user), server.connect(other)];
+    // Only somebody else's grant lets them become it.
+    await expect(became.unsafe(`set role ${role}`)).rejects.toThrow('permission denied');
+    await server.admin.unsafe(`grant ${role} to ${user.name} with set true`);
     await became.unsafe(`set role ${role}`);
     await cursor.unsafe('begin; declare c cursor for select answer from report');
     const pid = await session(bystander);
@@ -76,6 +79,7 @@ describe('the postgres authorizer', () => {
     const [role, user] = [await reader(), await server.login()];
     await authorizer.ensurePresent(entitlement(role, user.name), until, calm());
     const sql = server.connect(user);
+    await server.admin.unsafe(`grant ${role} to ${user.name} with set true`);
     await sql.unsafe(`set role ${role}`);
     await server.admin.unsafe(`revoke ${role} from ${user.name}`);
     expect(await read(sql)).toBe(42);

@@ -1,13 +1,15 @@
 import * as vitest from 'vitest';
 import { postgresConnector } from '../../src/index.js';
 import { conformance } from '../../src/testkit/index.js';
+import { attacks } from './hostile/attacks.js';
+import { openHostileServer } from './hostile/server.js';
 import { openTestServer } from './server.js';
 
 const tools = { log: () => {} };
 const nothing = { roles: [], permissions: { allow: [], deny: [] }, resources: { allow: [], deny: [] } };
 
 for (const privileges of ['superuser', 'createrole']) {
-  conformance(vitest, `postgres as ${privileges}`, async () => {
+  const open = async () => {
     const server = await openTestServer();
     const user = await server.login(privileges);
     await server.admin.unsafe(`grant pg_signal_backend to ${user.name}`);
@@ -43,5 +45,8 @@ for (const privileges of ['superuser', 'createrole']) {
         await server.close();
       },
     };
-  });
+  };
+  // The holder works against the connector as it should be set up: not as a superuser.
+  const hostile = privileges === 'createrole' ? { open: openHostileServer, attacks } : undefined;
+  conformance(vitest, `postgres as ${privileges}`, open, hostile);
 }

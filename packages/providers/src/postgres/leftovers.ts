@@ -1,0 +1,58 @@
+import type { PostgresConfig } from './config.js';
+import type { Statements } from './database.js';
+import type { Subject } from './pin.js';
+
+/** How many of the things that were left behind are named. */
+const mostNamed = 5;
+
+/**
+ * What is there that keeps the role's access without the membership, in a sentence, or null. The same is refused before a
+ * grant, so that what is found afterwards was made meanwhile. Looked for: objects and default privileges that the role owns
+ * (a role that owns any is privileged), transactions that the holder prepared and could commit later, and triggers and
+ * foreign keys of the holder's on tables where they may not make any.
+ */
+export async function findLeftovers(sql: Statements, subject: Subject, config: PostgresConfig): Promise<string | null> {
+  const { role, identity } = subject;
+  const owned = !config.allow_privileged_roles;
+  const rows = await sql<{ name: string; total: number }[]>`
+    with recursive reach (id) as (
+      select ${role.id}::int8::oid
+      union
+      select m.roleid from pg_catalog.pg_auth_members m join reach on m.member = reach.id
+    ),
+    person (id) as (
+      select ${identity.id}::int8::oid
+      union
+      select m.member from pg_catalog.pg_auth_members m join person p on m.roleid = p.id
+    ),
+    left_behind (name) as (
+      select case
+          when s.dbid in (0, d.oid) then pg_catalog.pg_describe_object(s.classid, s.objid, s.objsubid)
+          else 'an object in the database ' || (select o.datname from pg_catalog.pg_database o where o.oid = s.dbid)
+        end
+      from pg_catalog.pg_shdepend s join reach on s.refobjid = reach.id
+      join pg_catalog.pg_database d on d.datname = pg_catalog.current_database()
+      where ${owned} and s.refclassid = 'pg_catalog.pg_authid'::regclass and s.deptype = 'o'
+      union all
+      select 'the prepared transaction ' || x.gid from pg_catalog.pg_prepared_xact() x join person on x.ownerid = person.id
+      union all
+      select pg_catalog.pg_describe_object('pg_catalog.pg_trigger'::regclass, t.oid, 0)
+      from pg_catalog.pg_trigger t
+      join pg_catalog.pg_proc f on f.oid = t.tgfoid
+      join pg_catalog.pg_class c on c.oid = t.tgrelid
+      where not t.tgisinternal and f.proowner = ${identity.id}::int8::oid
+        and not pg_catalog.has_table_privilege(f.proowner, c.oid, 'TRIGGER')
+      union all
+      select pg_catalog.pg_describe_object('pg_catalog.pg_constraint'::regclass, k.oid, 0)
+      from pg_catalog.pg_constraint k
+      join pg_catalog.pg_class own on own.oid = k.conrelid
+      where k.contype = 'f' and own.relowner = ${identity.id}::int8::oid
+        and not pg_catalog.has_any_column_privilege(own.relowner, k.confrelid, 'REFERENCES')
+    )
+    select name, count(*) over ()::int as total from left_behind order by name limit ${mostNamed}`;
+  const [first] = rows;
+  if (!first) return null;
+  const names = rows.map(({ name }) => name).join(', ');
+  const more = first.total > rows.length ? ` and ${first.total - rows.length} more` : '';
+  return `The database keeps what can use the role without the membership: ${names}${more}`;
+}

@@ -1,0 +1,96 @@
+import { Retryable, type Terminal } from '../errors.js';
+import { quoteName } from './config.js';
+import type { Statements } from './database.js';
+import { Overtaken, toPortError } from './faults.js';
+import { isStillNamed, type Subject } from './pin.js';
+
+/** The first version whose memberships say what they are good for. */
+const modern = 160_000;
+
+/** One grant of a membership. From 16 on each grantor's is a row of its own; before, there is one row. */
+export interface Membership {
+  grantor: string | null;
+  /** Granted by the connector's own user, or as a superuser, which 16 and newer write down as the bootstrap superuser. */
+  ours: boolean;
+  /** With the role's privileges, without becoming the role, and without handing it on: what this connector grants. */
+  asWanted: boolean;
+}
+
+export async function readVersion(sql: Statements): Promise<number> {
+  const [row] = await sql<[{ version: number }]>`
+    select pg_catalog.current_setting('server_version_num')::int as version`;
+  return row.version;
+}
+
+/** Whether a member can be kept from becoming the role (`with set false`). */
+export function canWithholdSet(version: number): boolean {
+  return version >= modern;
+}
+
+/** Returns every grant that makes the identity a direct member of the role. */
+export async function readMemberships(sql: Statements, { role, identity }: Subject): Promise<Membership[]> {
+  // Read as JSON, because 15 has no columns for the options; there, every member may become the role.
+  return sql<Membership[]>`
+    select g.rolname::text as grantor,
+      coalesce(m.grantor = me.oid or (me.rolsuper and m.grantor = 10), false) as ours,
+      not m.admin_option
+        and coalesce((o.options->>'inherit_option')::bool, true)
+        and not coalesce((o.options->>'set_option')::bool, false) as "asWanted"
+    from pg_catalog.pg_auth_members m
+    cross join lateral (select pg_catalog.to_jsonb(m) as options) o
+    left join pg_catalog.pg_roles g on g.oid = m.grantor
+    join pg_catalog.pg_roles me on me.rolname = current_user
+    where m.roleid = ${role.id}::int8::oid and m.member = ${identity.id}::int8::oid`;
+}
+
+/**
+ * Makes the identity a member of the role as this connector does it, and corrects a membership of ours that has other
+ * options. Throws `Retryable` when a rename led the statement to another role; the transaction is to be rolled back then.
+ */
+export async function grantMembership(sql: Statements, subject: Subject, version: number): Promise<void> {
+  const before = await readMemberships(sql, subject);
+  if (before.some((one) => one.asWanted) && before.every((one) => one.asWanted || !one.ours)) return;
+  const options = canWithholdSet(version) ? ' with admin false, inherit true, set false' : '';
+  await sql.unsafe(
+    `grant ${quoteName(subject.role.name ?? '')} to ${quoteName(subject.identity.name ?? '')}${options}`,
+  );
+  const after = await readMemberships(sql, subject);
+  if (!after.some((one) => one.asWanted) || !(await isStillNamed(sql, subject))) throw renamed();
+}
+
+/**
+ * Takes the membership away, whoever granted it: a grant that someone else added meanwhile is the same access, and
+ * access has to be gone (R6). Takes away all it can, and returns the first refusal when there was one. Throws `Retryable`
+ * when a rename led a statement to another role; the transaction is to be rolled back then.
+ */
+export async function revokeMembership(
+  sql: Statements,
+  subject: Subject,
+  version: number,
+): Promise<{ revoked: number; failure: Retryable | Terminal | undefined }> {
+  const grants = await readMemberships(sql, subject);
+  const { role, identity } = subject;
+  if (grants.length === 0 || role.name === null || identity.name === null) return { revoked: 0, failure: undefined };
+  let failure: Retryable | Terminal | undefined;
+  for (const { grantor } of grants) {
+    const by = canWithholdSet(version) && grantor !== null ? ` granted by ${quoteName(grantor)}` : '';
+    const statement = `revoke ${quoteName(role.name)} from ${quoteName(identity.name)}${by}`;
+    try {
+      await sql.savepoint((one) => one.unsafe(statement));
+    } catch (error) {
+      const fault = toPortError(error);
+      // What passes is tried again with everything else.
+      if (fault instanceof Retryable) throw error;
+      if (!(await isStillNamed(sql, subject))) throw renamed();
+      failure ??= fault;
+    }
+  }
+  if (!(await isStillNamed(sql, subject))) throw renamed();
+  const left = await readMemberships(sql, subject);
+  if (left.length > 0 && !failure) throw new Overtaken('The membership was granted again meanwhile');
+  return { revoked: grants.length - left.length, failure };
+}
+
+function renamed(): Overtaken {
+  return new Overtaken('The database role or the login was renamed meanwhile');
+}

@@ -1,0 +1,21 @@
+/** Longer than a catalog statement ever takes, and shorter than any quarantine that counts on a call landing (R5). */
+const statementMilliseconds = 15_000;
+const lockMilliseconds = 5_000;
+
+/** What every connection to a target has in common. */
+export const connectionOptions = {
+  // A pooler between us and the server may give each transaction another connection, which named statements break.
+  prepare: false,
+  // Only text, numbers and booleans cross here, so the round trip that reads array types buys nothing.
+  fetch_types: false,
+  connect_timeout: 10,
+  onnotice: () => {},
+  connection: {
+    application_name: 'belay',
+    // Names and operators of the holder's own making, in a schema that everybody may create in, are never found.
+    search_path: 'pg_catalog',
+    statement_timeout: statementMilliseconds,
+    lock_timeout: lockMilliseconds,
+    idle_in_transaction_session_timeout: statementMilliseconds,
+  },
+};

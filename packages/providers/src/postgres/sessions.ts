@@ -1,0 +1,121 @@
+import { Retryable, Terminal } from '../errors.js';
+import { type Database, pause, type Statements } from './database.js';
+import { readTarget } from './pin.js';
+
+/** How long the sessions that are being ended may take. */
+const endingMilliseconds = 8_000;
+
+/** Whose sessions to end: those of the identity, and of the logins that can act as it. */
+export interface Holders {
+  identity: number;
+  /** The role that was taken away: who holds it by another way keeps their sessions. */
+  role: number;
+  /** A time of the server before which every session was ended already, and since when nothing was held; null for none. */
+  since: string | null;
+}
+
+export interface Ended {
+  count: number;
+  /** A time of the server before which every such session has ended. */
+  at: string;
+}
+
+/**
+ * Ends the live sessions with a path to the role in the whole server and returns how many: one that has done
+ * `set role`, or has a cursor open, keeps its access after the revocation. Sessions that begin afterwards have none, so
+ * they are not waited for. Throws `Retryable` while one that was found is still there.
+ */
+export async function endSessions(database: Database, holders: Holders, signal: AbortSignal): Promise<Ended> {
+  const { found, at } = await database.read(signal, (sql) => endOnce(sql, holders));
+  const deadline = performance.now() + endingMilliseconds;
+  let left = found;
+  for (let wait = 5; left.length > 0; wait = Math.min(2 * wait, 200)) {
+    if (performance.now() > deadline) throw new Retryable("The identity's open sessions are still ending");
+    await pause(wait, signal);
+    const ids = left.join(',');
+    left = await database.read(signal, async (sql) => {
+      const rows = await sql<{ pid: number }[]>`
+        select s.pid from pg_catalog.pg_stat_get_activity(null) s
+        where s.pid = any (pg_catalog.string_to_array(${ids}, ',')::int[])`;
+      return rows.map(({ pid }) => pid);
+    });
+  }
+  return { count: found.length, at };
+}
+
+/** Takes the locks of everything that ending sessions reads, and keeps them as long as its transaction lasts. */
+export async function warmUp(sql: Statements): Promise<void> {
+  await readSessions(sql, { identity: 0, role: 0, since: null });
+  await readServerTime(sql);
+  await readTarget(sql);
+}
+
+async function readServerTime(sql: Statements): Promise<string> {
+  const [row] = await sql<[{ now: string }]>`select pg_catalog.clock_timestamp()::text as now`;
+  return row.now;
+}
+
+async function endOnce(sql: Statements, holders: Holders): Promise<{ found: number[]; at: string }> {
+  const at = await readServerTime(sql);
+  // A transaction goes on seeing the sessions that it saw first.
+  await sql`select pg_catalog.pg_stat_clear_snapshot()`;
+  const sessions = await readSessions(sql, holders);
+  if (sessions.length === 0) return { found: [], at };
+  try {
+    await sql.savepoint((all) => terminate(all, sessions));
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    // One that may not be ended must not keep the others.
+    let refused: unknown;
+    for (const pid of sessions) {
+      await sql
+        .savepoint((one) => terminate(one, [pid]))
+        .catch((fault: unknown) => {
+          if (!isForbidden(fault)) throw fault;
+          refused = fault;
+        });
+    }
+    const message = "The connector's database user may not end sessions: it has to be a member of pg_signal_backend";
+    if (refused) throw new Terminal(message, { cause: refused });
+  }
+  return { found: sessions, at };
+}
+
+async function terminate(sql: Statements, pids: number[]): Promise<void> {
+  await sql`
+    select pg_catalog.pg_terminate_backend(pid::int)
+    from pg_catalog.string_to_table(${pids.join(',')}, ',') as pid`;
+}
+
+function isForbidden(error: unknown): boolean {
+  return (error as { code?: string }).code === '42501';
+}
+
+/**
+ * Reads the sessions by oid, so that neither a rename nor a dropped login hides one. A login is a path when it is a member
+ * of the identity, directly or through others, so that it can use or become it (before 16 every member can); unless it is
+ * a superuser or holds the role by another way. The connector's own sessions are none.
+ */
+async function readSessions(sql: Statements, { identity, role, since }: Holders): Promise<number[]> {
+  const rows = await sql<{ pid: number }[]>`
+    with recursive person (id) as (
+      select ${identity}::int8::oid
+      union
+      select m.member
+      from pg_catalog.pg_auth_members m join person p on m.roleid = p.id
+      cross join lateral (select pg_catalog.to_jsonb(m) as options) o
+      where coalesce((o.options->>'inherit_option')::bool, true) or coalesce((o.options->>'set_option')::bool, true)
+    ),
+    path (id) as (
+      select p.id from person p left join pg_catalog.pg_roles r on r.oid = p.id
+      where p.id = ${identity}::int8::oid
+         or (not r.rolsuper and not pg_catalog.pg_has_role(r.oid, ${role}::int8::oid, 'USAGE'))
+    )
+    select s.pid
+    from pg_catalog.pg_stat_get_activity(null) s
+    where s.usesysid in (select id from path)
+      and s.usesysid not in (select oid from pg_catalog.pg_roles where rolname in (current_user, session_user))
+      -- The start is hidden from who may not read other people's statistics; a session without one is ended.
+      and (${since}::text is null or s.backend_start is null or s.backend_start <= (${since}::text)::timestamptz)`;
+  return rows.map(({ pid }) => pid);
+}

@@ -1,0 +1,134 @@
+import postgres from 'postgres';
+import type { PostgresConfig } from './config.js';
+import { connectionOptions } from './options.js';
+
+/** The longest that the server allows: it is meant to stay idle, and postgres.js passes no zero on. */
+const longest = 2_147_483_647;
+
+type Statements = postgres.TransactionSql;
+type Work<T> = (sql: Statements) => Promise<T>;
+
+/**
+ * One connection that stays open while something is held at the target, inside a transaction that keeps the locks on the
+ * catalogs which name the holder's sessions. So neither a server without a free connection nor one without a free lock
+ * keeps us from ending them. The transaction has no snapshot between statements, so it keeps no row from being cleaned up.
+ */
+export interface Spare {
+  isOpen(): boolean;
+  /** Opens the connection, or runs `warm` on it again; `warm` takes the locks that are kept. */
+  renew(warm: Work<unknown>): Promise<void>;
+  /** Runs `work` in the transaction that is kept open. */
+  inside<T>(work: Work<T>): Promise<T>;
+  /** Runs `work` in the transaction that is kept open, commits it, and keeps the next; the locks stay when `work` fails. */
+  commit<T>(work: Work<T>): Promise<T>;
+  close(): Promise<void>;
+  /** Gives up a connection that does not answer; the next `renew` opens another. */
+  abandon(): Promise<void>;
+}
+
+interface Kept {
+  sql: Statements;
+  /** Commits the transaction, and throws when that fails. */
+  end(): Promise<void>;
+}
+
+export function openSpare(config: PostgresConfig): Spare {
+  let connection: postgres.Sql | undefined;
+  let kept: Kept | undefined;
+  let warming: Work<unknown> = async () => {};
+  let turn: Promise<unknown> = Promise.resolve();
+
+  /** One call at a time: there is one connection. */
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const mine = turn.then(work, work);
+    turn = mine.catch(() => {});
+    return mine;
+  };
+
+  const open = () =>
+    postgres(config.url, {
+      ...connectionOptions,
+      connection: { ...connectionOptions.connection, idle_in_transaction_session_timeout: longest },
+      max: 1,
+      // Neither idleness nor age closes it.
+      idle_timeout: 0,
+      max_lifetime: null,
+    });
+
+  const drop = async () => {
+    const old = connection;
+    connection = undefined;
+    kept = undefined;
+    await old?.end({ timeout: 0 }).catch(() => {});
+  };
+
+  const keep = async (): Promise<Kept> => {
+    connection ??= open();
+    const own = connection;
+    const now = await new Promise<Kept>((done, fail) => {
+      let end: () => void = () => {};
+      const until = new Promise<void>((resolve) => {
+        end = resolve;
+      });
+      const running = own.begin(async (sql) => {
+        await warming(sql);
+        done({
+          sql,
+          end: async () => {
+            end();
+            await running;
+          },
+        });
+        await until;
+      });
+      running.catch((error: unknown) => {
+        // The server ended the connection, or a statement failed: nothing is kept any more.
+        if (connection === own) kept = undefined;
+        fail(error);
+      });
+    });
+    kept = now;
+    return now;
+  };
+
+  return {
+    isOpen: () => kept !== undefined,
+    renew: (warm) =>
+      inTurn(async () => {
+        warming = warm;
+        try {
+          if (kept) await warm(kept.sql);
+          else await keep();
+        } catch (error) {
+          await drop();
+          throw error;
+        }
+      }),
+    inside: (work) =>
+      inTurn(async () => {
+        const { sql } = kept ?? (await keep());
+        // A statement that fails would end the transaction, and its locks with it.
+        return (await sql.savepoint(async (one) => ({ result: await work(one) }))).result;
+      }),
+    commit: (work) =>
+      inTurn(async () => {
+        const now = kept ?? (await keep());
+        const { result } = await now.sql.savepoint(async (one) => ({ result: await work(one) }));
+        kept = undefined;
+        await now.end();
+        await keep().catch(() => {});
+        return result;
+      }),
+    close: () =>
+      inTurn(async () => {
+        const now = kept;
+        kept = undefined;
+        await now?.end().catch(() => {});
+        await drop();
+      }),
+    async abandon() {
+      turn = Promise.resolve();
+      await drop();
+    },
+  };
+}

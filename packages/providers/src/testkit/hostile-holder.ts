@@ -1,0 +1,121 @@
+import type { TestRunner } from './conformance.js';
+import type { Authorizer, EntitlementRef } from '../port.js';
+
+/** The holder's own way into the system: they hold the access of one entitlement, and want to keep it. */
+export interface Seat {
+  entitlement: EntitlementRef;
+  /** Whether the holder can use the access now, by a new way in. */
+  canUse(): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/** What an attack has set up while the access was held. */
+export interface Foothold {
+  /** Whether the access can be used by what was set up. */
+  reaches(): Promise<boolean>;
+  /** Removes what only an operator can remove; present exactly when the revocation has to report it instead of settling. */
+  cleanUp?(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** One thing that a holder does to keep the access, from their seat. */
+export type Attack<S extends Seat = Seat> = (seat: S) => Promise<Foothold>;
+
+/** An authorizer, and the seats of those who hold access there and work against it. */
+export interface HostileSubject<S extends Seat = Seat> {
+  authorizer: Authorizer;
+  /** An entitlement that is not held yet, and the seat of who will hold it; another at each call. */
+  seat(): Promise<S>;
+  close(): Promise<void>;
+}
+
+export interface HostileHolder<S extends Seat = Seat> {
+  open(): Promise<HostileSubject<S>>;
+  /** By what the holder does: "keeps a cursor open". */
+  attacks: Record<string, Attack<S>>;
+}
+
+/** How long one call of a connector may take (core's call timeout). */
+const callMilliseconds = 30_000;
+/** How often core calls again before a minute is over, at a back-off of 15 s. */
+const mostCalls = 4;
+/** How often it is tried to use the access after it is gone. */
+const tries = 12;
+const until = new Date('2100-01-01T00:00:00.000Z');
+
+/**
+ * Has the identity that holds the access do all it can to keep it, from the grant until after `gone`: nothing is to be
+ * used once the revocation is verified, and what would bring the access back keeps it from being called verified.
+ */
+export function hostileHolder<S extends Seat>(
+  runner: TestRunner,
+  name: string,
+  { open, attacks }: HostileHolder<S>,
+): void {
+  const { describe, it, expect, beforeAll, afterAll } = runner;
+
+  describe(`${name} ends the access of a holder who works against it`, () => {
+    let subject: HostileSubject<S>;
+    const inTime = () => AbortSignal.timeout(callMilliseconds);
+
+    beforeAll(async () => {
+      subject = await open();
+    }, 120_000);
+    afterAll(() => subject?.close());
+
+    /** As core does it: calls again until the call returns and the access is read back as gone; gives the errors. */
+    const revoke = async (entitlement: EntitlementRef) => {
+      const errors: unknown[] = [];
+      while (errors.length < mostCalls) {
+        try {
+          await subject.authorizer.ensureAbsent(entitlement, inTime());
+          expect(await subject.authorizer.holds(entitlement, inTime())).toBe(false);
+          return errors;
+        } catch (error) {
+          errors.push(error);
+        }
+      }
+      return errors;
+    };
+
+    it.each(Object.entries(attacks))(
+      'when the holder %s',
+      async (_doing, attack) => {
+        const { authorizer } = subject;
+        const seat = await subject.seat();
+        let foothold: Foothold | undefined;
+        try {
+          const pin = await authorizer.pin(seat.entitlement, inTime());
+          expect(pin).not.toBeNull();
+          const held = { ...seat.entitlement, ...(pin ? { pin } : {}), generation: 'first' };
+          await authorizer.standBy?.(inTime());
+          expect(await seat.canUse()).toBe(false);
+          await authorizer.ensurePresent(held, until, inTime());
+          expect(await seat.canUse()).toBe(true);
+          foothold = await attack(seat);
+
+          const errors = await revoke(held);
+          if (foothold.cleanUp) {
+            expect(errors).toHaveLength(mostCalls);
+            for (const error of errors) expect(error).toMatchObject({ name: 'Retryable' });
+          } else expect(errors.length).toBeLessThan(mostCalls);
+          for (let turn = 0; turn < tries; turn++) {
+            expect(await foothold.reaches()).toBe(false);
+            expect(await seat.canUse()).toBe(false);
+            // The second revoke (R5), in the middle of it.
+            if (turn === tries / 2) await authorizer.ensureAbsent(held, inTime()).catch(() => {});
+          }
+          if (foothold.cleanUp) {
+            await foothold.cleanUp();
+            expect(await revoke(held)).toEqual([]);
+          }
+        } finally {
+          await foothold?.stop();
+          await authorizer.standDown?.();
+          await seat.close();
+        }
+      },
+      120_000,
+    );
+  });
+}

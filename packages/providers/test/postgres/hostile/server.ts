@@ -1,0 +1,171 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import postgres from 'postgres';
+import { startTemporaryPostgres } from '../../../../../apps/server/src/embedded/index.js';
+import { type Authorizer, type EntitlementRef, postgresConnector } from '../../../src/index.js';
+import type { Seat } from '../../../src/testkit/index.js';
+
+/** A login of the server with its connections. */
+export interface Login {
+  name: string;
+  password: string;
+  /** A new connection as this login, to the table's database unless another is named. */
+  connect(database?: string): postgres.Sql;
+}
+
+/** A holder's seat in PostgreSQL. */
+export interface PostgresSeat extends Seat {
+  admin: postgres.Sql;
+  /** The database role that is granted; it may read and write the table `report`, and only that. */
+  role: string;
+  holder: Login;
+  /** Another login, without the role. */
+  accomplice: Login;
+  /** A second database of the server, where the role may read the same table. */
+  otherDatabase: string;
+  server: HostileServer;
+}
+
+/** A PostgreSQL of its own, since its holders fill it up. */
+export interface HostileServer {
+  admin: postgres.Sql;
+  authorizer: Authorizer;
+  url(login?: { name: string; password: string }, database?: string): string;
+  login(options?: string): Promise<Login>;
+  seat(): Promise<PostgresSeat>;
+  /** Ends the connector's connections that are idle, as a minute without calls does. */
+  forgetIdle(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const table = `create table report as select 42 as answer; create table log (line text)`;
+
+export async function openHostileServer(): Promise<HostileServer> {
+  const server = await startTemporaryPostgres({
+    log: () => {},
+    randomBytes,
+    delay: (milliseconds) => delay(milliseconds),
+    settings: { max_connections: '30', max_prepared_transactions: '2', wal_level: 'logical' },
+  });
+  const url = (login?: { name: string; password: string }, database = 'target') => {
+    const made = new URL(server.url(database));
+    if (login) {
+      made.username = encodeURIComponent(login.name);
+      made.password = encodeURIComponent(login.password);
+    }
+    return made.href;
+  };
+  const quiet = { onnotice: () => {}, fetch_types: false, idle_timeout: 0 };
+  const root = postgres(server.url('postgres'), { ...quiet, max: 1 });
+  await root.unsafe('create database target');
+  await root.unsafe('create database other');
+  const admin = postgres(url(), { ...quiet, max: 2 });
+  const other = postgres(url(undefined, 'other'), { ...quiet, max: 1 });
+  await admin.unsafe(table);
+  await other.unsafe(table);
+  let count = 0;
+  const open = new Set<postgres.Sql>();
+  const login = async (options = ''): Promise<Login> => {
+    const made = { name: `login_${count++}`, password: randomBytes(8).toString('hex') };
+    await admin.unsafe(`create role ${made.name} login password '${made.password}' ${options}`);
+    return {
+      ...made,
+      connect(database) {
+        const sql = postgres(url(made, database), { ...quiet, max: 1, max_lifetime: null, connect_timeout: 5 });
+        open.add(sql);
+        return sql;
+      },
+    };
+  };
+  const belay = await login('createrole');
+  await admin.unsafe(`grant pg_signal_backend to ${belay.name}`);
+  const client = postgresConnector.create(postgresConnector.config.parse({ url: url(belay) }), {
+    log: () => {},
+  });
+  const { authorizer } = client;
+  if (!authorizer) throw new Error('the connector has no authorizer');
+
+  const made: HostileServer = {
+    admin,
+    authorizer,
+    url,
+    login,
+    async seat() {
+      const role = `role_${count++}`;
+      const [holder, accomplice] = [await login(), await login()];
+      await admin.unsafe(`
+        create role ${role};
+        grant ${role} to ${belay.name} with admin option;
+        grant select, insert on report, log to ${role};
+        create schema own_${holder.name} authorization ${holder.name};
+        create schema both_${holder.name};
+        grant usage, create on schema both_${holder.name} to public`);
+      await other.unsafe(`grant select on report to ${role}`);
+      const entitlement: EntitlementRef = { id: holder.name, identity: holder.name, access: { role } };
+      return {
+        admin,
+        role,
+        holder,
+        accomplice,
+        otherDatabase: 'other',
+        server: made,
+        entitlement,
+        canUse: () => canRead(holder.connect()),
+        async close() {
+          await Promise.all([...open].map((sql) => sql.end({ timeout: 0 }).catch(() => {})));
+          open.clear();
+        },
+      };
+    },
+    async forgetIdle() {
+      await admin`
+        select pg_terminate_backend(pid, 2000) from pg_stat_activity
+        where usename = ${belay.name} and state = 'idle'`;
+    },
+    async close() {
+      await client.close();
+      await Promise.all([admin, other, root].map((sql) => sql.end({ timeout: 1 }).catch(() => {})));
+      await server.stop();
+    },
+  };
+  return made;
+}
+
+/** Whether a statement that needs the role works there; the connection is closed afterwards. */
+export async function canRead(sql: postgres.Sql): Promise<boolean> {
+  try {
+    return (await sql`select answer from public.report`).length > 0;
+  } catch {
+    return false;
+  } finally {
+    await sql.end({ timeout: 0 }).catch(() => {});
+  }
+}
+
+/** Whether a statement of a session that was set up before still gives rows; one that had to connect again is another. */
+export function worksIn(sql: postgres.Sql, pid: number, statement: string): () => Promise<boolean> {
+  return async () => {
+    try {
+      const rows = await sql.unsafe(`${statement}`);
+      const [row] = await sql<[{ pid: number }]>`select pg_backend_pid() as pid`;
+      return rows.length > 0 && row.pid === pid;
+    } catch {
+      return false;
+    }
+  };
+}
+
+/** Opens a session, runs statements in it, and gives its process. */
+export async function beginSession(sql: postgres.Sql, ...statements: string[]): Promise<number> {
+  const [row] = await sql<[{ pid: number }]>`select pg_backend_pid() as pid`;
+  for (const statement of statements) await sql.unsafe(statement);
+  return row.pid;
+}
+
+/** Runs a statement that may be refused; gives whether it was not. */
+export async function tryTo(sql: postgres.Sql, statement: string): Promise<boolean> {
+  return sql.unsafe(statement).then(
+    () => true,
+    () => false,
+  );
+}
