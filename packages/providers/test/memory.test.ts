@@ -1,7 +1,15 @@
 import * as vitest from 'vitest';
 import { describe, expect, it } from 'vitest';
-import { type EntitlementRef, Retryable, Terminal } from '../src/index.js';
-import { conformance, createMemoryConnector, createMemoryProvider } from '../src/testkit/index.js';
+import { type AccessRequest, type EntitlementRef, Retryable, Terminal } from '../src/index.js';
+import {
+  type Attack,
+  conformance,
+  createMemoryConnector,
+  createMemoryProvider,
+  type HostileSubject,
+  type MemoryProvider,
+  type Seat,
+} from '../src/testkit/index.js';
 
 const until = new Date('2100-01-01T00:00:00.000Z');
 const tools = { log: () => {} };
@@ -9,9 +17,44 @@ const nothing = { roles: [], permissions: { allow: [], deny: [] }, resources: { 
 const calm = () => new AbortController().signal;
 const one: EntitlementRef = { id: 'e1', identity: 'ana@example.test', access: { role: 'reader' } };
 
-conformance(vitest, 'memory', async () => {
+/** The holder's seat at a provider in memory, which anybody who has it can edit. */
+interface MemorySeat extends Seat {
+  state: MemoryProvider;
+}
+
+const nothingLeft = async () => {};
+const attacks: Record<string, Attack<MemorySeat>> = {
+  'has somebody else grant the same': async ({ state, entitlement, canUse }) => {
+    state.put(entitlement.identity, entitlement.access, 'of another');
+    return { reaches: canUse, stop: nothingLeft };
+  },
+  'slows the provider down and loses its answers': async ({ state, canUse }) => {
+    state.inject('ensureAbsent', { kind: 'throttle' });
+    state.inject('ensureAbsent', { kind: 'conflict' });
+    state.inject('ensureAbsent', { kind: 'lost-answer' });
+    return { reaches: canUse, stop: nothingLeft };
+  },
+};
+
+async function openHostile(): Promise<HostileSubject<MemorySeat>> {
+  const state = createMemoryProvider({ now: () => new Date('2026-01-01T00:00:00.000Z') });
+  const { authorizer, close } = createMemoryConnector(state).create({}, tools);
+  if (!authorizer) throw new Error('the connector has no authorizer');
+  let next = 0;
+  return {
+    authorizer,
+    async seat() {
+      const entitlement = { id: `h${next}`, identity: `h${next++}@example.test`, access: { role: 'reader' } };
+      const canUse = async () => state.holds(entitlement.identity, entitlement.access);
+      return { state, entitlement, canUse, close: nothingLeft };
+    },
+    close,
+  };
+}
+
+const openMemory = async () => {
   const now = () => new Date('2026-01-01T00:00:00.000Z');
-  const people = Array.from({ length: 40 }, (_, n) => `p${n}@example.test`);
+  const people = Array.from({ length: 60 }, (_, n) => `p${n}@example.test`);
   const state = createMemoryProvider({
     now,
     people: people.map((id) => ({ id, name: id, email: id })),
@@ -24,7 +67,7 @@ conformance(vitest, 'memory', async () => {
   return {
     client: connector.create({}, tools),
     down: createMemoryConnector(dead).create({}, tools),
-    plan: (request) => connector.plan?.({}, request) ?? { ok: false, issues: [] },
+    plan: (request: AccessRequest) => connector.plan?.({}, request) ?? { ok: false, issues: [] },
     fresh: async () => ({ id: `e${next}`, identity: people[next++] ?? '', access: { role: 'reader' } }),
     nonsense: [
       { ...nothing, roles: [''] },
@@ -35,7 +78,9 @@ conformance(vitest, 'memory', async () => {
     knowsIdentities: true,
     close: async () => {},
   };
-});
+};
+
+conformance(vitest, 'memory', openMemory, { open: openHostile, attacks });
 
 function open() {
   let time = 0;

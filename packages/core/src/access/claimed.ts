@@ -9,6 +9,8 @@ export interface Claimed {
   /** Null in a row of an older version: it goes by its names until it is pinned. */
   pin: Pin | null;
   fence: number;
+  /** When the latest grant call was claimed: the connector's `generation`. */
+  generation: string | null;
   failures: number;
   /** When this claim was made: R5 measures from here, not from when the call returned. */
   startedAt: Date;

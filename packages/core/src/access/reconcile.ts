@@ -26,7 +26,8 @@ export async function reconcileEntitlement(ctx: Context, input: { entitlementId:
   let held: Held;
   try {
     const authorizer: Authorizer = authorizerOf(ctx, claim.provider, claim.task);
-    const reference = await referTo(ctx, authorizer, claim, signal);
+    const named = await referTo(ctx, authorizer, claim, signal);
+    const reference = claim.generation === null ? named : { ...named, generation: claim.generation };
     if (claim.task === 'grant') await authorizer.ensurePresent(reference, claim.until, signal);
     else await authorizer.ensureAbsent(reference, signal);
     ctx.crashpoint(`${claim.task} called`);
@@ -103,6 +104,7 @@ async function claimEntitlement(ctx: Context, id: string): Promise<Claimed | Res
       ...row,
       pin: row.target === null ? null : { target: row.target, subject: row.subject as Json },
       fence: row.fence + 1,
+      generation: (task === 'grant' ? now : row.lastGrantCallAt)?.toISOString() ?? null,
       failures: changed ? 0 : row.failures,
       startedAt: now,
       task,

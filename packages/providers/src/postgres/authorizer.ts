@@ -21,10 +21,10 @@ export function createAuthorizer(config: PostgresConfig, database: Database, too
     knows: true,
     ...describeLeftBehind(config),
 
-    target: (signal) => database.transaction(signal, readTarget),
+    target: (signal) => database.read(signal, readTarget),
 
     pin: (entitlement, signal) =>
-      database.transaction(signal, async (sql): Promise<Pin | null> => {
+      database.read(signal, async (sql): Promise<Pin | null> => {
         const { pin: _, ...named } = entitlement;
         const subject = await findSubject(sql, named);
         if (!subject) return null;

@@ -59,7 +59,7 @@ export async function isStillNamed(sql: Statements, { role, identity }: Subject)
 }
 
 /** Returns the names of an entitlement. Throws `Terminal` when its access is not one of this connector's. */
-export function readNames(entitlement: EntitlementRef): { role: string; identity: string } {
+function readNames(entitlement: EntitlementRef): { role: string; identity: string } {
   const access = membership.safeParse(entitlement.access);
   if (!access.success) throw new Terminal('The access is not membership of a database role');
   return { role: access.data.role, identity: entitlement.identity };

@@ -27,10 +27,11 @@ export interface Ended {
  */
 export async function endSessions(database: Database, holders: Holders, signal: AbortSignal): Promise<Ended> {
   const { found, at } = await database.read(signal, (sql) => endOnce(sql, holders));
-  const deadline = performance.now() + endingMilliseconds;
   let left = found;
+  let waited = 0;
   for (let wait = 5; left.length > 0; wait = Math.min(2 * wait, 200)) {
-    if (performance.now() > deadline) throw new Retryable("The identity's open sessions are still ending");
+    waited += wait;
+    if (waited > endingMilliseconds) throw new Retryable("The identity's open sessions are still ending");
     await pause(wait, signal);
     const ids = left.join(',');
     left = await database.read(signal, async (sql) => {

@@ -111,8 +111,7 @@ export function conformance<S extends Seat>(
       await present(pinned);
       expect([await holds(pinned), await holds(one)]).toEqual([true, true]);
       const elsewhere = { ...one, pin: { ...pin, target: `${pin.target} of another` } };
-      for (const call of [holds(elsewhere), present(elsewhere), absent(elsewhere)])
-        await expect(call).rejects.toBeInstanceOf(OtherTarget);
+      for (const call of [holds, present, absent]) await expect(call(elsewhere)).rejects.toBeInstanceOf(OtherTarget);
       expect(await holds(pinned)).toBe(true);
       await absent(pinned);
       expect([await holds(pinned), await holds(one)]).toEqual([false, false]);

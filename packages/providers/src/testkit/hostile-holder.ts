@@ -1,5 +1,5 @@
-import type { TestRunner } from './conformance.js';
 import type { Authorizer, EntitlementRef } from '../port.js';
+import type { TestRunner } from './conformance.js';
 
 /** The holder's own way into the system: they hold the access of one entitlement, and want to keep it. */
 export interface Seat {

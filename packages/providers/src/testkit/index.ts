@@ -1,5 +1,5 @@
 export * from './authenticator-conformance.js';
 export * from './conformance.js';
+export * from './hostile-holder.js';
 export * from './memory.js';
 export * from './provider.js';
-export * from './hostile-holder.js';

@@ -1,5 +1,5 @@
 import * as vitest from 'vitest';
-import { postgresConnector } from '../../src/index.js';
+import { type AccessRequest, postgresConnector } from '../../src/index.js';
 import { conformance } from '../../src/testkit/index.js';
 import { attacks } from './hostile/attacks.js';
 import { openHostileServer } from './hostile/server.js';
@@ -20,7 +20,7 @@ for (const privileges of ['superuser', 'createrole']) {
     return {
       client,
       down,
-      plan: (request) => postgresConnector.plan?.(config, request) ?? { ok: false, issues: [] },
+      plan: (request: AccessRequest) => postgresConnector.plan?.(config, request) ?? { ok: false, issues: [] },
       async fresh() {
         const [role, { name }] = [await server.role(), await server.login()];
         // PostgreSQL 16 and newer let a user grant only what it may administer.

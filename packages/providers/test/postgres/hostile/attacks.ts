@@ -5,7 +5,10 @@ import { beginSession, canRead, type PostgresSeat, tryTo, worksIn } from './serv
 type PostgresAttack = Attack<PostgresSeat>;
 
 const fetching = 'fetch 1 from kept';
-const opening = ['begin', 'declare kept scroll cursor for select answer from public.report, generate_series(1, 100000)'];
+const opening = [
+  'begin',
+  'declare kept scroll cursor for select answer from public.report, generate_series(1, 100000)',
+];
 const end = async (...sessions: postgres.Sql[]) => {
   await Promise.all(sessions.map((sql) => sql.end({ timeout: 0 }).catch(() => {})));
 };
@@ -37,7 +40,11 @@ function statements(list: (seat: PostgresSeat) => string[], use: (seat: Postgres
 const sessions: Record<string, PostgresAttack> = {
   'keeps a cursor open': ({ holder }) => session(holder.connect(), opening, fetching),
   'keeps a cursor beyond its transaction': ({ holder }) =>
-    session(holder.connect(), ['declare kept cursor with hold for select answer from public.report'], 'fetch first from kept'),
+    session(
+      holder.connect(),
+      ['declare kept cursor with hold for select answer from public.report'],
+      'fetch first from kept',
+    ),
   'keeps a cursor in a subtransaction': ({ holder }) =>
     session(holder.connect(), ['begin', 'savepoint one', ...opening.slice(1), 'savepoint two'], fetching),
   'keeps a copy in a temporary table': ({ holder }) =>
@@ -77,7 +84,9 @@ const sessions: Record<string, PostgresAttack> = {
   'lets a copy run that they do not read': async ({ holder, admin }) => {
     const sql = holder.connect();
     const pid = await beginSession(sql);
-    const stream = await sql.unsafe('copy (select answer from public.report, generate_series(1, 3000000)) to stdout').readable();
+    const stream = await sql
+      .unsafe('copy (select answer from public.report, generate_series(1, 3000000)) to stdout')
+      .readable();
     stream.on('error', () => {});
     return {
       reaches: async () => (await admin`select from pg_stat_activity where pid = ${pid}`).length > 0,
@@ -286,7 +295,9 @@ const others: Record<string, PostgresAttack> = {
   'is dropped while a session goes on': async ({ admin, holder }) => {
     const sql = holder.connect();
     const foothold = await session(sql, opening, fetching);
-    await admin.unsafe(`drop schema own_${holder.name} cascade; drop owned by ${holder.name}; drop role ${holder.name}`);
+    await admin.unsafe(
+      `drop schema own_${holder.name} cascade; drop owned by ${holder.name}; drop role ${holder.name}`,
+    );
     return foothold;
   },
   'is a member of hundreds of roles': async ({ admin, holder }) => {
