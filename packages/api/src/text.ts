@@ -20,6 +20,10 @@ export const duration = text(1, 64).describe('ISO 8601 duration, such as PT1H');
 export const names = z.array(name).max(100);
 /** UTC, ISO 8601 with milliseconds and `Z`. */
 export const instant = z.string().meta({ format: 'date-time' });
+export const leavesBehind = z
+  .string()
+  .nullable()
+  .describe('What the holder may leave behind that a revocation does not remove, in a sentence');
 
 /** Any JSON whose texts can be stored. */
 export const json = z.json().refine((value) => {

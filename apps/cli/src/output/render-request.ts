@@ -4,6 +4,7 @@ import type { Output } from './output.js';
 
 /** All that an approval of this request gives, to whom, for how long, and the digest that stands for it. */
 export function renderRequest(entry: InboxEntry, output: Output): string {
+  const left = [...new Set(entry.grants.flatMap(({ leaves_behind: sentence }) => sentence ?? []))];
   return [
     output.fields({
       approval: entry.id,
@@ -14,6 +15,7 @@ export function renderRequest(entry: InboxEntry, output: Output): string {
       duration: entry.duration,
       'decide by': entry.expires_at,
       approvals: `${entry.decisions} of ${entry.count}`,
+      ...(left.length > 0 ? { 'may stay': left.join(' ') } : {}),
       digest: entry.request_digest,
     }),
     output.table(

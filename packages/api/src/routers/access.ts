@@ -1,7 +1,7 @@
 import { listAccess, returnAccess } from '@belay/core';
 import { z } from 'zod';
 import { authenticated } from '../procedures.js';
-import { instant, name } from '../text.js';
+import { instant, leavesBehind, name } from '../text.js';
 import { router } from '../trpc.js';
 
 const heldAccess = z.object({
@@ -14,6 +14,7 @@ const heldAccess = z.object({
   granted_at: instant.nullable(),
   expires_at: instant.nullable(),
   residual: z.string(),
+  leaves_behind: leavesBehind,
   state: z.enum(['granting', 'active']),
 });
 

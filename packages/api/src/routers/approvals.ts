@@ -1,7 +1,7 @@
 import { decideApproval, listInbox } from '@belay/core';
 import { z } from 'zod';
 import { authenticated } from '../procedures.js';
-import { instant, name, remark } from '../text.js';
+import { instant, leavesBehind, name, remark } from '../text.js';
 import { router } from '../trpc.js';
 
 const pendingApproval = z.object({
@@ -13,7 +13,15 @@ const pendingApproval = z.object({
   duration: z.string(),
   providers: z.array(z.string()),
   grants: z
-    .array(z.object({ provider: z.string(), identity: z.string(), access: z.unknown(), residual: z.string() }))
+    .array(
+      z.object({
+        provider: z.string(),
+        identity: z.string(),
+        access: z.unknown(),
+        residual: z.string(),
+        leaves_behind: leavesBehind,
+      }),
+    )
     .describe('Exactly what will be granted'),
   request_digest: z.string(),
   expires_at: instant,

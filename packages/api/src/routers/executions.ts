@@ -13,7 +13,7 @@ import { tracked } from '@trpc/server';
 import { z } from 'zod';
 import { linkNext, next, paging } from '../paging.js';
 import { authenticated } from '../procedures.js';
-import { duration, instant, json, name, names, opaque, prose } from '../text.js';
+import { duration, instant, json, leavesBehind, name, names, opaque, prose } from '../text.js';
 import { router } from '../trpc.js';
 
 const executionSummary = z.object({
@@ -83,6 +83,7 @@ const executionDetails = executionSummary.extend({
       ended_reason: z.string().nullable(),
       gone_at: instant.nullable(),
       residual: z.string().describe('How long access can outlive its revocation at worst, ISO 8601'),
+      leaves_behind: leavesBehind,
       last_error: z.string().nullable(),
     }),
   ),

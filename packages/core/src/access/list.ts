@@ -4,8 +4,9 @@ import { and, asc, eq, gt, isNull, sql } from 'drizzle-orm';
 import { requireUser } from '../actor.js';
 import type { ActorContext } from '../context.js';
 import type { ElevationInput } from '../elevation/input.js';
+import { type Aftermath, aftermathOf } from './aftermath.js';
 
-export interface HeldAccess {
+export interface HeldAccess extends Aftermath {
   id: string;
   execution_id: string;
   role: string;
@@ -16,7 +17,6 @@ export interface HeldAccess {
   granted_at: string | null;
   /** Null until the access is active: its clock has not started. */
   expires_at: string | null;
-  residual: string;
 }
 
 /** What the caller's requests hold now, or are about to; what ends first comes first. */
@@ -41,7 +41,7 @@ export async function listAccess(ctx: ActorContext): Promise<{ access: HeldAcces
       state: grant.activatedAt ? 'active' : 'granting',
       granted_at: grant.activatedAt?.toISOString() ?? null,
       expires_at: grant.activatedAt ? grant.expiresAt.toISOString() : null,
-      residual: ctx.catalog.client(entitlement.provider)?.authorizer?.residual ?? 'PT0S',
+      ...aftermathOf(ctx, entitlement.provider),
     })),
   };
 }

@@ -1,6 +1,7 @@
 import { approvals, decisions, executions, users } from '@belay/db';
 import { formatDuration, type Json } from '@belay/workflow';
 import { and, asc, eq, gt, isNull, sql } from 'drizzle-orm';
+import type { Aftermath } from '../access/aftermath.js';
 import { requireUser } from '../actor.js';
 import type { ActorContext } from '../context.js';
 import type { PlannedGrant } from '../elevation/plan.js';
@@ -15,7 +16,7 @@ export interface InboxItem {
   duration: string;
   providers: string[];
   /** Exactly what will be granted; the digest is of this. */
-  grants: { provider: string; identity: string; access: Json; residual: string }[];
+  grants: ({ provider: string; identity: string; access: Json } & Aftermath)[];
   request_digest: string;
   created_at: string;
   expires_at: string;
@@ -73,11 +74,13 @@ function describe(row: typeof approvals.$inferSelect, made: number): InboxItem {
     reason: subject.reason,
     duration: formatDuration(subject.duration),
     providers: [...new Set(subject.grants.map((grant) => grant.provider))],
-    grants: subject.grants.map(({ provider, identity, access, residual }) => ({
+    grants: subject.grants.map(({ provider, identity, access, residual, leavesBehind }) => ({
       provider,
       identity,
       access: access as Json,
       residual,
+      // Approvals of before say nothing of it.
+      leaves_behind: leavesBehind ?? null,
     })),
     request_digest: row.requestDigest,
     created_at: row.createdAt.toISOString(),

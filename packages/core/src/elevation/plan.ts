@@ -19,6 +19,8 @@ export interface PlannedGrant {
   /** What the names above stand for there, now: approved and granted is this, wherever the names go. */
   pin: Pin;
   residual: string;
+  /** What the holder may leave behind, in the connector's words; absent for nothing. */
+  leavesBehind?: string;
 }
 
 /** Exactly what a request comes to: what an approver sees, signs, and what is then granted. */
@@ -91,7 +93,7 @@ async function planProvider(
   const client = ctx.catalog.client(id);
   if (!client?.authorizer || !client.identities) throw new Retryable(`The provider "${id}" has no client yet`);
   const { authorizer } = client;
-  const { residual } = authorizer;
+  const { residual, leavesBehind } = authorizer;
   const found = await findIdentities(client.identities, id, role, input, signal);
   const named = found.flatMap((identity) => accesses.map((access) => ({ identity, access })));
   // Before any is looked up: each is a call of the provider.
@@ -104,6 +106,7 @@ async function planProvider(
       access,
       pin: await pin(authorizer, { id: ctx.newId(), identity: identity.id, access }, id, signal),
       residual,
+      ...(leavesBehind === undefined ? {} : { leavesBehind }),
     })),
   );
 }

@@ -1,6 +1,7 @@
 import { type ApprovalStatus, approvals, decisions, entitlements, grants, ledger, users } from '@belay/db';
 import type { Fault, Json } from '@belay/workflow';
 import { asc, eq } from 'drizzle-orm';
+import { type Aftermath, aftermathOf } from '../access/aftermath.js';
 import type { ActorContext, Context } from '../context.js';
 import { readNow } from '../now.js';
 import { findExecution } from './find.js';
@@ -16,7 +17,7 @@ export interface HistoryEntry {
   task?: string;
 }
 
-export interface ExecutionGrant {
+export interface ExecutionGrant extends Aftermath {
   provider: string;
   identity: string;
   access: Json;
@@ -26,8 +27,6 @@ export interface ExecutionGrant {
   expires_at: string | null;
   ended_reason: string | null;
   gone_at: string | null;
-  /** How long access can outlive its revocation at worst, ISO 8601. */
-  residual: string;
   last_error: string | null;
 }
 
@@ -146,7 +145,7 @@ async function readGrants(ctx: Context, executionId: string, now: Date): Promise
     expires_at: grant.activatedAt ? grant.expiresAt.toISOString() : null,
     ended_reason: grant.endedReason,
     gone_at: grant.goneAt?.toISOString() ?? null,
-    residual: ctx.catalog.client(entitlement.provider)?.authorizer?.residual ?? 'PT0S',
+    ...aftermathOf(ctx, entitlement.provider),
     last_error: grant.goneAt ? null : entitlement.lastError,
   }));
 }

@@ -8,7 +8,13 @@ export const validate: CallFunction = {
     const plan = await planElevation(ctx, call, signal);
     return done({
       ...call.input,
-      grants: plan.grants.map(({ provider, identity, access, residual }) => ({ provider, identity, access, residual })),
+      grants: plan.grants.map(({ provider, identity, access, residual, leavesBehind }) => ({
+        provider,
+        identity,
+        access,
+        residual,
+        ...(leavesBehind === undefined ? {} : { leaves_behind: leavesBehind }),
+      })),
     } as Json);
   },
 };

@@ -9,6 +9,8 @@ export interface AccessGrant {
   expires_at: string | null;
   /** How much longer it can work at worst after it was taken away: an ISO 8601 duration. */
   residual: string;
+  /** What the holder may leave behind that a revocation does not remove, in a sentence; null for nothing. */
+  leaves_behind: string | null;
   state: 'granting' | 'active';
 }
 

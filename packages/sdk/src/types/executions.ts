@@ -71,6 +71,8 @@ export interface ExecutionGrant {
   gone_at: string | null;
   /** How much longer than that it can work at worst, in what the provider has issued: an ISO 8601 duration. */
   residual: string;
+  /** What the holder may leave behind that a revocation does not remove, in a sentence; null for nothing. */
+  leaves_behind: string | null;
   last_error: string | null;
 }
 

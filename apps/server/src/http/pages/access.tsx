@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { AccessWords, ProviderLink, residualInWords } from './parts/access.js';
+import { AccessWords, afterwardsInWords, ProviderLink } from './parts/access.js';
 import { Facts } from './parts/facts.js';
 import { PostForm } from './parts/form.js';
 import { Badge } from './parts/status.js';
@@ -63,7 +63,7 @@ export function AccessList(props: { access: Held[]; heading: 'h2' | 'h3'; view: 
                 ? ['Time', 'The clock starts when the access works']
                 : ['Time', <TimeLeft until={held.expires_at} view={view} />],
               held.expires_at !== null && ['Ends', <When at={held.expires_at} view={view} />],
-              ['Afterwards', `${residualInWords(held.residual)}.`],
+              ['Afterwards', afterwardsInWords(held)],
             ]}
           />
           <ReturnForm id={held.execution_id} role={held.role} view={view} key={held.id} />

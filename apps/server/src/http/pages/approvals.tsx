@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { AccessWords, ProviderLink, residualInWords } from './parts/access.js';
+import { AccessWords, afterwardsInWords, ProviderLink } from './parts/access.js';
 import { Facts } from './parts/facts.js';
 import { PostForm } from './parts/form.js';
 import { When } from './parts/time.js';
@@ -56,12 +56,12 @@ export function Request({ item, view }: { item: InboxItem; view: View }): VNode 
           [
             'Would grant',
             <ul>
-              {item.grants.map(({ provider, identity, access, residual }) => (
+              {item.grants.map(({ provider, identity, access, residual, leaves_behind }) => (
                 <li key={`${provider} ${identity} ${JSON.stringify(access)}`} class="sentence">
                   <AccessWords access={access} /> at <ProviderLink id={provider} view={view} /> to{' '}
                   <code>{identity}</code>
                   <br />
-                  <span class="quiet">{residualInWords(residual)}.</span>
+                  <span class="quiet">{afterwardsInWords({ residual, leaves_behind })}</span>
                 </li>
               ))}
             </ul>,

@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { ReturnForm } from './access.js';
 import { DecideForm, type InboxItem, Request } from './approvals.js';
 import { approversInWords, type Execution, stateOf } from './execution-state.js';
-import { AccessWords, ProviderLink, residualInWords } from './parts/access.js';
+import { AccessWords, afterwardsInWords, ProviderLink } from './parts/access.js';
 import { Facts } from './parts/facts.js';
 import { Badge } from './parts/status.js';
 import { TimeLeft, When } from './parts/time.js';
@@ -172,7 +172,7 @@ function Grants({ execution, view }: { execution: Execution; view: View }): VNod
                 grant.expires_at !== null &&
                   grant.gone_at === null && ['Until', <When at={grant.expires_at} view={view} />],
                 grant.gone_at !== null && ['Seen to be gone', <When at={grant.gone_at} view={view} />],
-                grant.gone_at === null && ['Afterwards', `${residualInWords(grant.residual)}.`],
+                grant.gone_at === null && ['Afterwards', afterwardsInWords(grant)],
                 grant.last_error !== null && ['Last trouble', grant.last_error],
               ]}
             />

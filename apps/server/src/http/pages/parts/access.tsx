@@ -36,8 +36,9 @@ export function ProviderLink({ id, view, name }: { id: string; view: View; name?
 }
 
 /** What taking away cannot reach, said before anybody relies on it. */
-export function residualInWords(residual: string): string {
-  return /^P(T?0[SMHD])$/.test(residual)
-    ? 'It ends at once: nothing that was handed out keeps working'
-    : `What was handed out can work for up to ${durationInWords(residual)} after the end`;
+export function afterwardsInWords(held: { residual: string; leaves_behind: string | null }): string {
+  const ends = /^P(T?0[SMHD])$/.test(held.residual)
+    ? 'It ends at once: nothing that was handed out keeps working.'
+    : `What was handed out can work for up to ${durationInWords(held.residual)} after the end.`;
+  return held.leaves_behind === null ? ends : `${ends} ${held.leaves_behind}`;
 }
