@@ -143,7 +143,7 @@ describe('belay doctor', () => {
     const { port } = taken.address() as AddressInfo;
     await writeFile(
       path.join(folder, 'belay.yaml'),
-      'version: 1\nserver:\n  callbacks: [http://elsewhere.example/back]\nproviders:\n  target:\n    provider: postgres\n    config: { url: "postgres://u:hidden-password@127.0.0.1:1/d" }\n',
+      'version: 1\nserver:\n  callbacks: [http://elsewhere.example/back]\nproviders:\n  target:\n    provider: postgres\n    config: { url: "postgres://u:hidden-password@127.0.0.1:1/d", identity: email }\n',
     );
     await mkdir(path.join(folder, 'data'));
     await writeFile(path.join(folder, 'data', 'secret'), 'x', { mode: 0o644 });

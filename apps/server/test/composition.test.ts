@@ -216,9 +216,9 @@ describe('belay validate', () => {
     await writeFile(
       file,
       `providers:
-  login: { provider: oidc, config: ${login('hunter2hunter2')} }
-  other: { provider: oidc, config: ${login('${env:OTHER}')} }
-  db: { provider: postgres, config: { url: "postgres://belay:hunter2@db.example/x" } }
+  login: { provider: oidc, groups: all, config: ${login('hunter2hunter2')} }
+  other: { provider: oidc, groups: all, config: ${login('${env:OTHER}')} }
+  db: { provider: postgres, config: { url: "postgres://belay:hunter2@db.example/x", identity: email } }
 services:
   llm: { provider: anthropic, model: m, api_key: hunter2 }`,
     );

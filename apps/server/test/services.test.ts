@@ -112,7 +112,7 @@ ${more}`;
 const withRole = (issuer: string) =>
   withVault(
     issuer,
-    `  db: { provider: postgres, config: { url: "\${env:DATABASE_URL}" } }
+    `  db: { provider: postgres, config: { url: "\${env:DATABASE_URL}", identity: email } }
 roles:
   reader: { providers: [db], inherits: ["db:reporting"], workflows: [automatic], authenticators: [corp] }
 workflows:

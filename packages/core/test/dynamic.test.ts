@@ -291,7 +291,7 @@ describe('bounds in the configuration', () => {
   });
 
   it('that the connector cannot grant are refused', () => {
-    const postgres = { provider: 'postgres', config: { url: 'postgres://belay@127.0.0.1/target' } };
+    const postgres = { provider: 'postgres', config: { url: 'postgres://belay@127.0.0.1/target', identity: 'email' } };
     const groups = { ...bounds, permissions: {}, groups: { allow: ['reporting_*'], deny: ['reporting_owner'] } };
     expect(issues(groups, postgres)).toEqual([]);
     expect(issues({ ...groups, permissions: { allow: ['SELECT'] } }, postgres)).toEqual([

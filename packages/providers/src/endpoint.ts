@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { foldAddress } from './address.js';
 
 /** Whether a URL can only lead to this machine (RFC 8252, 7.3). */
 export function isLoopback(url: URL): boolean {
@@ -24,6 +25,6 @@ export const emailDomain = z
 
 /** Whether an address is in one of the domains: exactly, as a subdomain may be somebody else's. */
 export function isInDomains(email: string, domains: readonly string[]): boolean {
-  const [, domain, ...more] = email.toLowerCase().split('@');
-  return domain !== undefined && more.length === 0 && domains.includes(domain);
+  const domain = foldAddress(email)?.split('@')[1];
+  return domain !== undefined && domains.includes(domain);
 }

@@ -1,3 +1,5 @@
+export * from './address.js';
+export { emailDomain, isInDomains } from './endpoint.js';
 export * from './errors.js';
 export { languageModelConfig } from './llm/config.js';
 export { type LanguageModel, openLanguageModel } from './llm/open.js';

@@ -40,7 +40,7 @@ providers:
       scopes: [openid, profile, email, groups]
       groups_claim: groups
       allow_insecure_issuer: true
-  store: { provider: postgres, config: { url: 'postgres://nobody@127.0.0.1:9/nothing' } }
+  store: { provider: postgres, config: { url: 'postgres://nobody@127.0.0.1:9/nothing', identity: email } }
 roles:
   reader:
     description: ${description}

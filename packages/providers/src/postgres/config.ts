@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { foldAddress } from '../address.js';
+import { emailDomain } from '../endpoint.js';
 
 /** The most bytes a PostgreSQL name keeps (NAMEDATALEN - 1); longer ones are cut off silently by the server. */
 export const longestName = 63;
@@ -7,25 +9,36 @@ const url = z.string().refine(isDatabaseUrl, {
   message: 'must be postgres://<user>:<password>@<host>:<port>/<database>, with the user and the database named',
 });
 
-const table = z
-  .record(z.string(), z.string().min(1))
-  .refine((people) => new Set(Object.keys(people).map(lowerCase)).size === Object.keys(people).length, {
-    message: 'names the same e-mail address twice',
-  });
+const table = z.record(z.string(), z.string().min(1)).superRefine((people, context) => {
+  const seen = new Set<string>();
+  for (const address of Object.keys(people)) {
+    const folded = foldAddress(address);
+    const message =
+      folded === undefined ? 'is not an e-mail address that can be compared' : 'names the same e-mail address twice';
+    if (folded === undefined || seen.has(folded)) context.addIssue({ code: 'custom', path: [address], message });
+    else seen.add(folded);
+  }
+});
 
 /** What a provider of type `postgres` is configured with. */
-export const postgresConfig = z.strictObject({
-  url,
-  /** How a person becomes a login role: the local part of the e-mail, the whole of it, or a table of both. */
-  identity: z.union([z.enum(['username', 'email']), z.strictObject({ table })]).default('username'),
-  /** Whose e-mail addresses count for `identity: username`; without it the same local part elsewhere is the same role. */
-  email_domains: z.array(z.string().min(1)).optional(),
-  max_connections: z.int().min(1).max(4).default(2),
-  /** Lets roles be granted that can change other roles, act outside the database, or build what stays. */
-  allow_privileged_roles: z.boolean().default(false),
-  /** Before PostgreSQL 16: lets roles be granted although the holder can create objects that keep the role's access. */
-  accept_objects_left_behind: z.boolean().default(false),
-});
+export const postgresConfig = z
+  .strictObject({
+    url,
+    /** How a person becomes a login role: the local part of the e-mail, the whole of it, or a table of both. */
+    identity: z.union([z.enum(['username', 'email']), z.strictObject({ table })]).default('username'),
+    /** Whose e-mail addresses count for `identity: username`: the same local part elsewhere is another person. */
+    email_domains: z.array(emailDomain).min(1).optional(),
+    max_connections: z.int().min(1).max(4).default(2),
+    /** Lets roles be granted that can change other roles, act outside the database, or build what stays. */
+    allow_privileged_roles: z.boolean().default(false),
+    /** Before PostgreSQL 16: lets roles be granted although the holder can create objects that keep the role's access. */
+    accept_objects_left_behind: z.boolean().default(false),
+  })
+  .refine(({ identity, email_domains }) => identity !== 'username' || email_domains !== undefined, {
+    path: ['email_domains'],
+    message:
+      'is required with identity: username, or rita@ any other domain is the same database user; name the domains of your people, as in [example.com]',
+  });
 
 export type PostgresConfig = z.infer<typeof postgresConfig>;
 
@@ -47,10 +60,6 @@ export function quoteName(name: string): string {
 export function addressOf(url: string): string {
   const { protocol, host, pathname, search } = new URL(url);
   return `${protocol.replace('postgresql:', 'postgres:')}//${host}${pathname}${search}`;
-}
-
-export function lowerCase(text: string): string {
-  return text.toLowerCase();
 }
 
 function isDatabaseUrl(text: string): boolean {

@@ -1,5 +1,7 @@
+import { isSameAddress } from '../address.js';
+import { isInDomains } from '../endpoint.js';
 import type { Identities, Person, ProviderIdentity } from '../port.js';
-import { isPossibleName, lowerCase, type PostgresConfig } from './config.js';
+import { isPossibleName, type PostgresConfig } from './config.js';
 import type { Database } from './database.js';
 
 /** The login roles of the server as identities; the connector's own user is none. */
@@ -33,14 +35,10 @@ function roleOf(config: PostgresConfig, person: Person): string | undefined {
   const email = person.email;
   if (typeof config.identity === 'object') {
     const entries = Object.entries(config.identity.table);
-    return entries.find(([address]) => lowerCase(address) === lowerCase(email))?.[1];
+    return entries.find(([address]) => isSameAddress(address, email))?.[1];
   }
   if (config.identity === 'email') return email;
-  const at = email.lastIndexOf('@');
-  const domain = lowerCase(email.slice(at + 1));
-  if (at < 1 || (config.email_domains && !config.email_domains.some((one) => lowerCase(one) === domain)))
-    return undefined;
-  return email.slice(0, at);
+  return isInDomains(email, config.email_domains ?? []) ? email.split('@')[0] : undefined;
 }
 
 /** The table the other way round; a role with two addresses belongs to nobody in particular. */

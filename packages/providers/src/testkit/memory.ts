@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { refuseWhenAborted, untilAborted } from '../abort.js';
+import { isSameAddress } from '../address.js';
 import { OtherTarget, Retryable, Terminal } from '../errors.js';
 import type {
   AccessRequest,
@@ -145,7 +146,7 @@ function refuseUnknown(state: MemoryProvider, identity: string, role: unknown): 
 function findPerson(state: MemoryProvider, email: string, name: string): ProviderIdentity | null {
   const { people } = state.options;
   if (!people) return { id: email, name, email };
-  const found = people.filter((one) => one.email === email);
+  const found = people.filter((one) => isSameAddress(one.email, email));
   return found.length === 1 ? (found[0] ?? null) : null;
 }
 

@@ -12,7 +12,10 @@ describe('the postgres authorizer', () => {
   let authorizer: Authorizer;
 
   const authorizerOf = (config: Record<string, unknown>, log: (line: string) => void = () => {}): Authorizer => {
-    const client = postgresConnector.create(postgresConnector.config.parse({ url: server.url(), ...config }), { log });
+    const client = postgresConnector.create(
+      postgresConnector.config.parse({ url: server.url(), email_domains: ['example.test'], ...config }),
+      { log },
+    );
     clients.push(client);
     if (!client.authorizer) throw new Error('the connector has no authorizer');
     return client.authorizer;
@@ -272,7 +275,10 @@ describe('the postgres authorizer', () => {
     await new Promise<void>((done) => silent.listen(0, '127.0.0.1', done));
     const { port } = silent.address() as { port: number };
     const client = postgresConnector.create(
-      postgresConnector.config.parse({ url: `postgres://user:secret@127.0.0.1:${port}/x` }),
+      postgresConnector.config.parse({
+        url: `postgres://user:secret@127.0.0.1:${port}/x`,
+        email_domains: ['example.test'],
+      }),
       { log: () => {} },
     );
     await expect(client.check(AbortSignal.timeout(50))).rejects.toBeInstanceOf(Retryable);
@@ -286,7 +292,10 @@ describe('the postgres authorizer', () => {
       server.url(user).replace(server.database, 'no_such_database'),
     ];
     for (const url of urls) {
-      const client = postgresConnector.create(postgresConnector.config.parse({ url }), { log: () => {} });
+      const client = postgresConnector.create(
+        postgresConnector.config.parse({ url, email_domains: ['example.test'] }),
+        { log: () => {} },
+      );
       const error = await client.check(calm()).catch((caught) => caught);
       // A test server that trusts loopback takes any password.
       if (error !== undefined) {

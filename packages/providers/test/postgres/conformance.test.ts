@@ -13,8 +13,11 @@ for (const privileges of ['superuser', 'createrole']) {
     const server = await openTestServer();
     const user = await server.login(privileges);
     await server.admin.unsafe(`grant pg_signal_backend to ${user.name}`);
-    const config = postgresConnector.config.parse({ url: server.url(user) });
-    const nobody = postgresConnector.config.parse({ url: 'postgres://nobody:secret@127.0.0.1:1/nowhere' });
+    const config = postgresConnector.config.parse({ url: server.url(user), email_domains: ['example.test'] });
+    const nobody = postgresConnector.config.parse({
+      url: 'postgres://nobody:secret@127.0.0.1:1/nowhere',
+      email_domains: ['example.test'],
+    });
     const client = postgresConnector.create(config, tools);
     const down = postgresConnector.create(nobody, tools);
     return {

@@ -9,7 +9,11 @@ describe('the postgres identities', () => {
   let server: TestServer;
   const clients: ProviderClient[] = [];
   const identitiesOf = (config: Record<string, unknown>) => {
-    const parsed = postgresConnector.config.parse({ url: server.url(), ...config });
+    const parsed = postgresConnector.config.parse({
+      url: server.url(),
+      email_domains: ['example.test'],
+      ...config,
+    });
     const client = postgresConnector.create(parsed, { log: () => {} });
     clients.push(client);
     if (!client.identities) throw new Error('the connector has no identities');
@@ -41,11 +45,13 @@ describe('the postgres identities', () => {
     expect(await identities.find(person(`${'a'.repeat(64)}@example.test`), calm())).toBeNull();
   });
 
-  it('takes no other domain for its own where the domains are named', async () => {
+  it('takes no other domain for its own', async () => {
     const user = await server.login();
     const identities = identitiesOf({ email_domains: ['Example.test'] });
     expect((await identities.find(person(`${user.name}@EXAMPLE.test`), calm()))?.id).toBe(user.name);
-    expect(await identities.find(person(`${user.name}@example.test.evil.test`), calm())).toBeNull();
+    for (const other of ['example.test.evil.test', 'evil.test', 'sub.example.test', 'evil.test@example.test']) {
+      expect(await identities.find(person(`${user.name}@${other}`), calm())).toBeNull();
+    }
   });
 
   it('knows a person by the whole e-mail or by a table, and guesses nothing', async () => {
@@ -68,7 +74,10 @@ describe('the postgres identities', () => {
   it('lists roles with groups first, described, and addressed without credentials', async () => {
     const [user, group] = [await server.login(), await server.role()];
     await server.admin.unsafe(`comment on role ${group} is 'Reads reports'`);
-    const client = postgresConnector.create(postgresConnector.config.parse({ url: server.url() }), { log: () => {} });
+    const client = postgresConnector.create(
+      postgresConnector.config.parse({ url: server.url(), email_domains: ['example.test'] }),
+      { log: () => {} },
+    );
     clients.push(client);
     const roles = (await client.authorizer?.roles(calm())) ?? [];
     expect(roles).toContainEqual({
@@ -82,14 +91,26 @@ describe('the postgres identities', () => {
 
   it('refuses a configuration that names no user, no database, or a person twice', () => {
     const refused = [
-      {},
-      { url: 'mysql://a@b/c' },
-      { url: 'postgres://host/database' },
-      { url: 'postgres://user@host/' },
+      { email_domains: ['x.test'] },
+      { url: 'mysql://a@b/c', email_domains: ['x.test'] },
+      { url: 'postgres://host/database', email_domains: ['x.test'] },
+      { url: 'postgres://user@host/', email_domains: ['x.test'] },
+      // The same local part at any domain would be the same database user.
+      { url: 'postgres://user@host/database' },
+      { url: 'postgres://user@host/database', identity: 'username' },
+      { url: 'postgres://user@host/database', identity: 'username', email_domains: [] },
+      { url: 'postgres://user@host/database', identity: 'username', email_domains: ['*'] },
       { url: 'postgres://user@host/database', identity: 'guess' },
+      { url: 'postgres://user@host/database', identity: { table: { 'İvan@x.test': 'ivan' } } },
+      { url: 'postgres://user@host/database', identity: { table: { ivan: 'ivan' } } },
       { url: 'postgres://user@host/database', identity: { table: { 'a@x.test': 'a', 'A@x.test': 'b' } } },
-      { url: 'postgres://user@host/database', unknown: true },
+      { url: 'postgres://user@host/database', email_domains: ['x.test'], unknown: true },
     ];
     for (const config of refused) expect(postgresConnector.config.safeParse(config).success).toBe(false);
+    const sound = { url: 'postgres://user@host/database', email_domains: ['x.test'] };
+    expect(postgresConnector.config.safeParse(sound).success).toBe(true);
+    expect(postgresConnector.config.safeParse({ ...sound, email_domains: undefined }).error?.issues).toMatchObject([
+      { path: ['email_domains'], message: expect.stringContaining('name the domains of your people') },
+    ]);
   });
 });

@@ -1,0 +1,58 @@
+/** Longer than any address that can receive mail (RFC 5321, 4.5.3.1). */
+const longest = 320;
+/** Quotes and comments let one mailbox be written in several ways (RFC 5322, 3.4.1). */
+const special = /[\s\p{C}\p{Zl}\p{Zp}()<>[\]:;\\,"]/u;
+const domainName = /^[a-z0-9-]+(\.[a-z0-9-]+)*$/;
+
+/**
+ * Returns the one form in which e-mail addresses are stored for comparison and compared, or undefined for a text that is
+ * no address or that different systems would fold to different ones (`İvan@…`, `ſ`, `ß`, a final sigma). Every comparison
+ * of addresses in Belay goes through here.
+ */
+export function foldAddress(address: string): string | undefined {
+  if (address.length > longest || special.test(address)) return undefined;
+  const [local = '', domain = '', ...more] = address.split('@');
+  if (local === '' || more.length > 0) return undefined;
+  const folded = foldLetters(local);
+  const host = foldDomain(domain);
+  return folded === undefined || host === undefined ? undefined : `${folded}@${host}`;
+}
+
+/** Returns the form in which a mail domain is compared, in ASCII; undefined for a text that is none. */
+export function foldDomain(domain: string): string | undefined {
+  const folded = foldLetters(domain);
+  if (folded === undefined) return undefined;
+  const ascii = isAscii(folded) ? folded : toAscii(folded);
+  return domainName.test(ascii) ? ascii : undefined;
+}
+
+/** Whether two texts are the same address; texts that cannot be compared are not. */
+export function isSameAddress(one: string, other: string): boolean {
+  const folded = foldAddress(one);
+  return folded !== undefined && folded === foldAddress(other);
+}
+
+/**
+ * Lower case, where Unicode leaves no doubt what that is: each letter has one lower case, which leads back to itself, in
+ * any place of the word, and no compatibility form changes it.
+ */
+function foldLetters(text: string): string | undefined {
+  if (isAscii(text)) return text.toLowerCase();
+  if (text !== text.normalize('NFKC')) return undefined;
+  const letters = Array.from(text, (letter) => letter.toLowerCase());
+  if (letters.some((letter) => Array.from(letter).length > 1 || letter.toUpperCase().toLowerCase() !== letter)) {
+    return undefined;
+  }
+  const folded = letters.join('');
+  return folded === text.toLowerCase() && folded === folded.normalize('NFKC') ? folded : undefined;
+}
+
+function isAscii(text: string): boolean {
+  return /^[\x21-\x7e]*$/.test(text);
+}
+
+/** The ASCII form of an internationalised domain (UTS #46), which is the same name to every resolver. */
+function toAscii(domain: string): string {
+  const url = `https://${domain}/`;
+  return URL.canParse(url) ? new URL(url).hostname : '';
+}
