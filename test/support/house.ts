@@ -18,6 +18,7 @@ import {
 import { type Connector, createRegistry } from '@belay/providers';
 import { createMemoryConnector, createMemoryProvider, type MemoryProvider } from '@belay/providers/testkit';
 import { createExpressionPool } from '@belay/workflow';
+import { z } from 'zod';
 import { createTestDatabase, type TestDatabase } from './database.js';
 
 export interface House extends AsyncDisposable {
@@ -71,12 +72,16 @@ export async function createHouse(options: HouseOptions = {}): Promise<House> {
     now: () => new Date(0),
     people: names.map((name) => ({ id: `${name}@example.com`, name, email: `${name}@example.com` })),
   });
-  const connectors = createRegistry([createMemoryConnector(provider) as Connector, ...(options.connectors ?? [])]);
+  const connectors = createRegistry([
+    createMemoryConnector(provider) as Connector,
+    loginConnector,
+    ...(options.connectors ?? []),
+  ]);
   const resolve = options.resolve ?? (() => undefined);
   const log = options.log ?? quiet;
   await applyCatalog(
     database.db,
-    { document: options.catalog ?? approvalCatalog(), source: 'test' },
+    { document: withLogin(options.catalog ?? approvalCatalog()), source: 'test' },
     { connectors, resolve },
   );
   const delay: Context['delay'] = async (milliseconds, signal) =>
@@ -132,7 +137,7 @@ export async function createHouse(options: HouseOptions = {}): Promise<House> {
       await work();
     },
     async applyCatalog(document) {
-      await applyCatalog(database.db, { document, source: 'test' }, { connectors, resolve });
+      await applyCatalog(database.db, { document: withLogin(document), source: 'test' }, { connectors, resolve });
       await catalog.refresh();
     },
     async [Symbol.asyncDispose]() {
@@ -141,6 +146,22 @@ export async function createHouse(options: HouseOptions = {}): Promise<House> {
       await database[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Where the people of a house sign in; nothing asks it anything. */
+const loginConnector: Connector = {
+  type: 'login',
+  description: 'The provider that the people of the tests are known at',
+  capabilities: ['authenticator'],
+  config: z.strictObject({}),
+  create: () => ({ check: async () => {}, close: async () => {} }),
+};
+
+/** The catalog, with the provider that the people of the house come from unless it has one. Its word counts. */
+function withLogin(document: unknown): unknown {
+  if (typeof document !== 'object' || document === null || !('providers' in document)) return document;
+  const login = { provider: 'login', groups: 'all', trusted_email_domains: ['example.com'] };
+  return { ...document, providers: { login, ...(document.providers as object) } };
 }
 
 /** A workflow document around tasks. */

@@ -1,3 +1,4 @@
+import { isSameAddress } from '@belay/providers';
 import type { CompiledProvider, CompiledRole, CompiledWorkflow } from './catalog/compile.js';
 import type { Actor } from './context.js';
 
@@ -19,8 +20,7 @@ export function isInAudience(somebody: Somebody, audience: Audience | undefined)
 
 /** Whether an audience names somebody expressly: the rule for approvers and delegates, where silence is refusal. */
 export function isNamed(somebody: Somebody, audience: Audience): boolean {
-  const email = somebody.email.toLowerCase();
-  if (audience.users?.some((user) => user.toLowerCase() === email)) return true;
+  if (audience.users?.some((user) => isSameAddress(user, somebody.email))) return true;
   return audience.groups?.some((group) => somebody.groups.includes(group)) ?? false;
 }
 

@@ -50,6 +50,7 @@ export * from './ledger/export.js';
 export * from './ledger/list.js';
 export * from './ledger/read.js';
 export * from './ledger/record.js';
+export * from './logins/admission.js';
 export * from './logins/begin.js';
 export * from './logins/callback.js';
 export * from './logins/complete.js';

@@ -48,8 +48,9 @@ it('people and logins from before identities have theirs after the migration', a
 });
 
 it('nobody approves access for themselves by coming as another of their identities', async () => {
+  const catalog = staged({}, { permissions: { delegates: { users: ['ada@example.com'] } } }) as { providers: object };
   await using cast = await openCast({
-    catalog: staged({}, { permissions: { delegates: { users: ['ada@example.com'] } } }),
+    catalog: { ...catalog, providers: { ...catalog.providers, hub: { provider: 'login', groups: 'all' } } },
   });
   const { house, ada } = cast;
   // Grace is known at two providers; Ada asks for her first identity, and Grace comes as her second.

@@ -108,7 +108,7 @@ describe('logins', () => {
     person.emailVerified = true;
     idp = identityProvider(person);
     const catalog = catalogWith({}) as { providers: object };
-    const providers = { ...catalog.providers, idp: { provider: 'idp' } };
+    const providers = { ...catalog.providers, idp: { provider: 'idp', groups: 'all' } };
     cast = await openCast({
       catalog: { ...catalog, providers, server: { callbacks: ['https://tools.example.com/back'] } },
       connectors: [idp.connector],

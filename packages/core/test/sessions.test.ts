@@ -43,9 +43,10 @@ beforeEach(async () => {
     corp: {
       provider: 'corp',
       trusted_email_domains: ['Example.com'],
+      groups: 'all',
       config: { scopes: ['openid'], session_scopes: ['repo'] },
     },
-    hub: { provider: 'hub', trusted_email_domains: ['example.com'] },
+    hub: { provider: 'hub', groups: 'all', trusted_email_domains: ['example.com'] },
     evil: { provider: 'evil' },
   };
   cast = await openCast({
@@ -439,7 +440,10 @@ describe('linking cannot take anybody over', () => {
     await expect(signIn(openBrowser(), hub, { ...ada, subject: 'u', emailVerified: false })).rejects.toMatchObject({
       code: 'forbidden',
     });
-    for (const email of ['ada@example.com.evil.example', 'ada@notexample.com', 'ada@example.com@evil.example']) {
+    await expect(
+      signIn(openBrowser(), corp, { subject: 'two', email: 'ada@example.com@evil.example' }),
+    ).rejects.toMatchObject({ code: 'forbidden' });
+    for (const email of ['ada@example.com.evil.example', 'ada@notexample.com']) {
       await signIn(openBrowser(), corp, { subject: `c ${email}`, email });
       const other = await signIn(openBrowser(), hub, { subject: `h ${email}`, email });
       expect(other.actor.id).not.toBe(victim.actor.id);

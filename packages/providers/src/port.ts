@@ -127,6 +127,8 @@ export interface Authenticated {
   emailVerified: boolean;
   name: string;
   groups: string[];
+  /** The organizations that the person belongs to, where the provider has them apart from groups; else its groups are meant. */
+  organizations?: string[];
   tokens: ProviderTokens;
   /** When the session with the provider ends at the latest, where it says so apart from its tokens (SAML, SessionNotOnOrAfter). */
   endsAt?: Date;
@@ -141,6 +143,8 @@ export interface ProviderTokens {
 }
 
 export interface Authenticator {
+  /** Whom subjects belong to, where two providers can be at the same: the same subject of one issuer is one person. */
+  issuer?: string;
   /**
    * How the provider answers: in the query of the callback (the default), or with a form that it has the browser post
    * there. A post from another site comes without the browser's cookies, so core binds it to the browser afterwards.

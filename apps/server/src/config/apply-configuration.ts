@@ -15,16 +15,19 @@ export interface ApplyOptions {
 
 /**
  * Puts a configuration in force as one new version, or refuses it whole: throws `ConfigurationError`, whose messages
- * name file, key and reason. The configuration that is in force already changes nothing.
+ * name file, key and reason. The configuration that is in force already changes nothing. Warnings are as `belay validate`
+ * has them.
  */
 export async function applyConfiguration(
   configuration: Configuration,
   options: ApplyOptions,
-): Promise<{ version: number; applied: boolean }> {
+): Promise<{ version: number; applied: boolean; warnings: readonly string[] }> {
   const { db, connectors, references, source = configuration.source } = options;
   const resolve = await references.prepare(configuration.document);
   try {
-    return await applyCatalog(db, { document: configuration.document, source }, { connectors, resolve });
+    const input = { document: configuration.document, source };
+    const { version, applied, warnings } = await applyCatalog(db, input, { connectors, resolve });
+    return { version, applied, warnings: explainIssues(warnings, configuration.locate) };
   } catch (error) {
     if (!(error instanceof AccessError) || error.code !== 'invalid') throw error;
     throw new ConfigurationError(

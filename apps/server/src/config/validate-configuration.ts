@@ -28,6 +28,9 @@ export function validateConfiguration(
     providers: catalog.providers.size,
     roles: catalog.roles.size,
     workflows: catalog.workflows.size,
-    warnings: explainIssues([...findLiteralSecrets(document), ...findDisabledWorkflows(catalog)], locate),
+    warnings: explainIssues(
+      [...catalog.warnings, ...findLiteralSecrets(document), ...findDisabledWorkflows(catalog)],
+      locate,
+    ),
   }));
 }

@@ -64,7 +64,7 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
   const references = openReferences({ environment, variables: { ...options.variables, ...demo?.variables } });
   closing.add('The vault', references.close);
   const { resolve, follow: prepare } = references;
-  await applyChoice(choice, { db, connectors, references });
+  await applyChoice(choice, { db, connectors, references }, log);
   const catalog = await openCatalog({ db, connectors, resolve, prepare, log, timing, delay }).catch(
     (cause: unknown) => {
       throw new StartError(oneLine(cause), { cause });
@@ -153,17 +153,22 @@ interface ApplyTools {
   references: References;
 }
 
-async function applyChoice(choice: ConfigurationChoice, tools: ApplyTools): Promise<void> {
+async function applyChoice(choice: ConfigurationChoice, tools: ApplyTools, log: StartOptions['log']): Promise<void> {
   if (choice.kind === 'stored') return;
   const source = choice.kind === 'demo' ? demoSource : undefined;
   try {
-    await applyConfiguration(await readConfiguration(choice.path), { ...tools, source });
+    const { warnings } = await applyConfiguration(await readConfiguration(choice.path), { ...tools, source });
+    warn(log, warnings);
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     const [first, ...others] = error.messages;
     const more = others.length === 0 ? '' : ` (and ${others.length} more: see belay validate)`;
     throw new StartError(`${first}${more}`, { cause: error });
   }
+}
+
+function warn(log: StartOptions['log'], warnings: readonly string[]): void {
+  for (const warning of warnings) log.warn({}, `The configuration is in force, but: ${warning}`);
 }
 
 /** Follows changes of the files: each is one new version, or is refused with a line in the log. Answers how to reload now. */
@@ -191,10 +196,12 @@ async function watchChoice(
     refuse,
     async apply(configuration) {
       try {
-        const { version, applied } = await applyConfiguration(configuration, { ...apply, source });
+        const { version, applied, warnings } = await applyConfiguration(configuration, { ...apply, source });
         // Also without a new version: secrets that it refers to may have changed.
         await refresh({ reread: true });
-        if (applied) log.info({ version }, 'The configuration changed and is in force');
+        if (!applied) return;
+        log.info({ version }, 'The configuration changed and is in force');
+        warn(log, warnings);
       } catch (error) {
         if (!(error instanceof ConfigurationError)) throw error;
         refuse(error.messages);

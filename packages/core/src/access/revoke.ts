@@ -1,8 +1,9 @@
 import { grants, users } from '@belay/db';
-import { and, eq, sql } from 'drizzle-orm';
+import { and, eq } from 'drizzle-orm';
 import type { ActorContext } from '../context.js';
 import { AccessError, invalid } from '../errors.js';
 import { findExecution, isId } from '../executions/find.js';
+import { isKnownAs } from '../logins/people.js';
 import { requireText } from '../text.js';
 import { endHeld } from './return.js';
 import { isLive } from './wanted.js';
@@ -35,7 +36,7 @@ async function executionsOf(ctx: ActorContext, email: string): Promise<string[]>
     .selectDistinct({ id: grants.executionId })
     .from(grants)
     .innerJoin(users, eq(users.id, grants.userId))
-    .where(and(eq(sql`lower(${users.email})`, requireText(email, 'of', 320).trim().toLowerCase()), isLive));
+    .where(and(isKnownAs(ctx.db, users.id, requireText(email, 'of', 320).trim()), isLive));
   return rows.map(({ id }) => id);
 }
 

@@ -20,7 +20,7 @@ export async function inspectSession(ctx: Context, input: { session: string }): 
   const { user, login, provider, version } = await openSessionToken(ctx, input.session, await readNow(ctx.db));
   const [active] = await findSessions(ctx, { id: user, loginId: login }, { loginId: login, provider });
   const subject = active?.subject;
-  const person = subject === undefined ? undefined : await readPerson(ctx.db, { userId: user, provider, subject });
+  const person = subject === undefined ? undefined : await readPerson(ctx, ctx.db, { userId: user, provider, subject });
   if (active?.version !== version || !person) {
     throw new AccessError('unauthenticated', `The session with "${provider}" is over; sign in there again`);
   }

@@ -1,6 +1,6 @@
-import { approvals, decisions, executions, type Transaction, users } from '@belay/db';
+import { approvals, decisions, executions, type Transaction } from '@belay/db';
 import { resolve } from '@belay/workflow';
-import { and, desc, eq, or, sql } from 'drizzle-orm';
+import { and, desc, eq, inArray, or, sql } from 'drizzle-orm';
 import { requireUser } from '../actor.js';
 import { isNamed } from '../can.js';
 import type { ActorContext, UserActor } from '../context.js';
@@ -9,8 +9,10 @@ import { isId } from '../executions/find.js';
 import { commit, stay } from '../executions/runtime/commit.js';
 import type { Move } from '../executions/runtime/write.js';
 import { appendLedger } from '../ledger/append.js';
-import { listIdentities, type Person } from '../logins/people.js';
+import type { Person } from '../logins/people.js';
+import { listSelves } from '../logins/selves.js';
 import { requireText } from '../text.js';
+import { isExcluded, isRequester } from './exclusion.js';
 import type { ApprovalSubject } from './inbox.js';
 import { settleApproval } from './settle.js';
 
@@ -56,7 +58,7 @@ export async function decideApproval(
       // A decision that comes late is none: an approval past its time can only be refused (design §5.5).
       if (row?.status !== 'open' || row.expired || !execution.step)
         throw new AccessError('conflict', 'The request has been decided already, or its time is over');
-      await refuseSecond(tx, user, found.id);
+      await refuseSelf(tx, user, found);
       const [made] = await tx
         .insert(decisions)
         .values({
@@ -99,15 +101,34 @@ export async function decideApproval(
   return { id: found.id, status, execution_id: found.executionId };
 }
 
-/** One person may have signed in through several providers; they still have one voice. The execution's lock is held. */
-async function refuseSecond(tx: Transaction, user: UserActor, approvalId: string): Promise<void> {
+/**
+ * One person may be known at several providers; they still have one voice, and none for themselves. Judged by what is known
+ * when the decision is made: an identity that was linked since the request counts. The execution's lock is held.
+ */
+async function refuseSelf(tx: Transaction, user: UserActor, approval: Approval): Promise<void> {
+  const selves = await listSelves(tx, user.id);
+  requireOther(selves, approval);
+  const ids = [user.id, ...selves.map(({ id }) => id)];
   const [earlier] = await tx
     .select({ id: decisions.approverId })
     .from(decisions)
-    .innerJoin(users, eq(users.id, decisions.approverId))
-    .where(and(eq(decisions.approvalId, approvalId), eq(sql`lower(${users.email})`, user.email.toLowerCase())))
+    .where(and(eq(decisions.approvalId, approval.id), inArray(decisions.approverId, ids)))
     .limit(1);
   if (earlier) throw new AccessError('conflict', 'You have decided already');
+}
+
+/** Throws `forbidden` for the person who asked, and for whoever would be elevated, by any of their identities. */
+function requireOther(selves: readonly Person[], approval: Approval): void {
+  if (isRequester(selves, approval)) throw ownRequest();
+  if (isExcluded(selves, approval)) throw ownAccess();
+}
+
+function ownRequest(): AccessError {
+  return new AccessError('forbidden', 'Nobody decides on their own request');
+}
+
+function ownAccess(): AccessError {
+  return new AccessError('forbidden', 'Nobody decides on access for themselves');
 }
 
 function isApproved(value: unknown): boolean {
@@ -131,14 +152,12 @@ async function findApproval(ctx: ActorContext, user: UserActor, id: string): Pro
 
 /** The one rule of who may decide. The requester, and whoever would be elevated, never may, whatever the rule names (design §10). */
 async function requireApprover(ctx: ActorContext, user: UserActor, approval: Approval): Promise<void> {
-  if (user.id === approval.ownerId) throw new AccessError('forbidden', 'Nobody decides on their own request');
+  if (user.id === approval.ownerId) throw ownRequest();
   if (!isNamed(user, approval.rule)) throw notFound('The approval');
   // Whoever has several identities is one person under each of them.
-  const faces = await listIdentities(ctx.db, user);
-  const names = faces.flatMap(({ email, subject }) => [email.toLowerCase(), subject.toLowerCase()]);
-  const elevated =
-    approval.excluded.some((excluded) => names.includes(excluded)) || (await wouldBeElevated(ctx, faces, approval));
-  if (elevated) throw new AccessError('forbidden', 'Nobody decides on access for themselves');
+  const selves = [user, ...(await listSelves(ctx.db, user.id))];
+  requireOther(selves, approval);
+  if (await wouldBeElevated(ctx, selves, approval)) throw ownAccess();
 }
 
 /** Whether an identity of the request is the approver's own at its provider, under whatever name it goes there. */

@@ -1,10 +1,13 @@
 import { approvals, decisions, executions, users } from '@belay/db';
+import { foldAddress } from '@belay/providers';
 import { formatDuration, type Json } from '@belay/workflow';
 import { and, asc, eq, gt, isNull, sql } from 'drizzle-orm';
 import type { Aftermath } from '../access/aftermath.js';
 import { requireUser } from '../actor.js';
 import type { ActorContext } from '../context.js';
 import type { PlannedGrant } from '../elevation/plan.js';
+import { listSelves } from '../logins/selves.js';
+import { namesOf } from './exclusion.js';
 
 export interface InboxItem {
   id: string;
@@ -36,7 +39,10 @@ export interface ApprovalSubject {
 /** What waits for the caller's decision: open, not expired, not their own, and not answered by them yet; oldest first. */
 export async function listInbox(ctx: ActorContext): Promise<{ approvals: InboxItem[] }> {
   const user = requireUser(ctx);
-  const email = user.email.toLowerCase();
+  const selves = await listSelves(ctx.db, user.id);
+  const ids = sql.param(JSON.stringify([user.id, ...selves.map(({ id }) => id)]));
+  const names = sql.param(JSON.stringify(namesOf(selves)));
+  const email = foldAddress(user.email) ?? '';
   const groups = sql.param(JSON.stringify(user.groups));
   const rows = await ctx.db
     .select({
@@ -51,12 +57,14 @@ export async function listInbox(ctx: ActorContext): Promise<{ approvals: InboxIt
         eq(approvals.status, 'open'),
         gt(approvals.expiresAt, sql`app_now()`),
         isNull(executions.endedAt),
-        sql`not (${approvals.excluded} ? ${email})`,
-        sql`${executions.ownerId} <> ${user.id}`,
-        sql`(exists (select 1 from jsonb_array_elements_text(${approvals.rule} -> 'users') named where lower(named) = ${email})
+        sql`not exists (select 1 from jsonb_array_elements_text(${approvals.excluded}) barred
+          where barred in (select jsonb_array_elements_text(${names}::jsonb)))`,
+        sql`${executions.ownerId}::text not in (select jsonb_array_elements_text(${ids}::jsonb))`,
+        sql`(exists (select 1 from jsonb_array_elements_text(${approvals.rule} -> 'users') named where named = ${email})
           or exists (select 1 from jsonb_array_elements_text(${approvals.rule} -> 'groups') named
             where named in (select jsonb_array_elements_text(${groups}::jsonb))))`,
-        sql`not exists (select 1 from ${decisions} where ${decisions.approvalId} = ${approvals.id} and ${decisions.approverId} = ${user.id})`,
+        sql`not exists (select 1 from ${decisions} where ${decisions.approvalId} = ${approvals.id} 
+          and ${decisions.approverId}::text in (select jsonb_array_elements_text(${ids}::jsonb)))`,
       ),
     )
     .orderBy(asc(approvals.createdAt))

@@ -5,6 +5,7 @@ import type { Context } from '../context.js';
 import type { Locked } from '../executions/runtime/commit.js';
 import type { Progress } from '../functions/progress/progress.js';
 import { appendLedger } from '../ledger/append.js';
+import { countPeople } from '../logins/selves.js';
 
 const messages: Record<ApprovalStatus, string> = {
   open: 'The request waits for approval',
@@ -37,6 +38,7 @@ export async function settleApproval(
   if (!row) return null;
   const made = await tx
     .select({
+      approverId: decisions.approverId,
       approver: users.email,
       verdict: decisions.verdict,
       comment: decisions.comment,
@@ -47,7 +49,7 @@ export async function settleApproval(
     .where(eq(decisions.approvalId, row.id))
     .orderBy(asc(decisions.decidedAt));
   const open = row.status === 'open';
-  const status = open ? verdictOf(row.rule, made, row.expired) : row.status;
+  const status = open ? verdictOf(row.rule, await countVoices(tx, made), row.expired) : row.status;
   if (status === 'open') return null;
   if (open) {
     await inOrder([
@@ -67,17 +69,35 @@ export async function settleApproval(
   }
   const value: Json = {
     approved: status === 'approved',
-    decisions: made.map((decision) => ({ ...decision, at: decision.at.toISOString() })),
+    decisions: made.map(({ approver, verdict, comment, at }) => ({
+      approver,
+      verdict,
+      comment,
+      at: at.toISOString(),
+    })),
   };
   return { outcome: { ok: true, value } };
 }
 
+/** How many people approved and how many refused: identities that turned out to be one person's count once. */
+async function countVoices(
+  tx: Transaction,
+  made: readonly { approverId: string; verdict: 'approve' | 'deny' }[],
+): Promise<{ approve: number; deny: number }> {
+  const voices = (verdict: 'approve' | 'deny') =>
+    countPeople(
+      tx,
+      made.filter((decision) => decision.verdict === verdict).map(({ approverId }) => approverId),
+    );
+  return { approve: await voices('approve'), deny: await voices('deny') };
+}
+
 function verdictOf(
   rule: { count: number; refusals: number },
-  made: readonly { verdict: 'approve' | 'deny' }[],
+  voices: { approve: number; deny: number },
   expired: boolean,
 ): 'open' | 'approved' | 'denied' | 'expired' {
-  if (made.filter((decision) => decision.verdict === 'deny').length >= rule.refusals) return 'denied';
+  if (voices.deny >= rule.refusals) return 'denied';
   if (expired) return 'expired';
-  return made.filter((decision) => decision.verdict === 'approve').length >= rule.count ? 'approved' : 'open';
+  return voices.approve >= rule.count ? 'approved' : 'open';
 }

@@ -12,10 +12,11 @@ export async function applyCatalog(
   db: Database,
   input: { document: unknown; source: string },
   options: CompileOptions,
-): Promise<{ version: number; applied: boolean }> {
+): Promise<{ version: number; applied: boolean; warnings: Catalog['warnings'] }> {
   const result = compileCatalog(input.document, options);
   if (!result.ok) throw new AccessError('invalid', 'The configuration was refused', { issues: result.issues });
   const { catalog } = result;
+  const { warnings } = catalog;
   return db.transaction(async (tx) => {
     // Processes that start together apply the same files: one version comes of it.
     await tx.execute(sql`lock table ${catalogs} in share row exclusive mode`);
@@ -24,7 +25,7 @@ export async function applyCatalog(
       .from(catalogs)
       .orderBy(desc(catalogs.version))
       .limit(1);
-    if (latest?.digest === catalog.digest) return { version: latest.version, applied: false };
+    if (latest?.digest === catalog.digest) return { version: latest.version, applied: false, warnings };
     await refuseToForget(tx, catalog);
     const version = (latest?.version ?? 0) + 1;
     await tx
@@ -38,7 +39,7 @@ export async function applyCatalog(
         data: { version, source: input.source, digest: catalog.digest },
       },
     ]);
-    return { version, applied: true };
+    return { version, applied: true, warnings };
   });
 }
 

@@ -5,6 +5,7 @@ import { readDuration } from '../duration.js';
 import type { ErrorIssue } from '../errors.js';
 import { functionChecks } from '../functions/checks.js';
 import { timing } from '../timing.js';
+import { checkAuthenticators } from './authenticators.js';
 import { compileDynamic, type DynamicBounds } from './dynamic.js';
 import { collectAccess, type RoleGraph } from './inherit.js';
 import { type ResolveReference, resolveReferences } from './references.js';
@@ -60,6 +61,10 @@ export interface Catalog {
   workflows: ReadonlyMap<string, CompiledWorkflow>;
   /** Providers at which people may ask for access of their own choosing, and within which bounds. */
   dynamic: ReadonlyMap<string, DynamicBounds>;
+  /** The enabled providers that people sign in with. */
+  authenticators: readonly string[];
+  /** What is taken, but is hardly meant. */
+  warnings: readonly ErrorIssue[];
   callbacks: readonly string[];
   httpHosts: ReadonlySet<string>;
   /** What one person may have at a time. */
@@ -90,6 +95,7 @@ export function compileCatalog(document: unknown, options: CompileOptions): Comp
   const issues: ErrorIssue[] = [];
   checkServices(parsed.data, options, issues);
   const providers = compileProviders(parsed.data, options, issues);
+  const { authenticators, warnings } = checkAuthenticators(providers, issues);
   const workflows = compileWorkflows(parsed.data, issues);
   const serverMaximum =
     readDuration(parsed.data.server.max_duration, 'server.max_duration', issues) ?? timing.maximumDuration;
@@ -104,6 +110,8 @@ export function compileCatalog(document: unknown, options: CompileOptions): Comp
     roles,
     workflows,
     dynamic,
+    authenticators,
+    warnings,
     callbacks: parsed.data.server.callbacks,
     httpHosts: new Set(parsed.data.server.http_hosts),
     limits: compileLimits(parsed.data.server.limits),

@@ -1,3 +1,4 @@
+import { emailDomain, foldAddress } from '@belay/providers';
 import { z } from 'zod';
 
 /** `https://…` and friends go in as text; references `${env:NAME}` and `${vault:path#key}` stay references here. */
@@ -10,7 +11,12 @@ const name = z
     'use letters, digits, dots, dashes and underscores, beginning with a letter or digit',
   );
 
-const audience = { users: z.array(z.string().min(1)).optional(), groups: z.array(z.string().min(1)).optional() };
+/** An address of a person as the configuration names them; one that cannot be compared would name another, or no one. */
+export const address = z.string().refine((text) => foldAddress(text) !== undefined, {
+  message:
+    'is not an e-mail address that can be compared: write it as rita@example.com, without letters whose lower case is in doubt',
+});
+const audience = { users: z.array(address).optional(), groups: z.array(z.string().min(1)).optional() };
 const strings = z.array(z.string().min(1)).default([]);
 const limit = (usual: number) => z.int().min(1).max(100_000).default(usual);
 /** Checked as a duration when the catalog is compiled. */
@@ -38,6 +44,27 @@ const dynamicSchema = z.strictObject({
   default_duration: duration.optional(),
 });
 
+/** Which groups of an authenticator pass, and under which names (decision 0041). */
+const groupsSchema = z.union(
+  [
+    z.literal('all'),
+    z.strictObject({ allow: z.array(z.string().min(1)) }),
+    z.strictObject({ map: z.record(z.string().min(1), z.string().min(1)) }),
+  ],
+  { error: 'must be all, {allow: [group, …]} or {map: {their group: our group, …}}' },
+);
+
+const listed = z.array(z.string().min(1)).min(1);
+
+/** Who may sign in with an authenticator: of each list that is given, at least one has to fit. */
+const signInSchema = z
+  .strictObject({
+    email_domains: z.array(emailDomain).min(1).optional(),
+    organizations: listed.optional(),
+    groups: listed.optional(),
+  })
+  .refine((conditions) => Object.keys(conditions).length > 0, 'must have email_domains, organizations or groups');
+
 export const providerSchema = z.strictObject({
   name: z.string().min(1).optional(),
   description: z.string().default(''),
@@ -52,7 +79,10 @@ export const providerSchema = z.strictObject({
   /** Absent: requests must name a role. */
   dynamic: dynamicSchema.optional(),
   /** E-mail domains for which this provider's word counts: its verified addresses there are one person with those of other such providers (design §14.15). */
-  trusted_email_domains: z.array(z.string().regex(/^[a-z0-9-]+(\.[a-z0-9-]+)+$/i, 'is not a domain')).optional(),
+  trusted_email_domains: z.array(emailDomain).optional(),
+  /** Absent: all, while this is the only provider that people sign in with; else none. */
+  groups: groupsSchema.optional(),
+  sign_in: signInSchema.optional(),
 });
 
 export const roleSchema = z.strictObject({

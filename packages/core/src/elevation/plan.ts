@@ -1,4 +1,4 @@
-import { type Access, type Authorizer, type Pin, type ProviderIdentity, Retryable } from '@belay/providers';
+import { type Access, type Authorizer, isSameAddress, type Pin, type ProviderIdentity, Retryable } from '@belay/providers';
 import { isInAudience, isNamed } from '../can.js';
 import { digestOf } from '../canonical.js';
 import type { Catalog, CompiledRole } from '../catalog/compile.js';
@@ -150,7 +150,7 @@ async function findIdentities(
   }
   const known = await identities.list(signal);
   return wanted.map((name) => {
-    const matches = known.filter((identity) => identity.id === name || (identity.email && identity.email === name));
+    const matches = known.filter((identity) => identity.id === name || isSameAddress(identity.email, name));
     const [match] = matches;
     if (!match || matches.length > 1) throw invalid('identities', `"${name}" is unknown or ambiguous at "${provider}"`);
     return match;

@@ -2,10 +2,12 @@ import { approvals, signals } from '@belay/db';
 import { type CloudEvent, deliver, type Json } from '@belay/workflow';
 import { and, eq } from 'drizzle-orm';
 import { z } from 'zod';
+import { isExcluded, isRequester } from '../approvals/exclusion.js';
 import { isNamed } from '../can.js';
 import type { ActorContext, UserActor } from '../context.js';
 import { AccessError } from '../errors.js';
 import { appendLedger } from '../ledger/append.js';
+import { listSelves } from '../logins/selves.js';
 import { requireJson, requireText } from '../text.js';
 import type { findExecution } from './find.js';
 import { commit, stay } from './runtime/commit.js';
@@ -55,7 +57,7 @@ export async function deliverEvent(
   event: CloudEvent,
   { early }: { early: 'kept' | 'refused' },
 ): Promise<void> {
-  if (sight === 'approver' && !(await isAsked(ctx, user, execution.id))) {
+  if (sight === 'approver' && !(await isAsked(ctx, user, execution))) {
     throw new AccessError('forbidden', 'The execution does not wait for you');
   }
   const executionId = execution.id;
@@ -86,10 +88,17 @@ export async function deliverEvent(
 }
 
 /** Whether an approval that is open now asks this person; one that asked them earlier gives them no say any more (design §14.2). */
-async function isAsked(ctx: ActorContext, user: UserActor, executionId: string): Promise<boolean> {
+async function isAsked(
+  ctx: ActorContext,
+  user: UserActor,
+  execution: { id: string; ownerId: string },
+): Promise<boolean> {
   const open = await ctx.db
     .select({ rule: approvals.rule, excluded: approvals.excluded })
     .from(approvals)
-    .where(and(eq(approvals.executionId, executionId), eq(approvals.status, 'open')));
-  return open.some(({ rule, excluded }) => isNamed(user, rule) && !excluded.includes(user.email.toLowerCase()));
+    .where(and(eq(approvals.executionId, execution.id), eq(approvals.status, 'open')));
+  const asked = open.filter(({ rule }) => isNamed(user, rule));
+  if (asked.length === 0) return false;
+  const selves = await listSelves(ctx.db, user.id);
+  return !isRequester(selves, execution) && asked.some((approval) => !isExcluded(selves, approval));
 }

@@ -1,6 +1,8 @@
 import { type ApprovalRule, approvals, inOrder } from '@belay/db';
+import { foldAddress } from '@belay/providers';
 import type { Json } from '@belay/workflow';
 import { and, eq } from 'drizzle-orm';
+import { foldName } from '../approvals/exclusion.js';
 import { requireDuration } from '../duration.js';
 import { type Plan, planElevation } from '../elevation/plan.js';
 import { AccessError } from '../errors.js';
@@ -23,7 +25,9 @@ export const approve: CallFunction = {
       .from(approvals)
       .where(and(eq(approvals.executionId, call.executionId), eq(approvals.stepKey, call.key)));
     const plan = opened === undefined ? await planElevation(ctx, call, signal) : null;
-    const rule: ApprovalRule = { ...stage.approvers, count: stage.count, refusals: stage.refusals };
+    const { users, groups } = stage.approvers;
+    const { count, refusals } = stage;
+    const rule: ApprovalRule = { users: users.map((user) => foldAddress(user) ?? user), groups, count, refusals };
     const timeout = stage.timeout === undefined ? ctx.timing.approval : requireDuration(stage.timeout, 'timeout');
     const expiresAt = await ctx.db.transaction(async (tx) => {
       const locked = await lockExecution(ctx, tx, call.executionId, call.key);
@@ -93,7 +97,7 @@ function subjectOf(plan: Plan): Json {
 /** Neither the requester nor whoever would be elevated ever decides; no configuration changes that (design §10). */
 function excludedFrom(plan: Plan, requester: string): string[] {
   const names = [requester, ...plan.grants.flatMap((grant) => [grant.identity, grant.identityEmail])];
-  return [...new Set(names.filter(Boolean).map((name) => name.toLowerCase()))];
+  return [...new Set(names.filter(Boolean).map(foldName))];
 }
 
 function describeRule(rule: ApprovalRule): string {

@@ -1,6 +1,7 @@
 import type { CallCheck, Issue } from '@belay/workflow';
 import { parseDuration } from '@belay/workflow';
 import { z } from 'zod';
+import { address } from '../catalog/schema.js';
 
 /** A value of the definition that is computed at run time, and so cannot be checked before. */
 const expression = z.string().regex(/^\s*\$\{[\s\S]*\}\s*$/);
@@ -18,6 +19,7 @@ function isDuration(text: string): boolean {
 }
 
 const names = z.array(z.string().min(1)).default([]);
+const addresses = z.array(z.union([expression, address])).default([]);
 
 /** `access.approve`, `with`. An empty approver set or a count of zero would let a request pass unseen: refused (design §16). */
 export const approveWith = z.strictObject({
@@ -25,7 +27,7 @@ export const approveWith = z.strictObject({
     .array(
       z.strictObject({
         approvers: z
-          .strictObject({ users: names, groups: names })
+          .strictObject({ users: addresses, groups: names })
           .refine((approvers) => approvers.users.length + approvers.groups.length > 0, 'names nobody'),
         count: z.int().min(1).max(20).default(1),
         refusals: z.int().min(1).max(20).default(1),

@@ -3,6 +3,7 @@ import { and, eq, gte, inArray, isNull, lt, lte, type SQL, sql } from 'drizzle-o
 import type { Context, UserActor } from '../context.js';
 import { invalid } from '../errors.js';
 import { isId } from '../executions/find.js';
+import { isKnownAs } from '../logins/people.js';
 
 export interface LogFilter {
   level?: LedgerLevel | undefined;
@@ -63,7 +64,7 @@ export async function readLedger(
     and(
       ...shared,
       eq(ledger.userId, user.id),
-      filter.user === undefined ? undefined : eq(sql`lower(${users.email})`, filter.user.toLowerCase()),
+      filter.user === undefined ? undefined : isKnownAs(ctx.db, users.id, filter.user),
       filter.workflow_id === undefined ? undefined : eq(ledger.executionId, filter.workflow_id),
     ),
   );

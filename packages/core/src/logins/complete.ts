@@ -6,7 +6,7 @@ import { readNow } from '../now.js';
 import { openSession } from '../sessions/open.js';
 import { createLogin } from './create.js';
 import { authenticatorOf, exchangeAnswer, type Flow, openFlow, takeFlow } from './flow.js';
-import { claimIdentity } from './link.js';
+import { claimIdentity, identityOf } from './link.js';
 import type { Person } from './people.js';
 import { askForProgram } from './program/ask.js';
 
@@ -43,11 +43,11 @@ export async function completeLogin(ctx: Context, input: CompleteLogin): Promise
   const now = await readNow(ctx.db);
   const { label = null, ...secrets } = await openFlow(ctx, flow, now);
   const proved = await exchangeAnswer(ctx, flow, currentUrl, secrets, now);
-  const { subject, email, groups, tokens } = proved;
+  const { tokens } = proved;
   // Linked only to whoever began this and is still there: a login that was planted in between gains nothing.
   const linkTo = signedIn && flow.loginId === signedIn.loginId ? signedIn.id : null;
   return ctx.db.transaction(async (tx) => {
-    const user = await claimIdentity(ctx, tx, { provider, subject, email, name: proved.name || email, groups }, linkTo);
+    const user = await claimIdentity(ctx, tx, identityOf(ctx, provider, proved), linkTo);
     const { loginId, ...login } = await createLogin(ctx, { user, kind: 'browser' }, tx);
     if (signedIn?.id === user.id) await continueLogin(tx, signedIn.loginId, loginId, provider);
     await openSession(ctx, tx, { user, loginId, tokens, now });

@@ -40,7 +40,7 @@ export async function exchangeLoginCode(
     .returning();
   const fits = row && isVerifier(input.code_verifier, row.codeChallenge) ? row : undefined;
   const { userId, provider, subject, sealed } = fits ?? {};
-  const user = userId && provider && subject ? await readPerson(ctx.db, { userId, provider, subject }) : undefined;
+  const user = userId && provider && subject ? await readPerson(ctx, ctx.db, { userId, provider, subject }) : undefined;
   if (!user || !sealed) throw unknown();
   const now = await readNow(ctx.db);
   const tokens = await openTokens(ctx, sealed, now);

@@ -7,6 +7,7 @@ import type { Context } from '../context.js';
 import { AccessError, notFound } from '../errors.js';
 import { readNow } from '../now.js';
 import { open, seal } from '../tokens/seal.js';
+import { requireAdmitted } from './admission.js';
 import { openAnswer } from './posted.js';
 import { requireReadable } from './proved.js';
 
@@ -112,7 +113,8 @@ export async function openFlow(ctx: Context, flow: Flow, now: Date) {
 
 /**
  * Exchanges the provider's answer, verified whole; a person without a verified e-mail is refused. What was posted is
- * there already and is fetched with the code that only the browser has. Throws `forbidden` or `unavailable`.
+ * there already and is fetched with the code that only the browser has; an identity that `sign_in` does not admit is
+ * refused. Throws `forbidden` or `unavailable`.
  */
 export async function exchangeAnswer(
   ctx: Context,
@@ -126,6 +128,7 @@ export async function exchangeAnswer(
     ? await openAnswer(ctx, flow, currentUrl.searchParams.get('code') ?? '', now)
     : await verifyAnswer(ctx, flow, currentUrl, secrets);
   const { endsAt, tokens } = proved;
+  await requireAdmitted(ctx, { ...proved, provider: flow.provider });
   if (endsAt === undefined) return proved;
   const left = endsAt.getTime() - now.getTime();
   if (left <= 0)

@@ -1,11 +1,17 @@
 import { type Transaction, userIdentities, users } from '@belay/db';
+import { type Authenticated, foldAddress, isInDomains, isSameAddress } from '@belay/providers';
 import { and, eq, sql } from 'drizzle-orm';
+import { operatorProvider } from '../catalog/authenticators.js';
 import type { Context } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
-import { type Person, refreshIdentity, toPerson, upsertUser } from './people.js';
+import { asPerson, type Person, type ProvedIdentity, refreshIdentity, toldBy, toPerson, upsertUser } from './people.js';
 
-/** What a provider proved, before it is known whose it is. */
-export type ProvedIdentity = Omit<Person, 'id'>;
+/** What a provider's answer proves, as it is stored. */
+export function identityOf(ctx: Context, provider: string, answer: Authenticated): ProvedIdentity {
+  const { subject, email, groups, organizations } = answer;
+  const issuer = ctx.catalog.client(provider)?.authenticator?.issuer;
+  return { provider, subject, email, name: answer.name || email, groups, organizations, issuer };
+}
 
 /**
  * Whose identity this is (design §14.15): its person when it is known; else `signedIn`, who began the sign-in here and
@@ -18,7 +24,8 @@ export async function claimIdentity(
   proved: ProvedIdentity,
   signedIn: string | null,
 ): Promise<Person> {
-  return (await findOwner(ctx, tx, proved, signedIn)) ?? upsertUser(tx, { ...proved, id: ctx.newId() });
+  const owner = await findOwner(ctx, tx, proved, signedIn);
+  return owner ?? asPerson(ctx, await upsertUser(tx, { ...proved, id: ctx.newId() }));
 }
 
 /** As `claimIdentity`, but makes nobody new: undefined when the identity is nobody's here. */
@@ -29,11 +36,11 @@ export async function findOwner(
   signedIn: string | null,
 ): Promise<Person | undefined> {
   const known = await refreshIdentity(tx, proved);
-  if (known) return known;
-  const linked = signedIn === null ? undefined : await link(tx, proved, signedIn, 'signed in');
-  if (linked) return linked;
+  const linked = known ?? (signedIn === null ? undefined : await link(tx, proved, signedIn, 'signed in'));
+  if (linked) return asPerson(ctx, linked);
   const trusted = await findTrusted(ctx, tx, proved);
-  return trusted === undefined ? undefined : link(tx, proved, trusted, 'trusted e-mail');
+  const found = trusted && (await link(tx, proved, trusted.userId, trusted.because));
+  return found && asPerson(ctx, found);
 }
 
 /** Makes an identity a person's; undefined when they have one at that provider already: it is somebody else's, then. */
@@ -53,11 +60,12 @@ async function link(
   if (!user || other) return undefined;
   const [made] = await tx
     .insert(userIdentities)
-    .values({ ...proved, userId })
+    .values({ provider: proved.provider, subject: proved.subject, userId, ...toldBy(proved) })
     .onConflictDoNothing()
     .returning();
   if (!made) return refreshIdentity(tx, proved);
   const person = toPerson(made);
+  if (user.provider === operatorProvider && isSameAddress(user.email, proved.email)) await handOver(tx, userId, proved);
   await appendLedger(tx, [
     {
       type: 'identity.linked',
@@ -72,26 +80,43 @@ async function link(
   return person;
 }
 
+/** A person who was known only by an operator's word is from now on what the provider says. */
+async function handOver(tx: Transaction, userId: string, proved: ProvedIdentity): Promise<void> {
+  const { provider, subject, email, name, groups } = proved;
+  await tx
+    .update(users)
+    .set({ provider, subject, email, name, groups, updatedAt: sql`app_now()` })
+    .where(eq(users.id, userId));
+}
+
 /**
- * The one person whom a provider that is trusted for the domain knows by the same address. Both sides have to be trusted:
- * else whoever gets an unknown provider to assert an address first would be waiting for its owner here.
+ * The one person whom a provider that is trusted for the domain knows by the same address; else the one that an operator
+ * made a token for, under this address. Both sides have to be trusted: else whoever gets an unknown provider to assert an
+ * address first would be waiting for its owner here, or would come into what the operator meant for the owner.
  */
-async function findTrusted(ctx: Context, tx: Transaction, proved: ProvedIdentity): Promise<string | undefined> {
-  const email = proved.email.toLowerCase();
-  if (!isTrusted(ctx, proved.provider, email)) return undefined;
+async function findTrusted(
+  ctx: Context,
+  tx: Transaction,
+  proved: ProvedIdentity,
+): Promise<{ userId: string; because: string } | undefined> {
+  const email = foldAddress(proved.email);
+  if (email === undefined || !isTrusted(ctx, proved.provider, email)) return undefined;
   const same = await tx
     .select({ userId: userIdentities.userId, provider: userIdentities.provider })
     .from(userIdentities)
-    .where(eq(sql`lower(${userIdentities.email})`, email));
+    .where(eq(userIdentities.emailFolded, email));
   const owners = new Set(same.filter(({ provider }) => isTrusted(ctx, provider, email)).map(({ userId }) => userId));
   const [owner] = owners;
   // Two people with one address: no guess.
-  return owners.size === 1 ? owner : undefined;
+  if (owner !== undefined) return owners.size === 1 ? { userId: owner, because: 'trusted e-mail' } : undefined;
+  const awaited = same.find(({ provider }) => provider === operatorProvider);
+  return awaited && { userId: awaited.userId, because: 'an operator made a token for this address' };
 }
 
-function isTrusted(ctx: Context, id: string, email: string): boolean {
-  const domain = email.slice(email.lastIndexOf('@') + 1);
-  const provider = ctx.catalog.current().providers.get(id);
-  if (!provider?.enabled || !provider.capabilities.has('authenticator')) return false;
-  return provider.definition.trusted_email_domains?.some((trusted) => trusted.toLowerCase() === domain) ?? false;
+/** Whether a provider's word counts for an address: it is trusted for the domain, or there is no other to sign in with. */
+export function isTrusted(ctx: Context, id: string, email: string): boolean {
+  const { authenticators, providers } = ctx.catalog.current();
+  if (!authenticators.includes(id)) return false;
+  if (authenticators.length === 1) return true;
+  return isInDomains(email, providers.get(id)?.definition.trusted_email_domains ?? []);
 }

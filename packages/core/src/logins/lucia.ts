@@ -3,6 +3,7 @@ import { and, eq, lte, ne, sql } from 'drizzle-orm';
 import { type Adapter, type DatabaseSession, Lucia, TimeSpan } from 'lucia';
 import { hashSecret } from '../canonical.js';
 import type { Context } from '../context.js';
+import { passingGroups, unmetCondition } from './admission.js';
 
 export type LoginKind = 'browser' | 'device' | 'token';
 
@@ -59,7 +60,11 @@ function createAdapter(ctx: Context, db: Database | Transaction): Adapter {
       shift = ctx.clock().getTime() - new Date(row.now).getTime();
       const { login } = row;
       // What a person is called, and which groups they are in, is what the provider says that this login proved itself to.
+      // Without its identity a login says only what it was made with, never what another provider says of the person.
+      if (!row.identity && (login.subject !== null || login.provider !== row.user.provider)) return [null, null];
       const user = { ...row.user, ...row.identity };
+      const catalog = ctx.catalog.current();
+      if (unmetCondition(catalog, user) !== undefined) return [null, null];
       const attributes = {
         loginId: login.id,
         kind: login.kind as LoginKind,
@@ -75,7 +80,7 @@ function createAdapter(ctx: Context, db: Database | Transaction): Adapter {
           attributes: {
             email: user.email,
             name: user.name,
-            groups: user.groups,
+            groups: passingGroups(catalog, user),
             provider: user.provider,
             subject: user.subject,
           },

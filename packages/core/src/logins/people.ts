@@ -1,5 +1,8 @@
 import { type Database, type Transaction, userIdentities, users } from '@belay/db';
-import { and, eq, sql } from 'drizzle-orm';
+import { foldAddress } from '@belay/providers';
+import { and, type Column, eq, inArray, type SQL, sql } from 'drizzle-orm';
+import type { Context } from '../context.js';
+import { passingGroups, unmetCondition } from './admission.js';
 
 /** A person as one of their providers vouches for them: `id` is ours, the rest is what that provider says. */
 export interface Person {
@@ -11,11 +14,22 @@ export interface Person {
   subject: string;
 }
 
+/** What a provider proved, before it is known whose it is; groups as the provider says them. */
+export interface ProvedIdentity extends Omit<Person, 'id'> {
+  /** Absent where the provider has none apart from its groups. */
+  organizations?: string[] | undefined;
+  /** Whom the subject belongs to, where the provider says so. */
+  issuer?: string | undefined;
+}
+
 /**
  * The person a provider vouches for, known by provider and subject; name, e-mail and groups are as it says now. Somebody
- * new gets `person.id`.
+ * new gets `person.id`. Groups are stored, and returned, as the provider says them: `asPerson` says which of them pass.
  */
-export async function upsertUser(db: Database | Transaction, person: Person): Promise<Person> {
+export async function upsertUser(
+  db: Database | Transaction,
+  person: ProvedIdentity & Pick<Person, 'id'>,
+): Promise<Person> {
   const known = await refreshIdentity(db, person);
   if (known) return known;
   const { id, provider, subject, email, name, groups } = person;
@@ -26,41 +40,49 @@ export async function upsertUser(db: Database | Transaction, person: Person): Pr
     .onConflictDoUpdate({ target: [users.provider, users.subject], set: { email, name, groups, updatedAt: now } })
     .returning({ id: users.id });
   if (!user) throw new Error('A person could not be stored');
+  const told = toldBy(person);
   const [identity] = await db
     .insert(userIdentities)
-    .values({ provider, subject, userId: user.id, email, name, groups })
+    .values({ provider, subject, userId: user.id, ...told })
     .onConflictDoUpdate({
       target: [userIdentities.provider, userIdentities.subject],
-      set: { email, name, groups, updatedAt: now },
+      set: { ...told, updatedAt: now },
     })
     .returning();
   if (!identity) throw new Error('An identity could not be stored');
   return toPerson(identity);
 }
 
+/** What is stored of an identity beside whose it is. */
+export function toldBy(proved: ProvedIdentity) {
+  const { email, name, groups, organizations = groups, issuer = null } = proved;
+  return { email, emailFolded: foldAddress(email) ?? null, name, groups, organizations, issuer };
+}
+
 /** Takes over what a provider says now about an identity that is known; undefined for one that is not. */
-export async function refreshIdentity(
-  db: Database | Transaction,
-  proved: Omit<Person, 'id'>,
-): Promise<Person | undefined> {
+export async function refreshIdentity(db: Database | Transaction, proved: ProvedIdentity): Promise<Person | undefined> {
   const { provider, subject, email, name, groups } = proved;
-  const told = { email, name, groups, updatedAt: sql`app_now()` };
+  const updatedAt = sql`app_now()`;
   const [identity] = await db
     .update(userIdentities)
-    .set(told)
+    .set({ ...toldBy(proved), updatedAt })
     .where(and(eq(userIdentities.provider, provider), eq(userIdentities.subject, subject)))
     .returning();
   if (!identity) return undefined;
   // The provider that somebody came from first is the one whose word stands where no login is at hand.
   await db
     .update(users)
-    .set(told)
+    .set({ email, name, groups, updatedAt })
     .where(and(eq(users.id, identity.userId), eq(users.provider, provider), eq(users.subject, subject)));
   return toPerson(identity);
 }
 
-/** A person by one of their identities; undefined when it is not theirs (any more). */
+/**
+ * A person by one of their identities, with the groups that pass from its provider; undefined when it is not theirs (any
+ * more), or when the configuration does not let it sign in (any more).
+ */
 export async function readPerson(
+  ctx: Context,
   db: Database | Transaction,
   by: { userId: string; provider: string; subject: string },
 ): Promise<Person | undefined> {
@@ -74,13 +96,21 @@ export async function readPerson(
         eq(userIdentities.userId, by.userId),
       ),
     );
-  return identity && toPerson(identity);
+  if (!identity || unmetCondition(ctx.catalog.current(), identity) !== undefined) return undefined;
+  return asPerson(ctx, toPerson(identity));
 }
 
-/** Everybody that a person is to the providers they are known at, the identity that they act by first. */
-export async function listIdentities(db: Database | Transaction, person: Person): Promise<Person[]> {
-  const identities = await db.select().from(userIdentities).where(eq(userIdentities.userId, person.id));
-  return [person, ...identities.map(toPerson)];
+/** The same person with the groups that pass from their provider, by the configuration in force. */
+export function asPerson(ctx: Context, told: Person): Person {
+  return { ...told, groups: passingGroups(ctx.catalog.current(), told) };
+}
+
+/** The condition that a user's id is of a person whom one of their providers knows by this address. */
+export function isKnownAs(db: Database | Transaction, id: Column, address: string): SQL {
+  const folded = foldAddress(address);
+  // One that cannot be compared, from before that was refused, is known as it is written and in no other way.
+  const same = folded === undefined ? eq(userIdentities.email, address) : eq(userIdentities.emailFolded, folded);
+  return inArray(id, db.select({ id: userIdentities.userId }).from(userIdentities).where(same));
 }
 
 export function toPerson(identity: typeof userIdentities.$inferSelect): Person {

@@ -16,6 +16,7 @@ const stored = z.object({
     emailVerified: z.literal(true),
     name: z.string(),
     groups: z.array(z.string()),
+    organizations: z.array(z.string()).exactOptional(),
     tokens: providerTokens,
     endsAt: z.coerce.date().exactOptional(),
   }),

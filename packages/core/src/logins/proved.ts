@@ -1,11 +1,11 @@
-import type { Authenticated } from '@belay/providers';
+import { type Authenticated, foldAddress } from '@belay/providers';
 import { AccessError } from '../errors.js';
 
 /** Half a character or a zero byte, which no column takes. */
 const unstorable = /[\0\p{Surrogate}]/u;
 const unseen = /[\p{C}\p{Zl}\p{Zp}]/u;
 /** Longer than any that is meant for people. */
-const longest = { subject: 1_000, email: 320, name: 200 };
+const longest = { subject: 1_000, name: 200 };
 
 /**
  * The person that a provider proved, when what it says of them can be kept and compared: people are named by their address
@@ -13,15 +13,17 @@ const longest = { subject: 1_000, email: 320, name: 200 };
  * something invisible) is nobody's. Throws `forbidden`.
  */
 export function requireReadable(proved: Authenticated): Authenticated {
-  const { subject, email, name, groups } = proved;
+  const { subject, email, name, groups, organizations = [] } = proved;
   if (!proved.emailVerified || !email) {
     throw new AccessError('forbidden', 'The provider has not verified your e-mail address');
   }
-  const address = email === email.normalize('NFKC') && !/\s/.test(email) && !unseen.test(email);
-  if (!address || email.length > longest.email) {
+  if (foldAddress(email) === undefined) {
     throw new AccessError('forbidden', 'The provider gives an e-mail address that could be taken for another one');
   }
-  if (subject.length > longest.subject || [subject, ...groups].some((text) => unstorable.test(text))) {
+  if (
+    subject.length > longest.subject ||
+    [subject, ...groups, ...organizations].some((text) => unstorable.test(text))
+  ) {
     throw new AccessError('forbidden', 'The provider says of you what cannot be kept');
   }
   const shown = name.replace(new RegExp(`${unseen.source}+`, 'gu'), ' ').trim();

@@ -1,16 +1,17 @@
-import { logins, users } from '@belay/db';
+import { logins, type Transaction, userIdentities } from '@belay/db';
+import { foldAddress } from '@belay/providers';
 import { desc, eq, sql } from 'drizzle-orm';
 import { hashSecret } from '../canonical.js';
-import type { ActorContext } from '../context.js';
+import { operatorProvider } from '../catalog/authenticators.js';
+import type { ActorContext, Context } from '../context.js';
 import { requireDuration } from '../duration.js';
 import { AccessError, invalid } from '../errors.js';
 import { appendLedger } from '../ledger/append.js';
 import { requireText } from '../text.js';
+import { isTrusted } from './link.js';
 import { newLoginSecret } from './lucia.js';
-import { upsertUser } from './people.js';
+import { asPerson, type Person, toPerson, upsertUser } from './people.js';
 
-/** Tokens that an operator made belong to nobody's provider. */
-const OPERATOR_PROVIDER = 'operator';
 const longest = 366 * 24 * 60 * 60_000;
 
 export interface CreateToken {
@@ -18,7 +19,7 @@ export interface CreateToken {
   user: string;
   /** ISO 8601 or the short form. */
   ttl: string;
-  /** For a person nobody has signed in as yet. */
+  /** For a person who has not signed in yet. */
   groups?: string[] | undefined;
   label?: string | undefined;
 }
@@ -34,33 +35,15 @@ export async function createToken(
   if (ctx.actor.kind !== 'operator') throw new AccessError('forbidden', 'Only operators make tokens');
   const ttl = requireDuration(input.ttl, 'ttl');
   if (ttl > longest) throw invalid('ttl', 'is longer than a year');
-  const email = input.user.trim().toLowerCase();
-  if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw invalid('user', 'is not an e-mail address');
+  const email = foldAddress(input.user.trim());
+  if (email === undefined) {
+    throw invalid('user', 'is not an e-mail address that can be compared: write it as rita@example.com');
+  }
   if (input.label !== undefined) requireText(input.label, 'label', 200);
   const token = newLoginSecret(ctx);
   const { actor } = ctx;
   return ctx.db.transaction(async (tx) => {
-    const [known] = await tx
-      .select()
-      .from(users)
-      .where(eq(sql`lower(${users.email})`, email))
-      .orderBy(desc(users.updatedAt))
-      .limit(1);
-    if (known && known.provider !== OPERATOR_PROVIDER && input.groups?.length) {
-      throw invalid('groups', `come from "${known.provider}" for ${known.email}`);
-    }
-    const groups = input.groups ?? known?.groups ?? [];
-    const user =
-      known && known.provider !== OPERATOR_PROVIDER
-        ? known
-        : await upsertUser(tx, {
-            id: ctx.newId(),
-            provider: OPERATOR_PROVIDER,
-            subject: email,
-            email,
-            name: known?.name ?? email,
-            groups,
-          });
+    const user = await chooseIdentity(ctx, tx, email, input.groups);
     const loginId = ctx.newId();
     const [login] = await tx
       .insert(logins)
@@ -90,5 +73,40 @@ export async function createToken(
       expires_at: login?.expiresAt.toISOString() ?? '',
       user: { email: user.email, name: user.name, groups: user.groups },
     };
+  });
+}
+
+/**
+ * Who an address is: what the provider whose word counts for it says, else what operators said before. It is made, with
+ * the operator's word alone, for a person who has not signed in; their sign-in will find it.
+ */
+async function chooseIdentity(
+  ctx: Context,
+  tx: Transaction,
+  email: string,
+  groups: string[] | undefined,
+): Promise<Person> {
+  // Takes turns with sign-ins: one that is under way would neither see this person nor be seen.
+  await tx.execute(sql`lock table ${userIdentities} in share row exclusive mode`);
+  const latest = desc(userIdentities.updatedAt);
+  const same = await tx.select().from(userIdentities).where(eq(userIdentities.emailFolded, email)).orderBy(latest);
+  const awaited = same.find(({ provider }) => provider === operatorProvider);
+  const theirs = awaited
+    ? await tx.select().from(userIdentities).where(eq(userIdentities.userId, awaited.userId)).orderBy(latest)
+    : [];
+  const signedIn =
+    same.find(({ provider }) => isTrusted(ctx, provider, email)) ??
+    theirs.find(({ provider }) => provider !== operatorProvider);
+  if (signedIn) {
+    if (groups?.length) throw invalid('groups', `come from "${signedIn.provider}" for ${signedIn.email}`);
+    return asPerson(ctx, toPerson(signedIn));
+  }
+  return upsertUser(tx, {
+    id: ctx.newId(),
+    provider: operatorProvider,
+    subject: email,
+    email,
+    name: awaited?.name ?? email,
+    groups: groups ?? awaited?.groups ?? [],
   });
 }

@@ -3,7 +3,7 @@ import { and, eq, gt, sql } from 'drizzle-orm';
 import type { Context, UserActor } from '../context.js';
 import { AccessError } from '../errors.js';
 import { exchangeAnswer, openFlow, takeFlow } from '../logins/flow.js';
-import { findOwner } from '../logins/link.js';
+import { findOwner, identityOf } from '../logins/link.js';
 import { readNow } from '../now.js';
 import { openSession } from './open.js';
 
@@ -34,12 +34,13 @@ export async function completeSession(ctx: Context, input: CompleteSession): Pro
     return { callback: url.href };
   };
   if (currentUrl.searchParams.has('error')) return answer({ error: 'access_denied' });
-  const { subject, email, name, groups, tokens } = await exchangeAnswer(ctx, flow, currentUrl, secrets, now);
+  const answered = await exchangeAnswer(ctx, flow, currentUrl, secrets, now);
+  const { tokens } = answered;
   // A link is a wish of the browser that asked. Whoever else is sent through here proves who they are and gives nothing away.
   const mayLink = flow.browserHash !== null && signedIn?.loginId === loginId;
   await ctx.db.transaction(async (tx) => {
     const userId = await lockLogin(tx, loginId);
-    const proved = { provider, subject, email, name: name || email, groups };
+    const proved = identityOf(ctx, provider, answered);
     const user = await findOwner(ctx, tx, proved, mayLink ? userId : null);
     if (user?.id !== userId) {
       throw new AccessError('forbidden', `You signed in with "${provider}" as somebody else, or for the first time`);

@@ -1,6 +1,7 @@
-import { logins, sessions } from '@belay/db';
+import { logins, sessions, userIdentities } from '@belay/db';
 import { and, desc, eq, gt, sql } from 'drizzle-orm';
 import type { Context, UserActor } from '../context.js';
+import { unmetCondition } from '../logins/admission.js';
 
 export interface ActiveSession {
   loginId: string;
@@ -11,7 +12,7 @@ export interface ActiveSession {
 }
 
 /**
- * A person's active sessions: not over, of a login that is not over, with a provider that still signs people in. The
+ * A person's active sessions: not over, of a login that is not over, with a provider that still lets them sign in. The
  * caller's own login's come first, then those that last longest.
  */
 export async function findSessions(
@@ -26,9 +27,14 @@ export async function findSessions(
       subject: sessions.subject,
       version: sessions.version,
       expiresAt: sql`least(${sessions.expiresAt}, ${logins.expiresAt})`.mapWith(sessions.expiresAt),
+      identity: userIdentities,
     })
     .from(sessions)
     .innerJoin(logins, eq(logins.id, sessions.loginId))
+    .leftJoin(
+      userIdentities,
+      and(eq(userIdentities.provider, sessions.provider), eq(userIdentities.subject, sessions.subject)),
+    )
     .where(
       and(
         eq(sessions.userId, user.id),
@@ -40,9 +46,9 @@ export async function findSessions(
       ),
     )
     .orderBy(desc(eq(sessions.loginId, user.loginId)), desc(sessions.expiresAt));
-  const { providers } = ctx.catalog.current();
-  return rows.filter(({ provider }) => {
-    const known = providers.get(provider);
-    return known?.enabled === true && known.capabilities.has('authenticator');
-  });
+  const catalog = ctx.catalog.current();
+  return rows
+    .filter(({ provider }) => catalog.authenticators.includes(provider))
+    .filter(({ identity }) => identity !== null && unmetCondition(catalog, identity) === undefined)
+    .map(({ identity: _told, ...session }) => session);
 }

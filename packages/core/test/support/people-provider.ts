@@ -6,6 +6,7 @@ export interface Told {
   email: string;
   emailVerified?: boolean;
   groups?: string[];
+  organizations?: string[];
   tokens?: Partial<Authenticated['tokens']>;
 }
 
@@ -13,7 +14,7 @@ export interface Told {
  * An identity provider that proves whoever the test says stands before it, checks what comes back as the real ones do, and
  * honours each refresh token once, as those do that rotate them.
  */
-export function createPeopleProvider(type: string) {
+export function createPeopleProvider(type: string, issuer?: string) {
   const asked: AuthorizationRequest[] = [];
   const refreshed: string[] = [];
   const state = {
@@ -32,6 +33,7 @@ export function createPeopleProvider(type: string) {
     config: z.strictObject({ scopes: z.array(z.string()).optional(), session_scopes: z.array(z.string()).optional() }),
     create: () => ({
       authenticator: {
+        ...(issuer === undefined ? {} : { issuer }),
         async authorizationUrl(request) {
           asked.push(request);
           return new URL(`https://${type}.example.com/authorize?state=${request.state}`);
@@ -44,9 +46,10 @@ export function createPeopleProvider(type: string) {
             request.codeVerifier === expected.codeVerifier &&
             request.redirectUri === expected.redirectUri;
           if (!same || url.searchParams.get('code') !== 'good') throw new Terminal('The code is not ours');
-          const { subject, email, emailVerified = true, groups = [], tokens } = state.person;
+          const { subject, email, emailVerified = true, groups = [], organizations, tokens } = state.person;
           const given = { accessToken: `secret-access-of-${subject}`, ...tokens };
-          return { subject, email, emailVerified, name: subject, groups, tokens: given };
+          const belongs = organizations === undefined ? {} : { organizations };
+          return { subject, email, emailVerified, name: subject, groups, ...belongs, tokens: given };
         },
         async refresh({ refreshToken, subject }) {
           state.attempts += 1;

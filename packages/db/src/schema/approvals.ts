@@ -7,6 +7,7 @@ import { users } from './people.js';
 export type ApprovalStatus = 'open' | 'approved' | 'denied' | 'expired' | 'withdrawn';
 
 export interface ApprovalRule {
+  /** Addresses, folded as they are compared. */
   users: string[];
   groups: string[];
   count: number;
@@ -24,7 +25,7 @@ export const approvals = pgTable(
     stepKey: text('step_key').notNull(),
     stage: integer('stage').notNull().default(0),
     rule: json<ApprovalRule>('rule').notNull(),
-    /** E-mail addresses that may never decide: the requester and whoever would be elevated. */
+    /** Addresses (folded) and names of identities that may never decide: the requester and whoever would be elevated. */
     excluded: json<string[]>('excluded').notNull(),
     /** What is asked, as the approver sees it. */
     subject: json<unknown>('subject').notNull(),

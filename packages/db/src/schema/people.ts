@@ -15,10 +15,7 @@ export const users = pgTable(
     createdAt: instant('created_at').notNull().default(appNow),
     updatedAt: instant('updated_at').notNull().default(appNow),
   },
-  (table) => [
-    unique('users_are_known_once_per_provider').on(table.provider, table.subject),
-    index('users_email_idx').on(sql`lower(${table.email})`),
-  ],
+  (table) => [unique('users_are_known_once_per_provider').on(table.provider, table.subject)],
 );
 
 /** What a person is to each provider that they are known at: a person may have several identities, an identity has one person. */
@@ -31,15 +28,22 @@ export const userIdentities = pgTable(
       .notNull()
       .references(() => users.id),
     email: text('email').notNull(),
+    /** The address as addresses are compared (`foldAddress`); null for one that cannot be compared, and so is the same as none. */
+    emailFolded: text('email_folded'),
     name: text('name').notNull(),
+    /** As the provider says them. Which of them pass, and under which names, the configuration in force says at each reading. */
     groups: json<string[]>('groups').notNull(),
+    organizations: json<string[]>('organizations').notNull().default([]),
+    /** Whom the subject belongs to, where the provider has that: the same subject of one issuer is one person. */
+    issuer: text('issuer'),
     linkedAt: instant('linked_at').notNull().default(appNow),
     updatedAt: instant('updated_at').notNull().default(appNow),
   },
   (table) => [
     primaryKey({ name: 'user_identities_pk', columns: [table.provider, table.subject] }),
     index('user_identities_user_idx').on(table.userId),
-    index('user_identities_email_idx').on(sql`lower(${table.email})`),
+    index('user_identities_email_folded_idx').on(table.emailFolded),
+    index('user_identities_issuer_idx').on(table.issuer, table.subject).where(sql`${table.issuer} is not null`),
   ],
 );
 

@@ -3,6 +3,7 @@ import { and, eq, isNull, lte, or, sql } from 'drizzle-orm';
 import type { Context } from '../../context.js';
 import type { ElevationInput } from '../../elevation/input.js';
 import type { ClaimedCall } from '../../functions/function.js';
+import { passingGroups, unmetCondition } from '../../logins/admission.js';
 import { callName, callWith } from './request.js';
 
 /**
@@ -45,10 +46,20 @@ export async function claimCall(ctx: Context, executionId: string, key: string):
       ownerId: executions.ownerId,
       email: userIdentities.email,
       groups: userIdentities.groups,
+      organizations: userIdentities.organizations,
     });
   if (!row) return null;
   ctx.crashpoint('step claimed');
   const input = row.input as ElevationInput;
+  const { email, groups, organizations } = row;
+  const now = {
+    provider: input.user.provider,
+    email: email ?? '',
+    groups: groups ?? [],
+    organizations: organizations ?? [],
+  };
+  const catalog = ctx.catalog.current();
+  const admitted = unmetCondition(catalog, now) === undefined;
   return {
     executionId,
     key,
@@ -57,8 +68,11 @@ export async function claimCall(ctx: Context, executionId: string, key: string):
     with: callWith(row.request),
     workflow: row.workflow,
     // Who they are now, by the identity they asked under: somebody who has left a group since has left its rights, and an
-    // identity that is nobody's any more has none (design §16, access.validate).
-    input: { ...input, user: { ...input.user, email: row.email ?? '', groups: row.groups ?? [] } },
+    // identity that is nobody's any more, or may not sign in any more, has none (design §16, access.validate).
+    input: {
+      ...input,
+      user: { ...input.user, email: admitted ? now.email : '', groups: admitted ? passingGroups(catalog, now) : [] },
+    },
     ownerId: row.ownerId,
     openedAt: row.openedAt,
   };

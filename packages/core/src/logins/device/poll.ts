@@ -55,7 +55,7 @@ export async function pollDeviceLogin(ctx: Context, input: { device_code: string
 async function complete(ctx: Context, found: typeof deviceLogins.$inferSelect): Promise<PolledDeviceLogin> {
   const now = await readNow(ctx.db);
   const { user, login, opened } = await ctx.db.transaction(async (tx) => {
-    const proved = await proveAgain(tx, found);
+    const proved = await proveAgain(ctx, tx, found);
     const [used] = await tx
       .update(deviceLogins)
       .set({ status: 'used' })
@@ -84,6 +84,7 @@ async function complete(ctx: Context, found: typeof deviceLogins.$inferSelect): 
 
 /** Who confirmed, as the identity that they confirmed with, while the login lasts that they did it in. */
 async function proveAgain(
+  ctx: Context,
   tx: Transaction,
   { loginId, provider, subject }: typeof deviceLogins.$inferSelect,
 ): Promise<Person | undefined> {
@@ -94,7 +95,7 @@ async function proveAgain(
     .from(logins)
     .where(and(eq(logins.id, loginId), gt(logins.expiresAt, sql`app_now()`)))
     .for('key share');
-  return login && readPerson(tx, { userId: login.userId, provider, subject });
+  return login && readPerson(ctx, tx, { userId: login.userId, provider, subject });
 }
 
 /**

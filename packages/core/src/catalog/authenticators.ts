@@ -1,0 +1,38 @@
+import type { ErrorIssue } from '../errors.js';
+import type { CompiledProvider } from './compile.js';
+
+/** Tokens that an operator made for a person who has not signed in belong to no provider of the configuration. */
+export const operatorProvider = 'operator';
+
+/**
+ * Returns the enabled providers that people sign in with, and a warning for each of them whose groups do not pass because
+ * the configuration does not say so. Settings of authenticators on other providers are issues.
+ */
+export function checkAuthenticators(
+  providers: ReadonlyMap<string, CompiledProvider>,
+  issues: ErrorIssue[],
+): { authenticators: string[]; warnings: ErrorIssue[] } {
+  const signIn = [...providers.values()].filter(({ capabilities }) => capabilities.has('authenticator'));
+  const authenticators = signIn.filter(({ enabled }) => enabled).map(({ id }) => id);
+  for (const { id, definition, capabilities } of providers.values()) {
+    if (id === operatorProvider) {
+      issues.push({ path: `providers.${id}`, message: 'is a reserved name: operators make tokens under it' });
+    }
+    if (capabilities.has('authenticator')) continue;
+    for (const key of ['groups', 'sign_in'] as const) {
+      if (definition[key] === undefined) continue;
+      issues.push({ path: `providers.${id}.${key}`, message: 'is for providers that people sign in with' });
+    }
+  }
+  const silent = authenticators.filter((id) => providers.get(id)?.definition.groups === undefined);
+  const warnings = authenticators.length < 2 ? [] : silent.map(warningFor);
+  return { authenticators, warnings };
+}
+
+function warningFor(id: string): ErrorIssue {
+  return {
+    path: `providers.${id}`,
+    message:
+      'none of its groups pass, because there are several providers to sign in with; add groups: all, {allow: [group, …]} or {map: {their group: our group, …}}',
+  };
+}

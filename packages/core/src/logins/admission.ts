@@ -1,0 +1,67 @@
+import { isInDomains } from '@belay/providers';
+import { operatorProvider } from '../catalog/authenticators.js';
+import type { Catalog } from '../catalog/compile.js';
+import type { Context } from '../context.js';
+import { AccessError } from '../errors.js';
+import { appendLedger } from '../ledger/append.js';
+import type { ProvedIdentity } from './people.js';
+
+/** What the configuration judges of an identity: always what the provider said, never what came of it. */
+export type Told = Pick<ProvedIdentity, 'provider' | 'email' | 'groups' | 'organizations'>;
+
+/**
+ * Returns the groups of a person that pass, under the names that they have here, by the configuration in force (`groups` of
+ * the provider). What is stored is what the provider says; everything that reads groups comes through here, so a change of
+ * the configuration counts at once for people who are signed in.
+ */
+export function passingGroups(catalog: Catalog, { provider: id, groups }: Pick<Told, 'provider' | 'groups'>): string[] {
+  if (id === operatorProvider) return [...groups];
+  const rule = catalog.authenticators.includes(id) ? catalog.providers.get(id)?.definition.groups : { allow: [] };
+  // A provider that is the only one to sign in with cannot be mistaken for another.
+  if (rule === 'all' || (rule === undefined && catalog.authenticators.length === 1)) return [...new Set(groups)];
+  if (rule === undefined) return [];
+  if ('allow' in rule) return [...new Set(groups.filter((group) => rule.allow.includes(group)))];
+  const { map } = rule;
+  return [...new Set(groups.flatMap((group) => (Object.hasOwn(map, group) ? (map[group] ?? []) : [])))];
+}
+
+/** Returns the first condition of the provider's `sign_in` that an identity does not meet; undefined when it meets all of them. */
+export function unmetCondition(catalog: Catalog, told: Told): 'email_domains' | 'organizations' | 'groups' | undefined {
+  const wanted = catalog.providers.get(told.provider)?.definition.sign_in;
+  if (wanted === undefined || told.provider === operatorProvider) return undefined;
+  const { email_domains: domains, organizations, groups } = wanted;
+  const meets = (list: readonly string[] | undefined, has: readonly string[]) =>
+    list === undefined || list.some((one) => has.includes(one));
+  if (domains && !isInDomains(told.email, domains)) return 'email_domains';
+  if (!meets(organizations, told.organizations ?? told.groups)) return 'organizations';
+  return meets(groups, told.groups) ? undefined : 'groups';
+}
+
+const unmet = {
+  email_domains: 'your e-mail address is not in a domain that may sign in here',
+  organizations: 'you are not a member of an organization that may sign in here',
+  groups: 'you are not in a group that may sign in here',
+};
+
+/**
+ * Refuses an identity that its provider proved but `sign_in` does not admit, and says so in the ledger. Throws `forbidden`
+ * with the condition that is not met. Call it outside of a transaction: what it records has to stay.
+ */
+export async function requireAdmitted(ctx: Context, proved: ProvedIdentity): Promise<void> {
+  const catalog = ctx.catalog.current();
+  const condition = unmetCondition(catalog, proved);
+  if (condition === undefined) return;
+  const { provider, subject, email } = proved;
+  await appendLedger(ctx.db, [
+    {
+      type: 'login.refused',
+      level: 'warning',
+      message: `${email} was not signed in with ${provider}: sign_in.${condition}`,
+      actor: { kind: 'system', name: 'logins' },
+      provider,
+      data: { email, subject, condition: `sign_in.${condition}` },
+    },
+  ]);
+  const name = catalog.providers.get(provider)?.definition.name ?? provider;
+  throw new AccessError('forbidden', `${name} proved who you are, but ${unmet[condition]}`);
+}

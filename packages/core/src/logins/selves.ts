@@ -1,0 +1,38 @@
+import { type Database, type Transaction, userIdentities } from '@belay/db';
+import { sql } from 'drizzle-orm';
+import { type Person, toPerson } from './people.js';
+
+/**
+ * Returns everybody that the person behind a user is to the providers, as the providers say it: their own identities, and
+ * those of other users who are the same person for all that is known now. Users are one person when they share a verified
+ * address, or a subject of the same issuer; and so on from there. Nothing is merged by that: it only keeps one person from
+ * acting as two.
+ */
+export async function listSelves(db: Database | Transaction, userId: string): Promise<Person[]> {
+  const identities = await db
+    .select()
+    .from(userIdentities)
+    .where(sql`${userIdentities.userId} in (
+    with recursive self (id) as (
+      values (${userId}::uuid)
+      union
+      select other.user_id from self
+        join ${userIdentities} own on own.user_id = self.id
+        join ${userIdentities} other
+          on other.email_folded = own.email_folded or (other.issuer = own.issuer and other.subject = own.subject)
+    ) select id from self)`);
+  return identities.map(toPerson);
+}
+
+/** Returns how many people some users are: two identities of one person are one. */
+export async function countPeople(db: Database | Transaction, userIds: readonly string[]): Promise<number> {
+  let rest = [...new Set(userIds)];
+  let people = 0;
+  while (rest.length > 0) {
+    people += 1;
+    const [one = '', ...others] = rest;
+    const selves = others.length === 0 ? [] : await listSelves(db, one);
+    rest = others.filter((other) => !selves.some(({ id }) => id === other));
+  }
+  return people;
+}
