@@ -114,7 +114,8 @@ export async function openBench(options: BenchOptions): Promise<Bench> {
   const person = async (name: string, groups: string[]) => {
     const user = await upsertUser(database.db, {
       id: newId(),
-      provider: 'login',
+      // Of no provider in the catalog: a person whom an operator made a token for.
+      provider: 'operator',
       subject: name,
       email: `${name}@example.com`,
       name,

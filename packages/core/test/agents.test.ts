@@ -230,6 +230,7 @@ describe('registration', () => {
       reason: { required: true },
     });
     expect(answer.providers.definitions).toEqual({
+      login: expect.objectContaining({ name: 'login', capabilities: ['authenticator'] }),
       memory: expect.objectContaining({ name: 'memory', provider: 'memory', enabled: true }),
       vault: {
         name: 'Key of …',

@@ -262,8 +262,8 @@ describe('versions', () => {
       code: 'invalid',
       issues: expect.any(Array),
     });
-    expect(await apply(role({ description: 'another' }))).toEqual({ version: 2, applied: true });
-    expect(await apply(base())).toEqual({ version: 3, applied: true });
+    expect(await apply(role({ description: 'another' }))).toEqual({ version: 2, applied: true, warnings: [] });
+    expect(await apply(base())).toEqual({ version: 3, applied: true, warnings: [] });
   });
 
   it('keep references to secrets as references', async () => {

@@ -7,7 +7,7 @@ describe('the registry', () => {
     const registry = createRegistry([postgresConnector, oidcConnector, createMemoryConnector()]);
     expect([...registry.keys()]).toEqual(['postgres', 'oidc', 'memory']);
     const configs: Record<string, unknown> = {
-      postgres: { url: 'postgres://user@127.0.0.1:1/database' },
+      postgres: { url: 'postgres://user@127.0.0.1:1/database', email_domains: ['example.com'] },
       oidc: { issuer: 'https://id.example.com', client_id: 'belay' },
       memory: {},
     };

@@ -39,9 +39,18 @@ const loopback = {
   }),
 };
 
+// Where the people of the house sign in; nothing asks it anything.
+const login = {
+  type: 'login',
+  description: '',
+  capabilities: ['authenticator'],
+  config: memory.config,
+  create: () => ({ check: async () => {}, close: async () => {} }),
+};
+
 const { db, close } = openDatabase(databaseUrl, { max: 6 });
 const sql = postgres(databaseUrl, { max: 1, fetch_types: false });
-const connectors = createRegistry([loopback]);
+const connectors = createRegistry([loopback, login]);
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 const delay = (milliseconds, signal) => wait(milliseconds, undefined, { signal });
 const catalog = await core.openCatalog({

@@ -9,6 +9,9 @@ import { askAs, requestTokens } from './requests.js';
 /** The authorization code flow of plain OAuth 2.0 with PKCE (RFC 6749, 4.1; RFC 7636). Keeps nothing between the two calls. */
 export function createAuthenticator(config: OAuth2Config): Authenticator {
   return {
+    // It is the userinfo endpoint that says who the subject is.
+    issuer: config.userinfo_endpoint,
+
     authorizationUrl: (request, signal) =>
       guarded(signal, async () => {
         // A server without such a provider need not load what arctic knows of sixty others.

@@ -10,6 +10,8 @@ import type { Issuer } from './issuer.js';
 /** The authorization code flow with PKCE (OpenID Connect Core 3.1, RFC 7636). Keeps nothing between the two calls. */
 export function createAuthenticator(config: OidcConfig, issuer: Issuer): Authenticator {
   return {
+    issuer: config.issuer,
+
     authorizationUrl: (request, signal) =>
       guarded(signal, async () => {
         refuseUnusable(request.redirectUri);

@@ -15,6 +15,7 @@ const load = () => import('./service.js');
  */
 export function createAuthenticator(config: SamlConfig): Authenticator {
   return {
+    issuer: config.idp_entity_id,
     answersBy: 'form',
 
     authorizationUrl: ({ redirectUri, nonce, state }, signal) =>
