@@ -58,7 +58,7 @@ export async function openKinds(options: { entryPoint?: string } = {}) {
     ...document.providers,
     github: { name: 'GitHub', provider: 'oauth2', config: github.config },
     plain: { provider: 'oauth2', config: plain },
-    corp: { name: 'Corporate', provider: 'saml', config: corp },
+    corp: { name: 'Corporate', provider: 'saml', groups: 'all', config: corp },
   };
   const connectors = createRegistry([
     oauth2Connector,

@@ -53,6 +53,7 @@ function configuration(idp: { issuer: string; client_id: string; client_secret: 
         name: 'Demo <identity> provider',
         description: 'Where people sign in',
         provider: 'oidc',
+        groups: 'all',
         config: {
           ...idp,
           scopes: ['openid', 'profile', 'email', 'groups'],
