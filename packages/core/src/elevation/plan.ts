@@ -1,4 +1,11 @@
-import { type Access, type Authorizer, isSameAddress, type Pin, type ProviderIdentity, Retryable } from '@belay/providers';
+import {
+  type Access,
+  type Authorizer,
+  isSameAddress,
+  type Pin,
+  type ProviderIdentity,
+  Retryable,
+} from '@belay/providers';
 import { isInAudience, isNamed } from '../can.js';
 import { digestOf } from '../canonical.js';
 import type { Catalog, CompiledRole } from '../catalog/compile.js';
