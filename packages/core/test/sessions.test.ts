@@ -440,9 +440,6 @@ describe('linking cannot take anybody over', () => {
     await expect(signIn(openBrowser(), hub, { ...ada, subject: 'u', emailVerified: false })).rejects.toMatchObject({
       code: 'forbidden',
     });
-    await expect(
-      signIn(openBrowser(), corp, { subject: 'two', email: 'ada@example.com@evil.example' }),
-    ).rejects.toMatchObject({ code: 'forbidden' });
     for (const email of ['ada@example.com.evil.example', 'ada@notexample.com']) {
       await signIn(openBrowser(), corp, { subject: `c ${email}`, email });
       const other = await signIn(openBrowser(), hub, { subject: `h ${email}`, email });
