@@ -3,7 +3,7 @@ import { CliError } from './cli-error.js';
 
 /** The open approval with this id, or of the execution with this id. Throws `not_found` when none waits for the caller. */
 export async function findApproval(client: BelayClient, id: string, signal: AbortSignal): Promise<InboxEntry> {
-  const { approvals } = await client.approvals.list({ signal });
+  const { approvals } = await client.approvals.list({ id }, { signal });
   const entry = approvals.find((approval) => approval.id === id || approval.execution_id === id);
   if (entry === undefined)
     throw new CliError('not_found', `no request ${id} waits for your decision; see: belay inbox`);

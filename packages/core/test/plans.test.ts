@@ -76,7 +76,7 @@ describe('with years of history, everything is found by an index', () => {
   let ids: { active: string; hot: string };
 
   beforeAll(async () => {
-    cast = await openCast({ catalog: catalogWith({}) });
+    cast = await openCast({ catalog: { ...catalogWith({}), server: { limits: { open_requests: 100_000 } } } });
     const { house, ada } = cast;
     const { sql } = house.database;
     const active = await ask(house, ada, { workflow: 'automatic', duration: 'PT2H' });

@@ -45,7 +45,7 @@ export interface Procedures extends LocalProcedures {
   'executions.signal': Mutation<{ id: string; input: string }, t.Signalled>;
   'executions.prepareSignal': Mutation<{ id: string; type: string; data?: unknown }, t.SealedSignal>;
   'executions.watch': Subscription<{ id: string; lastEventId?: string }, t.ExecutionEvent>;
-  'approvals.inbox': Query<undefined, t.Inbox>;
+  'approvals.inbox': Query<t.InboxFilter & Paged, t.Inbox>;
   'approvals.decide': Mutation<t.Decision, t.Decided>;
   'access.list': Query<undefined, t.AccessList>;
   'access.return': Mutation<{ execution_id: string }, t.Done>;

@@ -1,14 +1,22 @@
 import { addCommand, type Parent } from '../command.js';
 
+interface Options {
+  requester?: string;
+}
+
+/** How many requests are listed at most: in turns, so that each requester's first one is among them. */
+const shown = 100;
+
 /** `belay inbox`: what waits for the caller's decision. */
 export function addInbox(parent: Parent): void {
-  addCommand(parent, {
+  addCommand<Options>(parent, {
     name: 'inbox',
     description: 'list the requests that wait for your decision',
-    examples: ['inbox', 'inbox --json'],
-    run: async ({ output, connect, shell: { signal } }) => {
+    examples: ['inbox', 'inbox --requester rita@example.com', 'inbox --json'],
+    options: (command) => command.option('--requester <address>', 'only the requests of this person'),
+    run: async ({ options, output, connect, shell: { signal } }) => {
       const { client } = await connect();
-      const inbox = await client.approvals.list({ signal });
+      const inbox = await client.approvals.list(options, { signal, limit: shown });
       output.result(inbox, () =>
         output.table(
           ['Approval', 'From', 'Role', 'Providers', 'For', 'Reason', 'Until'],
@@ -24,6 +32,11 @@ export function addInbox(parent: Parent): void {
           'Nothing waits for your decision.',
         ),
       );
+      if (inbox.next !== null) {
+        const counts = inbox.requesters.map(({ email, waiting }) => `${email} (${waiting})`).join(', ');
+        output.note(`These are ${inbox.approvals.length} of ${inbox.total} requests, by ${counts}.`);
+        output.note('To see those of one person: belay inbox --requester ADDRESS');
+      }
       return undefined;
     },
   });

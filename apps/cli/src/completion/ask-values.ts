@@ -44,7 +44,7 @@ async function ask(shell: Shell, source: ValueSource): Promise<Candidate[]> {
           description: `${role}, ${status}`,
         }));
       case 'approvals':
-        return (await client.approvals.list({ signal })).approvals.map(({ id, role, requester }) => ({
+        return (await client.approvals.list({}, { signal, limit: 100 })).approvals.map(({ id, role, requester }) => ({
           value: id,
           description: `${role} for ${requester.email}`,
         }));

@@ -269,7 +269,12 @@ export async function startService(given: { token?: string; session?: string } =
       }),
     }),
     approvals: router({
-      inbox: signedIn.query(() => ({ approvals: state.approvals })),
+      inbox: signedIn.query(() => ({
+        approvals: state.approvals,
+        next: null,
+        total: state.approvals.length,
+        requesters: [],
+      })),
       decide: change({ id: 'a-1', status: 'approved', execution_id: 'e-1' }),
     }),
     sessions: router({

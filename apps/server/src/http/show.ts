@@ -49,13 +49,13 @@ export function frameOf(context: RequestContext, basePath: string): Frame {
 /** What every page knows: who looks, and what waits for them. */
 export async function createView({ router, context, basePath, input }: Shown, ask: Ask): Promise<View> {
   const frame = frameOf(context, basePath);
-  const inbox = frame.viewer === null ? undefined : await ask<{ approvals: unknown[] }>('approvals.inbox');
+  const inbox = frame.viewer === null ? undefined : await ask<{ total: number }>('approvals.inbox', { limit: 1 });
   return {
     ...frame,
     input,
     now: context.core.clock(),
     once: () => context.core.newId(),
-    waiting: inbox?.approvals.length ?? 0,
+    waiting: inbox?.total ?? 0,
     offers: (procedure) => procedure in router._def.procedures,
   };
 }

@@ -1,5 +1,6 @@
 import { decideApproval, listInbox } from '@belay/core';
 import { z } from 'zod';
+import { linkNext, next, paging } from '../paging.js';
 import { authenticated } from '../procedures.js';
 import { instant, leavesBehind, name, remark } from '../text.js';
 import { router } from '../trpc.js';
@@ -41,8 +42,26 @@ export const approvalsRouter = router({
       },
       rest: { html: 'offered' },
     })
-    .output(z.object({ approvals: z.array(pendingApproval) }))
-    .query(({ ctx }) => listInbox(ctx.caller)),
+    .input(
+      z.strictObject({
+        ...paging,
+        requester: name.optional().describe('Only what this person requests: their e-mail address'),
+        id: name.optional().describe('Only this approval, or the approval of this execution'),
+      }),
+    )
+    .output(
+      z.object({
+        approvals: z
+          .array(pendingApproval)
+          .describe('In turns: the oldest of each requester, then the second of each, and so on'),
+        next,
+        total: z.number().int().describe('How many wait in all'),
+        requesters: z
+          .array(z.object({ email: z.string(), name: z.string(), waiting: z.number().int() }))
+          .describe('Who waits, and with how many requests'),
+      }),
+    )
+    .query(async ({ ctx, input }) => linkNext(ctx, await listInbox(ctx.caller, input))),
   decide: authenticated
     .meta({
       openapi: {

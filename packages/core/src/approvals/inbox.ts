@@ -1,12 +1,15 @@
 import { approvals, decisions, executions, users } from '@belay/db';
 import { foldAddress } from '@belay/providers';
 import { formatDuration, type Json } from '@belay/workflow';
-import { and, asc, eq, gt, isNull, sql } from 'drizzle-orm';
+import { and, asc, eq, gt, isNull, or, type SQL, sql } from 'drizzle-orm';
 import type { Aftermath } from '../access/aftermath.js';
 import { requireUser } from '../actor.js';
-import type { ActorContext } from '../context.js';
+import type { ActorContext, UserActor } from '../context.js';
 import type { PlannedGrant } from '../elevation/plan.js';
+import { invalid } from '../errors.js';
+import { isId } from '../executions/find.js';
 import { listSelves } from '../logins/selves.js';
+import type { PageAsk } from '../paging.js';
 import { namesOf } from './exclusion.js';
 
 export interface InboxItem {
@@ -36,40 +39,127 @@ export interface ApprovalSubject {
   grants: PlannedGrant[];
 }
 
-/** What waits for the caller's decision: open, not expired, not their own, and not answered by them yet; oldest first. */
-export async function listInbox(ctx: ActorContext): Promise<{ approvals: InboxItem[] }> {
+export interface InboxAsk extends PageAsk {
+  /** Only what this person requests: their e-mail address. */
+  requester?: string | undefined;
+  /** Only this approval, or the approvals of this execution. */
+  id?: string | undefined;
+}
+
+export interface Inbox {
+  /** In turns: the oldest of each requester, then the second of each, so that no requester's many hide another's one. */
+  approvals: InboxItem[];
+  next: string | null;
+  /** How many wait in all. */
+  total: number;
+  /** Who waits, and with how many; 200 at most, those who have waited longest first. */
+  requesters: { email: string; name: string; waiting: number }[];
+}
+
+const most = 500;
+const mostRequesters = 200;
+
+/**
+ * What waits for the caller's decision: open, not expired, not their own, and not decided by them yet; 500 at most. Throws
+ * `invalid` for a cursor that is not one of this list.
+ */
+export async function listInbox(ctx: ActorContext, input: InboxAsk = {}): Promise<Inbox> {
   const user = requireUser(ctx);
+  const limit = Math.min(input.limit ?? most, most);
+  const after = input.cursor === undefined ? undefined : placeOf(input.cursor);
+  const chosen = [
+    input.requester === undefined ? undefined : eq(sql`lower(${users.email})`, input.requester.toLowerCase()),
+    input.id === undefined ? undefined : idIs(input.id),
+  ];
+  const where = and(...(await waitsFor(ctx, user)), ...chosen);
+  const turns = ctx.db
+    .select({
+      id: approvals.id,
+      turn: sql<number>`row_number() over (partition by ${executions.ownerId} order by ${approvals.createdAt}, ${approvals.id})`.as(
+        'turn',
+      ),
+    })
+    .from(approvals)
+    .innerJoin(executions, eq(executions.id, approvals.executionId))
+    .innerJoin(users, eq(users.id, executions.ownerId))
+    .where(where)
+    .as('turns');
+  const [rows, requesters] = await Promise.all([
+    ctx.db
+      .select({
+        approval: approvals,
+        turn: turns.turn,
+        made: sql<number>`(select count(*)::int from ${decisions} where ${decisions.approvalId} = ${approvals.id} and ${decisions.verdict} = 'approve')`,
+      })
+      .from(turns)
+      .innerJoin(approvals, eq(approvals.id, turns.id))
+      .where(
+        after &&
+          sql`(${turns.turn}, ${approvals.createdAt}, ${approvals.id}) > (${after.turn}, ${after.at}, ${after.id}::uuid)`,
+      )
+      .orderBy(asc(turns.turn), asc(approvals.createdAt), asc(approvals.id))
+      // One more than is shown says whether there are more.
+      .limit(limit + 1),
+    listRequesters(ctx, where),
+  ]);
+  const shown = rows.slice(0, limit);
+  const last = shown.at(-1);
+  return {
+    approvals: shown.map(({ approval, made }) => describe(approval, made)),
+    next: rows.length > limit && last ? `${last.turn}.${last.approval.createdAt.getTime()}.${last.approval.id}` : null,
+    total: requesters[0]?.total ?? 0,
+    requesters: requesters.map(({ email, name, waiting }) => ({ email, name, waiting })),
+  };
+}
+
+async function listRequesters(ctx: ActorContext, where: SQL | undefined) {
+  return ctx.db
+    .select({
+      email: users.email,
+      name: users.name,
+      waiting: sql<number>`count(*)::int`,
+      total: sql<number>`(sum(count(*)) over ())::int`,
+    })
+    .from(approvals)
+    .innerJoin(executions, eq(executions.id, approvals.executionId))
+    .innerJoin(users, eq(users.id, executions.ownerId))
+    .where(where)
+    .groupBy(users.id)
+    .orderBy(sql`min(${approvals.createdAt})`)
+    .limit(mostRequesters);
+}
+
+/** What makes an approval wait for a person. */
+async function waitsFor(ctx: ActorContext, user: UserActor): Promise<SQL[]> {
   const selves = await listSelves(ctx.db, user.id);
   const ids = sql.param(JSON.stringify([user.id, ...selves.map(({ id }) => id)]));
   const names = sql.param(JSON.stringify(namesOf(selves)));
   const email = foldAddress(user.email) ?? '';
   const groups = sql.param(JSON.stringify(user.groups));
-  const rows = await ctx.db
-    .select({
-      approval: approvals,
-      made: sql<number>`(select count(*)::int from ${decisions} where ${decisions.approvalId} = ${approvals.id} and ${decisions.verdict} = 'approve')`,
-    })
-    .from(approvals)
-    .innerJoin(executions, eq(executions.id, approvals.executionId))
-    .innerJoin(users, eq(users.id, executions.ownerId))
-    .where(
-      and(
-        eq(approvals.status, 'open'),
-        gt(approvals.expiresAt, sql`app_now()`),
-        isNull(executions.endedAt),
-        sql`not exists (select 1 from jsonb_array_elements_text(${approvals.excluded}) barred
-          where barred in (select jsonb_array_elements_text(${names}::jsonb)))`,
-        sql`${executions.ownerId}::text not in (select jsonb_array_elements_text(${ids}::jsonb))`,
-        sql`(exists (select 1 from jsonb_array_elements_text(${approvals.rule} -> 'users') named where named = ${email})
-          or exists (select 1 from jsonb_array_elements_text(${approvals.rule} -> 'groups') named
-            where named in (select jsonb_array_elements_text(${groups}::jsonb))))`,
-        sql`not exists (select 1 from ${decisions} where ${decisions.approvalId} = ${approvals.id} 
-          and ${decisions.approverId}::text in (select jsonb_array_elements_text(${ids}::jsonb)))`,
-      ),
-    )
-    .orderBy(asc(approvals.createdAt))
-    .limit(500);
-  return { approvals: rows.map(({ approval, made }) => describe(approval, made)) };
+  return [
+    eq(approvals.status, 'open'),
+    gt(approvals.expiresAt, sql`app_now()`),
+    isNull(executions.endedAt),
+    sql`not exists (select 1 from jsonb_array_elements_text(${approvals.excluded}) barred
+      where barred in (select jsonb_array_elements_text(${names}::jsonb)))`,
+    sql`${executions.ownerId}::text not in (select jsonb_array_elements_text(${ids}::jsonb))`,
+    sql`(exists (select 1 from jsonb_array_elements_text(${approvals.rule} -> 'users') named where named = ${email})
+      or exists (select 1 from jsonb_array_elements_text(${approvals.rule} -> 'groups') named
+        where named in (select jsonb_array_elements_text(${groups}::jsonb))))`,
+    sql`not exists (select 1 from ${decisions} where ${decisions.approvalId} = ${approvals.id}
+      and ${decisions.approverId}::text in (select jsonb_array_elements_text(${ids}::jsonb)))`,
+  ];
+}
+
+function idIs(id: string): SQL | undefined {
+  return isId(id) ? or(eq(approvals.id, id), eq(approvals.executionId, id)) : sql`false`;
+}
+
+function placeOf(cursor: string) {
+  const [turn = '', time = '', id = '', ...more] = cursor.split('.');
+  const known = /^\d{1,9}$/.test(turn) && /^\d{1,14}$/.test(time) && isId(id) && more.length === 0;
+  if (!known) throw invalid('cursor', 'is not a cursor of this list');
+  return { turn: sql`${turn}::bigint`, at: sql`to_timestamp(${time}::bigint / 1000.0)`, id };
 }
 
 function describe(row: typeof approvals.$inferSelect, made: number): InboxItem {

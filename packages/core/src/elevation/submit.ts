@@ -1,7 +1,7 @@
-import { executions, idempotencyKeys, inOrder, steps, type Transaction } from '@belay/db';
+import { executions, grants, idempotencyKeys, inOrder, steps, type Transaction, users } from '@belay/db';
 import { Retryable, Terminal } from '@belay/providers';
 import { begin, formatDuration, type Json, validateInput } from '@belay/workflow';
-import { and, eq, sql } from 'drizzle-orm';
+import { and, eq, gt, isNotNull, isNull, sql } from 'drizzle-orm';
 import { can } from '../can.js';
 import { digestOf } from '../canonical.js';
 import type { Catalog, CompiledRole, CompiledWorkflow } from '../catalog/compile.js';
@@ -178,6 +178,7 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
   const existing = await ctx.db.transaction(async (tx) => {
     const earlier = await claimIdempotencyKey(ctx, tx, user, id, plan.request);
     if (earlier) return earlier;
+    await refuseMore(tx, user, catalog.limits.openRequests);
     const opened = ended ? [] : transition.open;
     await inOrder([
       tx.insert(executions).values({
@@ -222,6 +223,40 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
   if (!existing && !ended) ctx.waker.wake(hintsOf(id, transition.open));
   const executionId = existing ?? id;
   return { status: 'pending', output: { workflow_id: executionId, execution_id: executionId } };
+}
+
+/**
+ * Refuses one request more than a person may have open: those that have not ended, and those that have and whose access has
+ * not. The person's row is locked first, so that requests made at once are counted one after the other.
+ */
+async function refuseMore(tx: Transaction, user: UserActor, limit: number): Promise<void> {
+  const held = tx
+    .select({ executionId: grants.executionId })
+    .from(grants)
+    .innerJoin(executions, eq(executions.id, grants.executionId))
+    .where(
+      and(
+        eq(grants.userId, user.id),
+        isNull(grants.endedAt),
+        gt(grants.expiresAt, sql`app_now()`),
+        isNotNull(executions.endedAt),
+      ),
+    )
+    .groupBy(grants.executionId);
+  const [, [counted]] = await inOrder([
+    tx.select({ id: users.id }).from(users).where(eq(users.id, user.id)).for('no key update'),
+    tx
+      .select({ open: sql<number>`(count(*) + (select count(*) from (${held}) as held))::int` })
+      .from(executions)
+      .where(and(eq(executions.ownerId, user.id), isNull(executions.endedAt))),
+  ]);
+  const open = counted?.open ?? 0;
+  if (open < limit) return;
+  throw new AccessError(
+    'too_many_requests',
+    `You have ${open} open requests, and ${limit} is the limit for one person; cancel one, give access back, or wait until one ends`,
+    { retryAfter: 60 },
+  );
 }
 
 /** What is asked for, in the words of the log. */

@@ -1,6 +1,6 @@
-import { approvals, signals } from '@belay/db';
+import { approvals, signals, type Transaction } from '@belay/db';
 import { type CloudEvent, deliver, type Json } from '@belay/workflow';
-import { and, eq } from 'drizzle-orm';
+import { and, eq, isNull, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { isExcluded, isRequester } from '../approvals/exclusion.js';
 import { isNamed } from '../can.js';
@@ -81,10 +81,26 @@ export async function deliverEvent(
     const transition = await deliver(locked.definition, locked.state, event, locked.env);
     if (transition) return { transition, actor: ctx.actor, consumed: { source: event.source, eventId: event.id } };
     if (early === 'refused') throw new AccessError('conflict', 'The execution does not wait for this');
+    await refuseMore(tx, executionId, event.source, ctx.catalog.current().limits.signals);
     // Nobody wants it yet: it waits in the inbox for a `listen` that does.
     return stay(locked, ctx.actor);
   });
   if (!committed) throw new AccessError('conflict', 'The execution has ended');
+}
+
+/** Refuses one event more than a sender may have waiting at one execution; the execution's lock is held. */
+async function refuseMore(tx: Transaction, executionId: string, source: string, limit: number): Promise<void> {
+  const [counted] = await tx
+    .select({ waiting: sql<number>`count(*)::int` })
+    .from(signals)
+    .where(and(eq(signals.executionId, executionId), eq(signals.source, source), isNull(signals.consumedAt)));
+  // This one is among them.
+  if ((counted?.waiting ?? 0) <= limit) return;
+  throw new AccessError(
+    'too_many_requests',
+    `${limit} events of yours wait at this execution, which is the limit for one sender; send more when a task has taken some`,
+    { retryAfter: 60 },
+  );
 }
 
 /** Whether an approval that is open now asks this person; one that asked them earlier gives them no say any more (design §14.2). */

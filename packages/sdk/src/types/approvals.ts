@@ -19,7 +19,22 @@ export interface InboxEntry {
 }
 
 export interface Inbox {
+  /** In turns: the oldest of each requester, then the second of each, and so on. */
   approvals: InboxEntry[];
+  /** The cursor of the next page; null when there is none. */
+  next: string | null;
+  /** How many wait in all. */
+  total: number;
+  /** Who waits, and with how many requests. */
+  requesters: { email: string; name: string; waiting: number }[];
+}
+
+/** Which part of the inbox. */
+export interface InboxFilter {
+  /** Only what this person requests: their e-mail address. */
+  requester?: string;
+  /** Only this approval, or the approval of this execution. */
+  id?: string;
 }
 
 export interface Decision {

@@ -8,8 +8,12 @@ import { durationInWords } from './words.js';
 
 export type InboxItem = Outputs['approvals']['inbox']['approvals'][number];
 
-/** What waits for the viewer's decision. */
-export function inboxPage({ approvals }: Outputs['approvals']['inbox'], view: View): Page {
+/** How many requests of one person are shown open; the others are folded. */
+const few = 3;
+
+/** What waits for the viewer's decision, by requester. */
+export function inboxPage(output: Outputs['approvals']['inbox'], view: View): Page {
+  const { approvals, total } = output;
   return {
     title: 'Inbox',
     live: { every: 5 },
@@ -21,27 +25,89 @@ export function inboxPage({ approvals }: Outputs['approvals']['inbox'], view: Vi
         </p>
         <div id="inbox" data-region>
           <p class="hidden-text" data-say>
-            {approvals.length === 0 ? 'The inbox is empty' : `The inbox has ${approvals.length}`}
+            {total === 0 ? 'The inbox is empty' : `The inbox has ${total}`}
           </p>
-          {approvals.length === 0 ? (
+          {approvals.length === 0 && (
             <div class="empty">
               <p>Nothing waits for your decision.</p>
             </div>
-          ) : (
-            <ul class="cards">
-              {approvals.map((item) => (
-                <li key={item.id} class="card">
-                  <h2 id={`item-${item.id}`}>{titleOf(item)}</h2>
-                  <Request item={item} view={view} />
-                  <DecideForm item={item} view={view} />
-                </li>
-              ))}
-            </ul>
+          )}
+          {groupByRequester(approvals).map((items) => (
+            <Requester key={items[0]?.id} items={items} output={output} view={view} />
+          ))}
+          {output.next !== null && (
+            <p>
+              <a href={inboxAddress(view, { ...view.input, cursor: output.next })}>More requests</a>
+            </p>
           )}
         </div>
       </>
     ),
   };
+}
+
+function groupByRequester(approvals: InboxItem[]): InboxItem[][] {
+  const groups = new Map<string, InboxItem[]>();
+  for (const item of approvals) {
+    const group = groups.get(item.requester.email) ?? [];
+    groups.set(item.requester.email, [...group, item]);
+  }
+  return [...groups.values()];
+}
+
+/** The requests of one person: the oldest few, and the others folded, so that they hide nobody else's. */
+function Requester(props: { items: InboxItem[]; output: Outputs['approvals']['inbox']; view: View }): VNode {
+  const { items, output, view } = props;
+  const { email = '', name = '' } = items[0]?.requester ?? {};
+  const waiting = output.requesters.find((requester) => requester.email === email)?.waiting ?? items.length;
+  const folded = items.slice(few);
+  const alone = view.input.requester !== undefined;
+  return (
+    <>
+      <Cards items={alone ? items : items.slice(0, few)} view={view} />
+      {!alone && folded.length > 0 && (
+        <details id={`more-${email}`}>
+          <summary>
+            {waiting - few} more of {name}
+          </summary>
+          <Cards items={folded} view={view} />
+          {waiting > items.length && (
+            <p>
+              <a href={inboxAddress(view, { requester: email })}>
+                All {waiting} of {name}
+              </a>
+            </p>
+          )}
+        </details>
+      )}
+      {!alone && folded.length === 0 && waiting > items.length && (
+        <p>
+          <a href={inboxAddress(view, { requester: email })}>
+            All {waiting} of {name}
+          </a>
+        </p>
+      )}
+    </>
+  );
+}
+
+function Cards({ items, view }: { items: InboxItem[]; view: View }): VNode {
+  return (
+    <ul class="cards">
+      {items.map((item) => (
+        <li key={item.id} class="card">
+          <h2 id={`item-${item.id}`}>{titleOf(item)}</h2>
+          <Request item={item} view={view} />
+          <DecideForm item={item} view={view} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function inboxAddress(view: View, input: Readonly<Record<string, unknown>>): string {
+  const fields = Object.entries(input).map(([name, value]) => [name, String(value)]);
+  return `${to(view, 'approvals')}?${new URLSearchParams(fields).toString()}`;
 }
 
 /** Exactly what somebody asks for. */

@@ -12,7 +12,7 @@ export function homePage(
   },
   view: View,
 ): Page {
-  const { approvals } = found.inbox;
+  const { approvals, total } = found.inbox;
   return {
     title: view.viewer === null ? 'Belay' : `Hello, ${view.viewer.name}`,
     live: { every: 5 },
@@ -28,7 +28,7 @@ export function homePage(
           {approvals.length > 0 && (
             <section class="state warn" aria-labelledby="decide">
               <h2 id="decide" data-say>
-                {count(approvals.length, 'request')} {approvals.length === 1 ? 'waits' : 'wait'} for your decision
+                {count(total, 'request')} {total === 1 ? 'waits' : 'wait'} for your decision
               </h2>
               <ul class="names">
                 {approvals.slice(0, 5).map((item) => (

@@ -65,7 +65,7 @@ const table: Readonly<Record<string, Render>> = {
   'elevation.suggestForm': (_output: unknown, view) => ({ page: describePage(view) }),
   'executions.cancel': toExecution,
   'executions.get': async (output: Outputs['executions']['get'], view, ask) => {
-    const inbox = await ask<Outputs['approvals']['inbox']>('approvals.inbox');
+    const inbox = await ask<Outputs['approvals']['inbox']>('approvals.inbox', { id: output.workflow_id });
     const item = inbox?.approvals.find(({ execution_id }) => execution_id === output.workflow_id);
     return { page: executionPage(output, item, view) };
   },
@@ -149,17 +149,20 @@ export async function renderConfirmation(
   return confirmPage({ ...asked, execution }, view);
 }
 
+/** How many requests of others the first page shows. */
+const shownAtHome = 20;
+
 /** The one page that belongs to no procedure: what concerns the viewer now. */
 export async function renderHome(view: View, ask: Ask): Promise<Page> {
   const [access, inbox, executions] = await Promise.all([
     ask<Outputs['access']['list']>('access.list'),
-    ask<Outputs['approvals']['inbox']>('approvals.inbox'),
+    ask<Outputs['approvals']['inbox']>('approvals.inbox', { limit: shownAtHome }),
     ask<Outputs['executions']['list']>('executions.list', {}),
   ]);
   return homePage(
     {
       access: access ?? { access: [] },
-      inbox: inbox ?? { approvals: [] },
+      inbox: inbox ?? { approvals: [], next: null, total: 0, requesters: [] },
       executions: executions ?? { executions: [], next: null },
     },
     view,

@@ -1,0 +1,164 @@
+import {
+  cancelExecution,
+  createSignal,
+  decideApproval,
+  listInbox,
+  requestElevation,
+  signalExecution,
+} from '@belay/core';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  ask,
+  type Cast,
+  catalogWith,
+  hour,
+  minute,
+  openCast,
+  type Person,
+  request,
+  together,
+} from './support/stories.js';
+
+const limits = { open_requests: 20, signals: 3 };
+
+describe('what one person may have at a time', () => {
+  let cast: Cast;
+  beforeEach(async () => {
+    const catalog = catalogWith({
+      pause: [{ wait: { wait: { minutes: 5 } } }],
+      listening: [
+        { wait: { wait: { minutes: 5 } } },
+        { hear: { listen: { to: { one: { with: { type: 'ready' } } } } } },
+      ],
+      given: [{ grant: { call: 'access.grant' } }],
+    });
+    cast = await openCast({ catalog: { ...catalog, server: { limits } } });
+  });
+  afterEach(() => cast[Symbol.asyncDispose]());
+
+  const refusal = { code: 'too_many_requests', message: expect.stringContaining('20 is the limit for one person') };
+
+  it('is 20 open requests: of 20 that come at once to 19, exactly one is accepted', async () => {
+    const { ada, alan } = cast;
+    for (let made = 0; made < 19; made += 1) await request(ada, { workflow: 'pause' });
+    const tried = await together(Array.from({ length: 20 }, () => request(ada, { workflow: 'pause' })));
+    expect(tried.filter((one) => one === 'ok')).toHaveLength(1);
+    expect(new Set(tried)).toEqual(new Set(['ok', 'too_many_requests']));
+    await expect(request(ada, { workflow: 'pause' })).rejects.toMatchObject(refusal);
+    // What others may have is not touched by it.
+    expect(await request(alan, { workflow: 'pause' })).toEqual(expect.any(String));
+  });
+
+  it('counts a repeat with the same Idempotency-Key once, also at the limit', async () => {
+    const { ada } = cast;
+    const keyed = (key: string) =>
+      requestElevation(ada, { role: 'reader', reason: 'x', workflow: 'pause', idempotencyKey: key });
+    const first = await keyed('first');
+    for (let made = 1; made < 20; made += 1) await request(ada, { workflow: 'pause' });
+    expect(await keyed('first')).toEqual(first);
+    await expect(keyed('another')).rejects.toMatchObject(refusal);
+    // The refused key was not used up.
+    await cancelExecution(ada, { id: first.output.execution_id });
+    await cast.house.work();
+    expect((await keyed('another')).status).toBe('pending');
+  });
+
+  it('counts access that outlives its request, until it ends', async () => {
+    const { house, ada } = cast;
+    for (let made = 0; made < 20; made += 1) await ask(house, ada, { workflow: 'given', duration: 'PT30M' });
+    await expect(request(ada, { workflow: 'pause' })).rejects.toMatchObject(refusal);
+    await house.pass(31 * minute);
+    expect(await request(ada, { workflow: 'pause' })).toEqual(expect.any(String));
+  });
+
+  it('is a number of events that no task has taken yet, for each sender', async () => {
+    const { house, ada } = cast;
+    const id = await ask(house, ada, { workflow: 'listening' });
+    const send = async (type: string) => {
+      const { input } = await createSignal(ada, { id, type });
+      return signalExecution(ada, { id, input });
+    };
+    for (let sent = 0; sent < 3; sent += 1) await send('other');
+    await expect(send('other')).rejects.toMatchObject({ code: 'too_many_requests' });
+    const kept = await house.database.sql`select count(*)::int as n from signals`;
+    expect(kept[0]?.n).toBe(3);
+    // What a task takes at once needs no room.
+    await house.pass(5 * minute);
+    await send('ready');
+  });
+});
+
+describe('the inbox of an approver', () => {
+  let cast: Cast;
+  beforeEach(async () => {
+    const catalog = catalogWith({});
+    cast = await openCast({ catalog: { ...catalog, server: { limits: { open_requests: 1_000 } } } });
+  });
+  afterEach(() => cast[Symbol.asyncDispose]());
+
+  /** Copies a request that waits, as often as it takes to flood an inbox. */
+  async function flood(person: Person, times: number): Promise<string> {
+    const { house } = cast;
+    const id = await ask(house, person);
+    await house.database.sql`
+      with copies as (
+        insert into executions (id, workflow, definition, definition_digest, catalog_version, owner_id, input, status, state, started_at)
+        select gen_random_uuid(), workflow, definition, definition_digest, catalog_version, owner_id, input, status, state, started_at
+        from executions, generate_series(1, ${times}) where id = ${id} returning id)
+      insert into approvals (id, execution_id, step_key, rule, excluded, subject, request_digest, status, expires_at)
+      select gen_random_uuid(), copies.id, step_key, rule, excluded, subject, request_digest, status, expires_at
+      from copies, approvals where execution_id = ${id}`;
+    return id;
+  }
+
+  it('shows in turns, so that 530 requests of one person hide no one of another', async () => {
+    const { house, ada, alan, grace } = cast;
+    await flood(ada, 529);
+    await house.database.advance(minute);
+    const other = await ask(house, alan);
+    const inbox = await listInbox(grace);
+    expect(inbox.approvals).toHaveLength(500);
+    expect(inbox.approvals[1]?.execution_id).toBe(other);
+    expect(inbox).toMatchObject({
+      total: 531,
+      requesters: [
+        { email: 'ada@example.com', waiting: 530 },
+        { email: 'alan@example.com', waiting: 1 },
+      ],
+    });
+    expect((await listInbox(grace, { requester: 'ALAN@example.com' })).approvals).toMatchObject([
+      { execution_id: other },
+    ]);
+    const rest = await listInbox(grace, { cursor: inbox.next ?? '' });
+    expect(rest.approvals).toHaveLength(31);
+    expect(rest.next).toBeNull();
+    const ids = [...inbox.approvals, ...rest.approvals].map(({ id }) => id);
+    expect(new Set(ids).size).toBe(531);
+  });
+
+  it('is not needed to decide: what is on no page is found and decided by its id', async () => {
+    const { ada, grace } = cast;
+    const id = await flood(ada, 40);
+    await cast.house.database
+      .sql`update approvals set created_at = created_at + interval '1 minute' where execution_id = ${id}`;
+    const page = await listInbox(grace, { limit: 10 });
+    expect(page.approvals.map(({ execution_id }) => execution_id)).not.toContain(id);
+    const [found] = (await listInbox(grace, { id })).approvals;
+    expect(found?.execution_id).toBe(id);
+    await decideApproval(grace, { id, verdict: 'approve', request_digest: found?.request_digest, via: 'api' });
+    expect((await listInbox(grace, { id })).approvals).toEqual([]);
+  });
+
+  it('tells nothing of what does not wait for the caller, and refuses cursors of others', async () => {
+    const { ada, mallory, grace } = cast;
+    const id = await flood(ada, 2);
+    expect(await listInbox(mallory, { id })).toEqual({ approvals: [], next: null, total: 0, requesters: [] });
+    expect(await listInbox(mallory, { requester: 'ada@example.com' })).toMatchObject({ approvals: [], total: 0 });
+    expect((await listInbox(grace, { id: "x' or true" })).approvals).toEqual([]);
+    for (const cursor of ['', '1', '1.2', '1.2.x', `1.2.${id}.3`, `-1.2.${id}`, `1.99999999999999999.${id}`]) {
+      await expect(listInbox(grace, { cursor })).rejects.toMatchObject({ code: 'invalid' });
+    }
+    await cast.house.pass(25 * hour);
+    expect((await listInbox(grace)).total).toBe(0);
+  });
+});
