@@ -14,7 +14,8 @@ export const timing = {
   quarantine: 15 * 60_000,
   /** How long nothing was held at a provider before the way that was kept open for its revocation is closed. */
   standDown: 60_000,
-  revokeBackoff: { first: 5_000, last: 5 * 60_000 },
+  /** `overdue`: the longest pause while access is there that should be gone. */
+  revokeBackoff: { first: 5_000, overdue: 15_000, last: 5 * 60_000 },
   grantBackoff: { first: 1_000, last: 30_000 },
   /** How long a grant may wait for its provider before it is given up; its own clock starts when it is active. */
   activation: 60 * 60_000,

@@ -54,11 +54,90 @@ describe('a worker that was paused changes nothing when it comes back', () => {
     await performing;
     expect(holds()).toBe(true);
     expect(await told('entitlement.granted')).toBe(0);
-    await house.pass(15 * minute);
+    // It says itself that it came late; the quarantine is for one whose worker died.
+    await house.work();
     expect(holds()).toBe(false);
+    await house.pass(15 * minute);
     const [late] = await house.database.sql`select state from entitlements`;
     expect(late?.state).toBe('absent');
   });
+
+  it('whose grant call lands after everything was settled: taken away again, and settled again', async () => {
+    const { house, ada } = await open();
+    const id = await request(ada, { workflow: 'automatic' });
+    const gate = gateOf(house, 'ensurePresent');
+    const performing = performStep(gate.ctx, await stepOf(id));
+    await gate.reached;
+    await cancelExecution(ada, { id });
+    await house.pass(46 * second);
+    await house.pass(hour);
+    expect((await house.database.sql`select state from entitlements`)[0]?.state).toBe('absent');
+    gate.open();
+    await performing;
+    await house.work();
+    expect(holds()).toBe(false);
+    expect((await house.database.sql`select state from entitlements`)[0]?.state).toBe('absent');
+  });
+
+  it('whose revocation lands after another worker granted anew: granted again at once', async () => {
+    const { house, ada } = await open();
+    await ask(house, ada, { workflow: 'automatic', duration: 'PT30M' });
+    await house.database.advance(hour);
+    const gate = gateOf(house, 'ensureAbsent');
+    const revoking = reconcileEntitlement(gate.ctx, { entitlementId: await hotId() });
+    await gate.reached;
+    await house.pass(46 * second);
+    const later = await ask(house, ada, { workflow: 'automatic', duration: 'PT30M' });
+    expect((await getExecution(ada, { id: later })).grants).toMatchObject([{ state: 'active' }]);
+    gate.open();
+    await revoking;
+    expect(holds()).toBe(false);
+    await house.work();
+    expect(holds()).toBe(true);
+  });
+
+  it('whose revocation lands while another worker records a new grant: granted again at once', async () => {
+    const { house, ada } = await open();
+    await ask(house, ada, { workflow: 'automatic', duration: 'PT30M' });
+    await house.database.advance(hour);
+    const late = gateOf(house, 'ensureAbsent');
+    const revoking = reconcileEntitlement(late.ctx, { entitlementId: await hotId() });
+    await late.reached;
+    await house.pass(46 * second);
+    const next = await request(ada, { workflow: 'automatic', duration: 'PT30M' });
+    // The new grant was read back (the second look: the first is before its intent), and is not recorded yet.
+    const gate = gateOf(house, 'holds', 'after', 1);
+    const performing = performStep(gate.ctx, await stepOf(next));
+    await gate.reached;
+    late.open();
+    await revoking;
+    gate.open();
+    await performing;
+    await house.work();
+    expect(holds()).toBe(true);
+    expect((await getExecution(ada, { id: next })).grants).toMatchObject([{ state: 'active' }]);
+  });
+
+  it.each(['grant', 'revoke'] as const)(
+    'between its claim and its %s call: it does not call, and another worker does',
+    async (task) => {
+      const { house, ada } = await open();
+      const operation = task === 'grant' ? 'ensurePresent' : 'ensureAbsent';
+      house.provider.inject('ensurePresent', { kind: 'throttle' });
+      await ask(house, ada, { workflow: 'automatic', duration: 'PT30M' });
+      await house.pass(5 * second);
+      if (task === 'revoke') await house.database.advance(hour);
+      else await house.database.sql`update entitlements set state = 'granting', due_at = app_now()`;
+      const before = house.provider.count(operation);
+      const times = [0, 16 * second];
+      const clock = () => new Date(times.shift() ?? 16 * second);
+      await reconcileEntitlement({ ...house.ctx, clock }, { entitlementId: await hotId() });
+      expect(house.provider.count(operation)).toBe(before);
+      await house.work();
+      expect(house.provider.count(operation)).toBe(before + 1);
+      expect(holds()).toBe(task === 'grant');
+    },
+  );
 
   it('whose grant was made by another meanwhile: recorded once', async () => {
     const { house, ada } = await open();

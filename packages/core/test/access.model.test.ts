@@ -195,9 +195,10 @@ function record(world: World, call: Call, held: Held, protocol: Protocol, change
   const decision = decideRevoked(world.entitlement, {
     startedAt: call.startedAt,
     wanted: isWanted(world),
+    disturbed: false,
     quarantine: protocol.quarantine,
   });
-  if (!decision) return;
+  if (!decision || decision.state === 'again') return;
   change(
     `revoke recorded, ${decision.state}`,
     (next) => {

@@ -1,4 +1,6 @@
+import { entitlements } from '@belay/db';
 import type { Pin } from '@belay/providers';
+import { type SQL, sql } from 'drizzle-orm';
 
 /** An entitlement that this process holds the lease of, and what it is about to do there. */
 export interface Claimed {
@@ -16,4 +18,12 @@ export interface Claimed {
   startedAt: Date;
   task: 'grant' | 'revoke';
   until: Date;
+  /** When this process began to claim, by its own clock: its lease ends no earlier than a lease after this. */
+  claimingAt: number;
 }
+
+/**
+ * Whether somebody made the entitlement due while a call was under way: a claim makes it due at the end of its lease, so any
+ * other time is from an end, an intent or a late call that the record of this call must not forget.
+ */
+export const wasMadeDue: SQL<boolean> = sql<boolean>`${entitlements.dueAt} is distinct from ${entitlements.leaseUntil}`;

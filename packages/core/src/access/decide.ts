@@ -56,6 +56,8 @@ export type RevokedDecision =
   | { state: 'absent' }
   /** Gone for now; a call that was still on its way could land, so another revoke is owed after `notBefore`. */
   | { state: 'revoking'; notBefore: number }
+  /** It was made due while the call was under way: what was read back may be old, and the revoke is repeated at once. */
+  | { state: 'again' }
   /** Somebody wants it again: the call may have taken away what is now due, so it is granted anew. */
   | { state: 'granting' };
 
@@ -65,11 +67,22 @@ export type RevokedDecision =
  */
 export function decideRevoked(
   entitlement: EntitlementFacts,
-  call: { startedAt: number; wanted: boolean; quarantine: number },
+  call: { startedAt: number; wanted: boolean; disturbed: boolean; quarantine: number },
 ): RevokedDecision | null {
   if (entitlement.state === 'absent') return null;
   if (call.wanted || entitlement.state !== 'revoking') return { state: 'granting' };
+  if (call.disturbed) return { state: 'again' };
   if (entitlement.lastGrantCallAt === null) return { state: 'absent' };
   const quiet = entitlement.lastGrantCallAt + call.quarantine;
   return call.startedAt > quiet ? { state: 'absent' } : { state: 'revoking', notBefore: quiet + 1 };
+}
+
+/**
+ * The state after a call came back whose fence was lost; null when it changes nothing. It may have landed after everything
+ * that was recorded meanwhile: what is granted is ensured and read back again, and what a grant call may have brought back after
+ * it was settled is revoked again. In every other state the next call is due anyway, and is due now.
+ */
+export function decideLate(state: EntitlementState, task: 'grant' | 'revoke'): EntitlementState | null {
+  if (state === 'absent') return task === 'grant' ? 'revoking' : null;
+  return state === 'granted' ? 'granting' : state;
 }

@@ -18,7 +18,8 @@ import { isLive } from './wanted.js';
  * claim is success. A call's error is written down and tried again later; a revoke never gives up (design §6.2).
  */
 export async function reconcileEntitlement(ctx: Context, input: { entitlementId: string }): Promise<void> {
-  const claim = await claimEntitlement(ctx, input.entitlementId);
+  const claimingAt = ctx.clock().getTime();
+  const claim = await claimEntitlement(ctx, input.entitlementId, claimingAt);
   ctx.crashpoint('entitlement claimed');
   if (!claim) return;
   if (claim.task === 'rest') return pinResting(ctx, claim);
@@ -28,6 +29,9 @@ export async function reconcileEntitlement(ctx: Context, input: { entitlementId:
     const authorizer: Authorizer = authorizerOf(ctx, claim.provider, claim.task);
     const named = await referTo(ctx, authorizer, claim, signal);
     const reference = claim.generation === null ? named : { ...named, generation: claim.generation };
+    // A call that could outlast the lease would land beside that of the next worker: it is not begun.
+    if (ctx.clock().getTime() - claim.claimingAt > ctx.timing.lease - ctx.timing.callTimeout)
+      return release(ctx, claim);
     if (claim.task === 'grant') await authorizer.ensurePresent(reference, claim.until, signal);
     else await authorizer.ensureAbsent(reference, signal);
     ctx.crashpoint(`${claim.task} called`);
@@ -42,7 +46,8 @@ export async function reconcileEntitlement(ctx: Context, input: { entitlementId:
 }
 
 /** Takes the lease, raises the fence and commits what is about to be done, before it is done (R1, R4). */
-async function claimEntitlement(ctx: Context, id: string): Promise<Claimed | Resting | null> {
+async function claimEntitlement(ctx: Context, id: string, claimingAt: number): Promise<Claimed | Resting | null> {
+  const leaseEnd = sql<Date>`app_now() + ${`${ctx.timing.lease} milliseconds`}::interval`;
   return ctx.db.transaction(async (tx) => {
     const locking = tx
       .select({
@@ -92,7 +97,8 @@ async function claimEntitlement(ctx: Context, id: string): Promise<Claimed | Res
         .set({
           state: task === 'grant' ? 'granting' : 'revoking',
           fence: row.fence + 1,
-          leaseUntil: sql`app_now() + ${`${ctx.timing.lease} milliseconds`}::interval`,
+          leaseUntil: leaseEnd,
+          dueAt: leaseEnd,
           ...(task === 'grant' ? { lastGrantCallAt: sql`app_now()` } : {}),
           ...(changed ? { failures: 0 } : {}),
         })
@@ -109,8 +115,23 @@ async function claimEntitlement(ctx: Context, id: string): Promise<Claimed | Res
       startedAt: now,
       task,
       until: live.until ?? now,
+      claimingAt,
     };
   });
+}
+
+/** Gives a claim back that was made too long ago to act on: whoever claims it next has a whole lease. */
+async function release(ctx: Context, claim: Claimed): Promise<void> {
+  ctx.log.warn(
+    { entitlement: claim.id, provider: claim.provider },
+    `too little of the lease is left for the ${claim.task} call`,
+  );
+  const released = await ctx.db
+    .update(entitlements)
+    .set({ leaseUntil: null, dueAt: sql`app_now()` })
+    .where(and(eq(entitlements.id, claim.id), eq(entitlements.fence, claim.fence)))
+    .returning({ id: entitlements.id });
+  if (released.length > 0) ctx.waker.wake([{ queue: 'entitlements', entitlementId: claim.id }]);
 }
 
 function readingLive(ctx: Context, tx: Transaction, entitlementId: string) {

@@ -1,28 +1,27 @@
-import { entitlements, grants } from '@belay/db';
+import { entitlements, grants, inOrder } from '@belay/db';
 import { Terminal } from '@belay/providers';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
+import type { Timing } from '../timing.js';
 import type { Claimed } from './claimed.js';
+import { recordLate } from './record-late.js';
 import { ignoreRollback } from './rollback.js';
 import { wakeSteps } from './wake-steps.js';
+import { isLive } from './wanted.js';
+
+/** The first failures are each in the ledger, then one in so many: a target that is gone for good must not fill it. */
+const told = { first: 10, then: 20 };
 
 /**
  * Writes down that a call failed, and when to try again. R4: it changes nothing about what is owed; a grant call that
  * failed may still have landed. A grant that the provider refuses for good is ended, so that its entitlement is revoked;
- * a revoke is tried for ever.
+ * a revoke is tried for ever, whatever the provider says.
  */
 export async function recordFailure(ctx: Context, claim: Claimed, message: string, error: unknown): Promise<void> {
-  const failures = claim.failures + 1;
-  const backoff = claim.task === 'revoke' ? ctx.timing.revokeBackoff : ctx.timing.grantBackoff;
-  const wish =
-    error instanceof Error && 'options' in error
-      ? (error.options as { afterMilliseconds?: number }).afterMilliseconds
-      : undefined;
-  const wait = Math.min(backoff.last, Math.max(wish ?? 0, backoff.first * 2 ** Math.min(failures - 1, 16)));
   const refused = claim.task === 'grant' && error instanceof Terminal;
   ctx.log.warn(
-    { entitlement: claim.id, provider: claim.provider, failures, error },
+    { entitlement: claim.id, provider: claim.provider, failures: claim.failures + 1, error },
     `the ${claim.task} call failed: ${message}`,
   );
   const next = await ctx.db
@@ -34,24 +33,48 @@ export async function recordFailure(ctx: Context, claim: Claimed, message: strin
         ...(claim.task === 'grant' ? [isNull(grants.activatedAt), isNull(grants.endedAt)] : []),
       );
       const who = { executionId: grants.executionId, userId: grants.userId };
-      const affected = refused
-        ? await tx.update(grants).set({ endedAt: sql`app_now()`, endedReason: 'failed' }).where(waiting).returning(who)
-        : await tx.select(who).from(grants).where(waiting);
+      // Lock order: grants before entitlements. What is wanted and owed is read when the entitlement's lock is held.
+      const [affected, [row], [now]] = await inOrder([
+        refused
+          ? tx.update(grants).set({ endedAt: sql`app_now()`, endedReason: 'failed' }).where(waiting).returning(who)
+          : tx.select(who).from(grants).where(waiting),
+        tx
+          .select({ fence: entitlements.fence, lastError: entitlements.lastError })
+          .from(entitlements)
+          .where(eq(entitlements.id, claim.id))
+          .for('update'),
+        tx
+          .select({
+            wanted: sql<boolean>`coalesce(bool_or(${isLive}), false)`,
+            owed: sql<boolean>`coalesce(bool_or(${grants.goneAt} is null and not (${isLive})), false)`,
+          })
+          .from(grants)
+          .where(eq(grants.entitlementId, claim.id)),
+      ]);
+      if (row?.fence !== claim.fence) {
+        tx.rollback();
+        return null;
+      }
+      const { wanted, owed } = now ?? { wanted: false, owed: false };
+      // A grant that nothing wants any more is revoked at once; a revoke that an intent overtook gives way to it at once. What
+      // was refused here is taken away at once; when nothing was, an active grant keeps the access: no hurry to be refused again.
+      const turned = (claim.task === 'grant') !== wanted || (refused && affected.length > 0);
+      const failures = turned ? 0 : claim.failures + 1;
+      const wait = turned ? 0 : waitAfter(ctx.timing, claim.task, { failures, owed, wish: wishOf(error) });
       const [still] = await tx
         .update(entitlements)
         .set({
           failures,
           lastError: message,
           leaseUntil: null,
-          // What ended here is taken away at once. When nothing did, an active grant keeps the access: no hurry to be refused again.
-          dueAt: refused && affected.length > 0 ? sql`app_now()` : sql`app_now() + ${`${wait} milliseconds`}::interval`,
+          dueAt: sql`app_now() + ${`${wait} milliseconds`}::interval`,
         })
-        .where(and(eq(entitlements.id, claim.id), eq(entitlements.fence, claim.fence)))
+        .where(eq(entitlements.id, claim.id))
         .returning({ dueAt: entitlements.dueAt });
-      if (!still) return tx.rollback();
+      const tell = failures <= told.first || failures % told.then === 0 || row.lastError !== message;
       await appendLedger(
         tx,
-        affected.map((grant) => ({
+        (tell ? affected : []).map((grant) => ({
           type: claim.task === 'grant' ? 'entitlement.grant_failed' : 'entitlement.revoke_failed',
           level: claim.task === 'grant' && !refused ? ('warning' as const) : ('error' as const),
           message: `${claim.task === 'grant' ? 'Granting' : 'Revoking'} at ${claim.provider} failed${refused ? '' : ' and is tried again'}: ${message}`,
@@ -60,14 +83,31 @@ export async function recordFailure(ctx: Context, claim: Claimed, message: strin
           provider: claim.provider,
           executionId: grant.executionId,
           entitlementId: claim.id,
-          data: { failures, ...(refused ? {} : { retry_in_milliseconds: wait }) },
+          data: { failures: claim.failures + 1, ...(refused ? {} : { retry_in_milliseconds: wait }) },
         })),
       );
-      return { dueAt: still.dueAt, executionIds: affected.map((grant) => grant.executionId) };
+      return { dueAt: still?.dueAt, executionIds: affected.map((grant) => grant.executionId) };
     })
     .catch(ignoreRollback);
   ctx.crashpoint('failure recorded');
-  if (!next) return;
-  ctx.waker.wake([{ queue: 'entitlements', entitlementId: claim.id, dueAt: next.dueAt }]);
+  if (!next) return recordLate(ctx, claim);
+  if (next.dueAt) ctx.waker.wake([{ queue: 'entitlements', entitlementId: claim.id, dueAt: next.dueAt }]);
   await wakeSteps(ctx, next.executionIds);
+}
+
+/** How long to wait, in milliseconds. Where access is still there that should be gone, no wish of the provider makes it longer. */
+function waitAfter(
+  timing: Timing,
+  task: Claimed['task'],
+  how: { failures: number; owed: boolean; wish: number },
+): number {
+  const backoff = task === 'revoke' ? timing.revokeBackoff : timing.grantBackoff;
+  const last = task === 'revoke' && how.owed ? timing.revokeBackoff.overdue : backoff.last;
+  return Math.min(last, Math.max(how.wish, backoff.first * 2 ** Math.min(how.failures - 1, 16)));
+}
+
+/** The pause that a connector's error asks for, in milliseconds. */
+function wishOf(error: unknown): number {
+  if (!(error instanceof Error) || !('options' in error)) return 0;
+  return (error.options as { afterMilliseconds?: number } | undefined)?.afterMilliseconds ?? 0;
 }

@@ -2,9 +2,10 @@ import { entitlements, grants, inOrder } from '@belay/db';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
-import type { Claimed } from './claimed.js';
+import { type Claimed, wasMadeDue } from './claimed.js';
 import { decideGranted, type Held } from './decide.js';
 import { recordFailure } from './record-failure.js';
+import { recordLate } from './record-late.js';
 import { ignoreRollback } from './rollback.js';
 import { wakeSteps } from './wake-steps.js';
 import { isLive } from './wanted.js';
@@ -34,7 +35,12 @@ export async function recordGranted(ctx: Context, claim: Claimed, held: Held): P
           expiresAt: grants.expiresAt,
         });
       const locking = tx
-        .select({ state: entitlements.state, lastGrantCallAt: entitlements.lastGrantCallAt, fence: entitlements.fence })
+        .select({
+          state: entitlements.state,
+          lastGrantCallAt: entitlements.lastGrantCallAt,
+          fence: entitlements.fence,
+          disturbed: wasMadeDue,
+        })
         .from(entitlements)
         .where(eq(entitlements.id, claim.id))
         .for('update');
@@ -46,19 +52,18 @@ export async function recordGranted(ctx: Context, claim: Claimed, held: Held): P
       }
       // A grant that came while the call was under way may want a later end than the provider was told: ensure it again.
       const tooLate = started.some((grant) => grant.expiresAt.getTime() > claim.until.getTime());
-      // Nor does this record activate one whose intent was committed just now, while it waited for the entitlement's lock.
-      const again = tooLate
-        ? sql`true`
-        : sql`exists (select 1 from ${grants} where ${grants.entitlementId} = ${claim.id} and ${grants.activatedAt} is null and ${isLive})`;
+      // So too when it was made due meanwhile: by an intent that this record does not activate, or by a late call.
+      const again = tooLate || row.disturbed;
       const recording = tx
         .update(entitlements)
         .set({
-          state: sql`case when ${again} then 'granting' else 'granted' end`,
+          state: again ? 'granting' : 'granted',
           leaseUntil: null,
           failures: 0,
           lastError: null,
-          dueAt: sql`case when ${again} then app_now()
-          else coalesce((select min(${grants.expiresAt}) from ${grants} where ${grants.entitlementId} = ${claim.id} and ${isLive}), app_now()) end`,
+          dueAt: again
+            ? sql`app_now()`
+            : sql`coalesce((select min(${grants.expiresAt}) from ${grants} where ${grants.entitlementId} = ${claim.id} and ${isLive}), app_now())`,
         })
         .where(eq(entitlements.id, claim.id))
         .returning({ dueAt: entitlements.dueAt });
@@ -85,7 +90,7 @@ export async function recordGranted(ctx: Context, claim: Claimed, held: Held): P
     })
     .catch(ignoreRollback);
   ctx.crashpoint('grant recorded');
-  if (!next) return;
+  if (!next) return recordLate(ctx, claim);
   if (next.dueAt) ctx.waker.wake([{ queue: 'entitlements', entitlementId: claim.id, dueAt: next.dueAt }]);
   await wakeSteps(ctx, next.executionIds);
 }

@@ -2,9 +2,10 @@ import { entitlements, grants, inOrder } from '@belay/db';
 import { and, eq, isNull, lte, or, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
-import type { Claimed } from './claimed.js';
+import { type Claimed, wasMadeDue } from './claimed.js';
 import { decideRevoked, type Held } from './decide.js';
 import { recordFailure } from './record-failure.js';
+import { recordLate } from './record-late.js';
 import { wakeSteps } from './wake-steps.js';
 import { isLive } from './wanted.js';
 
@@ -27,7 +28,12 @@ export async function recordRevoked(ctx: Context, claim: Claimed, held: Held): P
     const [, [row], live] = await inOrder([
       tx.select({ id: grants.id }).from(grants).where(over).for('update'),
       tx
-        .select({ state: entitlements.state, lastGrantCallAt: entitlements.lastGrantCallAt, fence: entitlements.fence })
+        .select({
+          state: entitlements.state,
+          lastGrantCallAt: entitlements.lastGrantCallAt,
+          fence: entitlements.fence,
+          disturbed: wasMadeDue,
+        })
         .from(entitlements)
         .where(eq(entitlements.id, claim.id))
         .for('update'),
@@ -38,17 +44,22 @@ export async function recordRevoked(ctx: Context, claim: Claimed, held: Held): P
         .where(and(eq(grants.entitlementId, claim.id), isLive))
         .limit(1),
     ]);
-    if (!row || row.fence !== claim.fence) return null;
+    if (!row || row.fence !== claim.fence) return 'late';
     const decision = decideRevoked(
       { state: row.state, lastGrantCallAt: row.lastGrantCallAt?.getTime() ?? null },
-      { startedAt: claim.startedAt.getTime(), wanted: live.length > 0, quarantine: ctx.timing.quarantine },
+      {
+        startedAt: claim.startedAt.getTime(),
+        wanted: live.length > 0,
+        disturbed: row.disturbed,
+        quarantine: ctx.timing.quarantine,
+      },
     );
     if (!decision) return null;
     const dueAt = decision.state === 'revoking' ? new Date(decision.notBefore) : null;
     const settling = tx
       .update(entitlements)
       .set({
-        state: decision.state,
+        state: decision.state === 'again' ? 'revoking' : decision.state,
         leaseUntil: null,
         failures: 0,
         lastError: null,
@@ -56,7 +67,7 @@ export async function recordRevoked(ctx: Context, claim: Claimed, held: Held): P
         ...(decision.state === 'absent' ? { lastGrantCallAt: null } : {}),
       })
       .where(eq(entitlements.id, claim.id));
-    if (decision.state === 'granting') {
+    if (decision.state === 'granting' || decision.state === 'again') {
       await settling;
       return { again: true, dueAt: null, executionIds: [] };
     }
@@ -82,6 +93,7 @@ export async function recordRevoked(ctx: Context, claim: Claimed, held: Held): P
     return { again: false, dueAt, executionIds: gone.map((grant) => grant.executionId) };
   });
   ctx.crashpoint('revoke recorded');
+  if (next === 'late') return recordLate(ctx, claim);
   if (!next) return;
   const hint = { queue: 'entitlements', entitlementId: claim.id } as const;
   if (next.again) ctx.waker.wake([hint]);

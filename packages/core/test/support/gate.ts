@@ -11,17 +11,19 @@ export interface Gate {
 
 type Paused = 'holds' | 'ensurePresent' | 'ensureAbsent' | 'deliver';
 
-/** A second worker of the house whose first call of `operation` waits at a gate; `after`: with its effect done, its answer under way. */
-export function gateOf(house: House, operation: Paused, when: 'before' | 'after' = 'before'): Gate {
+/** A second worker of the house whose first call of `operation` (after `skip` others) waits at a gate; `after`: with its effect done, its answer under way. */
+export function gateOf(house: House, operation: Paused, when: 'before' | 'after' = 'before', skip = 0): Gate {
   const { reach, reached, open, opened } = latch();
   let passed = false;
+  let calls = 0;
   const pausing = <T extends object>(target: T): T =>
     new Proxy(target, {
       get(inner, property, receiver) {
         const value: unknown = Reflect.get(inner, property, receiver);
         if (property !== operation || typeof value !== 'function' || passed) return value;
         return async (...given: unknown[]) => {
-          if (passed) return value.apply(inner, given);
+          calls += 1;
+          if (passed || calls <= skip) return value.apply(inner, given);
           passed = true;
           if (when === 'before') {
             reach();

@@ -1,0 +1,37 @@
+import { entitlements } from '@belay/db';
+import { eq, sql } from 'drizzle-orm';
+import type { Context } from '../context.js';
+import { appendLedger } from '../ledger/append.js';
+import type { Claimed } from './claimed.js';
+import { decideLate } from './decide.js';
+
+/**
+ * For a call whose lease ended and whose entitlement another worker has claimed since: it may have landed after that worker
+ * looked, so the entitlement is due again at once. A worker that has the lease now sees that it was made due and goes again.
+ */
+export async function recordLate(ctx: Context, claim: Claimed): Promise<void> {
+  const due = await ctx.db.transaction(async (tx) => {
+    const [row] = await tx
+      .select({ state: entitlements.state, fence: entitlements.fence })
+      .from(entitlements)
+      .where(eq(entitlements.id, claim.id))
+      .for('update');
+    const state = row && decideLate(row.state, claim.task);
+    if (!row || !state) return false;
+    await tx.update(entitlements).set({ state, dueAt: sql`app_now()` }).where(eq(entitlements.id, claim.id));
+    await appendLedger(tx, [
+      {
+        type: 'entitlement.call_late',
+        level: 'warning',
+        message: `A ${claim.task} call for ${claim.identity} at ${claim.provider} came back after another worker had taken over; the access is checked again`,
+        actor: { kind: 'system', name: 'reconcile' },
+        provider: claim.provider,
+        entitlementId: claim.id,
+        data: { task: claim.task, was: row.state, fence: claim.fence, current_fence: row.fence },
+      },
+    ]);
+    return true;
+  });
+  ctx.crashpoint('late call recorded');
+  if (due) ctx.waker.wake([{ queue: 'entitlements', entitlementId: claim.id }]);
+}

@@ -1,0 +1,90 @@
+import { getExecution, reconcileEntitlement, returnAccess } from '@belay/core';
+import type { MemoryFault } from '@belay/providers/testkit';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { gateOf } from './support/gate.js';
+import { access, ask, type Cast, minute, openCast, second } from './support/stories.js';
+
+describe('a call that failed', () => {
+  let cast: Cast;
+  beforeEach(async () => {
+    cast = await openCast();
+  });
+  afterEach(() => cast[Symbol.asyncDispose]());
+  const holds = () => cast.house.provider.holds('ada@example.com', access);
+  const hotId = async () => (await cast.house.database.sql`select id from entitlements`)[0]?.id as string;
+  const revokes = () => cast.house.provider.count('ensureAbsent');
+  const told = async () => {
+    const [row] = await cast.house.database
+      .sql`select count(*)::int as times from ledger where type = 'entitlement.revoke_failed'`;
+    return row?.times as number;
+  };
+
+  it.each<[string, MemoryFault]>([
+    ['a provider that fails', { kind: 'conflict' }],
+    ['a provider that wishes for an hour', { kind: 'throttle', afterMilliseconds: 60 * minute }],
+    ['a provider that refuses for good', { kind: 'refuse' }],
+  ])('of an overdue revocation is repeated within 15 seconds, for ever: %s', async (_, fault) => {
+    const { house, ada } = cast;
+    const id = await ask(house, ada, { workflow: 'automatic' });
+    house.provider.inject('ensureAbsent', fault, 1_000);
+    await returnAccess(ada, { execution_id: id });
+    await house.work();
+    for (let times = 1; times < 40; times += 1) {
+      expect(revokes()).toBeGreaterThanOrEqual(times);
+      await house.pass(15 * second);
+    }
+    expect(holds()).toBe(true);
+    // The ledger has the first failures and then one in twenty, so that a provider that is gone does not fill it.
+    expect(await told()).toBeLessThan(15);
+    expect(await told()).toBeGreaterThan(10);
+    while (house.provider.take({ operation: 'ensureAbsent' })) continue;
+    await house.pass(15 * second);
+    expect(holds()).toBe(false);
+  });
+
+  it('of the second revocation, when the access is gone, is repeated less often', async () => {
+    const { house, ada } = cast;
+    const id = await ask(house, ada, { workflow: 'automatic' });
+    await returnAccess(ada, { execution_id: id });
+    await house.work();
+    expect(holds()).toBe(false);
+    house.provider.inject('ensureAbsent', { kind: 'conflict' }, 1_000);
+    const before = revokes();
+    for (let times = 0; times < 240; times += 1) await house.pass(15 * second);
+    expect(revokes() - before).toBeGreaterThan(5);
+    expect(revokes() - before).toBeLessThan(25);
+  });
+
+  it('does not hide that the last grant ended while it was under way: the access is revoked at once', async () => {
+    const { house, ada } = cast;
+    const first = await ask(house, ada, { workflow: 'automatic', duration: 'PT1H' });
+    house.provider.inject('ensurePresent', { kind: 'throttle' });
+    const second = await ask(house, ada, { workflow: 'automatic', duration: 'PT2H' });
+    await house.database.advance(minute);
+    house.provider.inject('ensurePresent', { kind: 'throttle', afterMilliseconds: minute });
+    const gate = gateOf(house, 'ensurePresent');
+    const extending = reconcileEntitlement(gate.ctx, { entitlementId: await hotId() });
+    await gate.reached;
+    await returnAccess(ada, { execution_id: first });
+    await returnAccess(ada, { execution_id: second });
+    gate.open();
+    await extending;
+    await house.work();
+    expect(holds()).toBe(false);
+  });
+
+  it('does not keep an intent waiting that came while it revoked', async () => {
+    const { house, ada } = cast;
+    const first = await ask(house, ada, { workflow: 'automatic' });
+    await returnAccess(ada, { execution_id: first });
+    house.provider.inject('ensureAbsent', { kind: 'throttle', afterMilliseconds: minute });
+    const gate = gateOf(house, 'ensureAbsent');
+    const revoking = reconcileEntitlement(gate.ctx, { entitlementId: await hotId() });
+    await gate.reached;
+    const second = await ask(house, ada, { workflow: 'automatic' });
+    gate.open();
+    await revoking;
+    await house.work();
+    expect((await getExecution(ada, { id: second })).grants).toMatchObject([{ state: 'active' }]);
+  });
+});
