@@ -1,5 +1,6 @@
-import { entitlements, grants, inOrder, steps, type Transaction } from '@belay/db';
-import { and, eq, inArray, sql } from 'drizzle-orm';
+import { catalogs, entitlements, grants, inOrder, steps, type Transaction } from '@belay/db';
+import { Retryable } from '@belay/providers';
+import { and, eq, inArray, max, sql } from 'drizzle-orm';
 import type { Actor, Context, Hint } from '../context.js';
 import type { Plan, PlannedGrant } from '../elevation/plan.js';
 import { lockExecution } from '../executions/runtime/commit.js';
@@ -36,6 +37,7 @@ export type Intended =
  * its lock. Throws what a connector throws.
  */
 export async function intendGrants(ctx: Context, intention: Intention, signal: AbortSignal): Promise<Intended> {
+  const { version } = ctx.catalog.current();
   const planned = intention.plan.grants.map((grant) => ({ ...grant, id: ctx.newId(), grantId: ctx.newId() }));
   const providers = [...new Set(planned.map((grant) => grant.provider))];
   // Awaited first: as long as it has not succeeded there is nothing to decide.
@@ -50,10 +52,11 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
     ),
   );
   const result = await ctx.db.transaction(async (tx): Promise<Intended & { hints?: Hint[] }> => {
-    // The order of the locks: the execution, then the entitlements.
+    // The order of the locks: the execution, the configuration, the entitlements.
     const locked = await lockExecution(ctx, tx, intention.executionId, intention.stepKey);
     if (!locked?.step || locked.step.attempt !== intention.attempt) return { outcome: 'moved_on' };
     if (locked.state.cancelling) return { outcome: 'cancelled' };
+    await requireVersion(tx, version);
     const rows = await lockEntitlements(tx, planned);
     for (const [index, grant] of planned.entries()) {
       const [row, seen] = [rows[index], held[index]];
@@ -69,6 +72,19 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
   });
   ctx.crashpoint('intended');
   return result;
+}
+
+/**
+ * Holds the configuration as it is until the intent is committed, so that none comes into force beside it that no longer has
+ * the provider, or has it elsewhere. Throws Retryable when it is another than `version` already: the request is planned again.
+ */
+async function requireVersion(tx: Transaction, version: number): Promise<void> {
+  const [, [latest]] = await inOrder([
+    // Against a change (applyCatalog), not against other intents.
+    tx.execute(sql`lock table ${catalogs} in row exclusive mode`),
+    tx.select({ version: max(catalogs.version) }).from(catalogs),
+  ]);
+  if (latest?.version !== version) throw new Retryable('The configuration has changed; the request is planned again');
 }
 
 async function writeIntent(

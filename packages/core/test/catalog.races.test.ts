@@ -1,0 +1,66 @@
+import { applyCatalog, getExecution, performStep } from '@belay/core';
+import { type Connector, createRegistry } from '@belay/providers';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { heldBeforeCommit, someoneWaits } from './support/gate.js';
+import { type Keeper, keeperHouse } from './support/keeper.js';
+import { type Cast, openCast, request, second } from './support/stories.js';
+
+describe('a provider that leaves the configuration while access is granted there', () => {
+  let cast: Cast;
+  let other: Keeper;
+  let connectors: Connector[];
+  /** The configuration in force, and the same without the provider `other`. */
+  let without: object;
+
+  beforeEach(async () => {
+    const { options, keepers } = keeperHouse(['kept', 'other']);
+    other = keepers[1] as Keeper;
+    connectors = options.connectors ?? [];
+    const catalog = options.catalog as { providers: Record<string, object>; roles: Record<string, object> };
+    without = { ...catalog, providers: { kept: catalog.providers.kept }, roles: { reader: catalog.roles.reader } };
+    cast = await openCast(options);
+  });
+  afterEach(() => cast[Symbol.asyncDispose]());
+  const stepOf = async (executionId: string) => {
+    const [row] = await cast.house.database
+      .sql`select key from steps where execution_id = ${executionId} and status = 'open'`;
+    return { executionId, key: row?.key as string };
+  };
+  const apply = (db = cast.house.ctx.db) =>
+    applyCatalog(
+      db,
+      { document: without, source: 'test' },
+      { connectors: createRegistry(connectors), resolve: () => undefined },
+    );
+
+  it('is kept when the intent was first', async () => {
+    const { house, ada } = cast;
+    const id = await request(ada, { workflow: 'automatic', role: 'elsewhere' });
+    const gate = heldBeforeCommit(house.ctx);
+    const performing = performStep(gate.ctx, await stepOf(id));
+    await gate.reached;
+    const applying = apply().catch((error: unknown) => error);
+    await someoneWaits(house);
+    gate.open();
+    await performing;
+    expect(await applying).toMatchObject({ issues: [{ path: 'providers.other' }] });
+    expect(other.state.held()).toHaveLength(1);
+  });
+
+  it('gets no grant when the configuration was first', async () => {
+    const { house, ada } = cast;
+    const id = await request(ada, { workflow: 'automatic', role: 'elsewhere' });
+    const gate = heldBeforeCommit(house.ctx);
+    const applying = apply(gate.ctx.db);
+    await gate.reached;
+    const performing = performStep(house.ctx, await stepOf(id));
+    await someoneWaits(house);
+    gate.open();
+    await Promise.all([applying, performing]);
+    expect((await getExecution(ada, { id })).grants).toEqual([]);
+    await house.catalog.refresh();
+    await house.pass(5 * second);
+    expect(other.state.held()).toEqual([]);
+    expect(other.state.count('ensurePresent')).toBe(0);
+  });
+});
