@@ -42,6 +42,7 @@ const log = (seconds: number, message: string) => ({
   message,
   provider: '',
   user: 'ada@example.com',
+  owner: 'ada@example.com',
   workflow_id: 'e-1',
   type: 'execution.started',
 });

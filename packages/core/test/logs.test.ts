@@ -116,7 +116,7 @@ describe('the logs of a person', () => {
 
   /** Everything, page by page. */
   async function everything(person: ActorContext, filter: LogFilter & { limit?: number } = {}) {
-    const logs: { message: string; cursor: string; user: string; type: string }[] = [];
+    const logs: { message: string; cursor: string; user: string; owner: string; type: string }[] = [];
     for (let cursor: string | null | undefined; cursor !== null; ) {
       const page = await exportLogs(person, { ...filter, cursor });
       logs.push(...page.logs);
@@ -128,8 +128,9 @@ describe('the logs of a person', () => {
   it('are their own and what concerns everybody: nothing of others, of agents or of operators', async () => {
     const { ada, mallory } = cast;
     const all = await everything(ada);
+    expect(new Set(all.map(({ owner }) => owner))).toEqual(new Set([ada.actor.email, '']));
     expect(new Set(all.map(({ user }) => user))).toEqual(new Set([ada.actor.email, '']));
-    expect(all.filter(({ user }) => user === '').map(({ type }) => type)).toEqual(['catalog.applied']);
+    expect(all.filter(({ owner }) => owner === '').map(({ type }) => type)).toEqual(['catalog.applied']);
     expect((await everything(mallory)).filter(({ type }) => !type.startsWith('note.'))).toHaveLength(1);
     expect(await everything(mallory, { user: ada.actor.email })).toEqual([]);
     const [id] = all.map((one) => (one as unknown as { workflow_id: string }).workflow_id).filter(Boolean);

@@ -63,6 +63,7 @@ export const logged: LogEntry = {
   message: 'started \u001b[2J',
   provider: 'demo-postgres',
   user: 'ada@example.com',
+  owner: 'ada@example.com',
   workflow_id: 'e-1',
   type: 'execution.started',
 };

@@ -8,7 +8,16 @@ export function createLocalLedger(clock: () => Date): LocalLedger {
   const ring: LocalLogEntry[] = [];
   return {
     append({ level = 'info', type, message, provider = '', user = '' }) {
-      ring.push({ timestamp: clock().toISOString(), level, message, provider, user, workflow_id: '', type });
+      ring.push({
+        timestamp: clock().toISOString(),
+        level,
+        message,
+        provider,
+        user,
+        owner: user,
+        workflow_id: '',
+        type,
+      });
       if (ring.length > most) ring.shift();
     },
     entries: () => [...ring].reverse(),

@@ -7,7 +7,7 @@ export const time = z.iso.datetime({ offset: true });
 export const filter = {
   level: level.optional(),
   provider: name.optional(),
-  user: name.optional().describe('E-mail address'),
+  user: name.optional().describe('E-mail address of who acted, or of whom it concerns'),
   workflow_id: name.optional(),
   type: name.optional(),
   since: time.optional(),
@@ -19,7 +19,8 @@ export const entry = {
   level: z.string(),
   message: z.string(),
   provider: z.string(),
-  user: z.string(),
+  user: z.string().describe('Who acted; empty when the service did it by itself'),
+  owner: z.string().describe('E-mail address of the person whom it concerns, as the owner of a request'),
   workflow_id: z.string(),
   type: z.string(),
 };

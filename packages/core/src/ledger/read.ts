@@ -1,6 +1,6 @@
 import { type LedgerLevel, ledger, users } from '@belay/db';
-import { and, eq, gte, inArray, isNull, lt, lte, type SQL, sql } from 'drizzle-orm';
-import type { Context, UserActor } from '../context.js';
+import { and, eq, gte, inArray, isNull, lt, lte, notLike, or, type SQL, sql } from 'drizzle-orm';
+import type { Actor, Context, UserActor } from '../context.js';
 import { invalid } from '../errors.js';
 import { isId } from '../executions/find.js';
 import { isKnownAs } from '../logins/people.js';
@@ -8,7 +8,7 @@ import { isKnownAs } from '../logins/people.js';
 export interface LogFilter {
   level?: LedgerLevel | undefined;
   provider?: string | undefined;
-  /** E-mail address. */
+  /** E-mail address of who acted, or of whom it concerns. */
   user?: string | undefined;
   workflow_id?: string | undefined;
   type?: string | undefined;
@@ -22,7 +22,10 @@ export interface LogEntry {
   level: string;
   message: string;
   provider: string;
+  /** Who acted: an e-mail address, or `agent <name>` or `operator`; empty when the service did it by itself. */
   user: string;
+  /** E-mail address of the person whom it concerns, as the owner of a request; empty for none. */
+  owner: string;
   workflow_id: string;
   type: string;
 }
@@ -30,9 +33,12 @@ export interface LogEntry {
 /** Events of the system that concern everybody and name nobody. */
 const everybodys = ['catalog.applied'];
 
+/** What the DSL names after itself. */
+const steps = 'io.serverlessworkflow.';
+
 /**
- * The newest entries that a person may see, before a position: what is about them and their requests, and what concerns
- * everybody. Two walks along an index each, never a scan, however long the ledger is.
+ * Returns the newest entries that a person may see, before a position: what is about them and their requests, what they did
+ * themselves, and what concerns everybody. A walk along an index each, never a scan, however long the ledger is.
  */
 export async function readLedger(
   ctx: Context,
@@ -60,19 +66,21 @@ export async function readLedger(
       // As the indexes have it: another place for nulls, though there are none, would mean a sort of everything.
       .orderBy(sql`${ledger.seq} desc nulls last`)
       .limit(page.limit);
-  const own = walk(
-    and(
-      ...shared,
-      eq(ledger.userId, user.id),
-      filter.user === undefined ? undefined : isKnownAs(ctx.db, users.id, filter.user),
-      filter.workflow_id === undefined ? undefined : eq(ledger.executionId, filter.workflow_id),
-    ),
+  const wanted = filter.user;
+  shared.push(
+    wanted === undefined
+      ? undefined
+      : or(isKnownAs(ctx.db, users.id, wanted), eq(sql`lower(${ledger.actor} ->> 'email')`, wanted.toLowerCase())),
+    filter.workflow_id === undefined ? undefined : eq(ledger.executionId, filter.workflow_id),
   );
+  const concerned = walk(and(...shared, eq(ledger.userId, user.id)));
+  // The steps that a workflow takes after a decision are the owner's to follow, not acts of who decided.
+  const acted = walk(and(...shared, eq(sql`${ledger.actor} ->> 'id'`, user.id), notLike(ledger.type, `${steps}%`)));
   const aboutSomebody = filter.user !== undefined || filter.workflow_id !== undefined;
   const common = aboutSomebody ? [] : walk(and(...shared, isNull(ledger.userId), inArray(ledger.type, everybodys)));
-  const found = await Promise.all([own, common]);
-  return found
-    .flat()
+  const found = (await Promise.all([concerned, acted, common])).flat();
+  // What a person did about a request of their own is found both ways.
+  return [...new Map(found.map((row) => [row.entry.seq, row])).values()]
     .sort((a, b) => b.entry.seq - a.entry.seq)
     .slice(0, page.limit)
     .map(({ entry, email }) => ({
@@ -82,11 +90,19 @@ export async function readLedger(
         level: entry.level,
         message: entry.message,
         provider: entry.provider ?? '',
-        user: email ?? '',
+        user: whoActed(entry.actor as Partial<Actor>),
+        owner: email ?? '',
         workflow_id: entry.executionId ?? '',
         type: entry.type,
       },
     }));
+}
+
+function whoActed(actor: Partial<Actor>): string {
+  if (actor.kind === 'user') return actor.email ?? '';
+  if (actor.kind === 'agent') return `agent ${actor.name ?? ''}`.trim();
+  // An operator is known by an account of the server's machine, which is not for everyone to read.
+  return actor.kind === 'operator' ? 'operator' : '';
 }
 
 function readTime(text: string | undefined, path: string): Date | undefined {

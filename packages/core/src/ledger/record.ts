@@ -31,7 +31,7 @@ export async function recordLogs(
   if (entries.length === 0) throw new AccessError('invalid', 'There are no entries');
   if (entries.length > most) throw invalid('entries', `are more than ${most}`);
   const rows = entries.map((entry, index) => {
-    const at = `entries.${index}`;
+    const at = `entries[${index}]`;
     const message = requireText(entry.message, `${at}.message`, 2_000);
     if (Number.isNaN(Date.parse(entry.timestamp))) throw invalid(`${at}.timestamp`, 'is not a time');
     const optional = (name: 'type' | 'provider' | 'workflow_id') => {

@@ -23,6 +23,8 @@ export const ledger = pgTable(
   (table) => [
     index('ledger_execution_idx').on(table.executionId, table.seq),
     index('ledger_user_idx').on(table.userId, table.seq.desc()),
+    // What a person did, whomever it concerns.
+    index('ledger_actor_idx').on(sql`(${table.actor} ->> 'id')`, table.seq.desc()),
     // What concerns nobody in particular: everybody's, or an agent's.
     index('ledger_nobody_idx').on(table.type, table.seq.desc()).where(sql`${table.userId} is null`),
     check('ledger_level_is_known', sql`${table.level} in ('info', 'warning', 'error')`),

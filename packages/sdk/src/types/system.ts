@@ -49,7 +49,10 @@ export interface LogEntry {
   level: string;
   message: string;
   provider: string;
+  /** Who acted: an e-mail address, `agent <name>` or `operator`; empty when the service did it by itself. */
   user: string;
+  /** E-mail address of the person whom it concerns, as the owner of a request; empty for none. */
+  owner: string;
   workflow_id: string;
   type: string;
 }

@@ -36,6 +36,7 @@ export function logsPage({ logs }: Outputs['logs']['list'], view: View): Page {
                 <tr>
                   <th scope="col">When</th>
                   <th scope="col">What</th>
+                  <th scope="col">Who</th>
                   <th scope="col">Level</th>
                   <th scope="col">Request</th>
                 </tr>
@@ -53,6 +54,7 @@ export function logsPage({ logs }: Outputs['logs']['list'], view: View): Page {
                         <code>{entry.type}</code>
                       </span>
                     </td>
+                    <td>{whoActed(entry.user, view)}</td>
                     <td>
                       <Badge status={entry.level} />
                     </td>
@@ -73,6 +75,11 @@ export function logsPage({ logs }: Outputs['logs']['list'], view: View): Page {
       </>
     ),
   };
+}
+
+function whoActed(user: string, { viewer }: View): string {
+  if (user === '') return 'Belay';
+  return user === viewer?.email ? 'you' : user;
 }
 
 function Filters({ view }: { view: View }): VNode {

@@ -45,6 +45,8 @@ export interface LocalLogEntry {
   message: string;
   provider: string;
   user: string;
+  /** The same: on a person's own machine nothing is done for another. */
+  owner: string;
   workflow_id: string;
   type: string;
 }
