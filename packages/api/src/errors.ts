@@ -1,4 +1,4 @@
-import { AccessError, type ErrorCode, type ErrorIssue, isOutage, outageMessage } from '@belay/core/agent';
+import { AccessError, type ErrorCode, type ErrorIssue, isOutage, outageMessage, pathText } from '@belay/core/agent';
 import { TRPCError } from '@trpc/server';
 import { ZodError } from 'zod';
 
@@ -93,7 +93,7 @@ export function withIssues(status: number, body: ErrorBody): ErrorBody {
 
 /** A field that is not known is named like any other, and not the object that it is in. */
 function published(issue: Issue): ErrorIssue[] {
-  const at = (more: readonly PropertyKey[]) => [...issue.path, ...more].map(String).join('.');
+  const at = (more: readonly PropertyKey[]) => pathText([...issue.path, ...more]);
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => ({ path: at([key]), message: 'is not known here' }));
   return [{ path: at([]), message: inWords(issue) }];

@@ -65,9 +65,15 @@ export function describeApi(
   });
   document.info.license = { name: 'Apache-2.0', identifier: 'Apache-2.0' };
   document.tags = tags.map((tag) => ({ ...tag }));
-  for (const operation of listOperations(router)) {
+  const operations = listOperations(router);
+  const confirmed = new Set(operations.filter(({ rest }) => rest.confirm !== undefined).map(({ path }) => path));
+  for (const operation of operations) {
     const found = document.paths?.[operation.path]?.[operation.method.toLowerCase() as 'get' | 'post'];
-    if (found !== undefined) correct(found, operation);
+    if (found === undefined) continue;
+    correct(found, operation);
+    if (operation.method === 'POST' && confirmed.has(operation.path)) {
+      found.responses = { ...found.responses, 303: redirectTo('A browser goes on there after the page that asks') };
+    }
   }
   document.components = {
     ...document.components,
@@ -94,7 +100,10 @@ const errorSchema = {
         type: 'object' as const,
         required: ['path', 'message'],
         properties: {
-          path: { type: 'string' as const, description: 'Which field, dotted; empty for the whole' },
+          path: {
+            type: 'string' as const,
+            description: 'Which field, as in `input.providers[0]`; empty for the whole',
+          },
           message: { type: 'string' as const },
         },
       },

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { duration, name, names, remark } from './text.js';
+import { duration, name, names, remark, someNames } from './text.js';
 
 /** A Role as a client may send it back: the documented fields and the ones we publish beside them, nothing else. */
 export const roleBody = z.strictObject({
   name,
   description: remark.optional(),
-  providers: names.optional(),
+  providers: someNames.optional(),
   workflows: names.optional(),
   enabled: z.boolean().optional(),
   permissions: z.strictObject({ users: names.optional(), groups: names.optional() }).optional(),

@@ -18,6 +18,8 @@ export const opaque = text(1, 16_384);
 export const duration = text(1, 64).describe('ISO 8601 duration, such as PT1H');
 /** Comma-separated in a query, an array everywhere else. */
 export const names = z.array(name).max(100);
+/** A list that would mean "all" when it was taken for left out, and so may not be empty. */
+export const someNames = names.min(1, 'must name at least one');
 /** UTC, ISO 8601 with milliseconds and `Z`. */
 export const instant = z.string().meta({ format: 'date-time' });
 export const leavesBehind = z

@@ -12,3 +12,4 @@ export * from './canonical.js';
 export * from './context.js';
 export * from './errors.js';
 export * from './outage.js';
+export * from './path-text.js';

@@ -14,7 +14,7 @@ export const errorCodes = [
 export type ErrorCode = (typeof errorCodes)[number];
 
 export interface ErrorIssue {
-  /** Which field, as a dotted path; empty for the whole input. */
+  /** Which field, as in `input.providers[0]`; empty for the whole input. */
   path: string;
   message: string;
 }
@@ -43,6 +43,13 @@ export class AccessError extends Error {
 /** Refused because of one field of the input: 400 with `issues`. */
 export function invalid(path: string, message: string): AccessError {
   return new AccessError('invalid', message, { issues: [{ path, message }] });
+}
+
+/** Returns the same error with its fields called what this caller calls them; anything else is returned as it is. */
+export function renameIssues(error: unknown, rename: (path: string) => string): unknown {
+  if (!(error instanceof AccessError) || error.issues === undefined) return error;
+  const issues = error.issues.map(({ path, message }) => ({ path: rename(path), message }));
+  return new AccessError(error.code, error.message, { ...error.options, issues });
 }
 
 /** Unknown, or not visible to the caller: the two look alike on purpose. */

@@ -71,6 +71,7 @@ export * from './logins/token.js';
 export * from './logins/verify.js';
 export * from './logins/whoami.js';
 export * from './outage.js';
+export * from './path-text.js';
 export * from './sessions/authorize.js';
 export * from './sessions/complete.js';
 export * from './sessions/issue.js';

@@ -196,12 +196,13 @@ describe('a dynamic request', () => {
 
   it('is for others only where the bounds name the asker as a delegate, in `identities` as in `users`', async () => {
     const { house, ada, alan, grace } = cast;
-    for (const who of [{ identities: ['grace@example.com'] }, { users: ['grace@example.com'] }]) {
-      expect(await issuesOf(request(ada, { permissions: ['deploy'], ...who }))).toEqual(['forbidden', 'identities']);
+    for (const field of ['identities', 'users']) {
+      const asked = request(ada, { permissions: ['deploy'], [field]: ['grace@example.com'] });
+      expect(await issuesOf(asked)).toEqual(['forbidden', field]);
     }
     expect(await issuesOf(request(alan, { permissions: ['deploy'], users: ['nobody@example.com'] }))).toEqual([
       'invalid',
-      'identities',
+      'users',
     ]);
     const { output } = await request(alan, {
       permissions: ['deploy'],

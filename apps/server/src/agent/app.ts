@@ -1,9 +1,10 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { isForeseen, type LocalRequestContext } from '@belay/api/agent';
-import { completeLocalLogin, type LocalContext, localPerson } from '@belay/core/agent';
+import { completeLocalLogin, describeLocal, type LocalContext, localPerson } from '@belay/core/agent';
 import { type AnyTRPCRouter, callTRPCProcedure, TRPCError } from '@trpc/server';
 import { nodeHTTPRequestHandler } from '@trpc/server/adapters/node-http';
 import { bodyType, parseJsonObject, readBody } from '../http/body.js';
+import { challengeOf } from '../http/challenge.js';
 import { parseFields } from '../http/fields.js';
 import { renderMetrics } from '../http/metrics-text.js';
 import { negotiate } from '../http/negotiate.js';
@@ -11,7 +12,7 @@ import { published, Refusal, refuse, refuseField } from '../http/refusal.js';
 import { createRouteTable, type Operation } from '../http/route-table.js';
 import { requestIds } from '../http/state.js';
 import { returnPath } from './guard.js';
-import { renderLocal, renderMessage, styleSource } from './page.js';
+import { renderIntroduction, renderLocal, renderMessage, styleSource } from './page.js';
 
 export interface LocalAppOptions {
   context: LocalContext;
@@ -25,6 +26,9 @@ export interface LocalAppOptions {
 /** Largest body, in bytes. */
 const bodyBytes = 64 * 1024;
 const prefix = '/api/v1';
+
+/** No credential goes to an agent: whoever is signed in on the machine is. Programs learn here where that is done. */
+const challenge = 'Session realm="belay", sign_in="/auth"';
 
 /** What every answer says to a browser: no frame, no script, no other origin, nothing kept. */
 const headers: readonly (readonly [string, string])[] = [
@@ -73,11 +77,15 @@ export function createLocalApp(options: LocalAppOptions): RequestListener {
         path: path.slice('/trpc/'.length),
         maxBodySize: bodyBytes,
         createContext: async () => contextOf(request, id, path),
+        responseMeta: ({ errors }) => ({ headers: challengeOf(errors, challenge) }),
       });
       return;
     }
+    if (path === '/' || path === prefix || path === `${prefix}/`) return introduce(request, response);
     const found = table.find(path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : path);
-    if (found === 'malformed') throw refuse(400, 'The path has a percent sign that starts nothing');
+    if (found !== undefined && 'malformed' in found) {
+      throw refuseField(found.malformed, 'is not percent-encoded UTF-8');
+    }
     if (found === undefined) throw refuse(404, 'There is nothing at this address');
     const { route, parameters } = found;
     const operation = route.methods.get(request.method ?? '');
@@ -125,6 +133,25 @@ export function createLocalApp(options: LocalAppOptions): RequestListener {
     send(response, status, 'application/json; charset=utf-8', JSON.stringify(output));
   }
 
+  /** What listens here, and where to go on: for people who open the address, and programs that look around. */
+  function introduce(request: IncomingMessage, response: ServerResponse): void {
+    const allow = 'GET, HEAD, OPTIONS';
+    if (request.method === 'OPTIONS') {
+      response.writeHead(204, { Allow: allow });
+      response.end();
+      return;
+    }
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      throw refuse(405, `${request.method} is not offered here`, { Allow: allow });
+    }
+    const about = describeLocal(context);
+    if (acceptsHtml(request, ['application/json', 'text/html'])) {
+      send(response, 200, 'text/html; charset=utf-8', renderIntroduction(about, table.routes));
+    } else {
+      send(response, 200, 'application/json; charset=utf-8', JSON.stringify(about));
+    }
+  }
+
   /** The browser comes back from the server's sign-in. */
   async function comeBack(
     request: IncomingMessage,
@@ -162,8 +189,16 @@ async function readFields(
   given: { parameters: Record<string, string>; search: string; html: boolean },
 ): Promise<Record<string, unknown>> {
   const fields = Object.create(null) as Record<string, unknown>;
-  if (operation.input === undefined) return fields;
+  if (operation.input === undefined) {
+    parseFields(given.search, operation.kinds, fields);
+    const [stray] = Object.keys(fields);
+    if (stray !== undefined) throw refuseField(stray, 'is not known here');
+    return fields;
+  }
   if (request.method === 'POST') {
+    parseFields(given.search, operation.kinds, fields);
+    const [stray] = Object.keys(fields);
+    if (stray !== undefined) throw refuseField(stray, 'belongs in the body');
     // Only what a page of another origin cannot send without being asked about it first.
     if (bodyType(request) !== 'application/json') throw refuse(415, 'The body must be application/json');
     Object.assign(fields, parseJsonObject(await readBody(request, bodyBytes)));
@@ -188,6 +223,7 @@ function fail(request: IncomingMessage, response: ServerResponse, thrown: unknow
   }
   const { status, body, headers: more } = published(thrown);
   for (const [name, value] of Object.entries(more)) response.setHeader(name, value);
+  if (status === 401) response.setHeader('WWW-Authenticate', challenge);
   if (status === 503) response.setHeader('Retry-After', '5');
   if (acceptsHtml(request, ['application/json', 'text/html'])) {
     send(response, status, 'text/html; charset=utf-8', renderMessage('This did not work', body.message));

@@ -87,6 +87,40 @@ export function renderLocal(procedure: string, output: unknown): string | undefi
   );
 }
 
+/** Returns the page at the root: what listens here, what can be read of it, and where its server is. */
+export function renderIntroduction(
+  about: { serviceType: string; version: string; docsUrl: string; authEndpoint: string },
+  routes: readonly { path: string; methods: ReadonlyMap<string, unknown> }[],
+): string {
+  const readable = routes
+    .filter(({ path, methods }) => methods.has('GET') && !path.includes('{'))
+    .map(({ path }) => path)
+    .sort();
+  const { origin } = new URL(about.authEndpoint);
+  return render(
+    'This is a Belay agent',
+    <>
+      <p>
+        It runs in {about.serviceType} mode, version {about.version}, for the person who uses this machine, and answers
+        programs of this machine only. It belongs to <a href={origin}>{origin}</a>, where access is asked for and
+        decided.
+      </p>
+      <p>What can be read here:</p>
+      <ul>
+        {readable.map((path) => (
+          <li key={path}>
+            <a href={path}>{path}</a>
+          </li>
+        ))}
+      </ul>
+      <p>
+        <code>belay agent status</code> says how it is. The interface is described at{' '}
+        <a href={about.docsUrl}>{about.docsUrl}</a>.
+      </p>
+    </>,
+  );
+}
+
 /** A page of one sentence or two. */
 export function renderMessage(title: string, ...paragraphs: string[]): string {
   return render(

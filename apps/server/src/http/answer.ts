@@ -30,6 +30,12 @@ export function sendRedirect(response: ServerResponse, status: number, location:
   response.end();
 }
 
+/** Says which methods an address has. */
+export function sendOptions(response: ServerResponse, allow: string): void {
+  response.writeHead(204, { Allow: allow });
+  response.end();
+}
+
 /** How long a sign-in may take before the cookie that binds it to the browser goes; core keeps the flow no longer. */
 const flowSeconds = 600;
 

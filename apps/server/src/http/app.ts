@@ -3,7 +3,7 @@ import { describeApi, type Host } from '@belay/api';
 import type { Context, Logger } from '@belay/core';
 import type { AnyTRPCRouter } from '@trpc/server';
 import express, { type ErrorRequestHandler, type Express } from 'express';
-import { anonymous, send, sendError } from './answer.js';
+import { anonymous, send, sendError, sendOptions } from './answer.js';
 import { assets } from './assets.js';
 import type { Site } from './identify.js';
 import { isAuthPath, type Limits, limitRequests } from './limits.js';
@@ -101,6 +101,8 @@ export function createApp(options: AppOptions): App {
     response.setHeader('X-Request-Id', state.id);
     for (const [name, value] of headers) response.setHeader(name, value);
     response.setHeader('Cache-Control', 'no-store');
+    // Of errors as well: each is a page or JSON, and depends on who asks.
+    response.setHeader('Vary', 'Accept, Authorization, Cookie');
     if (draining) response.setHeader('Connection', 'close');
     const misdirected = () => refuse(421, 'This server is not for this address');
     if (options.admits?.(request) === false) sendError(request, response, misdirected(), basePath);
@@ -117,7 +119,15 @@ export function createApp(options: AppOptions): App {
   app.use((request, response, next) => {
     if (request.url.startsWith('/trpc/')) return next();
     const found = documents.get(pathOf(request.url));
-    if (found === undefined || (request.method !== 'GET' && request.method !== 'HEAD')) return rest(request, response);
+    if (found === undefined) return rest(request, response);
+    const allow = 'GET, HEAD, OPTIONS';
+    if (request.method === 'OPTIONS') return sendOptions(response, allow);
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      const refusal = refuse(405, `${request.method} is not offered here`, { Allow: allow });
+      return sendError(request, response, refusal, basePath);
+    }
+    // The same for everyone, so a cache may keep one.
+    response.removeHeader('Vary');
     const lasting = found.version !== '' && request.url.endsWith(`?v=${found.version}`);
     response.setHeader('Cache-Control', lasting ? 'public, max-age=31536000, immutable' : 'public, max-age=300');
     return send(response, 200, found.type, found.body);

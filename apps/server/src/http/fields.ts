@@ -2,32 +2,44 @@ import type { ZodObject } from 'zod';
 import { refuseField } from './refusal.js';
 
 /** How the text of a query or a form becomes a value. Only where text is all there is; JSON bodies are never converted. */
-export type FieldKind = 'text' | 'number' | 'list';
-export type FieldKinds = ReadonlyMap<string, FieldKind>;
+export type FieldKind = 'text' | 'number' | 'list' | 'list with items';
+
+export interface FieldKinds {
+  get(name: string): FieldKind | undefined;
+  /** Names that are not among them are left alone: others send parameters of their own here. */
+  loose: boolean;
+}
 
 interface Definition {
   type: string;
   innerType?: { _zod: { def: Definition } };
+  checks?: readonly { _zod: { def: { check: string } } }[];
 }
 
 function kindOf(definition: Definition): FieldKind {
   let inner = definition;
   while (inner.innerType !== undefined) inner = inner.innerType._zod.def;
-  if (inner.type === 'array') return 'list';
+  if (inner.type === 'array') {
+    const needsItems = inner.checks?.some(({ _zod }) => _zod.def.check === 'min_length') ?? false;
+    return needsItems ? 'list with items' : 'list';
+  }
   return inner.type === 'number' ? 'number' : 'text';
 }
 
 /** The kind of each field of an input schema, read once when the routes are made. */
 export function fieldKinds(input: ZodObject | undefined): FieldKinds {
-  if (input === undefined) return new Map();
+  if (input === undefined) return { get: () => undefined, loose: false };
   const shape = input.shape as Record<string, { _zod: { def: Definition } }>;
-  return new Map(Object.entries(shape).map(([name, schema]) => [name, kindOf(schema._zod.def)]));
+  const kinds = new Map(Object.entries(shape).map(([name, schema]) => [name, kindOf(schema._zod.def)]));
+  const { catchall } = input._zod.def;
+  return { get: (name) => kinds.get(name), loose: catchall?._zod.def.type !== 'never' };
 }
 
 /**
  * Reads a query string or an urlencoded form. A list may be comma-separated, repeated, or both; any other key given
- * twice is refused (400), because two readers would choose differently. Unknown keys are left for the schema to refuse.
- * `skipEmpty` leaves out what has no value: a field of a form that nobody filled in.
+ * twice is refused (400), because two readers would choose differently. So is a known key whose value is not UTF-8. Unknown
+ * keys are left for the schema to refuse. `skipEmpty` leaves out what has no value, as a form sends a field that was not
+ * filled in; not so a list that must have items, which would mean "all" when it was left out.
  */
 export function parseFields(
   encoded: string,
@@ -36,16 +48,41 @@ export function parseFields(
   { skipEmpty = false }: { skipEmpty?: boolean } = {},
 ): void {
   if (encoded === '') return;
-  for (const [key, value] of new URLSearchParams(encoded)) {
-    if (skipEmpty && value === '') continue;
+  for (const [key, value] of decodePairs(encoded, kinds)) {
     const kind = kinds.get(key) ?? 'text';
+    if (skipEmpty && value === '' && kind !== 'list with items') continue;
     const before = into[key];
-    if (kind === 'list') {
-      into[key] = [...(Array.isArray(before) ? (before as unknown[]) : []), ...value.split(',')];
+    if (kind === 'list' || kind === 'list with items') {
+      const items = value === '' ? [] : value.split(',');
+      into[key] = [...(Array.isArray(before) ? (before as unknown[]) : []), ...items];
     } else if (before !== undefined) {
       throw refuseField(key, 'is given more than once');
     } else {
       into[key] = kind === 'number' && /^-?\d{1,15}$/.test(value) ? Number(value) : value;
     }
+  }
+}
+
+/** The decoded pairs; `URLSearchParams` alone would put a replacement character where the bytes are no text. */
+function* decodePairs(encoded: string, kinds: FieldKinds): Generator<[key: string, value: string]> {
+  for (const pair of encoded.split('&')) {
+    if (pair === '') continue;
+    const [lenient] = new URLSearchParams(pair);
+    const [name = '', value = ''] = lenient ?? [];
+    if (kinds.loose && kinds.get(name) === undefined) continue;
+    const at = pair.indexOf('=');
+    const raw = at < 0 ? [pair] : [pair.slice(0, at), pair.slice(at + 1)];
+    if (!raw.every(isText)) throw refuseField(name, 'is not percent-encoded UTF-8');
+    yield [name, value];
+  }
+}
+
+/** Whether a piece of a query or a form is percent-encoded UTF-8. */
+function isText(piece: string): boolean {
+  try {
+    decodeURIComponent(piece);
+    return true;
+  } catch {
+    return false;
   }
 }

@@ -42,7 +42,7 @@ export async function readInput(source: Source, limit: number): Promise<RequestI
     return confirmation(source, route.confirmable, text);
   }
   if (operation === route.confirmable) {
-    throw refuse(405, 'POST is only for the confirmation page here', { Allow: 'GET, OPTIONS' });
+    throw refuse(405, 'POST is only for the confirmation page here', { Allow: route.allow });
   }
   const fields = emptyFields();
   readPostQuery(source, fields);
@@ -97,11 +97,12 @@ function emptyFields(): Record<string, unknown> {
 
 function fromQuery(source: Source, operation: Operation): RequestInput {
   const fields = emptyFields();
-  // What takes no input reads no query either: probes add what they like.
-  if (operation.input === undefined) return { fields, confirmed: false, ownForm: false };
   // A form of a browser sends what was left empty as well.
   const skipEmpty = source.context.request.accepts === 'html';
   parseFields(source.search, operation.kinds, fields, { skipEmpty });
+  // What takes input has a schema that says the same of what it does not know.
+  const [stray] = operation.input === undefined ? Object.keys(fields) : [];
+  if (stray !== undefined) throw refuseField(stray, 'is not known here');
   return { fields: withParameters(source, fields), confirmed: false, ownForm: false };
 }
 

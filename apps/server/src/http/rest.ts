@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestContext } from '@belay/api';
 import { type AnyTRPCRouter, callTRPCProcedure, TRPCError } from '@trpc/server';
-import { applyCookies, send, sendError, sendHtml, sendJson, sendRedirect } from './answer.js';
+import { applyCookies, send, sendError, sendHtml, sendJson, sendOptions, sendRedirect } from './answer.js';
 import { identify, type Site } from './identify.js';
 import { logFailure } from './log-failure.js';
 import { renderMetrics } from './metrics-text.js';
@@ -9,7 +9,7 @@ import { negotiate } from './negotiate.js';
 import type { OpenStreams } from './open-streams.js';
 import { renderPage } from './pages/page.js';
 import { renderConfirmation, renderHome, renderOutput, renderRefused } from './pages/table.js';
-import { published, Refusal, refuse } from './refusal.js';
+import { published, Refusal, refuse, refuseField } from './refusal.js';
 import { type RequestInput, readInput } from './rest-input.js';
 import { createRouteTable, type Operation, type Route } from './route-table.js';
 import { isPrefetch, isSameOrigin } from './security.js';
@@ -42,18 +42,15 @@ export function createRestHandler(
       const path = query < 0 ? address : address.slice(0, query);
       if (isHome(path, basePath)) return await home(options, request, response, path);
       const found = table.find(relative(path, basePath, table.atRoot));
-      if (found === 'malformed') throw refuse(400, 'The path has a percent sign that starts nothing');
+      if (found !== undefined && 'malformed' in found) {
+        throw refuseField(found.malformed, 'is not percent-encoded UTF-8');
+      }
       if (found === undefined) throw refuse(404, 'There is nothing at this address');
       const { route, parameters } = found;
-      if (request.method === 'OPTIONS') {
-        response.writeHead(204, { Allow: route.allow });
-        response.end();
-        return;
-      }
+      if (request.method === 'OPTIONS') return sendOptions(response, route.allow);
       const operation = route.methods.get(request.method ?? '') ?? confirmable(request, route);
       const context = await identify(options, request, 'rest');
       stateOf(request).frame = frameOf(context, basePath);
-      response.setHeader('Vary', 'Accept');
       const search = query < 0 ? '' : address.slice(query + 1);
       await answer({ options, request, response, route, operation, context, parameters, search, address });
     } catch (thrown) {
@@ -265,11 +262,11 @@ async function home(
   path: string,
 ): Promise<void> {
   const allow = 'GET, HEAD, OPTIONS';
+  if (request.method === 'OPTIONS') return sendOptions(response, allow);
   if (!['GET', 'HEAD'].includes(request.method ?? '')) throw refuse(405, 'There is only a page here', { Allow: allow });
   const address = `${options.basePath}/home`;
   if (path !== address) return sendRedirect(response, 302, address);
   const context = await identify(options, request, 'rest');
-  response.setHeader('Vary', 'Accept');
   if (negotiate(request.headers.accept, ['text/html']) === undefined) throw refuse(406, 'There is only a page here');
   if (context.actor === null) return sendToSignIn(options, response, address);
   if (context.reply.cookies.length > 0) applyCookies(response, options.cookies, context.reply.cookies);

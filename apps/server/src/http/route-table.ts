@@ -21,8 +21,8 @@ export interface Route {
 }
 
 export interface RouteTable {
-  /** Finds by path without the prefix. `malformed` when a percent sequence cannot be decoded. */
-  find(path: string): { route: Route; parameters: Record<string, string> } | 'malformed' | undefined;
+  /** Finds by path without the prefix. `malformed` names a parameter that is not percent-encoded UTF-8. */
+  find(path: string): { route: Route; parameters: Record<string, string> } | { malformed: string } | undefined;
   /** Paths that are served without the prefix as well. */
   atRoot: ReadonlySet<string>;
   routes: readonly Route[];
@@ -49,8 +49,8 @@ function toRoute(path: string, operations: readonly Operation[]): Route {
   // HEAD must not act, so that a link checker does not.
   if (read !== undefined && read.type === 'query') methods.set('HEAD', read);
   const confirmable = read !== undefined && read.rest.confirm !== undefined ? read : undefined;
-  const allowed = new Set([...methods.keys(), ...(confirmable === undefined ? [] : ['POST']), 'OPTIONS']);
-  return { path, methods, confirmable, allow: [...allowed].join(', ') };
+  // POST of a confirmation page is not named: from anything else it is refused.
+  return { path, methods, confirmable, allow: [...methods.keys(), 'OPTIONS'].join(', ') };
 }
 
 /** The table of a router's documented paths: literal paths by name, the others by their segments. Made once. */
@@ -77,20 +77,19 @@ export function createRouteTable(router: AnyTRPCRouter): RouteTable {
       const given = path.split('/');
       for (const { route, segments } of patterns) {
         const parameters = match(segments, given);
-        if (parameters === 'malformed') return parameters;
-        if (parameters !== undefined) return { route, parameters };
+        if (parameters === undefined) continue;
+        return typeof parameters === 'string' ? { malformed: parameters } : { route, parameters };
       }
       return undefined;
     },
   };
 }
 
-function match(
-  segments: readonly string[],
-  given: readonly string[],
-): Record<string, string> | 'malformed' | undefined {
+/** The parameters of a path; the name of one that cannot be decoded; undefined when it is another path. */
+function match(segments: readonly string[], given: readonly string[]): Record<string, string> | string | undefined {
   if (segments.length !== given.length) return undefined;
   const parameters: Record<string, string> = {};
+  let malformed: string | undefined;
   for (const [index, segment] of segments.entries()) {
     const actual = given[index] ?? '';
     if (!segment.startsWith('{')) {
@@ -98,11 +97,12 @@ function match(
       continue;
     }
     if (actual === '') return undefined;
+    const name = segment.slice(1, -1);
     try {
-      parameters[segment.slice(1, -1)] = decodeURIComponent(actual);
+      parameters[name] = decodeURIComponent(actual);
     } catch {
-      return 'malformed';
+      malformed ??= name;
     }
   }
-  return parameters;
+  return malformed ?? parameters;
 }

@@ -6,6 +6,7 @@ import { type AnyTRPCRouter, TRPCError } from '@trpc/server';
 import { createExpressMiddleware } from '@trpc/server/adapters/express';
 import type { RequestHandler } from 'express';
 import { sendError } from './answer.js';
+import { challengeOf } from './challenge.js';
 import { identify, type Site } from './identify.js';
 import type { Limits } from './limits.js';
 import { logFailure } from './log-failure.js';
@@ -33,7 +34,8 @@ export function createTrpcMount(
         code === 'SERVICE_UNAVAILABLE' ? 5 : cause instanceof AccessError ? (cause.options.retryAfter ?? 0) : 0,
       );
       const longest = Math.max(0, ...waits);
-      return longest === 0 ? {} : { headers: { 'Retry-After': String(longest) } };
+      const challenge = challengeOf(errors, 'Bearer realm="belay"');
+      return { headers: { ...challenge, ...(longest > 0 && { 'Retry-After': String(longest) }) } };
     },
     createContext: async ({ req, res, info }) => {
       const context = opened.get(req) ?? (await createContext(site, req));

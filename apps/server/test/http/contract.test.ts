@@ -397,12 +397,10 @@ describe.each(['agent', 'client'] as const)('the interface in %s mode', (mode) =
   });
 
   it.each([
-    '/',
     '/home',
     '/reference',
     '/openapi.json',
     '/assets/belay.css',
-    '/api/v1',
     '/auth/callback/demo',
     '/auth/token',
     '/inbox',

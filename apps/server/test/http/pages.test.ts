@@ -394,7 +394,9 @@ describe('forms', () => {
       ) as object;
     const whole = (message: string) => ({ message, issues: [{ path: '', message }] });
     expect(await ask('/elevate', '{no')).toMatchObject(whole('The body is not JSON'));
-    expect(await ask('/role/%zz')).toMatchObject(whole('The path has a percent sign that starts nothing'));
+    expect(await ask('/role/%zz')).toMatchObject({
+      issues: [{ path: 'role', message: 'is not percent-encoded UTF-8' }],
+    });
     expect(await ask('/elevate/resume?state=zz')).toMatchObject(whole('The token is not valid or has expired'));
     expect(await ask('/roles?colour=red')).toMatchObject({
       issues: [{ path: 'colour', message: 'is not known here' }],

@@ -256,7 +256,7 @@ describe('answers', () => {
   it('vary by Accept, are for no cache, and carry the headers that keep a browser strict', async () => {
     const { headers } = await get('/thing/literal');
     expect(headers).toMatchObject({
-      vary: 'Accept',
+      vary: 'Accept, Authorization, Cookie',
       'cache-control': 'no-store',
       'x-content-type-options': 'nosniff',
       'x-frame-options': 'DENY',

@@ -214,7 +214,7 @@ describe('POST /provider/{provider}/authorizeSession', () => {
     const ask = (more: object, path = '/provider/second/authorizeSession') =>
       call('POST', path, { token, body: { ...body, ...more } });
     for (const [more, field] of [
-      [{ scopes: ['openid', 'offline_access'] }, 'scopes.1'],
+      [{ scopes: ['openid', 'offline_access'] }, 'scopes[1]'],
       [{ redirect_uri: 'https://evil.example.test/back' }, 'redirect_uri'],
       [{ redirect_uri: 'https://tools.example.test/elsewhere' }, 'redirect_uri'],
       [{ state: undefined }, 'state'],

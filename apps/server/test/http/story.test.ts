@@ -65,9 +65,9 @@ describe('elevation', () => {
     expect(answer.status).toBe(400);
     const issues = answer.json.issues as { path: string }[];
     expect(issues.map(({ path }) => path)).toEqual([
-      'role.providers.1',
-      'role.workflows.0',
-      'role.grants.0',
+      'role.providers[1]',
+      'role.workflows[0]',
+      'role.grants[0]',
       'role.max_duration',
     ]);
     const unknownField = { role: { name: 'reader', owner: true }, reason: 'An incident' };

@@ -11,7 +11,12 @@ export const declaredProviders = {
       rest: { html: 'offered' },
     },
     input: z.strictObject({
-      capability: z.array(capability).max(4).optional().describe('Only providers with any of these capabilities'),
+      capability: z
+        .array(capability)
+        .min(1, 'must name at least one')
+        .max(4)
+        .optional()
+        .describe('Only providers with any of these capabilities'),
     }),
     output: z.object({
       version: z.string(),

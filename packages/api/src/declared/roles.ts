@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { names } from '../text.js';
+import { someNames } from '../text.js';
 import type { Meta } from '../trpc.js';
 
 /** Role of the interface, and what we publish beside it: its bounds and what it grants. */
@@ -24,7 +24,7 @@ export const declaredRoles = {
       openapi: { method: 'GET', path: '/roles', tags: ['roles'], summary: 'List the roles you may ask for' },
       rest: { html: 'offered' },
     },
-    input: z.strictObject({ provider: names.optional() }),
+    input: z.strictObject({ provider: someNames.optional() }),
     output: z.object({ version: z.string(), roles: z.record(z.string(), z.object({ role: roleOutput })) }),
   },
 } satisfies Record<string, { meta: Meta; input: z.ZodType; output: z.ZodType }>;

@@ -2,6 +2,7 @@ import {
   createState,
   createTaskToken,
   listDynamicBounds,
+  renameIssues,
   requestDynamicElevation,
   requestElevation,
   resolveRole,
@@ -12,7 +13,7 @@ import { z } from 'zod';
 import { authenticated } from '../procedures.js';
 import { redirectUnlessJson } from '../reply.js';
 import { roleBody } from '../role-body.js';
-import { duration, json, name, names, opaque, prose } from '../text.js';
+import { duration, json, name, names, opaque, prose, someNames } from '../text.js';
 import { router } from '../trpc.js';
 
 const elevationResult = z.object({
@@ -48,7 +49,7 @@ const elevationRequest = z
       .union([name, roleBody])
       .optional()
       .describe('A role by its name, or a Role object, of which the name counts; absent in a dynamic request'),
-    providers: names.optional(),
+    providers: someNames.optional().describe('All of the role’s when left out'),
     authenticator: name.optional(),
     workflow: name.optional(),
     reason: prose.optional().describe('Required unless the role says that it is not'),
@@ -120,6 +121,9 @@ export const elevationRouter = router({
         ...(token === undefined ? {} : { session: { session: token } }),
         providers: [provider],
         idempotencyKey: ctx.request.idempotencyKey,
+      }).catch((error: unknown) => {
+        // One provider is what this request has.
+        throw renameIssues(error, (path) => path.replace(/^providers(\[0\])?$/, 'provider'));
       }),
     ),
   request: authenticated

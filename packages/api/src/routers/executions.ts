@@ -13,7 +13,7 @@ import { tracked } from '@trpc/server';
 import { z } from 'zod';
 import { linkNext, next, paging } from '../paging.js';
 import { authenticated } from '../procedures.js';
-import { duration, instant, json, leavesBehind, name, names, opaque, prose } from '../text.js';
+import { duration, instant, json, leavesBehind, name, names, opaque, prose, someNames } from '../text.js';
 import { router } from '../trpc.js';
 
 const executionSummary = z.object({
@@ -120,7 +120,7 @@ export const executionsRouter = router({
         input: z.strictObject({
           role: name,
           provider: name.optional(),
-          providers: names.optional(),
+          providers: someNames.optional(),
           reason: prose.optional(),
           duration: duration.optional(),
           identities: names.optional(),

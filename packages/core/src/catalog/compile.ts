@@ -4,6 +4,7 @@ import { canonicalJson, digestOf } from '../canonical.js';
 import { readDuration } from '../duration.js';
 import type { ErrorIssue } from '../errors.js';
 import { functionChecks } from '../functions/checks.js';
+import { pathText } from '../path-text.js';
 import { timing } from '../timing.js';
 import { checkAuthenticators } from './authenticators.js';
 import { compileDynamic, type DynamicBounds } from './dynamic.js';
@@ -121,14 +122,6 @@ export function compileCatalog(document: unknown, options: CompileOptions): Comp
 
 function compileLimits({ open_requests, event_streams, signals }: CatalogDocument['server']['limits']) {
   return { openRequests: open_requests, eventStreams: event_streams, signals };
-}
-
-/** A zod path as people write it: `roles.admin.providers[0]`. */
-export function pathText(path: readonly PropertyKey[]): string {
-  return path.reduce<string>(
-    (text, part) => (typeof part === 'number' ? `${text}[${part}]` : text ? `${text}.${String(part)}` : String(part)),
-    '',
-  );
 }
 
 /**

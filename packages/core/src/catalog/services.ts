@@ -1,5 +1,6 @@
 import { encryptionConfig, languageModelConfig, vaultConfig } from '@belay/providers';
 import type { ErrorIssue } from '../errors.js';
+import { pathText } from '../path-text.js';
 import { findReferences, type ResolveReference, resolveReferences } from './references.js';
 import type { CatalogDocument } from './schema.js';
 
@@ -26,7 +27,7 @@ export function checkServices(
     if (result.success || unresolved.length > 0) continue;
     issues.push(
       ...result.error.issues.map((issue) => ({
-        path: [path, ...issue.path.map(String)].join('.'),
+        path: pathText([path, ...issue.path]),
         message: issue.message,
       })),
     );

@@ -1,7 +1,7 @@
 import { requireUser } from '../actor.js';
 import type { Catalog } from '../catalog/compile.js';
 import type { ActorContext } from '../context.js';
-import { AccessError, type ErrorIssue, invalid } from '../errors.js';
+import { AccessError, type ErrorIssue, invalid, renameIssues } from '../errors.js';
 import { composeRole } from './dynamic-role.js';
 import { type ElevationResult, type RequestTerms, submitRequest } from './submit.js';
 
@@ -37,7 +37,17 @@ export async function requestDynamicElevation(
   const role = composeRole(catalog, user, { providers, asked });
   const { permissions: _, resources: __, groups: ___, users, ...given } = request;
   const terms = { ...given, providers, identities: [...clean(given.identities), ...clean(users)] };
-  return submitRequest(ctx, { catalog, user, role, terms, dynamic: asked, request });
+  const { length } = clean(given.identities);
+  return submitRequest(ctx, { catalog, user, role, terms, dynamic: asked, request }).catch((error: unknown) => {
+    throw renameIssues(error, (path) => ofUsers(path, length));
+  });
+}
+
+/** Whom to elevate is one list from here on: those after `identities` were given as `users`. */
+function ofUsers(path: string, identities: number): string {
+  const index = /^identities(?:\[(\d+)\])?$/.exec(path)?.[1];
+  if (index !== undefined && Number(index) >= identities) return `users[${Number(index) - identities}]`;
+  return path === 'identities' && identities === 0 ? 'users' : path;
 }
 
 /** Comma-separated lists are written with spaces after the commas, too. */

@@ -43,7 +43,7 @@ function wider(asked: AskedRole, defined: RoleDetails): ErrorIssue[] {
     if (items === undefined) return;
     const known = new Set((bounds ?? []).map(canonicalJson));
     items.forEach((item, index) => {
-      if (!known.has(canonicalJson(item))) refuse(`${path}.${index}`);
+      if (!known.has(canonicalJson(item))) refuse(`${path}[${index}]`);
     });
   };
   within('providers', asked.providers, defined.providers);

@@ -13,6 +13,7 @@ import { keepWorkflow } from '../executions/runtime/load.js';
 import { entriesOf, hintsOf, stepRows } from '../executions/runtime/write.js';
 import { appendLedger } from '../ledger/append.js';
 import { readNow } from '../now.js';
+import { pointerText } from '../path-text.js';
 import type { PresentedSession } from '../sessions/verify.js';
 import { requireText } from '../text.js';
 import { checkAuthenticator } from './authenticators.js';
@@ -86,7 +87,7 @@ export async function submitRequest(ctx: ActorContext, submission: Submission): 
   const issues = validateInput(workflow.workflow, input as Json);
   if (issues.length > 0) {
     throw new AccessError('invalid', 'The request does not fit the workflow', {
-      issues: issues.map((issue) => ({ path: issue.path.slice(1).replaceAll('/', '.'), message: issue.message })),
+      issues: issues.map((issue) => ({ path: pointerText(issue.path), message: issue.message })),
     });
   }
   await refuseEarly(ctx, { input, workflow: workflow.name });
@@ -105,7 +106,9 @@ function chooseProviders(
   user: UserActor,
   request: RequestTerms,
 ): Pick<ElevationInput, 'providers' | 'provider'> {
-  const providers = [...new Set(request.providers?.length ? request.providers : role.providers)];
+  // Left out is all of the role's; an empty list is a mistake, and must not come to the most that there is.
+  if (request.providers?.length === 0) throw invalid('providers', 'must name at least one provider');
+  const providers = [...new Set(request.providers ?? role.providers)];
   providers.forEach((id, index) => {
     const provider = catalog.providers.get(id);
     if (!role.providers.includes(id) || !provider || !can(user, 'view', { provider })) {
@@ -114,7 +117,7 @@ function chooseProviders(
     if (!ctx.catalog.client(id)?.authorizer) throw new AccessError('unavailable', `The provider "${id}" is not ready`);
   });
   const [provider] = providers;
-  if (provider === undefined) throw invalid('providers', 'names none');
+  if (provider === undefined) throw invalid('providers', 'must name at least one provider');
   return { providers, provider };
 }
 
@@ -129,7 +132,7 @@ function checkReason(role: CompiledRole, reason: string | undefined): string {
 }
 
 function chooseDuration(catalog: Catalog, role: CompiledRole, request: RequestTerms): string {
-  const providers = request.providers?.length ? request.providers : role.providers;
+  const providers = request.providers ?? role.providers;
   const longest = Math.min(...providers.map((provider) => longestDuration(catalog, role, provider)));
   if (request.duration === undefined) return formatDuration(Math.min(role.defaultDuration, longest));
   const milliseconds = requireDuration(request.duration, 'duration');

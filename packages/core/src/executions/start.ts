@@ -1,6 +1,6 @@
 import type { ActorContext } from '../context.js';
 import { requestElevation } from '../elevation/request.js';
-import { AccessError } from '../errors.js';
+import { renameIssues } from '../errors.js';
 
 export interface StartExecution {
   workflow: string;
@@ -27,17 +27,13 @@ export async function startExecution(
     workflow: request.workflow,
     idempotencyKey: request.idempotencyKey,
   }).catch((error: unknown) => {
-    throw error instanceof AccessError ? inside(error) : error;
+    throw renameIssues(error, (path) => ofInput(path, providers === undefined));
   });
   return { workflow_id: output.workflow_id, run_id: output.execution_id, status };
 }
 
-/** The same refusal with its fields where this caller has them: all but the workflow are in `input`. */
-function inside({ code, message, options }: AccessError): AccessError {
-  if (options.issues === undefined) return new AccessError(code, message, options);
-  const issues = options.issues.map(({ path, message }) => ({
-    path: path === 'workflow' ? path : ['input', path].filter(Boolean).join('.'),
-    message,
-  }));
-  return new AccessError(code, message, { ...options, issues });
+/** All but the workflow are in `input` here, and one provider may be said by itself. */
+function ofInput(path: string, isAlone: boolean): string {
+  if (path === 'workflow') return path;
+  return ['input', isAlone ? path.replace(/^providers(\[0\])?$/, 'provider') : path].filter(Boolean).join('.');
 }

@@ -1,0 +1,1 @@
+CREATE INDEX "ledger_actor_idx" ON "ledger" USING btree (("actor" ->> 'id'),"seq" DESC NULLS LAST);
