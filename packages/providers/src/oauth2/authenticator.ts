@@ -35,12 +35,13 @@ export function createAuthenticator(config: OAuth2Config): Authenticator {
         };
         const tokens = await requestTokens(config, grant, signal);
         const tell = (url: string | undefined) => url && askAs(tokens.accessToken, url, signal);
-        const [userInfo, emails, groups] = await Promise.all([
+        const [userInfo, emails, groups, organizations] = await Promise.all([
           tell(config.userinfo_endpoint),
           tell(config.emails_endpoint),
           tell(config.groups_endpoint),
+          tell(config.organizations_endpoint),
         ]);
-        return { ...readPerson(config, { userInfo, emails, groups }), tokens };
+        return { ...readPerson(config, { userInfo, emails, groups, organizations }), tokens };
       }),
 
     refresh: ({ refreshToken, subject }, signal) =>

@@ -8,16 +8,19 @@ export interface Told {
   userInfo: unknown;
   emails?: unknown;
   groups?: unknown;
+  organizations?: unknown;
 }
 
-type Person = Pick<Authenticated, 'subject' | 'email' | 'emailVerified' | 'name' | 'groups'>;
+type Person = Pick<Authenticated, 'subject' | 'email' | 'emailVerified' | 'name' | 'groups' | 'organizations'>;
 
 const address = z.object({
   email: z.string().min(1),
   primary: z.boolean().catch(false),
   verified: z.boolean().catch(false),
 });
-const groupNames = z.union([z.array(z.string()), z.string().transform((one) => [one])]);
+/** Some number their groups: a number is as good as a text, and cannot be renamed. */
+const groupName = z.union([z.string(), z.int().transform(String)]);
+const groupNames = z.union([z.array(groupName), z.string().transform((one) => [one])]);
 
 /** The person that a provider's own endpoints tell of. Throws `Terminal` when they do not tell enough. */
 export function readPerson(config: OAuth2Config, told: Told): Person {
@@ -30,6 +33,9 @@ export function readPerson(config: OAuth2Config, told: Told): Person {
     emailVerified,
     name: name ?? email,
     groups: groupsOf(config, told),
+    ...(config.organizations_endpoint === undefined
+      ? {}
+      : { organizations: listedNames(told.organizations, config.organizations_field) }),
   };
 }
 
@@ -59,10 +65,16 @@ function listed(emails: unknown) {
 }
 
 function groupsOf(config: OAuth2Config, { userInfo, groups }: Told): string[] {
-  const given =
-    config.groups_endpoint === undefined
-      ? (at(userInfo, config.claims.groups) ?? [])
-      : Array.isArray(groups) && groups.map((group: unknown) => at(group, config.groups_field));
+  if (config.groups_endpoint !== undefined) return listedNames(groups, config.groups_field);
+  return namesIn(at(userInfo, config.claims.groups) ?? []);
+}
+
+/** What an endpoint lists, one object for each. */
+function listedNames(listed: unknown, name: string): string[] {
+  return namesIn(Array.isArray(listed) && listed.map((one: unknown) => at(one, name)));
+}
+
+function namesIn(given: unknown): string[] {
   const names = groupNames.safeParse(given);
   if (!names.success) throw new Terminal('The identity provider gives the groups of the person in an unknown form');
   return [...new Set(names.data)];

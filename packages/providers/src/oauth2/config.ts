@@ -29,6 +29,9 @@ const settings = z
     groups_endpoint: endpoint.optional(),
     /** The field of each such object that names the group. */
     groups_field: field.default('name'),
+    /** Lists the organizations that the person belongs to; absent: its groups are meant. */
+    organizations_endpoint: endpoint.optional(),
+    organizations_field: field.default('name'),
     client_id: z.string().min(1),
     /** Absent for a public client. */
     client_secret: z.string().min(1).optional(),
@@ -57,6 +60,7 @@ const github = {
   token_endpoint_auth_method: 'client_secret_post',
   scopes: ['read:user', 'user:email'],
   groups_field: 'login',
+  organizations_field: 'login',
   // A login can be renamed and then taken by another; the number cannot.
   claims: { subject: 'id', name: ['name', 'login'] },
 };

@@ -45,7 +45,10 @@ export function createAuthenticator(config: OidcConfig, issuer: Issuer): Authent
         const userInfo = configuration.serverMetadata().userinfo_endpoint
           ? await client.fetchUserInfo(configuration, tokens.access_token, idToken.sub)
           : {};
-        return { ...readClaims(idToken, userInfo, config.groups_claim), tokens: toPortTokens(tokens) };
+        return {
+          ...readClaims(idToken, userInfo, config.groups_claim, config.organizations_claim),
+          tokens: toPortTokens(tokens),
+        };
       }),
 
     refresh: ({ refreshToken, subject }, signal) =>

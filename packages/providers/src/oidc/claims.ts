@@ -16,7 +16,8 @@ export function readClaims(
   idToken: Claims,
   userInfo: Claims,
   groupsClaim: string,
-): Pick<Authenticated, 'subject' | 'email' | 'emailVerified' | 'name' | 'groups'> {
+  organizationsClaim?: string,
+): Omit<Authenticated, 'tokens' | 'endsAt'> {
   const subject = text(idToken.sub);
   if (subject === undefined) throw new Terminal('The identity provider does not say who the person is');
   // An address and whether it is verified belong together: neither source may vouch for the other's address.
@@ -24,14 +25,18 @@ export function readClaims(
   const email = text(source.email);
   if (email === undefined) throw new Terminal('The identity provider gives no e-mail address for the person');
   const name = [userInfo.name, idToken.name, userInfo.preferred_username, idToken.preferred_username].map(text);
-  const listed = groups.safeParse(userInfo[groupsClaim] ?? idToken[groupsClaim] ?? []);
-  if (!listed.success) throw new Terminal('The identity provider gives the groups of the person in an unknown form');
+  const listed = (claim: string) => {
+    const names = groups.safeParse(userInfo[claim] ?? idToken[claim] ?? []);
+    if (!names.success) throw new Terminal('The identity provider gives the groups of the person in an unknown form');
+    return [...new Set(names.data)];
+  };
   return {
     subject,
     email,
     emailVerified: verified.parse(source.email_verified ?? false),
     name: name.find((one) => one !== undefined) ?? email,
-    groups: [...new Set(listed.data)],
+    groups: listed(groupsClaim),
+    ...(organizationsClaim === undefined ? {} : { organizations: listed(organizationsClaim) }),
   };
 }
 

@@ -19,6 +19,8 @@ export const oidcConfig = z
     session_scopes: z.array(scope).optional(),
     /** The claim that lists the groups of a person. */
     groups_claim: z.string().min(1).default('groups'),
+    /** The claim that lists the organizations of a person; absent: the groups are meant. */
+    organizations_claim: z.string().min(1).optional(),
     /** Lets an issuer on this machine be spoken to without TLS: for demos and tests. */
     allow_insecure_issuer: z.boolean().default(false),
   })

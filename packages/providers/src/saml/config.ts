@@ -37,6 +37,8 @@ const attributes = z.strictObject({
     soap('ws/2005/05/identity/claims/name'),
   ]),
   groups: names.default(['groups', 'memberOf', soap('claims/Group')]),
+  /** Absent: the groups are meant. */
+  organizations: names.optional(),
 });
 
 /** What a provider of type `saml` is configured with. */

@@ -21,12 +21,14 @@ export function readPerson(
   if (email === undefined || others.length > 0) {
     throw new Terminal('The identity provider does not give the one e-mail address of the person');
   }
+  const { organizations } = config.attributes;
   return {
     subject: readSubject(config, { nameId, attributes }),
     email,
     emailVerified: isInDomains(email, config.email_domains),
     name: first(config.attributes.name)[0] ?? email,
     groups: [...new Set(first(config.attributes.groups))],
+    ...(organizations === undefined ? {} : { organizations: [...new Set(first(organizations))] }),
   };
 }
 

@@ -226,11 +226,22 @@ describe('who somebody is', () => {
     }
   });
 
+  it('has groups by their numbers, which cannot be renamed, and organizations apart from them', async () => {
+    const [groups, organizations] = [[{ id: 7, slug: 'approvers' }], [{ login: 'acme' }, { login: 'acme' }]];
+    const provider = await open({ '/groups': { body: groups }, '/orgs': { body: organizations } });
+    const more = { groups_endpoint: `${provider.url}/groups`, groups_field: 'id' };
+    const alone = await provider.open(more).exchange(callback(), flow, calm());
+    expect([alone.groups, alone.organizations]).toEqual([['7'], undefined]);
+    const apart = { ...more, organizations_endpoint: `${provider.url}/orgs`, organizations_field: 'login' };
+    const both = await provider.open(apart).exchange(callback(), flow, calm());
+    expect([both.groups, both.organizations]).toEqual([['7'], ['acme']]);
+  });
+
   it('has the groups that a list names by the field that is configured', async () => {
     const provider = await open({ '/groups': { body: [{ slug: 'a' }, { slug: 'b' }, { slug: 'a' }] } });
     const more = { groups_endpoint: `${provider.url}/groups`, groups_field: 'slug' };
     expect((await provider.open(more).exchange(callback(), flow, calm())).groups).toEqual(['a', 'b']);
-    for (const body of [{}, [{}], [null], [{ slug: 7 }]]) {
+    for (const body of [{}, [{}], [null], [{ slug: 7.5 }], [{ slug: { a: 1 } }]]) {
       const odd = await open({ '/groups': { body } });
       const client = odd.open({ ...more, groups_endpoint: `${odd.url}/groups` });
       expect(await failure(client.exchange(callback(), flow, calm()))).toBeInstanceOf(Terminal);

@@ -40,6 +40,13 @@ describe('who a person is', () => {
     expect(readClaims({ ...idToken, email_verified: said }, {}, 'groups').emailVerified).toBe(verified);
   });
 
+  it('reads organizations from the claim that is configured, and from no other', () => {
+    const claims = { ...idToken, organizations: ['not-these'], org: ['acme', 'acme'] };
+    expect(readClaims(claims, {}, 'groups', 'org')).toMatchObject({ groups: ['a'], organizations: ['acme'] });
+    expect(readClaims(claims, {}, 'groups')).not.toHaveProperty('organizations');
+    expect(() => readClaims({ ...claims, org: { acme: {} } }, {}, 'groups', 'org')).toThrow(Terminal);
+  });
+
   it('reads groups of one, of none, and from another claim, and refuses what is no list of names', () => {
     const groups = (claims: Record<string, unknown>, claim = 'groups') =>
       readClaims({ ...idToken, groups: undefined, ...claims }, {}, claim).groups;

@@ -126,6 +126,12 @@ describe('who somebody is', () => {
     await expect(proved(await openCorp(), {}, person('r', { email: two }))).rejects.toThrow(/e-mail/);
   });
 
+  it('has organizations apart from groups where they are configured', async () => {
+    const corp = await openCorp({}, { attributes: { organizations: ['o'] } });
+    const told = { email, groups: ['a'], o: ['acme'] };
+    expect(await proved(corp, {}, person('r', told))).toMatchObject({ groups: ['a'], organizations: ['acme'] });
+  });
+
   it('has groups under the name that is configured', async () => {
     const corp = await openCorp({}, { attributes: { groups: ['teams'] } });
     const told = { email, groups: ['not-these'], teams: ['a & b', '<c>'] };
