@@ -1,24 +1,43 @@
 import { readFile } from 'node:fs/promises';
+import { compileCatalog } from '@belay/core';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { createCertified } from '../../../packages/providers/test/support/certified.js';
 import { connectors } from '../src/connectors.js';
 
+const { certificate } = createCertified('idp.example.com');
+const resolve = (reference: string) => (reference.includes('CERTIFICATE') ? certificate : 'a-value-of-the-environment');
+
+async function examplesOf(guide: string) {
+  const text = await readFile(new URL(`../../../docs/guides/${guide}`, import.meta.url), 'utf8');
+  return [...text.matchAll(/```yaml\n(.*?)```/gs)].map(
+    ([, block = '']) => parse(block) as { providers: Record<string, { provider: string }> },
+  );
+}
+
+function compile(document: object) {
+  const result = compileCatalog(document, { connectors, resolve });
+  return result.ok ? { issues: [], warnings: result.catalog.warnings } : { issues: result.issues, warnings: [] };
+}
+
 it('every example of the guide to signing in is a configuration that is taken', async () => {
-  const guide = await readFile(new URL('../../../docs/guides/sign-in.md', import.meta.url), 'utf8');
-  const { certificate } = createCertified('idp.example.com');
   const types: string[] = [];
-  for (const [, block = ''] of guide.matchAll(/```yaml\n(.*?)```/gs)) {
-    const { providers } = parse(block) as { providers: Record<string, { provider: string; config: object }> };
-    for (const { provider, config } of Object.values(providers)) {
-      const text = JSON.stringify(config);
-      const filled = text
-        .replaceAll(/\$\{env:\w*CERTIFICATE\}/g, JSON.stringify(certificate).slice(1, -1))
-        .replaceAll(/\$\{env:\w+\}/g, 'a-value-of-the-environment');
-      const taken = connectors.get(provider)?.config.safeParse(JSON.parse(filled));
-      expect(taken?.error).toBeUndefined();
-      types.push(provider);
-    }
+  for (const { providers } of await examplesOf('sign-in.md')) {
+    expect(compile({ providers })).toEqual({ issues: [], warnings: [] });
+    types.push(...Object.values(providers).map(({ provider }) => provider));
   }
-  expect(types.sort()).toEqual(['oauth2', 'oauth2', 'oidc', 'saml']);
+  expect(types.sort()).toEqual(['oauth2', 'oauth2', 'oauth2', 'oidc', 'saml']);
+});
+
+it('all of them together are taken without a warning: each says which of its groups pass', async () => {
+  const providers = Object.assign(
+    {},
+    ...(await examplesOf('sign-in.md')).map((example) => example.providers),
+  ) as Record<string, { groups?: unknown }>;
+  expect(Object.keys(providers).length).toBeGreaterThan(3);
+  expect(compile({ providers })).toEqual({ issues: [], warnings: [] });
+  // And what is warned about is a provider that does not.
+  const { corp, ...others } = providers;
+  const { groups: _left, ...silent } = corp ?? {};
+  expect(compile({ providers: { ...others, corp: silent } }).warnings).toMatchObject([{ path: 'providers.corp' }]);
 });

@@ -8,7 +8,8 @@ import { approve, ask, openCast, staged } from './support/stories.js';
 
 const migrations = new URL('../../db/drizzle/', import.meta.url);
 
-it('people and logins from before identities have theirs after the migration', async () => {
+/** A database as it was before the migration whose name has `tag` in it, and the rest of the way from there. */
+async function fromBefore(tag: string, look: (sql: postgres.Sql, migrate: () => Promise<void>) => Promise<void>) {
   await using cast = await openCast({});
   const { database } = cast.house;
   const name = `belay_before_${newId().slice(-12)}`;
@@ -20,16 +21,63 @@ it('people and logins from before identities have theirs after the migration', a
     const journal = JSON.parse(readFileSync(new URL('meta/_journal.json', migrations), 'utf8')) as {
       entries: { tag: string; when: number }[];
     };
-    const before = journal.entries.slice(0, 3);
-    for (const { tag } of before) await sql.unsafe(readFileSync(new URL(`${tag}.sql`, migrations), 'utf8'));
+    const before = journal.entries.slice(
+      0,
+      journal.entries.findIndex((entry) => entry.tag.includes(tag)),
+    );
+    for (const { tag: file } of before) await sql.unsafe(readFileSync(new URL(`${file}.sql`, migrations), 'utf8'));
     await sql.unsafe('create table migrations (id serial primary key, hash text not null, created_at bigint)');
     await sql`insert into migrations (hash, created_at) values ('before', ${String(before.at(-1)?.when)})`;
+    await look(sql, async () => void (await migrateDatabase(url.href)));
+  } finally {
+    await sql.end();
+    await database.sql.unsafe(`drop database ${name} with (force)`);
+  }
+}
+
+it('addresses from before one folding are folded, and those that are not plain wait for the next sign-in', async () => {
+  await fromBefore('identities_are_compared', async (sql, migrate) => {
+    const addresses = [
+      'Ada@Example.COM',
+      'ada@example.com',
+      'İvan@example.com',
+      'Élodie@example.com',
+      'nobody',
+      'a@b@c',
+    ];
+    const [owner] = addresses.map(() => newId());
+    for (const [index, email] of addresses.entries()) {
+      const id = index === 0 ? owner : newId();
+      await sql`insert into users (id, provider, subject, email, name, groups)
+        values (${String(id)}, 'corp', ${email}, ${email}, 'x', '[]')`;
+      await sql`insert into user_identities (provider, subject, user_id, email, name, groups)
+        values ('corp', ${email}, ${String(id)}, ${email}, 'x', '["g"]')`;
+    }
+    await migrate();
+    const rows = await sql`select subject, email_folded, organizations, issuer from user_identities`;
+    const folded = Object.fromEntries(rows.map(({ subject, email_folded }) => [subject as string, email_folded]));
+    expect(folded).toEqual({
+      'Ada@Example.COM': 'ada@example.com',
+      // Two people with one address stay two, and are one person for decisions.
+      'ada@example.com': 'ada@example.com',
+      'İvan@example.com': null,
+      'Élodie@example.com': null,
+      nobody: null,
+      'a@b@c': null,
+    });
+    expect(rows[0]).toMatchObject({ organizations: ['g'], issuer: null });
+    await migrate();
+  });
+});
+
+it('people and logins from before identities have theirs after the migration', async () => {
+  await fromBefore('0003_sessions', async (sql, migrate) => {
     const [user, other] = [newId(), newId()];
     await sql`insert into users (id, provider, subject, email, name, groups) values
       (${user}, 'corp', 's1', 'Ada@example.com', 'Ada', '["engineers"]'), (${other}, 'operator', 'r', 'r@x', 'r', '[]')`;
     await sql`insert into logins (secret_hash, id, user_id, kind, provider, expires_at) values
       ('h1', ${newId()}, ${user}, 'browser', 'corp', now()), ('h2', ${newId()}, ${other}, 'token', 'operator', now())`;
-    await migrateDatabase(url.href);
+    await migrate();
     expect([
       ...(await sql`select provider, subject, user_id, email, groups from user_identities order by provider`),
     ]).toEqual([
@@ -40,11 +88,8 @@ it('people and logins from before identities have theirs after the migration', a
       { subject: 's1' },
       { subject: 'r' },
     ]);
-    await migrateDatabase(url.href);
-  } finally {
-    await sql.end();
-    await database.sql.unsafe(`drop database ${name} with (force)`);
-  }
+    await migrate();
+  });
 });
 
 it('nobody approves access for themselves by coming as another of their identities', async () => {

@@ -34,6 +34,8 @@ export async function openKinds(options: { entryPoint?: string } = {}) {
       // Somebody else, with the address of Adam at the first provider.
       { login: 'thief', name: 'Not Adam', email: 'adam@example.test' },
     ],
+    // An organization of strangers that has the name of a group here.
+    orgs: { approvers: ['rita-hub'] },
     redirectUri: callbackOf(world, 'github'),
   });
   const rotating = await openRotating(callbackOf(world, 'plain'));
@@ -54,9 +56,10 @@ export async function openKinds(options: { entryPoint?: string } = {}) {
   };
   const catalog = world.context.catalog as LiveCatalog;
   const { document } = catalog.current();
+  const organizations = { scopes: ['read:user', 'user:email', 'read:org'], groups_endpoint: `${github.url}/user/orgs` };
   const providers = {
     ...document.providers,
-    github: { name: 'GitHub', provider: 'oauth2', config: github.config },
+    github: { name: 'GitHub', provider: 'oauth2', config: { ...github.config, ...organizations } },
     plain: { provider: 'oauth2', config: plain },
     corp: { name: 'Corporate', provider: 'saml', groups: 'all', config: corp },
   };
@@ -66,9 +69,16 @@ export async function openKinds(options: { entryPoint?: string } = {}) {
     samlConnector,
     createMemoryConnector(world.store),
   ]);
-  const input = { document: { ...document, providers }, source: 'test' };
-  await applyCatalog(world.context.db, input, { connectors, resolve: () => undefined });
-  await catalog.refresh();
+  const configure = async (settings: Partial<Record<keyof typeof providers, object>>) => {
+    const changed = Object.entries(providers).map(([id, provider]) => [
+      id,
+      { ...provider, ...settings[id as keyof typeof providers] },
+    ]);
+    const input = { document: { ...document, providers: Object.fromEntries(changed) }, source: 'test' };
+    await applyCatalog(world.context.db, input, { connectors, resolve: () => undefined });
+    await catalog.refresh();
+  };
+  await configure({});
 
   const begin = async (browser: Visitor, provider: string) => {
     const { location } = await browser.visit(`/auth/request/${provider}`);
@@ -103,6 +113,8 @@ export async function openKinds(options: { entryPoint?: string } = {}) {
     world,
     rotating,
     github,
+    /** Puts other settings of the providers in force. */
+    configure,
     begin,
     assert,
     post,
