@@ -121,7 +121,8 @@ export async function openBench(options: BenchOptions): Promise<Bench> {
       name,
       groups,
     });
-    return withActor(ctx, { kind: 'user' as const, ...user, loginId: newId() });
+    const { loginId } = await createLogin(ctx, { user, kind: 'browser' });
+    return withActor(ctx, { kind: 'user' as const, ...user, loginId });
   };
   const people = await Promise.all(names.map((name) => person(name, ['engineers'])));
   const approver = await person('approver', ['approvers']);

@@ -64,6 +64,9 @@ export function loadOperator(host: ServerProcess, account: string): Operator {
       }),
     revokeAccess: (request) => withContext((core, context) => core.revokeAccess(context, request)),
     createToken: (request) => withContext((core, context) => core.createToken(context, request)),
+    listTokens: (request) => withContext((core, context) => core.listTokens(context, request)),
+    revokeToken: (request) => withContext((core, context) => core.revokeToken(context, request)),
+    stopUser: (request) => withContext((core, context) => core.stopUser(context, request)),
     enrollAgent: (request) => withContext((core, context) => core.enrollAgent(context, request)),
     rotateEncryption: () =>
       load(async (server) => {

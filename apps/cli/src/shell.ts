@@ -54,6 +54,22 @@ export interface Operator {
   listSecrets(): Promise<{ path: string; key: string }[]>;
   /** Whether there was one. */
   removeSecret(name: string): Promise<boolean>;
+  /** The tokens that are still good, of one person or of all; never their secrets. */
+  listTokens(request: { user?: string }): Promise<
+    {
+      id: string;
+      user: { email: string; name: string };
+      label: string | null;
+      created_at: string;
+      expires_at: string;
+    }[]
+  >;
+  revokeToken(request: { id: string }): Promise<{ message: string; id: string }>;
+  /** Ends all that a person has: logins, tokens, open requests and access. */
+  stopUser(request: {
+    user: string;
+    reason: string;
+  }): Promise<{ message: string; logins: number; tokens: number; requests: string[]; access: string[] }>;
   createToken(request: TokenRequest): Promise<{ token: string; expires_at: string; user: { email: string } }>;
 }
 

@@ -57,6 +57,50 @@ describe('operator commands', () => {
     expect((await terminal.run(['access', 'revoke', 'e-1'], { operator })).code).toBe(2);
   });
 
+  it('list tokens without their secrets, revoke one by its id, and stop a person with a reason', async () => {
+    const asked: unknown[] = [];
+    const token = {
+      id: 't-1',
+      user: { email: 'bot@example.com', name: 'Bot' },
+      label: 'night\u202ely',
+      created_at: '2029-12-31T00:00:00.000Z',
+      expires_at: '2030-01-01T00:00:00.000Z',
+    };
+    const stopped = { message: 'rita@example.com is stopped', logins: 2, tokens: 1, requests: ['e-1'], access: [] };
+    const operator = {
+      ...idle,
+      listTokens: async (wanted: unknown) => {
+        asked.push(wanted);
+        return [token];
+      },
+      revokeToken: async (wanted: { id: string }) => {
+        asked.push(wanted);
+        return { message: 'The token is revoked', id: wanted.id };
+      },
+      stopUser: async (wanted: unknown) => {
+        asked.push(wanted);
+        return stopped;
+      },
+    };
+    const listed = await terminal.run(['token', 'list', '--user', 'bot@example.com'], { operator });
+    expect(listed.stdout).toMatch(/^t-1\tbot@example\.com\tnight\\u\{202e\}ly\t2029-12-31T00:00:00\.000Z\t/);
+    expect(JSON.parse((await terminal.run(['token', 'list', '--json'], { operator })).stdout)).toEqual({
+      tokens: [token],
+    });
+    const revoked = await terminal.run(['token', 'revoke', 't-1'], { operator });
+    expect([revoked.code, revoked.stdout]).toEqual([0, 'The token is revoked\n']);
+    const args = ['user', 'stop', 'rita@example.com'];
+    const done = await terminal.run([...args, '--reason', 'left', '--json'], { operator });
+    expect([done.code, JSON.parse(done.stdout)]).toEqual([0, stopped]);
+    expect(asked).toEqual([
+      { user: 'bot@example.com' },
+      {},
+      { id: 't-1' },
+      { user: 'rita@example.com', reason: 'left' },
+    ]);
+    expect((await terminal.run(args, { operator })).code).toBe(2);
+  });
+
   it('keep a secret that comes from standard input, or from a question that does not show it', async () => {
     const kept: [string, string][] = [];
     const operator = {
@@ -99,6 +143,9 @@ describe('operator commands', () => {
     ['token', 'create', '--user', 'bot@example.com', '--ttl', 'PT8H'],
     ['agent', 'enroll', '--name', 'build-3', '--ttl', 'P90D'],
     ['access', 'revoke', 'e-1', '--reason', 'an incident'],
+    ['token', 'list'],
+    ['token', 'revoke', 't-1'],
+    ['user', 'stop', 'rita@example.com', '--reason', 'left'],
     ['encryption', 'rotate'],
     ['vault', 'set', 'database#password'],
     ['vault', 'list'],

@@ -252,7 +252,8 @@ describe('a session that is presented', () => {
     expect(await verifySession(me, session)).toMatchObject({ provider: 'corp', version: 1 });
     expect(await elevate(me, { authenticator: 'corp', session })).toMatchObject({ status: 'pending' });
     // Through another login of the same person, which by itself proves another provider.
-    const other = withActor(house.ctx, { ...me.actor, provider: 'hub', loginId: house.ctx.newId() });
+    const { loginId } = await createLogin(house.ctx, { user: { ...me.actor, provider: 'hub' }, kind: 'browser' });
+    const other = withActor(house.ctx, { ...me.actor, provider: 'hub', loginId });
     await expect(elevate(other, { authenticator: 'corp' })).rejects.toMatchObject({ code: 'invalid' });
     await expect(elevate(other, {})).rejects.toMatchObject({ code: 'forbidden' });
     expect(await elevate(other, { authenticator: 'corp', session })).toMatchObject({ status: 'pending' });

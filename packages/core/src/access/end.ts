@@ -9,6 +9,8 @@ export interface EndGrants {
   actor: Actor;
   /** Only the grants of these steps. */
   stepKeys?: readonly string[];
+  /** Only the grants of these entitlements. */
+  entitlementIds?: readonly string[];
 }
 
 /**
@@ -26,6 +28,7 @@ export async function endGrants(tx: Transaction, input: EndGrants): Promise<Hint
         isNull(grants.endedAt),
         gt(grants.expiresAt, sql`app_now()`),
         input.stepKeys === undefined ? undefined : inArray(grants.stepKey, [...input.stepKeys]),
+        input.entitlementIds === undefined ? undefined : inArray(grants.entitlementId, [...input.entitlementIds]),
       ),
     )
     .returning({ entitlementId: grants.entitlementId, userId: grants.userId });

@@ -12,6 +12,7 @@ import { environment } from '../executions/runtime/commit.js';
 import { keepWorkflow } from '../executions/runtime/load.js';
 import { entriesOf, hintsOf, stepRows } from '../executions/runtime/write.js';
 import { appendLedger } from '../ledger/append.js';
+import { requireLive } from '../logins/require-live.js';
 import { readNow } from '../now.js';
 import { pointerText } from '../path-text.js';
 import type { PresentedSession } from '../sessions/verify.js';
@@ -179,6 +180,7 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
   keepWorkflow(workflow.digest, workflow.workflow);
   const ended = transition.status !== 'running' && transition.status !== 'waiting';
   const existing = await ctx.db.transaction(async (tx) => {
+    await requireLive(tx, user);
     const earlier = await claimIdempotencyKey(ctx, tx, user, id, plan.request);
     if (earlier) return earlier;
     await refuseMore(tx, user, catalog.limits.openRequests);

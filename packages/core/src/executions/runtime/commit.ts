@@ -2,6 +2,7 @@ import { type ExecutionStatus, executions, inOrder, type StepKind, signals, step
 import { type CloudEvent, deliver, type Env, parseState, type State, type Workflow } from '@belay/workflow';
 import { and, asc, eq, isNull, sql } from 'drizzle-orm';
 import type { Actor, Context, Hint } from '../../context.js';
+import { retryDeadlock } from '../../deadlock.js';
 import { workflowOf } from './load.js';
 import { type Move, writeMove } from './write.js';
 
@@ -58,19 +59,10 @@ export async function commit(
     return { move, hints };
   };
   // `decide` is pure, so the loser of a deadlock may simply go again.
-  const result = await ctx.db.transaction(attempt).catch((error: unknown) => {
-    if (!isDeadlock(error)) throw error;
-    return ctx.db.transaction(attempt);
-  });
+  const result = await retryDeadlock(() => ctx.db.transaction(attempt));
   ctx.crashpoint('committed');
   if (!result) return null;
   return settleHints(ctx, result, options);
-}
-
-/** PostgreSQL ended this transaction so that others could go on (40P01). */
-function isDeadlock(error: unknown): boolean {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  return cause instanceof Error && 'code' in cause && cause.code === '40P01';
 }
 
 function settleHints(ctx: Context, result: { move: Move; hints: Hint[] }, options: CommitOptions): Committed {

@@ -1,0 +1,31 @@
+import { addCommand, type Parent } from '../command.js';
+import { describeTimeLeft } from '../duration.js';
+
+/** `belay token list`: the bearer tokens that are still good, and never a token. */
+export function addTokenList(parent: Parent): void {
+  addCommand<{ user?: string }>(parent, {
+    name: 'list',
+    here: true,
+    description: 'list the bearer tokens that are still good (for operators, on the server’s machine)',
+    examples: ['token list', 'token list --user bot@example.com --json'],
+    options: (command) => command.option('--user <email>', 'only those of this person'),
+    run: async ({ options: { user }, output, shell }) => {
+      const tokens = await shell.operator.listTokens(user === undefined ? {} : { user });
+      output.result({ tokens }, () =>
+        output.table(
+          ['Id', 'Person', 'For', 'Made', 'Until', 'Left'],
+          tokens.map(({ id, user: { email }, label, created_at, expires_at }) => [
+            id,
+            email,
+            label,
+            created_at,
+            expires_at,
+            describeTimeLeft(expires_at, shell.clock()),
+          ]),
+          'No token is good at the moment.',
+        ),
+      );
+      return undefined;
+    },
+  });
+}

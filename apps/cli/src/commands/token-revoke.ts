@@ -1,0 +1,17 @@
+import { addCommand, type Parent } from '../command.js';
+import { printable } from '../output/printable.js';
+
+/** `belay token revoke <id>`: ends a bearer token at once, by whoever can reach the server's own database. Audited there. */
+export function addTokenRevoke(parent: Parent): void {
+  addCommand(parent, {
+    name: 'revoke <id>',
+    here: true,
+    description: 'end a bearer token now (for operators, on the server’s machine)',
+    examples: ['token revoke 0199a3c2-7b1e-7cc3-98c4-dc0c0c07398f'],
+    run: async ({ args: [id = ''], output, shell }) => {
+      const done = await shell.operator.revokeToken({ id });
+      output.result(done, () => printable(done.message));
+      return undefined;
+    },
+  });
+}

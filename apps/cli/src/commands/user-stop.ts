@@ -1,0 +1,23 @@
+import { addCommand, type Parent } from '../command.js';
+import { printable } from '../output/printable.js';
+
+/**
+ * `belay user stop <e-mail>`: ends all that a person has at once, by whoever can reach the server's own database and secret.
+ * Audited there, with the reason. The providers follow within seconds of the next look of a worker.
+ */
+export function addUserStop(parent: Parent): void {
+  addCommand<{ reason: string }>(parent, {
+    name: 'stop <user>',
+    here: true,
+    description:
+      'end the logins, tokens, open requests and access of a person by e-mail, now (for operators, on the server’s machine)',
+    examples: ["user stop rita@example.com --reason 'left the company'"],
+    options: (command) => command.requiredOption('--reason <text>', 'why, for the ledger'),
+    run: async ({ args: [user = ''], options: { reason }, output, shell }) => {
+      const done = await shell.operator.stopUser({ user, reason });
+      output.result(done, () => printable(done.message));
+      output.note('the person can sign in again for as long as their identity provider lets them');
+      return undefined;
+    },
+  });
+}

@@ -1,0 +1,51 @@
+import { logins, userIdentities, users } from '@belay/db';
+import { and, asc, eq, gt, or, type SQL, sql } from 'drizzle-orm';
+import type { ActorContext } from '../context.js';
+import { AccessError } from '../errors.js';
+import { requireText } from '../text.js';
+
+export interface ListedToken {
+  id: string;
+  user: { email: string; name: string };
+  label: string | null;
+  created_at: string;
+  expires_at: string;
+}
+
+/**
+ * Returns the tokens that operators made and that are still good, the first to expire first (`belay token list`); never
+ * a secret, which is not kept. Operators only. Throws `forbidden`.
+ */
+export async function listTokens(ctx: ActorContext, input: { user?: string | undefined }): Promise<ListedToken[]> {
+  if (ctx.actor.kind !== 'operator') throw new AccessError('forbidden', 'Only operators list tokens');
+  const rows = await ctx.db
+    .select({
+      id: logins.id,
+      email: sql<string>`coalesce(${userIdentities.email}, ${users.email})`,
+      name: sql<string>`coalesce(${userIdentities.name}, ${users.name})`,
+      label: logins.label,
+      createdAt: logins.createdAt,
+      expiresAt: logins.expiresAt,
+    })
+    .from(logins)
+    .innerJoin(users, eq(users.id, logins.userId))
+    .leftJoin(
+      userIdentities,
+      and(eq(userIdentities.provider, logins.provider), eq(userIdentities.subject, logins.subject)),
+    )
+    .where(and(eq(logins.kind, 'token'), gt(logins.expiresAt, sql`app_now()`), ofPerson(input.user)))
+    .orderBy(asc(logins.expiresAt), asc(logins.id));
+  return rows.map(({ id, email, name, label, createdAt, expiresAt }) => ({
+    id,
+    user: { email, name },
+    label,
+    created_at: createdAt.toISOString(),
+    expires_at: expiresAt.toISOString(),
+  }));
+}
+
+function ofPerson(user: string | undefined): SQL | undefined {
+  if (user === undefined) return undefined;
+  const same = requireText(user.trim(), 'user', 320).toLowerCase();
+  return or(eq(sql`lower(${userIdentities.email})`, same), eq(sql`lower(${users.email})`, same));
+}

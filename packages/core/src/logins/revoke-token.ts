@@ -1,0 +1,35 @@
+import { logins, users } from '@belay/db';
+import { and, eq } from 'drizzle-orm';
+import type { ActorContext } from '../context.js';
+import { AccessError, notFound } from '../errors.js';
+import { isId } from '../executions/find.js';
+import { appendLedger } from '../ledger/append.js';
+
+/**
+ * Ends one token that an operator made, by its id (`belay token revoke`): operators only, audited. What was requested with it goes
+ * on. Throws `forbidden` or `not_found`.
+ */
+export async function revokeToken(ctx: ActorContext, input: { id: string }): Promise<{ message: string; id: string }> {
+  const { actor } = ctx;
+  if (actor.kind !== 'operator') throw new AccessError('forbidden', 'Only operators revoke tokens');
+  if (!isId(input.id)) throw notFound('The token');
+  return ctx.db.transaction(async (tx) => {
+    const [gone] = await tx
+      .delete(logins)
+      .where(and(eq(logins.id, input.id), eq(logins.kind, 'token')))
+      .returning();
+    const [owner] = gone ? await tx.select().from(users).where(eq(users.id, gone.userId)) : [];
+    if (!gone || !owner) throw notFound('The token');
+    await appendLedger(tx, [
+      {
+        type: 'token.revoked',
+        level: 'warning',
+        message: `A token of ${owner.email} was revoked`,
+        actor,
+        userId: owner.id,
+        data: { login_id: gone.id, kind: gone.kind, label: gone.label },
+      },
+    ]);
+    return { message: `The token of ${owner.email} is revoked`, id: gone.id };
+  });
+}
