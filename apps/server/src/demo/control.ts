@@ -2,6 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from '@belay/core';
+import { arriving } from '../listen.js';
 import { isFromHere } from './only-here.js';
 import { stopEveryWorker } from './switchable-worker.js';
 
@@ -51,7 +52,7 @@ export async function startDemoControl(options: DemoControlOptions): Promise<{ u
     return [200, { running }];
   }
 
-  const server = createServer((request, response) => {
+  const server = createServer(arriving, (request, response) => {
     void answer(request)
       .catch((error: unknown): [number, object] => {
         options.log.error({ error }, 'The workers of the demo could not be switched');

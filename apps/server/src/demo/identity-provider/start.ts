@@ -2,6 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { JWKS } from 'oidc-provider';
+import { arriving } from '../../listen.js';
 import { isFromHere } from '../only-here.js';
 import { answerInteraction, interactionPath, pathOf, send } from './interaction.js';
 import { messagePage } from './page.js';
@@ -37,7 +38,7 @@ export async function startDemoIdentityProvider(options: DemoIdentityProviderOpt
     throw new Error('The demo identity provider listens on the loopback interface only');
   }
   if (options.cookieKeys.length === 0) throw new Error('The demo identity provider needs a key for its cookies');
-  const server = createServer({ requestTimeout: 10_000 });
+  const server = createServer(arriving);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(options.port, options.host, resolve);
