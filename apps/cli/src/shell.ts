@@ -111,7 +111,12 @@ export type ConfigurationInspection =
   | {
       ok: true;
       callbacks: readonly string[];
-      providers: readonly { provider: string; type: string; fault: string | undefined }[];
+      providers: readonly {
+        provider: string;
+        type: string;
+        fault: string | undefined;
+        weaknesses: readonly { message: string; cure: string }[];
+      }[];
     }
   | { ok: false; messages: readonly string[] };
 

@@ -1,9 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer as createPage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import postgres from 'postgres';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CliError } from '../src/cli-error.js';
 import { loadDiagnosis } from '../src/load-diagnosis.js';
@@ -168,6 +170,31 @@ describe('belay doctor', () => {
     // Whatever is looked at, no secret of it is shown.
     expect(report.text).not.toContain('hidden-password');
     expect(report.text).not.toContain(secret);
+  });
+
+  it('warns of a PostgreSQL target whose holders could keep Belay out, with the cure', async () => {
+    const superuser = process.env.BELAY_TEST_DATABASE_URL ?? '';
+    const sql = postgres(superuser, { max: 1, onnotice: () => {} });
+    const name = `doctor_${randomBytes(6).toString('hex')}`;
+    await sql.unsafe(`create role ${name} login password '${name}'`);
+    try {
+      const url = new URL(superuser);
+      [url.username, url.password] = [name, name];
+      await writeFile(
+        path.join(folder, 'belay.yaml'),
+        `version: 1\nproviders:\n  target:\n    provider: postgres\n    config: { url: "${url.href}" }\n`,
+      );
+      const found = of(await examine({ PORT: '0' }), 'providers');
+      expect(found).toContainEqual({ check: 'providers', status: 'ok', message: 'target (postgres) answers' });
+      const warnings = found.filter(({ status }) => status === 'warning');
+      expect(warnings.map(({ cure }) => cure)).toEqual([
+        'grant it pg_signal_backend',
+        expect.stringContaining('CONNECTION LIMIT'),
+      ]);
+    } finally {
+      await sql.unsafe(`drop role ${name}`);
+      await sql.end();
+    }
   });
 
   it('names variables that cannot be used, and a configuration that is not valid', async () => {

@@ -183,6 +183,13 @@ export interface Notifications {
   deliver(message: Message, signal: AbortSignal): Promise<void>;
 }
 
+/** A weakness of a provider's setup, for its operator. */
+export interface Weakness {
+  message: string;
+  /** What to do about it. */
+  cure: string;
+}
+
 /** A provider whose client is ready. */
 export interface ProviderClient {
   authenticator?: Authenticator;
@@ -191,6 +198,8 @@ export interface ProviderClient {
   notifications?: Notifications;
   /** Asks the provider whether it answers; throws `Retryable` or `Terminal` with a message fit for an operator. */
   check(signal: AbortSignal): Promise<void>;
+  /** What about the provider's setup weakens what Belay promises; absent where nothing is looked at. Throws as `check` does. */
+  weaknesses?(signal: AbortSignal): Promise<Weakness[]>;
   close(): Promise<void>;
 }
 

@@ -1,3 +1,4 @@
+import type { ProviderClient, Weakness } from '@belay/providers';
 import { compileConfiguration, type Refused } from '../config/compile-configuration.js';
 import { oneLine } from '../start-error.js';
 
@@ -6,6 +7,8 @@ export interface ProviderInspection {
   type: string;
   /** Why it does not answer, fit for an operator; undefined when it does. */
   fault: string | undefined;
+  /** What about its setup weakens what Belay promises, when it answers. */
+  weaknesses: Weakness[];
 }
 
 export type ConfigurationInspection =
@@ -27,25 +30,25 @@ export function inspectConfiguration(
       .map(async ({ id, connector, config }) => ({
         provider: id,
         type: connector.type,
-        fault: await findFault(() => connector.create(config, { log: () => {} }), patience),
+        ...(await inspect(() => connector.create(config, { log: () => {} }), patience)),
       }));
     return { ok: true, callbacks, providers: await Promise.all(inspections) };
   });
 }
 
-interface Checkable {
-  check(signal: AbortSignal): Promise<void>;
-  close(): Promise<void>;
-}
+type Inspectable = Pick<ProviderClient, 'check' | 'weaknesses' | 'close'>;
 
-async function findFault(open: () => Checkable, patience: number): Promise<string | undefined> {
-  let client: Checkable | undefined;
+async function inspect(
+  open: () => Inspectable,
+  patience: number,
+): Promise<Pick<ProviderInspection, 'fault' | 'weaknesses'>> {
+  let client: Inspectable | undefined;
   try {
     client = open();
     await client.check(AbortSignal.timeout(patience));
-    return undefined;
+    return { fault: undefined, weaknesses: (await client.weaknesses?.(AbortSignal.timeout(patience))) ?? [] };
   } catch (error) {
-    return oneLine(error);
+    return { fault: oneLine(error), weaknesses: [] };
   } finally {
     await client?.close().catch(() => undefined);
   }

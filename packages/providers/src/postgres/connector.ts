@@ -4,6 +4,7 @@ import { addressOf, type PostgresConfig, postgresConfig } from './config.js';
 import { openDatabase } from './database.js';
 import { createIdentities } from './identities.js';
 import { planMemberships } from './plan.js';
+import { findWeaknesses } from './weaknesses.js';
 
 /** PostgreSQL 15 and newer: real membership of database roles, and an end to the sessions that used it. */
 export const postgresConnector: Connector<PostgresConfig> = {
@@ -21,6 +22,7 @@ export const postgresConnector: Connector<PostgresConfig> = {
       async check(signal) {
         await database.transaction(signal, (sql) => sql`select 1`);
       },
+      weaknesses: (signal) => database.read(signal, (sql) => findWeaknesses(sql, config)),
       close: () => database.close(),
     };
   },

@@ -12,6 +12,8 @@ export interface TestServer {
   role(options?: string): Promise<string>;
   /** Makes a login role with a password. */
   login(options?: string): Promise<{ name: string; password: string }>;
+  /** Connects to another database of the server as the superuser; to be closed by who calls. */
+  connectTo(database: string): postgres.Sql;
   /** Connects as a login role; closed with the server. */
   connect(user: { name: string; password: string }): postgres.Sql;
   close(): Promise<void>;
@@ -54,6 +56,7 @@ export async function openTestServer(): Promise<TestServer> {
       const password = randomBytes(12).toString('hex');
       return { name: await role(`login password '${password}' ${options}`), password };
     },
+    connectTo: (name) => postgres(url().replace(`/${database}`, `/${name}`), { max: 1, onnotice: () => {} }),
     connect(user) {
       const sql = postgres(url(user), { max: 1, onnotice: () => {}, idle_timeout: 0, fetch_types: false });
       connections.push(sql);

@@ -1,4 +1,4 @@
-import { type Check, failed, noServerHere, type Outcome, ok, skipped } from '../check.js';
+import { type Check, failed, noServerHere, type Outcome, ok, skipped, warning } from '../check.js';
 
 /** Every provider of the configuration answers. */
 export const providers: Check = {
@@ -8,12 +8,12 @@ export const providers: Check = {
     const found = await diagnosis.configuration();
     if (found === undefined) return skipped('there is no configuration here');
     if (!found.inspection.ok) return skipped('the configuration is not valid');
-    const outcomes = found.inspection.providers.map(
-      ({ provider, type, fault }): Outcome =>
-        fault === undefined
-          ? ok(`${provider} (${type}) answers`)
-          : failed(`${provider} (${type}): ${fault}`, `start it, or correct providers.${provider}.config`),
-    );
+    const outcomes = found.inspection.providers.flatMap(({ provider, type, fault, weaknesses }): Outcome[] => {
+      const which = `${provider} (${type})`;
+      if (fault !== undefined)
+        return [failed(`${which}: ${fault}`, `start it, or correct providers.${provider}.config`)];
+      return [ok(`${which} answers`), ...weaknesses.map(({ message, cure }) => warning(`${which}: ${message}`, cure))];
+    });
     return outcomes.length > 0 ? outcomes : skipped('the configuration has none');
   },
 };

@@ -1,0 +1,69 @@
+import type { Weakness } from '../port.js';
+import type { PostgresConfig } from './config.js';
+import type { Statements } from './database.js';
+import { canWithholdSet } from './membership.js';
+
+/** What the server and the connector's own user there are set up to. */
+interface Setup {
+  version: number;
+  superuser: boolean;
+  signals: boolean;
+  /** Whether the user is a member of pg_use_reserved_connections, and how many connections are reserved (16 and newer). */
+  mayUseReserved: boolean;
+  reserved: number;
+  prepared: number;
+}
+
+/** Returns what about a target's setup weakens the promise that access ends, each with its cure. */
+export async function findWeaknesses(sql: Statements, config: PostgresConfig): Promise<Weakness[]> {
+  const [setup] = await sql<[Setup]>`
+    select
+      pg_catalog.current_setting('server_version_num')::int as version,
+      me.rolsuper as superuser,
+      pg_catalog.pg_has_role(me.oid, 'pg_signal_backend', 'USAGE') as signals,
+      coalesce((
+        select pg_catalog.pg_has_role(me.oid, r.oid, 'USAGE') from pg_catalog.pg_roles r
+        where r.rolname = 'pg_use_reserved_connections'
+      ), false) as "mayUseReserved",
+      coalesce(pg_catalog.current_setting('reserved_connections', true), '0')::int as reserved,
+      pg_catalog.current_setting('max_prepared_transactions')::int as prepared
+    from pg_catalog.pg_roles me where me.rolname = current_user`;
+  return [...describe(setup, config)];
+}
+
+function* describe(setup: Setup, config: PostgresConfig): Generator<Weakness> {
+  if (!setup.signals) {
+    yield {
+      message: "the connector's user may not end sessions, which go on after a revocation",
+      cure: 'grant it pg_signal_backend',
+    };
+  }
+  if (!setup.superuser && !(setup.mayUseReserved && setup.reserved > 0)) {
+    const reserve = canWithholdSet(setup.version)
+      ? 'set reserved_connections to 3, grant its user pg_use_reserved_connections, and give'
+      : 'give';
+    yield {
+      message:
+        'no connection is reserved for the connector: a holder who fills the server keeps it out after a restart',
+      cure: `${reserve} people's logins a CONNECTION LIMIT`,
+    };
+  }
+  if (setup.prepared > 0) {
+    yield {
+      message: `max_prepared_transactions is ${setup.prepared}: a holder can prepare a transaction that outlives the access`,
+      cure: 'set it to 0 where nothing needs it',
+    };
+  }
+  if (!canWithholdSet(setup.version)) {
+    const major = Math.floor(setup.version / 10_000);
+    yield config.accept_objects_left_behind
+      ? {
+          message: `on PostgreSQL ${major} a member can become the role and build as its owner`,
+          cure: 'upgrade it to 16 or newer',
+        }
+      : {
+          message: `nothing is granted on PostgreSQL ${major}, where a member can become the role`,
+          cure: 'upgrade it to 16 or newer, or say accept_objects_left_behind',
+        };
+  }
+}
