@@ -182,7 +182,7 @@ describe('belay doctor', () => {
       [url.username, url.password] = [name, name];
       await writeFile(
         path.join(folder, 'belay.yaml'),
-        `version: 1\nproviders:\n  target:\n    provider: postgres\n    config: { url: "${url.href}" }\n`,
+        `version: 1\nproviders:\n  target:\n    provider: postgres\n    config: { url: "${url.href}", email_domains: [example.test] }\n`,
       );
       const found = of(await examine({ PORT: '0' }), 'providers');
       expect(found).toContainEqual({ check: 'providers', status: 'ok', message: 'target (postgres) answers' });

@@ -13,7 +13,11 @@ for (const privileges of ['superuser', 'createrole']) {
     const server = await openTestServer();
     const user = await server.login(privileges);
     await server.admin.unsafe(`grant pg_signal_backend to ${user.name}`);
-    const config = postgresConnector.config.parse({ url: server.url(user), email_domains: ['example.test'] });
+    const config = postgresConnector.config.parse({
+      url: server.url(user),
+      email_domains: ['example.test'],
+      accept_objects_left_behind: server.version < 160_000,
+    });
     const nobody = postgresConnector.config.parse({
       url: 'postgres://nobody:secret@127.0.0.1:1/nowhere',
       email_domains: ['example.test'],

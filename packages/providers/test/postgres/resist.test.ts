@@ -13,6 +13,7 @@ describe('the postgres authorizer against what a role makes possible', () => {
   const authorizerOf = (config: Record<string, unknown> = {}): Authorizer => {
     const parsed = postgresConnector.config.parse({
       url: server.url(),
+      email_domains: ['example.test'],
       accept_objects_left_behind: server.version < 160_000,
       ...config,
     });
@@ -222,7 +223,7 @@ describe('the postgres authorizer against what a role makes possible', () => {
 
   it('says what weakens its setup, and nothing of a server and a user that are as they should be', async () => {
     const mine = await server.login('createrole');
-    const config = postgresConnector.config.parse({ url: server.url(mine) });
+    const config = postgresConnector.config.parse({ url: server.url(mine), email_domains: ['example.test'] });
     const client = postgresConnector.create(config, { log: () => {} });
     clients.push(client);
     const cures = async () => (await client.weaknesses?.(calm()))?.map(({ cure }) => cure) ?? [];
@@ -230,7 +231,10 @@ describe('the postgres authorizer against what a role makes possible', () => {
     await server.admin.unsafe(`grant pg_signal_backend to ${mine.name}`);
     expect(await cures()).not.toContain('grant it pg_signal_backend');
     expect(await cures()).toContainEqual(expect.stringContaining('CONNECTION LIMIT'));
-    const root = postgresConnector.create(postgresConnector.config.parse({ url: server.url() }), { log: () => {} });
+    const root = postgresConnector.create(
+      postgresConnector.config.parse({ url: server.url(), email_domains: ['example.test'] }),
+      { log: () => {} },
+    );
     clients.push(root);
     if (server.version >= 160_000) expect(await root.weaknesses?.(calm())).toEqual([]);
     else

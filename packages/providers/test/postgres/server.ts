@@ -19,9 +19,8 @@ export interface TestServer {
   close(): Promise<void>;
 }
 
-/** Uses the superuser URL in BELAY_TEST_DATABASE_URL, which the test run provides. */
-export async function openTestServer(): Promise<TestServer> {
-  const superuser = process.env.BELAY_TEST_DATABASE_URL;
+/** Uses a superuser's URL: the one in BELAY_TEST_DATABASE_URL, which the test run provides, unless another is given. */
+export async function openTestServer(superuser = process.env.BELAY_TEST_DATABASE_URL): Promise<TestServer> {
   if (!superuser) throw new Error('BELAY_TEST_DATABASE_URL must be the URL of a superuser of a PostgreSQL server');
   const suffix = randomBytes(6).toString('hex');
   const database = `providers_${suffix}`;
