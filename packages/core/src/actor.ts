@@ -12,6 +12,15 @@ export function requireUser(ctx: ActorContext): UserActor {
   return ctx.actor;
 }
 
+/**
+ * Throws `unavailable` when what the caller may do rests on groups that their provider could not be asked about for too
+ * long: in doubt, nothing is approved or requested with them.
+ */
+export function requireFreshGroups({ stale, provider }: UserActor): void {
+  if (stale !== true) return;
+  throw new AccessError('unavailable', `"${provider}" does not say now which groups you are in; try again shortly`);
+}
+
 /** The agent that calls. Throws `forbidden` for people, whose rights are others, and `unauthenticated` for nobody. */
 export function requireAgent(ctx: ActorContext): AgentActor {
   if (ctx.actor.kind === 'agent') return ctx.actor;

@@ -19,6 +19,8 @@ export type Actor =
       provider: string;
       subject: string;
       loginId: string;
+      /** What the provider says of them is older than it may be, and the provider could not be asked again. */
+      stale?: true;
     }
   /** An agent, by the credential that an operator enrolled it with. */
   | { kind: 'agent'; id: string; name: string }

@@ -68,6 +68,7 @@ export * from './logins/people.js';
 export * from './logins/program/decide.js';
 export * from './logins/program/find.js';
 export * from './logins/receive.js';
+export * from './logins/receive-logout.js';
 export * from './logins/revoke-token.js';
 export * from './logins/token.js';
 export * from './logins/verify.js';

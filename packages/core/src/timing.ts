@@ -24,7 +24,20 @@ export const timing = {
   approval: 24 * 60 * 60_000,
   maximumDuration: 24 * 60 * 60_000,
   defaultDuration: 60 * 60_000,
+  /** How long a login lasts that is not used. */
   login: 12 * 60 * 60_000,
+  /** When a login ends however much it is used; operators may shorten it (`server.login`). */
+  loginEnd: { browser: 12 * 60 * 60_000, device: 7 * 24 * 60 * 60_000 },
+  groups: {
+    /** How old what a provider says of a person may be, where it can be asked. */
+    fresh: 15 * 60_000,
+    /** From this age on it is read again beside the requests of the person, so that none has to wait for it. */
+    ahead: 10 * 60_000,
+    /** How long a request waits for it. */
+    wait: 2_000,
+    /** How long after an attempt that failed the next is made. */
+    retry: 15_000,
+  },
   loginFlow: 10 * 60_000,
   loginCode: 60_000,
   session: {

@@ -127,18 +127,6 @@ describe('logins', () => {
       browserSecret: more.browserSecret ?? 'this browser',
     });
 
-  it('slide while they are used, and are over when they are not', async () => {
-    const { house, ada } = cast;
-    const { token } = await createLogin(house.ctx, { user: ada.actor, kind: 'browser' });
-    expect(await verifyLogin(house.ctx, { token })).toMatchObject({ refreshed: false, actor: { id: ada.actor.id } });
-    for (let again = 0; again < 4; again += 1) {
-      await house.database.advance(8 * hour);
-      expect(await verifyLogin(house.ctx, { token })).toMatchObject({ refreshed: true });
-    }
-    await house.database.advance(12 * hour + second);
-    expect(await verifyLogin(house.ctx, { token })).toBeNull();
-  });
-
   it('of tokens do not slide', async () => {
     const { house } = cast;
     const { token, expires_at } = await createToken(house.operator(), {

@@ -121,6 +121,25 @@ export interface AuthorizationRequest {
   scopes?: string[];
 }
 
+/** What a provider says of a person who has signed in, at the sign-in or later. */
+export type ToldPerson = Omit<Authenticated, 'tokens' | 'endsAt'>;
+
+export interface Refreshed {
+  tokens: ProviderTokens;
+  /** What the provider says of the person now; absent where it says nothing beside the tokens. */
+  person?: ToldPerson;
+}
+
+/** A logout that a provider told of (OpenID Connect Back-Channel Logout 1.0): of one sign-in, or of all of a person's. */
+export interface ToldLogout {
+  /** Of the token, which is good once. */
+  id: string;
+  subject?: string;
+  sid?: string;
+  /** From then on the token is too old to be sent again. */
+  until: Date;
+}
+
 export interface Authenticated {
   subject: string;
   email: string;
@@ -139,7 +158,16 @@ export interface ProviderTokens {
   accessToken?: string;
   refreshToken?: string;
   idToken?: string;
+  /** What the provider calls the sign-in that they belong to (OpenID Connect, `sid`). */
+  sid?: string;
   expiresInMilliseconds?: number;
+}
+
+export interface RefreshRequest {
+  refreshToken: string;
+  subject: string;
+  /** The ID token of the sign-in, where there was one: it shows what the provider says there and nowhere else. */
+  idToken?: string | undefined;
 }
 
 export interface Authenticator {
@@ -162,10 +190,21 @@ export interface Authenticator {
     signal: AbortSignal,
   ): Promise<Authenticated>;
   /**
-   * New tokens for the same person (RFC 6749, 6). Absent where the provider has no such thing. Throws `Terminal` when the
-   * provider no longer honours the refresh token, or answers for somebody else than `subject`.
+   * New tokens for the same person (RFC 6749, 6), and what the provider says of them now. Absent where the provider has no
+   * such thing. Throws `Terminal` when the provider no longer honours the sign-in, or answers for somebody else than
+   * `subject`; `Retryable` for everything that is not about the person, a fault of our own credentials included.
    */
-  refresh?(request: { refreshToken: string; subject: string }, signal: AbortSignal): Promise<ProviderTokens>;
+  refresh?(request: RefreshRequest, signal: AbortSignal): Promise<Refreshed>;
+  /**
+   * What the provider says of a person now, read with the access token of their sign-in. Null when it does not say all
+   * that it said at the sign-in. Throws as `refresh` does.
+   */
+  reread?(request: { tokens: ProviderTokens; subject: string }, signal: AbortSignal): Promise<ToldPerson | null>;
+  /**
+   * Verifies a logout token by itself; that it is used once is core's part. Absent where the provider sends none. Throws
+   * `Terminal` when it does not hold.
+   */
+  readLogout?(token: string, now: Date, signal: AbortSignal): Promise<ToldLogout>;
   /** What the provider has to be told about this service, as an XML document (SAML metadata). Absent where there is no such thing. */
   metadata?(redirectUri: string): Promise<string>;
 }

@@ -1,4 +1,11 @@
-import { AccessError, exchangeLoginCode, issueSession, readSignInMetadata, readWhoami } from '@belay/core';
+import {
+  AccessError,
+  exchangeLoginCode,
+  issueSession,
+  readSignInMetadata,
+  readWhoami,
+  receiveLogout,
+} from '@belay/core';
 import { z } from 'zod';
 import { callback, challenge, declaredAuth, label } from '../declared/auth.js';
 import { authenticated, publicProcedure } from '../procedures.js';
@@ -80,6 +87,22 @@ export const authRouter = router({
     )
     .output(z.object({ url: z.string() }))
     .mutation(({ ctx, input }) => receiveSignIn(ctx, input)),
+  backchannelLogout: publicProcedure
+    .meta({
+      openapi: {
+        method: 'POST',
+        path: '/auth/backchannel-logout/{provider}',
+        tags,
+        protect: false,
+        summary: 'Where an OpenID provider says that a person has signed out there',
+        contentTypes: ['application/x-www-form-urlencoded'],
+      },
+      rest: { public: true, fromElsewhere: true },
+    })
+    // Providers may add parameters of their own (OpenID Connect Back-Channel Logout 1.0, 2.5).
+    .input(z.object({ provider: name, logout_token: z.string().min(1).max(20_000).describe('A signed logout token') }))
+    .output(z.object({ message: z.string() }))
+    .mutation(({ ctx, input }) => receiveLogout(ctx.core, input)),
   metadata: publicProcedure
     .meta({
       openapi: {

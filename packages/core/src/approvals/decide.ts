@@ -1,7 +1,7 @@
 import { approvals, decisions, executions, type Transaction } from '@belay/db';
 import { resolve } from '@belay/workflow';
 import { and, desc, eq, inArray, or, sql } from 'drizzle-orm';
-import { requireUser } from '../actor.js';
+import { requireFreshGroups, requireUser } from '../actor.js';
 import { isNamed } from '../can.js';
 import type { ActorContext, UserActor } from '../context.js';
 import { AccessError, notFound } from '../errors.js';
@@ -38,6 +38,7 @@ export async function decideApproval(
   input: Decide,
 ): Promise<{ id: string; status: string; execution_id: string }> {
   const user = requireUser(ctx);
+  requireFreshGroups(user);
   if (input.comment !== undefined) requireText(input.comment, 'comment', 2_000);
   const found = await findApproval(ctx, user, input.id);
   if (!found) throw notFound('The approval');

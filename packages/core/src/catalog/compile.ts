@@ -9,6 +9,7 @@ import { timing } from '../timing.js';
 import { checkAuthenticators } from './authenticators.js';
 import { compileDynamic, type DynamicBounds } from './dynamic.js';
 import { collectAccess, type RoleGraph } from './inherit.js';
+import { compileLoginEnd } from './login-end.js';
 import { type ResolveReference, resolveReferences } from './references.js';
 import {
   type CatalogDocument,
@@ -67,6 +68,8 @@ export interface Catalog {
   /** What is taken, but is hardly meant. */
   warnings: readonly ErrorIssue[];
   callbacks: readonly string[];
+  /** When logins end however much they are used, in milliseconds. */
+  loginEnd: { readonly browser: number; readonly device: number };
   httpHosts: ReadonlySet<string>;
   /** What one person may have at a time. */
   limits: { openRequests: number; eventStreams: number; signals: number };
@@ -100,6 +103,7 @@ export function compileCatalog(document: unknown, options: CompileOptions): Comp
   const workflows = compileWorkflows(parsed.data, issues);
   const serverMaximum =
     readDuration(parsed.data.server.max_duration, 'server.max_duration', issues) ?? timing.maximumDuration;
+  const loginEnd = compileLoginEnd(parsed.data.server.login, issues);
   const roles = compileRoles(parsed.data, providers, serverMaximum, issues);
   const dynamic = compileDynamic({ providers, workflows, serverMaximum }, issues);
   if (issues.length > 0) return { ok: false, issues };
@@ -114,6 +118,7 @@ export function compileCatalog(document: unknown, options: CompileOptions): Comp
     authenticators,
     warnings,
     callbacks: parsed.data.server.callbacks,
+    loginEnd,
     httpHosts: new Set(parsed.data.server.http_hosts),
     limits: compileLimits(parsed.data.server.limits),
   };

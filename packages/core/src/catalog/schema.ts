@@ -132,6 +132,8 @@ export const serverSchema = z.strictObject({
       signals: limit(100),
     })
     .prefault({}),
+  /** When logins end however much they are used; can only shorten what is built in. */
+  login: z.strictObject({ browser: duration.optional(), device: duration.optional() }).optional(),
   /** Hosts that `call: http` may reach, as `host` or `host:port`; none by default. */
   http_hosts: z.array(z.string().min(1)).default([]),
 });

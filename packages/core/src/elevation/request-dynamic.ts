@@ -1,4 +1,4 @@
-import { requireUser } from '../actor.js';
+import { requireFreshGroups, requireUser } from '../actor.js';
 import type { Catalog } from '../catalog/compile.js';
 import type { ActorContext } from '../context.js';
 import { AccessError, type ErrorIssue, invalid, renameIssues } from '../errors.js';
@@ -26,6 +26,7 @@ export async function requestDynamicElevation(
   request: DynamicElevationRequest,
 ): Promise<ElevationResult> {
   const user = requireUser(ctx);
+  requireFreshGroups(user);
   const catalog = ctx.catalog.current();
   const providers = [...new Set(clean(request.providers))];
   if (providers.length === 0) throw invalid('providers', 'is required in a request that names no role');

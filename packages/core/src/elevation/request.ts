@@ -1,4 +1,4 @@
-import { requireUser } from '../actor.js';
+import { requireFreshGroups, requireUser } from '../actor.js';
 import { can } from '../can.js';
 import type { ActorContext } from '../context.js';
 import { notFound } from '../errors.js';
@@ -14,6 +14,7 @@ export interface ElevationRequest extends RequestTerms {
  */
 export async function requestElevation(ctx: ActorContext, request: ElevationRequest): Promise<ElevationResult> {
   const user = requireUser(ctx);
+  requireFreshGroups(user);
   const catalog = ctx.catalog.current();
   const role = catalog.roles.get(request.role);
   if (!role || !can(user, 'request', { role })) throw notFound(`Role ${request.role}`);

@@ -2,6 +2,7 @@ import { approvals, signals, type Transaction } from '@belay/db';
 import { type CloudEvent, deliver, type Json } from '@belay/workflow';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { z } from 'zod';
+import { requireFreshGroups } from '../actor.js';
 import { isExcluded, isRequester } from '../approvals/exclusion.js';
 import { isNamed } from '../can.js';
 import type { ActorContext, UserActor } from '../context.js';
@@ -57,6 +58,7 @@ export async function deliverEvent(
   event: CloudEvent,
   { early }: { early: 'kept' | 'refused' },
 ): Promise<void> {
+  requireFreshGroups(user);
   if (sight === 'approver' && !(await isAsked(ctx, user, execution))) {
     throw new AccessError('forbidden', 'The execution does not wait for you');
   }

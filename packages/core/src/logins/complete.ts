@@ -1,4 +1,13 @@
-import { deviceLogins, loginCodes, logins, oauthFlows, programLogins, sessions, type Transaction } from '@belay/db';
+import {
+  deviceLogins,
+  loginCodes,
+  logins,
+  logoutTokens,
+  oauthFlows,
+  programLogins,
+  sessions,
+  type Transaction,
+} from '@belay/db';
 import { and, eq, ne } from 'drizzle-orm';
 import type { Context, UserActor } from '../context.js';
 import { AccessError, invalid } from '../errors.js';
@@ -47,14 +56,26 @@ export async function completeLogin(ctx: Context, input: CompleteLogin): Promise
   // Linked only to whoever began this and is still there: a login that was planted in between gains nothing.
   const linkTo = signedIn && flow.loginId === signedIn.loginId ? signedIn.id : null;
   return ctx.db.transaction(async (tx) => {
+    await requireNotLoggedOut(tx, provider, tokens.sid);
     const user = await claimIdentity(ctx, tx, identityOf(ctx, provider, proved), linkTo);
-    const { loginId, ...login } = await createLogin(ctx, { user, kind: 'browser' }, tx);
+    const { loginId, ...login } = await createLogin(ctx, { user, kind: 'browser', sid: tokens.sid }, tx);
     if (signedIn?.id === user.id) await continueLogin(tx, signedIn.loginId, loginId, provider);
-    await openSession(ctx, tx, { user, loginId, tokens, now });
+    await openSession(ctx, tx, { user, loginId, kind: 'browser', tokens, now });
     const { id, name } = user;
     const callback = await callbackOf(ctx, tx, { flow, label, user, loginId, now });
     return { ...login, user: { id, email: user.email, name, groups: user.groups }, callback };
   });
+}
+
+/** The provider may have ended the very sign-in while its answer was on the way. Throws `forbidden`. */
+async function requireNotLoggedOut(tx: Transaction, provider: string, sid: string | undefined): Promise<void> {
+  if (sid === undefined) return;
+  const [ended] = await tx
+    .select({ sid: logoutTokens.sid })
+    .from(logoutTokens)
+    .where(and(eq(logoutTokens.provider, provider), eq(logoutTokens.sid, sid)))
+    .limit(1);
+  if (ended) throw new AccessError('forbidden', 'You were signed out at the provider; sign in again');
 }
 
 /** The new login takes the place of the old one: its other sessions, what is under way in it, and its life. */

@@ -7,16 +7,23 @@ import type { Person } from './people.js';
 /** Makes a login for a person who has proved who they are. Answers its secret, which is kept nowhere. */
 export async function createLogin(
   ctx: Context,
-  input: { user: Person; kind: Exclude<LoginKind, 'token'>; label?: string },
+  input: { user: Person; kind: Exclude<LoginKind, 'token'>; label?: string; sid?: string | null | undefined },
   db: Database | Transaction = ctx.db,
 ): Promise<{ token: string; expiresAt: Date; loginId: string }> {
   const token = newLoginSecret(ctx);
+  const now = ctx.clock();
+  const endsAt = new Date(now.getTime() + ctx.catalog.current().loginEnd[input.kind]);
   const attributes = {
     loginId: ctx.newId(),
     kind: input.kind,
     provider: input.user.provider,
     subject: input.user.subject,
     label: input.label ?? null,
+    sid: input.sid ?? null,
+    until: endsAt,
+    endsAt,
+    toldAt: null,
+    now,
   };
   const session = await luciaOf(ctx, db).createSession(input.user.id, attributes, { sessionId: token });
   await appendLedger(db, [
@@ -29,5 +36,6 @@ export async function createLogin(
       data: { kind: input.kind, login_id: attributes.loginId },
     },
   ]);
-  return { token, expiresAt: session.expiresAt, loginId: attributes.loginId };
+  const expiresAt = new Date(Math.min(session.expiresAt.getTime(), endsAt.getTime()));
+  return { token, expiresAt, loginId: attributes.loginId };
 }

@@ -1,8 +1,9 @@
-import { logins, sessions, type Transaction } from '@belay/db';
-import { and, asc, eq, gt, sql } from 'drizzle-orm';
+import { logins, type Transaction } from '@belay/db';
+import { eq } from 'drizzle-orm';
 import { requireUser } from '../actor.js';
 import type { ActorContext, UserActor } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
+import { leaveProvider } from './leave.js';
 
 export interface EndedLogin {
   message: string;
@@ -21,22 +22,9 @@ export async function endLogin(ctx: ActorContext, input: { provider?: string | u
     const [login] = await tx.select().from(logins).where(eq(logins.id, user.loginId)).for('update');
     if (!login) return { message: 'You were not signed in there', ended: false };
     if (input.provider === undefined) return endWhole(tx, user);
-    const gone = await tx
-      .delete(sessions)
-      .where(and(eq(sessions.loginId, login.id), eq(sessions.provider, input.provider)))
-      .returning({ provider: sessions.provider });
-    if (gone.length === 0 && login.provider !== input.provider) {
-      return { message: 'You were not signed in there', ended: false };
-    }
-    const [left] = await tx
-      .select({ provider: sessions.provider, subject: sessions.subject })
-      .from(sessions)
-      .where(and(eq(sessions.loginId, login.id), gt(sessions.expiresAt, sql`app_now()`)))
-      .orderBy(asc(sessions.createdAt))
-      .limit(1);
-    if (!left) return endWhole(tx, user);
-    // The login speaks for an identity that is still signed in.
-    if (login.provider === input.provider) await tx.update(logins).set(left).where(eq(logins.id, login.id));
+    const left = await leaveProvider(tx, login, input.provider);
+    if (left === 'nothing') return { message: 'You were not signed in there', ended: false };
+    if (left === 'login') return endWhole(tx, user);
     await appendLedger(tx, [
       {
         type: 'session.ended',

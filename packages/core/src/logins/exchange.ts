@@ -46,8 +46,11 @@ export async function exchangeLoginCode(
   const tokens = await openTokens(ctx, sealed, now);
   const { login, opened } = await ctx.db.transaction(async (tx) => {
     await requireApprovedIn(tx, fits?.loginId ?? null);
-    const made = await createLogin(ctx, { user, kind: 'device' }, tx);
-    return { login: made, opened: await openSession(ctx, tx, { user, loginId: made.loginId, tokens, now }) };
+    const made = await createLogin(ctx, { user, kind: 'device', sid: tokens.sid }, tx);
+    return {
+      login: made,
+      opened: await openSession(ctx, tx, { user, loginId: made.loginId, kind: 'device', tokens, now }),
+    };
   });
   const { email, name, groups } = user;
   return {

@@ -1,4 +1,4 @@
-import { deviceLogins, idempotencyKeys, loginCodes, logins, oauthFlows, programLogins } from '@belay/db';
+import { deviceLogins, idempotencyKeys, loginCodes, logins, logoutTokens, oauthFlows, programLogins } from '@belay/db';
 import { lte, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { expireSessions } from '../sessions/expire.js';
@@ -16,6 +16,7 @@ export async function expireLogins(ctx: Context): Promise<number> {
     ctx.db.delete(oauthFlows).where(lte(oauthFlows.expiresAt, over)).returning({ id: oauthFlows.stateHash }),
     ctx.db.delete(deviceLogins).where(lte(deviceLogins.expiresAt, over)).returning({ id: deviceLogins.deviceHash }),
     ctx.db.delete(programLogins).where(lte(programLogins.expiresAt, over)).returning({ id: programLogins.requestHash }),
+    ctx.db.delete(logoutTokens).where(lte(logoutTokens.expiresAt, over)).returning({ id: logoutTokens.tokenHash }),
     ctx.db.delete(loginCodes).where(lte(loginCodes.expiresAt, over)).returning({ id: loginCodes.codeHash }),
     ctx.db
       .delete(idempotencyKeys)

@@ -14,6 +14,14 @@ export interface LoginAttributes {
   /** Who the person is to that provider; null for a login older than identities. */
   subject: string | null;
   label: string | null;
+  sid: string | null;
+  /** When the login ends: now, and however much it is used from now on. */
+  until: Date;
+  endsAt: Date;
+  /** When the provider last said who the person is; null where no provider did. */
+  toldAt: Date | null;
+  /** The database's time. */
+  now: Date;
 }
 
 export interface PersonAttributes {
@@ -53,12 +61,16 @@ export function luciaOf(ctx: Context, db: Database | Transaction = ctx.db): Luci
 function createAdapter(ctx: Context, db: Database | Transaction): Adapter {
   let shift = 0;
   const toRow = (time: Date) => new Date(time.getTime() - shift);
+  const toProcess = (time: Date) => new Date(time.getTime() + shift);
   return {
     async getSessionAndUser(secret) {
       const [row] = await readLogin(ctx.db).execute({ hash: hashSecret(secret) });
       if (!row) return [null, null];
-      shift = ctx.clock().getTime() - new Date(row.now).getTime();
+      const now = new Date(row.now);
+      shift = ctx.clock().getTime() - now.getTime();
       const { login } = row;
+      const endsAt = endOf(ctx, login);
+      const until = new Date(Math.min(login.expiresAt.getTime(), endsAt.getTime()));
       // What a person is called, and which groups they are in, is what the provider says that this login proved itself to.
       // Without its identity a login says only what it was made with, never what another provider says of the person.
       if (!row.identity && (login.subject !== null || login.provider !== row.user.provider)) return [null, null];
@@ -71,8 +83,15 @@ function createAdapter(ctx: Context, db: Database | Transaction): Adapter {
         provider: login.provider,
         subject: login.subject,
         label: login.label,
+        sid: login.sid,
+        until: toProcess(until),
+        endsAt: toProcess(endsAt),
+        toldAt: row.identity?.toldAt ?? null,
+        now,
       };
-      const expiresAt = new Date(login.expiresAt.getTime() + shift);
+      // Lucia would write with each request of a login that can be moved on no further.
+      const slides = until < endsAt || until <= now;
+      const expiresAt = toProcess(slides ? until : new Date(now.getTime() + ctx.timing.login));
       return [
         { id: secret, userId: login.userId, expiresAt, attributes },
         {
@@ -92,7 +111,10 @@ function createAdapter(ctx: Context, db: Database | Transaction): Adapter {
       return [];
     },
     async setSession(session) {
-      const { loginId, kind, provider, subject, label } = session.attributes;
+      const { loginId, kind, provider, subject, label, sid } = session.attributes;
+      const end = kind === 'token' ? Number.POSITIVE_INFINITY : ctx.catalog.current().loginEnd[kind];
+      const left = Math.min(session.expiresAt.getTime() - ctx.clock().getTime(), end);
+      const after = (milliseconds: number) => sql`app_now() + ${`${milliseconds} milliseconds`}::interval`;
       await db.insert(logins).values({
         secretHash: hashSecret(session.id),
         id: loginId,
@@ -101,14 +123,16 @@ function createAdapter(ctx: Context, db: Database | Transaction): Adapter {
         provider,
         subject,
         label,
-        expiresAt: sql`app_now() + ${`${session.expiresAt.getTime() - ctx.clock().getTime()} milliseconds`}::interval`,
+        sid,
+        expiresAt: after(left),
+        endsAt: after(Number.isFinite(end) ? end : left),
       });
     },
     async updateSessionExpiration(secret, expiresAt) {
       // A token ends when its maker said, however much it is used.
       await db
         .update(logins)
-        .set({ expiresAt: toRow(expiresAt) })
+        .set({ expiresAt: sql`least(${toRow(expiresAt).toISOString()}::timestamptz, ${logins.endsAt})` })
         .where(and(eq(logins.secretHash, hashSecret(secret)), ne(logins.kind, 'token')));
     },
     async deleteSession(secret) {
@@ -147,4 +171,11 @@ function prepareLogin(db: Database) {
     )
     .where(eq(logins.secretHash, sql.placeholder('hash')))
     .prepare('read_login');
+}
+
+/** When a login ends however much it is used: as it was made, or earlier where the operator has shortened it since. */
+function endOf(ctx: Context, { kind, createdAt, endsAt }: typeof logins.$inferSelect): Date {
+  if (kind !== 'browser' && kind !== 'device') return endsAt;
+  const end = new Date(createdAt.getTime() + ctx.catalog.current().loginEnd[kind]);
+  return end < endsAt ? end : endsAt;
 }

@@ -46,7 +46,7 @@ export async function upsertUser(
     .values({ provider, subject, userId: user.id, ...told })
     .onConflictDoUpdate({
       target: [userIdentities.provider, userIdentities.subject],
-      set: { ...told, updatedAt: now },
+      set: { ...told, updatedAt: now, toldAt: now },
     })
     .returning();
   if (!identity) throw new Error('An identity could not be stored');
@@ -65,7 +65,7 @@ export async function refreshIdentity(db: Database | Transaction, proved: Proved
   const updatedAt = sql`app_now()`;
   const [identity] = await db
     .update(userIdentities)
-    .set({ ...toldBy(proved), updatedAt })
+    .set({ ...toldBy(proved), updatedAt, toldAt: sql`app_now()` })
     .where(and(eq(userIdentities.provider, provider), eq(userIdentities.subject, subject)))
     .returning();
   if (!identity) return undefined;

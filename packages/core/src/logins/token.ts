@@ -56,6 +56,7 @@ export async function createToken(
         subject: user.subject,
         label: input.label ?? null,
         expiresAt: sql`app_now() + ${`${ttl} milliseconds`}::interval`,
+        endsAt: sql`app_now() + ${`${ttl} milliseconds`}::interval`,
       })
       .returning({ expiresAt: logins.expiresAt });
     await appendLedger(tx, [

@@ -39,24 +39,24 @@ export async function completeSession(ctx: Context, input: CompleteSession): Pro
   // A link is a wish of the browser that asked. Whoever else is sent through here proves who they are and gives nothing away.
   const mayLink = flow.browserHash !== null && signedIn?.loginId === loginId;
   await ctx.db.transaction(async (tx) => {
-    const userId = await lockLogin(tx, loginId);
+    const { userId, kind } = await lockLogin(tx, loginId);
     const proved = identityOf(ctx, provider, answered);
     const user = await findOwner(ctx, tx, proved, mayLink ? userId : null);
     if (user?.id !== userId) {
       throw new AccessError('forbidden', `You signed in with "${provider}" as somebody else, or for the first time`);
     }
-    await openSession(ctx, tx, { user, loginId, tokens, now });
+    await openSession(ctx, tx, { user, loginId, kind, tokens, now });
   });
   return answer({});
 }
 
 /** The person of a login that has not ended, which then cannot end before its session is there. */
-async function lockLogin(tx: Transaction, loginId: string): Promise<string> {
+async function lockLogin(tx: Transaction, loginId: string): Promise<{ userId: string; kind: string }> {
   const [login] = await tx
-    .select({ userId: logins.userId })
+    .select({ userId: logins.userId, kind: logins.kind })
     .from(logins)
     .where(and(eq(logins.id, loginId), gt(logins.expiresAt, sql`app_now()`)))
     .for('update');
   if (!login) throw new AccessError('forbidden', 'The login that asked for this has ended; sign in again');
-  return login.userId;
+  return login;
 }

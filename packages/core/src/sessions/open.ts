@@ -13,11 +13,13 @@ import { lifeOf } from './lifetime.js';
 export async function openSession(
   ctx: Context,
   tx: Transaction,
-  input: { user: Person; loginId: string; tokens: ProviderTokens; now: Date },
+  input: { user: Person; loginId: string; kind: string; tokens: ProviderTokens; now: Date },
 ): Promise<{ version: number; expiresAt: Date }> {
   const { user, loginId, tokens, now } = input;
   const { provider, subject } = user;
-  const life = await lifeOf(ctx, provider, tokens, now);
+  const { loginEnd } = ctx.catalog.current();
+  const endsAt = new Date(now.getTime() + (input.kind === 'browser' ? loginEnd.browser : loginEnd.device));
+  const life = { ...(await lifeOf(ctx, provider, tokens, { now, endsAt })), endsAt };
   const [session] = await tx
     .insert(sessions)
     .values({ loginId, provider, subject, userId: user.id, version: 1, ...life })

@@ -7,6 +7,7 @@ export const providerTokens = z.object({
   accessToken: z.string().exactOptional(),
   refreshToken: z.string().exactOptional(),
   idToken: z.string().exactOptional(),
+  sid: z.string().exactOptional(),
   expiresInMilliseconds: z.number().exactOptional(),
 });
 

@@ -22,10 +22,17 @@ export function createPeopleProvider(type: string, issuer?: string) {
     refresh: 'rotates' as 'rotates' | 'refuses' | 'is down',
     /** How often it was asked to refresh. */
     attempts: 0,
+    reread: 'tells' as 'tells' | 'refuses' | 'is down' | 'is silent',
+    /** How often it was asked about a person. */
+    reads: 0,
     /** Held up until it resolves, when a test wants two workers to meet. */
     hold: undefined as Promise<void> | undefined,
   };
   let issued = 0;
+  const tell = () => {
+    const { subject, email, emailVerified = true, groups = [] } = state.person;
+    return { subject, email, emailVerified, name: subject, groups };
+  };
   const connector: Connector = {
     type,
     description: `An identity provider called ${type}`,
@@ -58,11 +65,19 @@ export function createPeopleProvider(type: string, issuer?: string) {
           if (state.refresh === 'refuses' || refreshed.includes(refreshToken)) throw new Terminal('invalid_grant');
           refreshed.push(refreshToken);
           issued += 1;
-          return {
+          const tokens = {
             accessToken: `secret-access-${issued}-of-${subject}`,
             refreshToken: `secret-refresh-${issued}`,
             expiresInMilliseconds: 60 * 60_000,
           };
+          return subject === state.person.subject ? { tokens, person: tell() } : { tokens };
+        },
+        async reread({ subject }) {
+          state.reads += 1;
+          await state.hold;
+          if (state.reread === 'is down') throw new Retryable('Not now');
+          if (state.reread === 'refuses') throw new Terminal('The token is not honoured');
+          return state.reread === 'is silent' || subject !== state.person.subject ? null : tell();
         },
       },
       check: async () => {},

@@ -37,6 +37,8 @@ export const userIdentities = pgTable(
     /** Whom the subject belongs to, where the provider has that: the same subject of one issuer is one person. */
     issuer: text('issuer'),
     linkedAt: instant('linked_at').notNull().default(appNow),
+    /** When the provider last said all this. */
+    toldAt: instant('told_at').notNull().default(appNow),
     updatedAt: instant('updated_at').notNull().default(appNow),
   },
   (table) => [
@@ -61,11 +63,16 @@ export const logins = pgTable(
     provider: text('provider').notNull(),
     subject: text('subject'),
     label: text('label'),
+    /** What the provider calls the sign-in that was proved last (OpenID Connect, `sid`). */
+    sid: text('sid'),
     createdAt: instant('created_at').notNull().default(appNow),
     expiresAt: instant('expires_at').notNull(),
+    /** However much the login is used, it ends here. */
+    endsAt: instant('ends_at').notNull().default(sql`app_now() + interval '12 hours'`),
   },
   (table) => [
     unique('logins_have_one_id').on(table.id),
+    index('logins_identity_idx').on(table.provider, table.subject),
     index('logins_user_idx').on(table.userId),
     index('logins_expires_idx').on(table.expiresAt),
     check('login_kind_is_known', sql`${table.kind} in ('browser', 'device', 'token')`),
@@ -177,5 +184,20 @@ export const deviceLogins = pgTable(
     index('device_logins_login_idx').on(table.loginId),
     check('device_login_status_is_known', sql`${table.status} in ('open', 'approved', 'denied', 'used')`),
     check('device_login_has_its_person', sql`${table.status} <> 'approved' or ${table.loginId} is not null`),
+  ],
+);
+
+/** Logout tokens that a provider has sent, for as long as they could be sent again (OpenID Connect Back-Channel Logout, 2.6). */
+export const logoutTokens = pgTable(
+  'logout_tokens',
+  {
+    provider: text('provider').notNull(),
+    tokenHash: text('token_hash').notNull(),
+    sid: text('sid'),
+    expiresAt: instant('expires_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ name: 'logout_tokens_pk', columns: [table.provider, table.tokenHash] }),
+    index('logout_tokens_expires_idx').on(table.expiresAt),
   ],
 );

@@ -22,8 +22,12 @@ export const sessions = pgTable(
     version: integer('version').notNull(),
     /** The provider's tokens; never leaves the process. */
     sealed: text('sealed').notNull(),
+    /** What the provider calls the sign-in (OpenID Connect, `sid`). */
+    sid: text('sid'),
     createdAt: instant('created_at').notNull().default(appNow),
     expiresAt: instant('expires_at').notNull(),
+    /** However often it is refreshed, it ends here: the person proves themselves again. */
+    endsAt: instant('ends_at').notNull().default(sql`app_now() + interval '12 hours'`),
     /** When a worker asks for new tokens; null when there is nothing to ask with. */
     refreshAt: instant('refresh_at'),
     /** While it is set and ahead, one worker is asking. */
@@ -31,6 +35,7 @@ export const sessions = pgTable(
   },
   (table) => [
     primaryKey({ name: 'sessions_pk', columns: [table.loginId, table.provider] }),
+    index('sessions_identity_idx').on(table.provider, table.subject),
     index('sessions_user_idx').on(table.userId),
     index('sessions_expires_idx').on(table.expiresAt),
     index('sessions_refresh_idx').on(table.refreshAt).where(sql`${table.refreshAt} is not null`),

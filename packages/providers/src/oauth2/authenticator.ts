@@ -1,9 +1,9 @@
 import { refuseWhenAborted, untilAborted } from '../abort.js';
 import { Retryable, Terminal } from '../errors.js';
-import type { Authenticator } from '../port.js';
-import { readPerson, readSubject } from './claims.js';
+import type { Authenticator, ToldPerson } from '../port.js';
+import { readPerson } from './claims.js';
 import type { OAuth2Config } from './config.js';
-import { toPortError } from './faults.js';
+import { toPortError, toRenewalError } from './faults.js';
 import { askAs, requestTokens } from './requests.js';
 
 /** The authorization code flow of plain OAuth 2.0 with PKCE (RFC 6749, 4.1; RFC 7636). Keeps nothing between the two calls. */
@@ -34,27 +34,53 @@ export function createAuthenticator(config: OAuth2Config): Authenticator {
           code_verifier: expected.codeVerifier,
         };
         const tokens = await requestTokens(config, grant, signal);
-        const tell = (url: string | undefined) => url && askAs(tokens.accessToken, url, signal);
-        const [userInfo, emails, groups, organizations] = await Promise.all([
-          tell(config.userinfo_endpoint),
-          tell(config.emails_endpoint),
-          tell(config.groups_endpoint),
-          tell(config.organizations_endpoint),
-        ]);
-        return { ...readPerson(config, { userInfo, emails, groups, organizations }), tokens };
+        return { ...(await readAll(config, tokens.accessToken, signal)), tokens };
       }),
 
     refresh: ({ refreshToken, subject }, signal) =>
-      guarded(signal, async () => {
-        const grant = { grant_type: 'refresh_token', refresh_token: refreshToken };
-        const tokens = await requestTokens(config, grant, signal);
-        const userInfo = await askAs(tokens.accessToken, config.userinfo_endpoint, signal);
-        if (readSubject(config, userInfo) !== subject) {
-          throw new Terminal('The identity provider answered for somebody else');
-        }
-        return tokens;
-      }),
+      guarded(
+        signal,
+        async () => {
+          const grant = { grant_type: 'refresh_token', refresh_token: refreshToken };
+          const tokens = await requestTokens(config, grant, signal);
+          const person = await readSame(config, tokens.accessToken, subject, signal).catch((error: unknown) => {
+            const fault = toRenewalError(error);
+            // The refresh token may be used up: what it brought is kept, whatever else could be asked now.
+            if (fault instanceof Retryable) return undefined;
+            throw fault;
+          });
+          return { tokens, ...(person ? { person } : {}) };
+        },
+        toRenewalError,
+      ),
+
+    reread: ({ tokens, subject }, signal) =>
+      guarded(
+        signal,
+        async () =>
+          tokens.accessToken === undefined ? null : await readSame(config, tokens.accessToken, subject, signal),
+        toRenewalError,
+      ),
   };
+}
+
+/** Asks every endpoint that tells of the person. */
+async function readAll(config: OAuth2Config, accessToken: string, signal: AbortSignal): Promise<ToldPerson> {
+  const tell = (url: string | undefined) => url && askAs(accessToken, url, signal);
+  const [userInfo, emails, groups, organizations] = await Promise.all([
+    tell(config.userinfo_endpoint),
+    tell(config.emails_endpoint),
+    tell(config.groups_endpoint),
+    tell(config.organizations_endpoint),
+  ]);
+  return readPerson(config, { userInfo, emails, groups, organizations });
+}
+
+/** As `readAll`, for a person who is known already. Throws `Terminal` when it is somebody else. */
+async function readSame(config: OAuth2Config, accessToken: string, subject: string, signal: AbortSignal) {
+  const person = await readAll(config, accessToken, signal);
+  if (person.subject !== subject) throw new Terminal('The identity provider answered for somebody else');
+  return person;
 }
 
 /** The code of an answer that is one, and the answer to our request (RFC 6749, 4.1.2). */
@@ -69,11 +95,15 @@ function readCode(answer: URLSearchParams, state: string): string {
 }
 
 /** Runs `work` until `signal` says stop and gives its errors in the port's words. */
-async function guarded<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+async function guarded<T>(
+  signal: AbortSignal,
+  work: () => Promise<T>,
+  toError: (error: unknown) => Error = toPortError,
+): Promise<T> {
   refuseWhenAborted(signal);
   try {
     return await untilAborted(work(), signal);
   } catch (error) {
-    throw toPortError(error);
+    throw toError(error);
   }
 }

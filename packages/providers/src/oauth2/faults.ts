@@ -18,7 +18,28 @@ export function refusal(status: number, body: unknown): Retryable | Terminal | u
   if (status >= 500 || status === 429 || status === 408) return new Retryable('The identity provider does not answer');
   const code = typeof body === 'object' && body !== null && 'error' in body ? body.error : undefined;
   if (status >= 200 && status < 300 && (code === undefined || code === null)) return undefined;
-  return new Terminal(`The identity provider refused the sign-in${named(code)}`);
+  const about = overs.includes(String(code)) || (status === 401 && (code === undefined || code === 'invalid_token'));
+  return new Refused(`The identity provider refused the sign-in${named(code)}`, about);
+}
+
+/** What the token endpoint says of a sign-in that it no longer honours (RFC 6749, 5.2), GitHub's own word beside it. */
+const overs = ['invalid_grant', 'access_denied', 'bad_refresh_token'];
+
+/** A refusal, with whether it is about the person's sign-in or about how we ask. */
+class Refused extends Terminal {
+  constructor(
+    message: string,
+    readonly aboutPerson: boolean,
+  ) {
+    super(message);
+  }
+}
+
+/** What went wrong when a sign-in was asked about later: final is only what is about the person. */
+export function toRenewalError(error: unknown): Retryable | Terminal {
+  const fault = toPortError(error);
+  const final = fault instanceof Terminal && (fault instanceof Refused ? fault.aboutPerson : error === fault);
+  return final ? fault : new Retryable(fault.message, { cause: error });
 }
 
 function named(code: unknown): string {

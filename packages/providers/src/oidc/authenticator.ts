@@ -1,11 +1,13 @@
 import * as client from 'openid-client';
 import { refuseWhenAborted, untilAborted } from '../abort.js';
-import { Terminal } from '../errors.js';
+import { Retryable, Terminal } from '../errors.js';
 import type { Authenticator, ProviderTokens } from '../port.js';
 import { readClaims } from './claims.js';
 import type { OidcConfig } from './config.js';
-import { toPortError } from './faults.js';
+import { toPortError, toRenewalError } from './faults.js';
 import type { Issuer } from './issuer.js';
+import { readLogoutToken } from './logout-token.js';
+import { rereadClaims } from './reread.js';
 
 /** The authorization code flow with PKCE (OpenID Connect Core 3.1, RFC 7636). Keeps nothing between the two calls. */
 export function createAuthenticator(config: OidcConfig, issuer: Issuer): Authenticator {
@@ -51,23 +53,56 @@ export function createAuthenticator(config: OidcConfig, issuer: Issuer): Authent
         };
       }),
 
-    refresh: ({ refreshToken, subject }, signal) =>
+    refresh: ({ refreshToken, subject, idToken: earlier }, signal) =>
+      guarded(
+        signal,
+        async () => {
+          const configuration = await issuer.configuration();
+          const tokens = await client.refreshTokenGrant(configuration, refreshToken);
+          // OpenID Connect Core 12.2: an ID token is optional here, but it must be about the same person.
+          const idToken = tokens.claims();
+          if (idToken && idToken.sub !== subject)
+            throw new Terminal('The identity provider answered for somebody else');
+          const request = { accessToken: tokens.access_token, subject, idToken, earlier };
+          const person = await rereadClaims(config, configuration, request).catch((error: unknown) => {
+            const fault = toRenewalError(error);
+            // The refresh token may be used up: what it brought is kept, whatever else could be asked now.
+            if (fault instanceof Retryable) return undefined;
+            throw fault;
+          });
+          return { tokens: toPortTokens(tokens), ...(person ? { person } : {}) };
+        },
+        toRenewalError,
+      ),
+
+    reread: ({ tokens, subject }, signal) =>
+      guarded(
+        signal,
+        async () => {
+          if (tokens.accessToken === undefined) return null;
+          const request = { accessToken: tokens.accessToken, subject, earlier: tokens.idToken };
+          return (await rereadClaims(config, await issuer.configuration(), request)) ?? null;
+        },
+        toRenewalError,
+      ),
+
+    readLogout: (token, now, signal) =>
       guarded(signal, async () => {
-        const tokens = await client.refreshTokenGrant(await issuer.configuration(), refreshToken);
-        // OpenID Connect Core 12.2: an ID token is optional here, but it must be about the same person.
-        const idToken = tokens.claims();
-        if (idToken && idToken.sub !== subject) throw new Terminal('The identity provider answered for somebody else');
-        return toPortTokens(tokens);
+        const { issuer: name, jwks_uri: keys } = (await issuer.configuration()).serverMetadata();
+        if (keys === undefined) throw new Terminal('The identity provider publishes no keys');
+        return readLogoutToken(token, { issuer: name, clientId: config.client_id, keys, now });
       }),
   };
 }
 
 function toPortTokens(tokens: client.TokenEndpointResponse & client.TokenEndpointResponseHelpers): ProviderTokens {
   const expiresIn = tokens.expiresIn();
+  const sid = tokens.claims()?.sid;
   return {
     accessToken: tokens.access_token,
     ...(tokens.refresh_token === undefined ? {} : { refreshToken: tokens.refresh_token }),
     ...(tokens.id_token === undefined ? {} : { idToken: tokens.id_token }),
+    ...(typeof sid === 'string' && sid !== '' ? { sid } : {}),
     ...(expiresIn === undefined ? {} : { expiresInMilliseconds: expiresIn * 1000 }),
   };
 }
@@ -79,11 +114,15 @@ function refuseUnusable(redirectUri: string): void {
 }
 
 /** Runs `work` until `signal` says stop and gives its errors in the port's words. Requests have a time limit of their own. */
-async function guarded<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+async function guarded<T>(
+  signal: AbortSignal,
+  work: () => Promise<T>,
+  toError: (error: unknown) => Error = toPortError,
+): Promise<T> {
   refuseWhenAborted(signal);
   try {
     return await untilAborted(work(), signal);
   } catch (error) {
-    throw toPortError(error);
+    throw toError(error);
   }
 }

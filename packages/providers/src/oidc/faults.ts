@@ -39,6 +39,30 @@ export function toPortError(error: unknown): Retryable | Terminal {
   return new Terminal('The sign-in does not hold', { cause: error });
 }
 
+/** What the token endpoint says of a sign-in that it no longer honours (RFC 6749, 5.2; OpenID Connect Core, 3.1.2.6). */
+const overs = ['invalid_grant', 'access_denied', 'interaction_required', 'login_required', 'consent_required'];
+
+/**
+ * What went wrong when a sign-in was asked about later. Final is only what is about the person: a secret of ours that has
+ * run out, or an answer that cannot be read, says nothing of them and may be mended.
+ */
+export function toRenewalError(error: unknown): Retryable | Terminal {
+  const fault = toPortError(error);
+  if (fault instanceof Retryable || isAboutPerson(error)) return fault;
+  return new Retryable(fault.message, { cause: error });
+}
+
+function isAboutPerson(error: unknown): boolean {
+  if (error instanceof Terminal) return true;
+  if (error instanceof client.ResponseBodyError) return overs.includes(error.error);
+  if (error instanceof client.WWWAuthenticateChallengeError) {
+    return error.status === 401 && error.cause.some(({ scheme }) => scheme.toLowerCase() === 'bearer');
+  }
+  if (!(error instanceof client.ClientError)) return false;
+  if (error.code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED') return true;
+  return error.cause instanceof Response && error.cause.status === 401;
+}
+
 function unavailable(cause: unknown): Retryable {
   return new Retryable('The identity provider does not answer', { cause });
 }

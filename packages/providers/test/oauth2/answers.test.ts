@@ -256,9 +256,14 @@ describe('a refresh', () => {
     const body = { access_token: 'next', token_type: 'bearer', refresh_token: 'next-refresh', expires_in: 60 };
     const provider = await open({ '/token': { body } });
     expect(await provider.open().refresh(request, calm())).toEqual({
-      accessToken: 'next',
-      refreshToken: 'next-refresh',
-      expiresInMilliseconds: 60_000,
+      tokens: { accessToken: 'next', refreshToken: 'next-refresh', expiresInMilliseconds: 60_000 },
+      person: {
+        subject: 'rita-1',
+        email: 'rita@example.test',
+        emailVerified: true,
+        name: 'Rita',
+        groups: ['engineers'],
+      },
     });
     expect(provider.asked[0]?.form).toEqual({ grant_type: 'refresh_token', refresh_token: 'the-refresh-token' });
   });
@@ -270,9 +275,42 @@ describe('a refresh', () => {
     expect(await failure(refusing.open().refresh(request, calm()))).toBeInstanceOf(Terminal);
   });
 
-  it('may work later when the provider is down', async () => {
-    const down = await open({ '/token': { status: 502, body: 'no' } });
-    expect(await failure(down.open().refresh(request, calm()))).toBeInstanceOf(Retryable);
+  it('may work later when the provider is down, or refuses our own credentials', async () => {
+    for (const answer of [
+      { status: 502, body: 'no' },
+      { status: 401, body: { error: 'invalid_client' } },
+      { status: 400, body: { error: 'unauthorized_client' } },
+    ]) {
+      const down = await open({ '/token': answer });
+      expect(await failure(down.open().refresh(request, calm()))).toBeInstanceOf(Retryable);
+    }
+  });
+
+  it('keeps the tokens that it brought when the person cannot be read now', async () => {
+    const provider = await open({ '/me': { status: 503, body: 'no' } });
+    expect(Object.keys(await provider.open().refresh(request, calm()))).toEqual(['tokens']);
+  });
+});
+
+describe('a person who is read again', () => {
+  const request = { tokens: { accessToken: 'the-access-token' }, subject: 'rita-1' };
+
+  it('has the groups that the provider says now', async () => {
+    const provider = await open({});
+    expect(await provider.open().reread(request, calm())).toMatchObject({ subject: 'rita-1', groups: ['engineers'] });
+  });
+
+  it('is over when the token is not honoured or is of somebody else, and not when we ask too often', async () => {
+    for (const [answer, kind] of [
+      [{ status: 401, body: { message: 'Bad credentials' } }, Terminal],
+      [{ body: { sub: 'adam-2', email: 'a@example.test' } }, Terminal],
+      [{ status: 403, body: { message: 'API rate limit exceeded' } }, Retryable],
+      [{ status: 404, body: {} }, Retryable],
+      [{ status: 500, body: {} }, Retryable],
+    ] as const) {
+      const provider = await open({ '/me': answer });
+      expect(await failure(provider.open().reread(request, calm()))).toBeInstanceOf(kind);
+    }
   });
 });
 

@@ -56,8 +56,8 @@ export async function openProvider(said: Record<string, Said>) {
         ...more,
       });
       const { authenticator } = oauth2Connector.create(config, { log: () => {} });
-      if (!authenticator?.refresh) throw new Error('There is nothing to sign in with');
-      return { exchange: authenticator.exchange, refresh: authenticator.refresh };
+      if (!authenticator?.refresh || !authenticator.reread) throw new Error('There is nothing to sign in with');
+      return { exchange: authenticator.exchange, refresh: authenticator.refresh, reread: authenticator.reread };
     },
     close() {
       server.close();

@@ -77,15 +77,17 @@ describe('refreshing a session at an OpenID provider', () => {
       answer: { refresh_token: 'the-next', expires_in: 60 },
       subject: 's',
     });
-    expect(await refresh()).toMatchObject({
-      accessToken: 'the-next-access',
-      refreshToken: 'the-next',
-      expiresInMilliseconds: 60_000,
-      idToken: expect.any(String),
+    expect(await refresh()).toEqual({
+      tokens: {
+        accessToken: 'the-next-access',
+        refreshToken: 'the-next',
+        expiresInMilliseconds: 60_000,
+        idToken: expect.any(String),
+      },
     });
     expect(Object.fromEntries(asked[0] ?? [])).toMatchObject({ grant_type: 'refresh_token', refresh_token: 'the-old' });
     const plain = await openIssuer({});
-    expect(await plain.refresh()).toEqual({ accessToken: 'the-next-access' });
+    expect(await plain.refresh()).toEqual({ tokens: { accessToken: 'the-next-access' } });
   });
 
   it('believes no answer about somebody else', async () => {

@@ -55,19 +55,20 @@ export async function pollDeviceLogin(ctx: Context, input: { device_code: string
 async function complete(ctx: Context, found: typeof deviceLogins.$inferSelect): Promise<PolledDeviceLogin> {
   const now = await readNow(ctx.db);
   const { user, login, opened } = await ctx.db.transaction(async (tx) => {
-    const proved = await proveAgain(ctx, tx, found);
+    const { proved, sid } = await proveAgain(ctx, tx, found);
     const [used] = await tx
       .update(deviceLogins)
       .set({ status: 'used' })
       .where(and(eq(deviceLogins.deviceHash, found.deviceHash), eq(deviceLogins.status, 'approved')))
       .returning({ id: deviceLogins.deviceHash });
     if (!proved || !used) throw gone();
-    const made = await createLogin(ctx, { user: proved, kind: 'device', label: found.label }, tx);
+    const made = await createLogin(ctx, { user: proved, kind: 'device', label: found.label, sid }, tx);
     const tokens = await shareTokens(ctx, tx, { found, now });
     return {
       user: proved,
       login: made,
-      opened: tokens && (await openSession(ctx, tx, { user: proved, loginId: made.loginId, tokens, now })),
+      opened:
+        tokens && (await openSession(ctx, tx, { user: proved, loginId: made.loginId, kind: 'device', tokens, now })),
     };
   });
   const { email, name, groups } = user;
@@ -87,15 +88,17 @@ async function proveAgain(
   ctx: Context,
   tx: Transaction,
   { loginId, provider, subject }: typeof deviceLogins.$inferSelect,
-): Promise<Person | undefined> {
-  if (!loginId || !provider || !subject) return undefined;
+): Promise<{ proved?: Person | undefined; sid?: string | null }> {
+  if (!loginId || !provider || !subject) return {};
   // The login before what hangs on it, as signing out takes them.
   const [login] = await tx
-    .select({ userId: logins.userId })
+    .select({ userId: logins.userId, provider: logins.provider, sid: logins.sid })
     .from(logins)
     .where(and(eq(logins.id, loginId), gt(logins.expiresAt, sql`app_now()`)))
     .for('key share');
-  return login && readPerson(ctx, tx, { userId: login.userId, provider, subject });
+  if (!login) return {};
+  const proved = await readPerson(ctx, tx, { userId: login.userId, provider, subject });
+  return { proved, sid: login.provider === provider ? login.sid : null };
 }
 
 /**

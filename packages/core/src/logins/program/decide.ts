@@ -94,7 +94,7 @@ async function takeTokens(ctx: Context, tx: Transaction, decided: Waiting, now: 
   if (refreshToken === undefined) return tokens;
   await tx
     .update(sessions)
-    .set(await lifeOf(ctx, provider, tokens, now))
+    .set(await lifeOf(ctx, provider, tokens, { now, endsAt: session.endsAt }))
     .where(own);
   return { ...tokens, refreshToken };
 }

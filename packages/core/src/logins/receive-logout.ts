@@ -1,0 +1,54 @@
+import { logoutTokens } from '@belay/db';
+import { Retryable } from '@belay/providers';
+import { hashSecret } from '../canonical.js';
+import type { Context } from '../context.js';
+import { AccessError, invalid } from '../errors.js';
+import { appendLedger } from '../ledger/append.js';
+import { readNow } from '../now.js';
+import { endAtProvider } from './end-at-provider.js';
+import { authenticatorOf } from './flow.js';
+
+/**
+ * Takes a logout token that a provider sends when a person has signed out there, or was signed out (OpenID Connect
+ * Back-Channel Logout 1.0): ends at once what hangs on the sign-in that it names, or on all of the person's. Throws
+ * `not_found`, `invalid` for a token that does not hold or was received already, and `unavailable` when the provider's
+ * keys cannot be fetched.
+ */
+export async function receiveLogout(
+  ctx: Context,
+  input: { provider: string; logout_token: string },
+): Promise<{ message: string }> {
+  const { provider } = input;
+  const authenticator = authenticatorOf(ctx, provider);
+  if (!authenticator.readLogout) throw invalid('provider', 'sends no logout tokens');
+  const now = await readNow(ctx.db);
+  const signal = AbortSignal.timeout(ctx.timing.callTimeout);
+  const told = await authenticator.readLogout(input.logout_token, now, signal).catch((cause: unknown) => {
+    ctx.log.warn({ provider, error: cause }, 'a logout token was refused');
+    if (cause instanceof Retryable)
+      throw new AccessError('unavailable', `The provider "${provider}" cannot be reached`, { cause });
+    throw invalid('logout_token', 'is not a valid logout token for this service');
+  });
+  const { id, subject, sid, until } = told;
+  return ctx.db.transaction(async (tx) => {
+    const [first] = await tx
+      .insert(logoutTokens)
+      .values({ provider, tokenHash: hashSecret(id), sid: sid ?? null, expiresAt: until })
+      .onConflictDoNothing()
+      .returning({ provider: logoutTokens.provider });
+    if (!first) throw invalid('logout_token', 'was received already');
+    const because = `"${provider}" has signed the person out`;
+    const ended = await endAtProvider(tx, { provider, ended: { subject, sid }, because });
+    await appendLedger(tx, [
+      {
+        type: 'logout.received',
+        level: 'warning',
+        message: `"${provider}" sent a logout: ${ended} logins ended or changed`,
+        actor: { kind: 'system', name: 'sessions' },
+        provider,
+        data: { logins: ended, whole: sid === undefined },
+      },
+    ]);
+    return { message: 'The logins that hang on this sign-in have ended' };
+  });
+}

@@ -1,0 +1,118 @@
+import { type Database, logins, sessions } from '@belay/db';
+import { and, desc, eq, gt, isNotNull, isNull, lte, or, sql } from 'drizzle-orm';
+import type { Context, UserActor } from '../context.js';
+import type { VerifiedLogin } from '../logins/verify.js';
+import { renewSession } from './renew.js';
+
+type Row = typeof sessions.$inferSelect;
+/** `silent`: the provider has no way to tell; `later`: it could not be asked. */
+type Answer = 'read' | 'silent' | 'later';
+
+interface Question {
+  answer: Promise<Answer>;
+  /** While it is under way, and for a while after it failed, nobody asks again. */
+  until: number;
+}
+
+/** Each identity is asked about once at a time in a process, and by one process at a time (the session's lease). */
+const questions = new WeakMap<Database, Map<string, Question>>();
+const most = 1_000;
+
+/**
+ * Has the provider asked again what it says of a person when that is getting old, beside the request; a request waits only
+ * once it is too old, and not long. Returns `fresh` when what is known may be used, `read` when it has to be read anew from
+ * the rows, and `stale` when it is too old and the provider could not be asked. SAML and tokens of operators cannot be.
+ */
+export async function keepGroupsFresh(
+  ctx: Context,
+  { login: { actor, kind }, age }: { login: Pick<VerifiedLogin, 'actor' | 'kind'>; age: number },
+): Promise<'fresh' | 'read' | 'stale'> {
+  const { ahead, fresh, wait } = ctx.timing.groups;
+  const authenticator = ctx.catalog.client(actor.provider)?.authenticator;
+  const tells = authenticator?.reread !== undefined || authenticator?.refresh !== undefined;
+  if (kind === 'token' || age <= ahead || !tells) return 'fresh';
+  const asked = ask(ctx, actor);
+  if (age <= fresh) return 'fresh';
+  const stop = new AbortController();
+  const late = ctx.delay(wait, stop.signal).then(
+    () => 'later' as const,
+    () => 'later' as const,
+  );
+  const answer = await Promise.race([asked, late]);
+  stop.abort();
+  return answer === 'silent' ? 'fresh' : answer === 'read' ? 'read' : 'stale';
+}
+
+function ask(ctx: Context, actor: UserActor): Promise<Answer> {
+  const known = questions.get(ctx.db) ?? new Map<string, Question>();
+  questions.set(ctx.db, known);
+  const now = ctx.clock().getTime();
+  const key = JSON.stringify([actor.provider, actor.subject, actor.id]);
+  const before = known.get(key);
+  if (before !== undefined && now < before.until) return before.answer;
+  if (known.size >= most) for (const [one, { until }] of known) if (until <= now) known.delete(one);
+  const answer = askProvider(ctx, actor).catch((error: unknown): Answer => {
+    ctx.log.warn({ provider: actor.provider, error }, 'the groups of a person could not be read');
+    return 'later';
+  });
+  const question: Question = { answer, until: Number.POSITIVE_INFINITY };
+  known.set(key, question);
+  void answer.then((said) => {
+    if (said === 'read') known.delete(key);
+    else question.until = ctx.clock().getTime() + ctx.timing.groups.retry;
+  });
+  return answer;
+}
+
+/** Asks with the tokens of one session after the other, the caller's own first, until one has an answer. */
+async function askProvider(ctx: Context, actor: UserActor): Promise<Answer> {
+  const tried: string[] = [];
+  let ended = false;
+  for (;;) {
+    const found = await claim(ctx, actor, tried);
+    if (found === 'busy') return 'later';
+    // What has ended has to be noticed, even where nothing else can be asked.
+    if (found === 'none') return ended ? 'read' : 'silent';
+    tried.push(found.loginId);
+    const renewal = await renewSession(ctx, found, 'person');
+    if (renewal === 'renewed') return 'read';
+    if (renewal === 'later') return 'later';
+    if (renewal === 'over') ended = true;
+  }
+}
+
+async function claim(ctx: Context, actor: UserActor, tried: readonly string[]): Promise<Row | 'busy' | 'none'> {
+  const { provider, subject, id } = actor;
+  const now = sql`app_now()`;
+  const readable = await ctx.db
+    .select({ loginId: sessions.loginId })
+    .from(sessions)
+    .innerJoin(logins, eq(logins.id, sessions.loginId))
+    .where(
+      and(
+        eq(sessions.provider, provider),
+        eq(sessions.subject, subject),
+        eq(sessions.userId, id),
+        gt(logins.expiresAt, now),
+        or(isNotNull(sessions.refreshAt), gt(sessions.expiresAt, now)),
+      ),
+    )
+    .orderBy(desc(eq(sessions.loginId, actor.loginId)), desc(isNotNull(sessions.refreshAt)))
+    .limit(5 + tried.length);
+  const left = readable.filter(({ loginId }) => !tried.includes(loginId));
+  for (const { loginId } of left) {
+    const [row] = await ctx.db
+      .update(sessions)
+      .set({ leaseUntil: sql`app_now() + ${`${ctx.timing.lease} milliseconds`}::interval` })
+      .where(
+        and(
+          eq(sessions.loginId, loginId),
+          eq(sessions.provider, provider),
+          or(isNull(sessions.leaseUntil), lte(sessions.leaseUntil, now)),
+        ),
+      )
+      .returning();
+    if (row) return row;
+  }
+  return left.length > 0 ? 'busy' : 'none';
+}

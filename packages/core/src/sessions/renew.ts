@@ -1,0 +1,177 @@
+import { sessions, userIdentities } from '@belay/db';
+import { type Authenticator, type ProviderTokens, Retryable, Terminal, type ToldPerson } from '@belay/providers';
+import { and, eq, sql } from 'drizzle-orm';
+import type { Context } from '../context.js';
+import { AccessError } from '../errors.js';
+import { appendLedger } from '../ledger/append.js';
+import { endAtProvider } from '../logins/end-at-provider.js';
+import { identityOf } from '../logins/link.js';
+import { refreshIdentity } from '../logins/people.js';
+import { requireReadable } from '../logins/proved.js';
+import { readNow } from '../now.js';
+import { lifeOf } from './lifetime.js';
+import { openTokens } from './seal-tokens.js';
+
+type Row = typeof sessions.$inferSelect;
+
+/**
+ * What came of it: `renewed`; `silent` when the provider has no way to tell; `over` when it no longer honours the sign-in,
+ * and what hung on it has ended; `later` when it could not be asked.
+ */
+export type Renewal = 'renewed' | 'silent' | 'over' | 'later';
+
+const actor = { kind: 'system' as const, name: 'sessions' };
+
+/**
+ * Asks the provider of a session that was claimed (`leaseUntil`): for new tokens, or what it says of the person now. What
+ * it says counts only while the session is as it was claimed. Never throws for what the provider does.
+ */
+export async function renewSession(ctx: Context, row: Row, want: 'tokens' | 'person'): Promise<Renewal> {
+  const now = await readNow(ctx.db);
+  const old = await openTokens(ctx, row.sealed, now).catch(() => undefined);
+  if (old === undefined) return giveUp(ctx, row, 'its tokens cannot be read any more');
+  try {
+    // Switched off, or not ready here: that may pass, and another process may know better.
+    const client = ctx.catalog.client(row.provider);
+    if (!client) throw new Retryable('The provider has no client');
+    const told = want === 'person' && row.expiresAt > now ? await reread(ctx, client.authenticator, row, old) : null;
+    if (told) return await record(ctx, row, { person: told });
+    if (!client.authenticator?.refresh || old.refreshToken === undefined) {
+      return want === 'tokens' ? giveUp(ctx, row, 'the provider refreshes no sessions') : await release(ctx, row);
+    }
+    const request = { refreshToken: old.refreshToken, subject: row.subject, idToken: old.idToken };
+    const { tokens, person } = await client.authenticator.refresh(request, AbortSignal.timeout(ctx.timing.callTimeout));
+    const life = await lifeOf(ctx, row.provider, { ...kept(old), ...tokens }, { now, endsAt: row.endsAt });
+    const renewed = await record(ctx, row, { life, ...(person ? { person } : {}) });
+    return want === 'person' && !person && renewed === 'renewed' ? 'silent' : renewed;
+  } catch (error) {
+    if (error instanceof Terminal || (error instanceof AccessError && error.code === 'forbidden')) {
+      return end(ctx, row);
+    }
+    ctx.log.warn({ provider: row.provider, error }, 'a session could not be refreshed yet');
+    await ctx.db
+      .update(sessions)
+      .set({ leaseUntil: null, ...(want === 'tokens' ? { refreshAt: later(ctx.timing.session.retry) } : {}) })
+      .where(unchanged(row));
+    return 'later';
+  }
+}
+
+function later(milliseconds: number) {
+  return sql`app_now() + ${`${milliseconds} milliseconds`}::interval`;
+}
+
+/** What of the old tokens stands when the provider sends only new ones. */
+function kept({ refreshToken, idToken, sid }: ProviderTokens): ProviderTokens {
+  return {
+    ...(refreshToken === undefined ? {} : { refreshToken }),
+    ...(idToken === undefined ? {} : { idToken }),
+    ...(sid === undefined ? {} : { sid }),
+  };
+}
+
+async function reread(ctx: Context, authenticator: Authenticator | undefined, row: Row, tokens: ProviderTokens) {
+  if (!authenticator?.reread) return null;
+  return authenticator.reread({ tokens, subject: row.subject }, AbortSignal.timeout(ctx.timing.callTimeout));
+}
+
+/** Still the session that was claimed: `sealed` is never twice the same, and a login may have taken another's place meanwhile. */
+function unchanged(row: Row) {
+  return and(eq(sessions.userId, row.userId), eq(sessions.provider, row.provider), eq(sessions.sealed, row.sealed));
+}
+
+/** Writes down what was learnt. When the login ended, or the person signed in again, it is dropped. */
+async function record(
+  ctx: Context,
+  row: Row,
+  learnt: { life?: Awaited<ReturnType<typeof lifeOf>>; person?: ToldPerson },
+): Promise<Renewal> {
+  const { life, person } = learnt;
+  const told = person && requireReadable({ ...person, tokens: {} });
+  return ctx.db.transaction(async (tx) => {
+    const [made] = await tx
+      .update(sessions)
+      .set({ ...(life ? { ...life, version: sql`${sessions.version} + 1` } : {}), leaseUntil: null })
+      .where(unchanged(row))
+      .returning({ version: sessions.version, loginId: sessions.loginId });
+    if (!made) return 'later';
+    const { provider, subject, userId } = row;
+    if (told) {
+      const [before] = await tx
+        .select({ groups: userIdentities.groups })
+        .from(userIdentities)
+        .where(and(eq(userIdentities.provider, provider), eq(userIdentities.subject, subject)));
+      const { email, groups } = told;
+      await refreshIdentity(tx, identityOf(ctx, provider, told));
+      const [left, joined] = [difference(before?.groups, groups), difference(groups, before?.groups)];
+      if (left.length + joined.length > 0) {
+        await appendLedger(tx, [
+          {
+            type: 'groups.changed',
+            message: `"${provider}" says other groups of ${email} now`,
+            actor,
+            userId,
+            provider,
+            data: { left, joined },
+          },
+        ]);
+      }
+    }
+    if (!life) return 'renewed';
+    await appendLedger(tx, [
+      {
+        type: 'session.refreshed',
+        message: `The session with ${provider} goes on`,
+        actor,
+        userId,
+        provider,
+        data: { version: made.version, expires_at: life.expiresAt.toISOString(), login_id: made.loginId },
+      },
+    ]);
+    return 'renewed';
+  });
+}
+
+function difference(some: readonly string[] = [], others: readonly string[] = []): string[] {
+  return some.filter((one) => !others.includes(one));
+}
+
+async function release(ctx: Context, row: Row): Promise<Renewal> {
+  await ctx.db.update(sessions).set({ leaseUntil: null }).where(unchanged(row));
+  return 'silent';
+}
+
+/** The provider no longer honours the sign-in: what hangs on it is over here too. */
+async function end(ctx: Context, row: Row): Promise<Renewal> {
+  await ctx.db.transaction(async (tx) => {
+    const [claimed] = await tx.select({ loginId: sessions.loginId }).from(sessions).where(unchanged(row));
+    if (!claimed) return;
+    const because = `"${row.provider}" no longer honours the sign-in`;
+    await endAtProvider(tx, { provider: row.provider, ended: { loginId: claimed.loginId }, because });
+  });
+  return 'over';
+}
+
+/** Nothing more to ask with: the session lasts as long as its tokens and no longer. */
+async function giveUp(ctx: Context, row: Row, because: string): Promise<Renewal> {
+  await ctx.db.transaction(async (tx) => {
+    const gone = await tx
+      .update(sessions)
+      .set({ refreshAt: null, leaseUntil: null })
+      .where(unchanged(row))
+      .returning({ loginId: sessions.loginId });
+    if (gone.length === 0) return;
+    await appendLedger(tx, [
+      {
+        type: 'session.refresh.refused',
+        level: 'warning',
+        message: `The session with ${row.provider} will not go on: ${because}`,
+        actor,
+        userId: row.userId,
+        provider: row.provider,
+        data: { login_id: row.loginId },
+      },
+    ]);
+  });
+  return 'silent';
+}
