@@ -252,6 +252,47 @@ describe('a worker that was paused changes nothing when it comes back', () => {
     expect(holds()).toBe(true);
   });
 
+  it('whose observation is older than our own revocation: looked at again, and granted', async () => {
+    const { house, ada } = await open();
+    await ask(house, ada, { workflow: 'automatic', duration: 'PT30M' });
+    const later = await request(ada, { workflow: 'automatic', duration: 'PT30M' });
+    const gate = gateOf(house, 'holds', 'after');
+    const performing = performStep(gate.ctx, await stepOf(later));
+    await gate.reached;
+    await house.database.advance(31 * minute);
+    await reconcileEntitlement(house.ctx, { entitlementId: await hotId() });
+    expect((await house.database.sql`select state from entitlements`)[0]?.state).toBe('absent');
+    gate.open();
+    await performing;
+    expect((await getExecution(ada, { id: later })).grants).toMatchObject([{ state: 'active' }]);
+    expect(holds()).toBe(true);
+  });
+
+  it('whose look at the approvals is old: nothing is granted beside an approval that was opened meanwhile', async () => {
+    const branches = [
+      { one: { do: [{ grant: { call: 'access.grant' } }] } },
+      {
+        other: {
+          do: [{ approve: { call: 'access.approve', with: { stages: [{ approvers: { groups: ['approvers'] } }] } } }],
+        },
+      },
+    ];
+    const { house, ada } = await open({ forked: [{ both: { fork: { branches } } }] });
+    const id = await request(ada, { workflow: 'forked' });
+    const keys = await house.database
+      .sql`select key from steps where execution_id = ${id} and status = 'open' order by request ->> 'call'`;
+    const [approve, grant] = keys.map(({ key }) => ({ executionId: id, key: key as string }));
+    const gate = gateOf(house, 'holds');
+    const performing = performStep(gate.ctx, grant as { executionId: string; key: string });
+    await gate.reached;
+    await performStep(house.ctx, approve as { executionId: string; key: string });
+    gate.open();
+    await performing;
+    expect(holds()).toBe(false);
+    expect((await getExecution(ada, { id })).grants).toEqual([]);
+    expect(await statusOf(ada, id)).toBe('faulted');
+  });
+
   it('whose step was taken over: the outcome of the one who has it counts, once', async () => {
     const tell = { call: 'access.notify', with: { provider: 'memory', to: 'ada', message: 'hello' } };
     const { house, ada } = await open({ told: [{ tell }, { pause: { wait: { hours: 1 } } }] });

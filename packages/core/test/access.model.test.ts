@@ -3,6 +3,7 @@ import {
   decideClaim,
   decideGranted,
   decideIntent,
+  decideLate,
   decideRevoked,
   type EntitlementFacts,
   type Held,
@@ -189,7 +190,7 @@ function record(world: World, call: Call, held: Held, protocol: Protocol, change
         },
         world,
       );
-    }
+    } else late(world, call, change);
     return;
   }
   const decision = decideRevoked(world.entitlement, {
@@ -209,6 +210,20 @@ function record(world: World, call: Call, held: Held, protocol: Protocol, change
     },
     world,
   );
+}
+
+/** What a call says of itself whose place another has taken. */
+function late(world: World, call: Call, change: Change): void {
+  const state = decideLate(world.entitlement.state, call.what);
+  if (state && state !== world.entitlement.state) {
+    change(
+      `late ${call.what} makes due`,
+      (next) => {
+        next.entitlement.state = state;
+      },
+      world,
+    );
+  }
 }
 
 /** Every state that can be reached, breadth first; stops at the first that is wrong and tells how it came about. */

@@ -1,6 +1,6 @@
-import { catalogs, entitlements, grants, inOrder, steps, type Transaction } from '@belay/db';
+import { approvals, catalogs, entitlements, grants, inOrder, steps, type Transaction } from '@belay/db';
 import { Retryable } from '@belay/providers';
-import { and, eq, inArray, max, sql } from 'drizzle-orm';
+import { and, eq, inArray, max, ne, sql } from 'drizzle-orm';
 import type { Actor, Context, Hint } from '../context.js';
 import type { Plan, PlannedGrant } from '../elevation/plan.js';
 import { lockExecution } from '../executions/runtime/commit.js';
@@ -27,6 +27,8 @@ export type Intended =
   | { outcome: 'held_outside'; provider: string; identity: string }
   /** The execution is being cancelled: what cleans up after it gets no access. */
   | { outcome: 'cancelled' }
+  /** An approval was opened, or refused, since the caller looked. */
+  | { outcome: 'not_approved' }
   /** The execution has ended, or the step is somebody else's by now: nothing was written. */
   | { outcome: 'moved_on' };
 
@@ -56,7 +58,7 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
     const locked = await lockExecution(ctx, tx, intention.executionId, intention.stepKey);
     if (!locked?.step || locked.step.attempt !== intention.attempt) return { outcome: 'moved_on' };
     if (locked.state.cancelling) return { outcome: 'cancelled' };
-    await requireVersion(tx, version);
+    if (!(await mayIntend(tx, intention.executionId, version))) return { outcome: 'not_approved' };
     const rows = await lockEntitlements(tx, planned);
     for (const [index, grant] of planned.entries()) {
       const [row, seen] = [rows[index], held[index]];
@@ -76,15 +78,22 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
 
 /**
  * Holds the configuration as it is until the intent is committed, so that none comes into force beside it that no longer has
- * the provider, or has it elsewhere. Throws Retryable when it is another than `version` already: the request is planned again.
+ * the provider, or has it elsewhere; and looks once more whether every approval of the execution is given, now that its lock is
+ * held. Throws Retryable when the configuration is another than `version` already: the request is planned again.
  */
-async function requireVersion(tx: Transaction, version: number): Promise<void> {
-  const [, [latest]] = await inOrder([
+async function mayIntend(tx: Transaction, executionId: string, version: number): Promise<boolean> {
+  const [, [latest], missing] = await inOrder([
     // Against a change (applyCatalog), not against other intents.
     tx.execute(sql`lock table ${catalogs} in row exclusive mode`),
     tx.select({ version: max(catalogs.version) }).from(catalogs),
+    tx
+      .select({ id: approvals.id })
+      .from(approvals)
+      .where(and(eq(approvals.executionId, executionId), ne(approvals.status, 'approved')))
+      .limit(1),
   ]);
   if (latest?.version !== version) throw new Retryable('The configuration has changed; the request is planned again');
+  return missing.length === 0;
 }
 
 async function writeIntent(

@@ -32,6 +32,5 @@ export async function recordLate(ctx: Context, claim: Claimed): Promise<void> {
     ]);
     return true;
   });
-  ctx.crashpoint('late call recorded');
   if (due) ctx.waker.wake([{ queue: 'entitlements', entitlementId: claim.id }]);
 }

@@ -21,18 +21,17 @@ export const grant: CallFunction = {
     const plan = await planElevation(ctx, { ...call, input: shortened(call) }, signal);
     const refusal = await refusalOf(ctx, call, plan);
     if (refusal) return { kind: 'outcome', outcome: refusal };
-    const intended = await intendGrants(
-      ctx,
-      {
-        executionId: call.executionId,
-        stepKey: call.key,
-        attempt: call.attempt,
-        plan,
-        userId: call.ownerId,
-        actor: { kind: 'system', name: 'access.grant' },
-      },
-      signal,
-    );
+    const intention = {
+      executionId: call.executionId,
+      stepKey: call.key,
+      attempt: call.attempt,
+      plan,
+      userId: call.ownerId,
+      actor: { kind: 'system' as const, name: 'access.grant' },
+    };
+    let intended = await intendGrants(ctx, intention, signal);
+    // What was held may have been our own access, revoked since it was observed: a second look tells.
+    if (intended.outcome === 'held_outside') intended = await intendGrants(ctx, intention, signal);
     if (intended.outcome === 'held_outside') {
       throw new AccessError(
         'held_outside',
@@ -40,6 +39,9 @@ export const grant: CallFunction = {
       );
     }
     if (intended.outcome === 'cancelled') throw new AccessError('forbidden', 'The request was cancelled');
+    if (intended.outcome === 'not_approved') {
+      return { kind: 'outcome', outcome: notApproved('The request was not approved') };
+    }
     // This worker goes on at once instead of sending itself a hint; should it die here, the rows are due.
     if (intended.outcome === 'intended') {
       await Promise.all(intended.entitlementIds.map((entitlementId) => reconcileEntitlement(ctx, { entitlementId })));
