@@ -2,9 +2,16 @@ import { lookup } from 'node:dns/promises';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { Agent, type Response as UndiciResponse, fetch as undiciFetch } from 'undici';
 
+export interface AllowedHost {
+  /** `host` or `host:port`. */
+  host: string;
+  /** It may be at an address of this machine or of a private network. */
+  allowPrivate: boolean;
+}
+
 export interface OutboundOptions {
-  /** The allow-list in force (`server.http_hosts`): `host` or `host:port`. Asked at every request, because catalogs change. */
-  allowed(): readonly string[];
+  /** The allow-list in force (`server.http_hosts`). Asked at every request, because catalogs change. */
+  allowed(): readonly AllowedHost[];
   /** Answers every address of a name, once per request; the system's resolver by default. */
   resolve?(name: string): Promise<string[]>;
   /** The most bytes of a response's body; 1 MiB by default. */
@@ -60,6 +67,33 @@ for (const [network, prefix] of [
   inner.addSubnet(network, prefix, 'ipv6');
 }
 
+/**
+ * Of these, what `allow_private` opens: networks that people have. Never where clouds keep credentials. One list for each
+ * family: for an IPv6 address that has an IPv4 address in it, a list of both would go by that.
+ */
+const own = { ipv4: new BlockList(), ipv6: new BlockList() };
+for (const [network, prefix] of [
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+] as const) {
+  own.ipv4.addSubnet(network, prefix, 'ipv4');
+}
+own.ipv6.addAddress('::1', 'ipv6');
+own.ipv6.addSubnet('fc00::', 7, 'ipv6');
+// The addresses of clouds' metadata services lie in it.
+const metadata = new BlockList();
+metadata.addAddress('100.100.100.200', 'ipv4');
+metadata.addSubnet('fd00:ec2::', 32, 'ipv6');
+metadata.addSubnet('fd20:ce::', 32, 'ipv6');
+
+function isOwn(address: string): boolean {
+  const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+  return isIP(address) !== 0 && own[family].check(address, family) && !metadata.check(address, family);
+}
+
 function isInner(address: string): boolean {
   const family = isIP(address);
   return family === 0 || inner.check(address, family === 6 ? 'ipv6' : 'ipv4');
@@ -72,7 +106,7 @@ async function resolveWithSystem(name: string): Promise<string[]> {
 /**
  * Makes the outbound client of `call: http` (design §10): hosts on the allow-list only, http and https only, the name
  * resolved once and the connection pinned to the address that was checked, no redirect to another origin, size and time
- * bounded. A private or loopback address is reached only when its host **and port** are listed literally.
+ * bounded. A private or loopback address is reached only where the entry of its host says `allow_private: true`.
  * The client throws `OutboundError`, or what the network throws.
  */
 export function createOutbound(options: OutboundOptions): (request: Request) => Promise<Response> {
@@ -87,17 +121,18 @@ export function createOutbound(options: OutboundOptions): (request: Request) => 
       throw new OutboundError('Credentials in a URL are not allowed; use a header');
     const host = url.hostname.toLowerCase();
     const port = url.port || (url.protocol === 'https:' ? '443' : '80');
-    const listed = options.allowed().map((entry) => entry.toLowerCase());
-    const literal = listed.includes(`${host}:${port}`);
-    if (!literal && !(listed.includes(host) && url.port === '')) {
-      throw new OutboundError(`${host}:${port} is not listed in server.http_hosts`);
-    }
+    const listed = options.allowed().filter((entry) => {
+      const name = entry.host.toLowerCase();
+      return name === `${host}:${port}` || (name === host && url.port === '');
+    });
+    if (listed.length === 0) throw new OutboundError(`${host}:${port} is not listed in server.http_hosts`);
+    const allowPrivate = listed.some((entry) => entry.allowPrivate);
     const bare = host.replace(/^\[|\]$/g, '');
     const addresses = isIP(bare) === 0 ? await resolve(bare) : [bare];
-    const address = addresses.find((each) => literal || !isInner(each));
+    const address = addresses.find((each) => !isInner(each) || (allowPrivate && isOwn(each)));
     if (address === undefined) {
       throw new OutboundError(
-        `${host} leads to a private address; list ${host}:${port} in server.http_hosts when that is intended`,
+        `${host} leads to a private address; give its entry in server.http_hosts allow_private: true when that is intended`,
       );
     }
     return address;

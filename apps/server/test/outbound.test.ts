@@ -1,8 +1,8 @@
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, isIP } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createOutbound, type OutboundOptions } from '../src/outbound.js';
+import { type AllowedHost, createOutbound, type OutboundOptions } from '../src/outbound.js';
 
 let server: Server;
 let port = 0;
@@ -30,10 +30,14 @@ afterAll(() => {
   server.close();
 });
 
-function outbound(allowed: string[], options: Partial<OutboundOptions> = {}) {
+function outbound(allowed: (string | AllowedHost)[], options: Partial<OutboundOptions> = {}) {
   seen.length = 0;
-  return createOutbound({ allowed: () => allowed, ...options });
+  const hosts = allowed.map((entry) => (typeof entry === 'string' ? { host: entry, allowPrivate: false } : entry));
+  return createOutbound({ allowed: () => hosts, ...options });
 }
+
+/** An entry that says `allow_private: true`. */
+const open = (host: string): AllowedHost => ({ host, allowPrivate: true });
 
 async function refusal(answer: Promise<Response>): Promise<string> {
   const error = await answer.then(
@@ -52,7 +56,7 @@ describe('the outbound fence', () => {
   });
 
   it('sends method, headers and body to a loopback address that is listed with its port', async () => {
-    const answer = await outbound([`127.0.0.1:${port}`])(
+    const answer = await outbound([open(`127.0.0.1:${port}`)])(
       new Request(`http://127.0.0.1:${port}/echo`, { method: 'POST', body: 'hello' }),
     );
     expect([answer.status, await answer.text()]).toEqual([200, 'hello']);
@@ -97,9 +101,53 @@ describe('the outbound fence', () => {
     },
   );
 
+  it.each(['127.0.0.1', '10.1.2.3', '169.254.169.254', '::1', 'fd00:ec2::254'])(
+    'refuses a name that is listed with its port and leads to %s, without allow_private',
+    async (address) => {
+      const client = outbound(['api.example.com:8080'], { resolve: async () => [address] });
+      expect(await refusal(client(new Request('http://api.example.com:8080/')))).toContain('allow_private: true');
+      const [host, url] =
+        isIP(address) === 6
+          ? [`[${address}]`, `http://[${address}]:${port}/`]
+          : [address, `http://${address}:${port}/`];
+      expect(await refusal(outbound([`${host}:${port}`])(new Request(url)))).toContain('leads to a private address');
+      expect(seen).toEqual([]);
+    },
+  );
+
+  it.each([
+    '169.254.169.254',
+    '100.100.100.200',
+    'fd00:ec2::254',
+    'fe80::1',
+    '0.0.0.0',
+    '::',
+    '224.0.0.1',
+    '::ffff:10.0.0.1',
+    '::ffff:127.0.0.1',
+    '64:ff9b::a00:1',
+    '2002:a00:1::',
+  ])('does not open %s even with allow_private', async (address) => {
+    const client = outbound([open('api.example.com')], { resolve: async () => [address] });
+    expect(await refusal(client(new Request('http://api.example.com/')))).toContain('leads to a private address');
+    const host = isIP(address) === 6 ? `[${address}]` : address;
+    const direct = new Request(`http://${host}/`);
+    expect(await refusal(outbound([open(new URL(direct.url).hostname)])(direct))).toContain(
+      'leads to a private address',
+    );
+  });
+
+  it('checks the address again at each redirect', async () => {
+    const answers = ['127.0.0.1', '169.254.169.254'];
+    const client = outbound([open(`turning.example.com:${port}`)], { resolve: async () => [answers.shift() ?? ''] });
+    const answer = client(new Request(`http://turning.example.com:${port}/home`));
+    expect(await refusal(answer)).toContain('leads to a private address');
+    expect(seen).toEqual([`GET turning.example.com:${port}/home`]);
+  });
+
   it('resolves a name once and connects to the address that was checked, whatever the name leads to later', async () => {
     let asked = 0;
-    const client = outbound([`rebind.example.com:${port}`], {
+    const client = outbound([open(`rebind.example.com:${port}`)], {
       resolve: async () => [++asked === 1 ? '127.0.0.1' : '192.0.2.1'],
     });
     const answer = await client(new Request(`http://rebind.example.com:${port}/echo`));
@@ -114,7 +162,7 @@ describe('the outbound fence', () => {
   });
 
   it('refuses other schemes and credentials in the URL', async () => {
-    const client = outbound(['example.com', `127.0.0.1:${port}`]);
+    const client = outbound(['example.com', open(`127.0.0.1:${port}`)]);
     expect(await refusal(client(new Request('ftp://example.com/')))).toContain('Only http and https');
     const withCredentials = new Request(`http://127.0.0.1:${port}/`);
     Object.defineProperty(withCredentials, 'url', { value: `http://a:b@127.0.0.1:${port}/` });
@@ -122,7 +170,7 @@ describe('the outbound fence', () => {
   });
 
   it('follows a redirect on the same host and none to another', async () => {
-    const client = outbound([`127.0.0.1:${port}`, `localhost:${port}`]);
+    const client = outbound([open(`127.0.0.1:${port}`), open(`localhost:${port}`)]);
     expect((await client(new Request(`http://127.0.0.1:${port}/home`))).url).toBe(`http://127.0.0.1:${port}/echo`);
     expect(await refusal(client(new Request(`http://127.0.0.1:${port}/away`)))).toContain('another host');
     expect(await refusal(client(new Request(`http://127.0.0.1:${port}/loop`)))).toContain('Too many redirects');
@@ -130,17 +178,19 @@ describe('the outbound fence', () => {
   });
 
   it('bounds the size of a response, also one that is small only while it is compressed', async () => {
-    const client = outbound([`127.0.0.1:${port}`], { maximumBytes: 2_000 });
+    const client = outbound([open(`127.0.0.1:${port}`)], { maximumBytes: 2_000 });
     expect(await refusal(client(new Request(`http://127.0.0.1:${port}/large`)))).toContain('larger than 2000 bytes');
     expect(await refusal(client(new Request(`http://127.0.0.1:${port}/zipped`)))).toContain('larger than 2000 bytes');
   });
 
   it('bounds the time of a request with its body', async () => {
-    const client = outbound([`127.0.0.1:${port}`], { timeoutMilliseconds: 200 });
+    const client = outbound([open(`127.0.0.1:${port}`)], { timeoutMilliseconds: 200 });
     expect(await refusal(client(new Request(`http://127.0.0.1:${port}/slow`)))).toMatch(/Timeout|abort/i);
   });
 
   it('hands on an answer without a body', async () => {
-    expect((await outbound([`127.0.0.1:${port}`])(new Request(`http://127.0.0.1:${port}/empty`))).status).toBe(204);
+    expect((await outbound([open(`127.0.0.1:${port}`)])(new Request(`http://127.0.0.1:${port}/empty`))).status).toBe(
+      204,
+    );
   });
 });

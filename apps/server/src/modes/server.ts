@@ -99,7 +99,7 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
     randomBytes,
     clock,
     delay,
-    fetch: createOutbound({ allowed: () => [...catalog.current().httpHosts] }),
+    fetch: createOutbound({ allowed: () => catalog.current().httpHosts }),
     crashpoint: () => {},
     changes,
     program: { ...(await readProgram()), baseUrl: baseUrl?.public ?? environment.baseUrl ?? '' },

@@ -70,7 +70,7 @@ export interface Catalog {
   callbacks: readonly string[];
   /** When logins end however much they are used, in milliseconds. */
   loginEnd: { readonly browser: number; readonly device: number };
-  httpHosts: ReadonlySet<string>;
+  httpHosts: readonly { host: string; allowPrivate: boolean }[];
   /** What one person may have at a time. */
   limits: { openRequests: number; eventStreams: number; signals: number };
 }
@@ -119,7 +119,7 @@ export function compileCatalog(document: unknown, options: CompileOptions): Comp
     warnings,
     callbacks: parsed.data.server.callbacks,
     loginEnd,
-    httpHosts: new Set(parsed.data.server.http_hosts),
+    httpHosts: parsed.data.server.http_hosts.map((entry) => ({ host: entry.host, allowPrivate: entry.allow_private })),
     limits: compileLimits(parsed.data.server.limits),
   };
   return { ok: true, catalog };

@@ -117,6 +117,15 @@ export const workflowSchema = z.strictObject({
   workflow: z.record(z.string(), z.json()),
 });
 
+/** A host that workflows may reach, as `host` or `host:port`. At a private address only where that is allowed by name. */
+const httpHost = z.union([
+  z
+    .string()
+    .min(1)
+    .transform((host) => ({ host, allow_private: false })),
+  z.strictObject({ host: z.string().min(1), allow_private: z.boolean().default(false) }),
+]);
+
 export const serverSchema = z.strictObject({
   /** URLs that a login may return to; loopback URLs and the server's own are always allowed. */
   callbacks: z.array(z.url()).default([]),
@@ -135,7 +144,7 @@ export const serverSchema = z.strictObject({
   /** When logins end however much they are used; can only shorten what is built in. */
   login: z.strictObject({ browser: duration.optional(), device: duration.optional() }).optional(),
   /** Hosts that `call: http` may reach, as `host` or `host:port`; none by default. */
-  http_hosts: z.array(z.string().min(1)).default([]),
+  http_hosts: z.array(httpHost).default([]),
 });
 
 /** A service that has no settings here; the message says where they are. */
