@@ -38,6 +38,20 @@ describe('secrets in what agents register for', () => {
   });
 });
 
+describe('the identities of a provider', () => {
+  it('are listed for callers who may request access there, and refused to everybody else who sees it', async () => {
+    for (const query of ['', '?q=rita', '?limit=1']) {
+      const path = `/provider/store/identities${query}`;
+      expect((await call('GET', path, { token: requester })).status).toBe(200);
+      for (const token of [bystander, await world.token('approver')]) {
+        expect((await call('GET', '/provider/store', { token })).status).toBe(200);
+        const refused = await call('GET', path, { token });
+        expect([refused.status, refused.json.identities]).toEqual([403, undefined]);
+      }
+    }
+  });
+});
+
 describe('detail pages without permission', () => {
   const pages = [
     '/role/secret',

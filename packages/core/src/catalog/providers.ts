@@ -1,6 +1,6 @@
 import type { Capability, ProviderClient } from '@belay/providers';
 import { publicMessage } from '../access/authorizer.js';
-import { can } from '../can.js';
+import { can, isNamed } from '../can.js';
 import type { ActorContext, Context } from '../context.js';
 import { AccessError, notFound } from '../errors.js';
 import { type PageAsk, pageOf } from '../paging.js';
@@ -67,11 +67,26 @@ export async function listProviderPermissions(ctx: ActorContext, input: Provider
   return { ...heading(ctx, input.provider), permissions: page, next };
 }
 
-/** A provider's identities, searched and paged alike. */
+/**
+ * A provider's identities, searched and paged alike: names and addresses of people, so only for callers who may request
+ * access there. Throws `forbidden` for others who see the provider.
+ */
 export async function listProviderIdentities(ctx: ActorContext, input: ProviderList) {
+  const { id } = findProvider(ctx, input.provider);
+  if (!mayRequestAt(ctx, id)) {
+    throw new AccessError('forbidden', `Only people who may request access at "${id}" can list its identities`);
+  }
   const identities = await ask(ctx, input.provider, (client, signal) => client.identities?.list(signal));
   const { page, next } = await pick(ctx, 'identities', identities, input, ({ name, email, id }) => [name, email, id]);
   return { ...heading(ctx, input.provider), identities: page, next };
+}
+
+/** Whether the caller may request a role at this provider, or access of their own choosing. */
+function mayRequestAt(ctx: ActorContext, id: string): boolean {
+  const catalog = ctx.catalog.current();
+  const bounds = catalog.dynamic.get(id);
+  if (bounds && ctx.actor.kind === 'user' && isNamed(ctx.actor, bounds.requesters)) return true;
+  return [...catalog.roles.values()].some((role) => role.providers.includes(id) && can(ctx.actor, 'request', { role }));
 }
 
 function describeProvider(provider: CompiledProvider): ProviderDetails {
