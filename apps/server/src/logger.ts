@@ -1,4 +1,5 @@
 import type { Logger } from '@belay/core';
+import { printable, printableJson } from '@belay/sdk';
 import { pino } from 'pino';
 
 /** Fields that never reach a log, wherever they are nested one level deep. */
@@ -49,7 +50,7 @@ export function createLogger(options: LoggerOptions): Logger {
     {
       write: (line: string) => {
         const safe = line.replace(credentials, '$1:[secret]@');
-        options.write(options.readable ? toReadable(safe) : safe);
+        options.write(options.readable ? toReadable(safe) : printableJson(safe));
       },
     },
   );
@@ -59,7 +60,7 @@ export function createLogger(options: LoggerOptions): Logger {
 function toReadable(line: string): string {
   const { time, level, msg, ...rest } = JSON.parse(line) as Record<string, unknown>;
   const details = Object.entries(rest).map(([key, value]) => `${key}=${describe(value)}`);
-  return `${[String(time).slice(11, 23), String(level).padEnd(5), msg, ...details].join(' ')}\n`;
+  return `${printable([String(time).slice(11, 23), String(level).padEnd(5), msg, ...details].join(' '))}\n`;
 }
 
 function describe(value: unknown): string {

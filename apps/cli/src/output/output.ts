@@ -1,3 +1,4 @@
+import { printableJson } from '@belay/sdk';
 import picocolors from 'picocolors';
 import { printable } from './printable.js';
 import { type Cell, renderLines, renderPairs, renderTable } from './table.js';
@@ -13,10 +14,7 @@ export interface Sink {
 
 /** JSON on one line; what a terminal would obey is escaped, which JSON allows everywhere inside a string. */
 export function toJson(document: unknown): string {
-  return JSON.stringify(document).replace(
-    /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  return printableJson(JSON.stringify(document));
 }
 
 /** What a command shows: a JSON document with `--json`, tables on a terminal, plain lines in a pipe. */

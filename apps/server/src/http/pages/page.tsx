@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { assetPath } from '../assets.js';
 import { PostForm } from './parts/form.js';
+import { showControls } from './show-controls.js';
 import type { Frame, Page } from './view.js';
 
 const navigation = [
@@ -128,5 +129,5 @@ function Document({ page, view }: { page: Page; view: Frame }): VNode {
 
 /** A whole document. Everything in it is escaped by preact; no script or style stands in it, so a strict policy holds. */
 export function renderPage(page: Page, view: Frame): string {
-  return `<!doctype html>${renderToString(<Document page={page} view={view} />)}`;
+  return `<!doctype html>${showControls(renderToString(<Document page={page} view={view} />))}`;
 }
