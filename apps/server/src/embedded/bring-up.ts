@@ -47,14 +47,14 @@ export async function bringUp(options: BringUpOptions): Promise<EmbeddedPostgres
   const release = await holdStartLock({ folder: options.dataDirectory, token, delay: options.delay });
   try {
     const existing = await inspectCluster(join(options.dataDirectory, 'postgres'));
-    const user = await chooseServerUser(existing);
+    const user = await chooseServerUser(existing, options);
     const { dataDirectory, log } = options;
     const home = await prepareDataFolder({ dataDirectory, existing, user, token, log });
     await removeUnfinished(home);
     const binaries = await prepareBinaries({ package: platformPackage, copyTo: home, user, token, log });
     const password = await readPassword(options.dataDirectory, existing !== undefined, options.randomBytes);
     const cluster = existing ?? (await createCluster({ ...options, home, binaries, user, password, token }));
-    if (user !== undefined && (await stat(cluster)).uid === 0) {
+    if (user !== undefined && (await stat(cluster)).uid !== user.uid) {
       await ownCluster(cluster, user);
     }
     const prepared = { binaries, cluster: await realpath(cluster), password, user };

@@ -1,4 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { ensureAccount, findNobody } from './ensure-account.js';
 
 /** The account that the server's programs run as. */
 export interface ServerUser {
@@ -6,29 +8,40 @@ export interface ServerUser {
   gid: number;
 }
 
-/** What Linux distributions give to `nobody`; used where /etc/passwd does not name it. */
-const CONVENTIONAL_NOBODY: ServerUser = { uid: 65534, gid: 65534 };
+interface Options {
+  log(line: string): void;
+  delay(milliseconds: number): Promise<void>;
+}
 
 /**
  * The account to run PostgreSQL as: undefined (our own) for an ordinary user; for root, whom PostgreSQL refuses to serve,
- * the owner of the cluster if there is one and it is not root, and `nobody` otherwise.
+ * the owner of the cluster if it is an ordinary user, and an account that exists for this alone otherwise.
  */
-export async function chooseServerUser(cluster: string | undefined): Promise<ServerUser | undefined> {
+export async function chooseServerUser(cluster: string | undefined, options: Options): Promise<ServerUser | undefined> {
   if (process.getuid?.() !== 0) {
     return undefined;
   }
   const owner = cluster === undefined ? undefined : await stat(cluster);
+  if (cluster === undefined || owner === undefined || owner.uid === 0) {
+    return ensureAccount(options.log, options.delay);
+  }
+  // Older versions ran as nobody, in a folder of root's: such a cluster moves at the first start that finds it at rest.
+  const byRoot = (await stat(dirname(cluster))).uid === 0;
+  if (byRoot && owner.uid === (await findNobody()).uid && !(await isRunning(cluster))) {
+    return ensureAccount(options.log, options.delay);
+  }
   // A cluster that an ordinary user made stays theirs: their next start without root has to find it readable.
-  if (owner !== undefined && owner.uid !== 0) {
-    return { uid: owner.uid, gid: owner.gid };
+  return { uid: owner.uid, gid: owner.gid };
+}
+
+/** Whether the process that the cluster's pid file names is there. In doubt it is: a running server is never taken away. */
+async function isRunning(cluster: string): Promise<boolean> {
+  const text = await readFile(join(cluster, 'postmaster.pid'), 'utf8').catch(() => undefined);
+  if (text === undefined) return false;
+  try {
+    process.kill(Number.parseInt(text, 10), 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
   }
-  const accounts = await readFile('/etc/passwd', 'utf8').catch(() => '');
-  for (const line of accounts.split('\n')) {
-    const [name, , uid, gid] = line.split(':');
-    if (name === 'nobody' && uid !== undefined && gid !== undefined) {
-      // macOS writes -2; the system calls take it as an unsigned 32-bit number.
-      return { uid: Number(uid) >>> 0, gid: Number(gid) >>> 0 };
-    }
-  }
-  return CONVENTIONAL_NOBODY;
 }

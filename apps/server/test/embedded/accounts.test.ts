@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
@@ -5,6 +6,7 @@ import {
   lchownSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   readlinkSync,
   rmSync,
   statSync,
@@ -24,6 +26,13 @@ const UNKNOWN = 54321;
 let tools: TemporaryFolder;
 let kit: string;
 let packageFolder: string;
+
+/** A line of /etc/passwd. */
+function accountOf(wanted: string): { uid: number; gid: number; home: string; shell: string } | undefined {
+  const lines = readFileSync('/etc/passwd', 'utf8').split('\n');
+  const [, , uid, gid, , home = '', shell = ''] = lines.find((line) => line.startsWith(`${wanted}:`))?.split(':') ?? [];
+  return uid === undefined ? undefined : { uid: Number(uid), gid: Number(gid), home, shell };
+}
 
 async function stop(served: Served): Promise<void> {
   served.child.stdin?.write('stop\n');
@@ -51,14 +60,23 @@ beforeAll(() => {
 afterAll(() => tools[Symbol.asyncDispose]());
 
 describeAsRoot('the account that the server runs as', () => {
-  it('is nobody when root starts it, and the secrets stay with root', async () => {
+  it('is one of its own when root starts it, shared with no other service, and the secrets stay with root', async () => {
     await using folder = temporaryFolder();
     const data = join(folder.path, 'data');
     const server = await start(data);
     expect(await query(server.url('postgres'), 'select 1 as one')).toEqual([{ one: 1 }]);
     const pid = postmasterOf(join(data, 'postgres')) ?? 0;
-    expect(statSync(`/proc/${pid}`).uid).toBe(NOBODY);
-    expect(statSync(join(data, 'postgres'))).toMatchObject({ uid: NOBODY, mode: 0o40700 });
+    const account = accountOf('belay-postgres');
+    expect(account).toMatchObject({ shell: expect.stringMatching(/nologin$/), home: '/nonexistent' });
+    expect([0, NOBODY]).not.toContain(account?.uid);
+    expect(statSync(`/proc/${pid}`)).toMatchObject({ uid: account?.uid, gid: account?.gid });
+    expect(statSync(join(data, 'postgres'))).toMatchObject({ uid: account?.uid, mode: 0o40700 });
+    // What another service that runs as nobody could do.
+    const cluster = join(data, 'postgres');
+    for (const attempt of [`cat ${cluster}/PG_VERSION`, `cat ${cluster}/pg_hba.conf`, `kill -0 ${pid}`, `ls ${data}`]) {
+      const tried = spawnSync('/bin/sh', ['-c', attempt], { uid: NOBODY, gid: NOBODY });
+      expect([attempt, tried.status]).not.toEqual([attempt, 0]);
+    }
     expect(statSync(join(data, 'postgres.password'))).toMatchObject({ uid: 0, mode: 0o100600 });
     // Passing through to the cluster, but not listing.
     expect(statSync(data)).toMatchObject({ uid: 0, mode: 0o40711 });
@@ -109,7 +127,21 @@ describeAsRoot('the account that the server runs as', () => {
     chownTree(join(data, 'postgres'), 0);
     const server = await start(data);
     expect(await query(server.url('postgres'), 'select 1 as one')).toEqual([{ one: 1 }]);
-    expect(statSync(join(data, 'postgres', 'base')).uid).toBe(NOBODY);
+    expect(statSync(join(data, 'postgres', 'base')).uid).toBe(accountOf('belay-postgres')?.uid);
+  });
+
+  it('takes over a cluster of an older version, which ran as nobody, with its data, once it is at rest', async () => {
+    await using folder = temporaryFolder();
+    const data = join(folder.path, 'data');
+    const first = await start(data);
+    await query(first.url('postgres'), 'create table kept as select 42 as answer');
+    await first.stop();
+    chownTree(join(data, 'postgres'), NOBODY);
+    const second = await start(data);
+    expect(await query(second.url('postgres'), 'select answer from kept')).toEqual([{ answer: 42 }]);
+    const pid = postmasterOf(join(data, 'postgres')) ?? 0;
+    expect(statSync(`/proc/${pid}`).uid).toBe(accountOf('belay-postgres')?.uid);
+    await second.stop();
   });
 
   it('that the system does not know is told what PostgreSQL needs', async () => {

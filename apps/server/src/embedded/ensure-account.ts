@@ -1,0 +1,83 @@
+import { readFile } from 'node:fs/promises';
+import type { ServerUser } from './choose-server-user.js';
+import { runProgram } from './run-program.js';
+
+/** The account that exists for the embedded PostgreSQL alone. */
+export const ACCOUNT = 'belay-postgres';
+
+/** What Linux distributions give to `nobody`; used where /etc/passwd does not name it. */
+const CONVENTIONAL_NOBODY: ServerUser = { uid: 65534, gid: 65534 };
+/** Another process may be making an account at this moment, and hold the lock of /etc/passwd. */
+const ATTEMPTS = 20;
+const PAUSE = 250;
+
+/** Each makes a system account that nobody can sign in to; the first that a system has is used. */
+const MAKERS: readonly (readonly [string, readonly string[]])[] = [
+  [
+    'useradd',
+    [
+      '--system',
+      '--user-group',
+      '--no-create-home',
+      '--home-dir',
+      '/nonexistent',
+      '--shell',
+      '/usr/sbin/nologin',
+      ACCOUNT,
+    ],
+  ],
+  // BusyBox.
+  ['adduser', ['-S', '-D', '-H', '-h', '/nonexistent', '-s', '/sbin/nologin', ACCOUNT]],
+];
+
+/**
+ * Returns the account of the embedded PostgreSQL, made when it is missing. As `nobody` it would share its files and its
+ * processes with every other service that runs as that; where no account can be made (a read-only /etc, no such program),
+ * `nobody` it is, and a line says so.
+ */
+export async function ensureAccount(
+  log: (line: string) => void,
+  delay: (milliseconds: number) => Promise<void>,
+): Promise<ServerUser> {
+  let found = await findAccount(ACCOUNT);
+  let reason = 'neither useradd nor adduser is there';
+  for (let attempt = 0; found === undefined && attempt < ATTEMPTS; attempt += 1) {
+    const made = await makeAccount();
+    // Whoever made it: of processes that start together one does, and the others find it.
+    found = await findAccount(ACCOUNT);
+    if (found !== undefined || made === undefined) break;
+    reason = made;
+    if (!/lock/i.test(made)) break;
+    await delay(PAUSE);
+  }
+  if (found !== undefined) return found;
+  log(
+    `PostgreSQL runs as nobody, because the account ${ACCOUNT} cannot be made (${reason}): other services that run as nobody can reach its files; make the account, or set DATABASE_URL`,
+  );
+  return findNobody();
+}
+
+/** Returns what `nobody` is here. */
+export async function findNobody(): Promise<ServerUser> {
+  return (await findAccount('nobody')) ?? CONVENTIONAL_NOBODY;
+}
+
+async function findAccount(wanted: string): Promise<ServerUser | undefined> {
+  const accounts = await readFile('/etc/passwd', 'utf8').catch(() => '');
+  for (const line of accounts.split('\n')) {
+    const [name, , uid, gid] = line.split(':');
+    // macOS writes -2; the system calls take it as an unsigned 32-bit number.
+    if (name === wanted && uid && gid) return { uid: Number(uid) >>> 0, gid: Number(gid) >>> 0 };
+  }
+  return undefined;
+}
+
+/** Why it could not be made; undefined when there is nothing to make it with, or it is there now. */
+async function makeAccount(): Promise<string | undefined> {
+  for (const [program, parameters] of MAKERS) {
+    const { code, output, failure } = await runProgram(program, [...parameters]);
+    if (failure === 'ENOENT') continue;
+    return code === 0 ? undefined : (failure ?? output.trim());
+  }
+  return undefined;
+}
