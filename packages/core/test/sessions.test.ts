@@ -517,7 +517,7 @@ describe('authorizeSession', () => {
   it('refuses scopes, redirects and providers that are not allowed', async () => {
     const { me } = await signInProgram(corp, ada);
     const ask = (more: object) => authorizeSession(me, { ...input, provider: 'corp', ...more });
-    await expect(ask({ scopes: ['openid', 'admin'] })).rejects.toMatchObject({ issues: [{ path: 'scopes.1' }] });
+    await expect(ask({ scopes: ['openid', 'admin'] })).rejects.toMatchObject({ issues: [{ path: 'scopes[1]' }] });
     for (const redirect_uri of [
       'https://evil.example.com/',
       'javascript:alert(1)',

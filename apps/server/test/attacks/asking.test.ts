@@ -42,7 +42,7 @@ describe('a role that the client supplies', () => {
     const widened = { name: 'reader', providers: ['store', 'hidden'], workflows: ['anything'], enabled: true };
     const answer = await elevate(requester, { role: widened, reason: 'x' });
     const paths = (answer.json.issues as { path: string }[]).map(({ path }) => path);
-    expect([answer.status, paths]).toEqual([400, ['role.providers.1', 'role.workflows.0']]);
+    expect([answer.status, paths]).toEqual([400, ['role.providers[1]', 'role.workflows[0]']]);
     expect(await running(requester)).toEqual([]);
   });
 

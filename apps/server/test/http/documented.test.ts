@@ -82,6 +82,7 @@ describe('the published document', () => {
     expect(open.sort()).toEqual([
       '/.well-known/api-configuration',
       '/auth',
+      '/auth/backchannel-logout/{provider}',
       '/auth/callback/{provider}',
       '/auth/callback/{provider}',
       '/auth/device/authorization',
