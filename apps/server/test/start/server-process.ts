@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+const root = fileURLToPath(new URL('../../../../', import.meta.url));
 
 export interface ServerProcess extends AsyncDisposable {
   process: ChildProcess;
@@ -18,8 +19,21 @@ export interface ServerProcess extends AsyncDisposable {
 
 /** Runs what `npm start` runs, as a process of its own, with nothing of our environment but the path. */
 export function startProcess(directory: string, env: Record<string, string> = {}): ServerProcess {
-  const child = spawn(process.execPath, [main], {
-    cwd: directory,
+  return watchProcess(process.execPath, [main], { cwd: directory, directory, env });
+}
+
+/** Runs `npm start` itself in this repository, without the build before it; what it keeps is in the directory. */
+export function startNpm(directory: string): ServerProcess {
+  return watchProcess('npm', ['start', '--ignore-scripts'], { cwd: root, directory, env: {} });
+}
+
+function watchProcess(
+  program: string,
+  args: readonly string[],
+  { cwd, directory, env }: { cwd: string; directory: string; env: Record<string, string> },
+): ServerProcess {
+  const child = spawn(program, args, {
+    cwd,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, PORT: '0', BELAY_DATA: join(directory, '.belay'), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
