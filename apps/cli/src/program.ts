@@ -37,6 +37,7 @@ import { addValidate } from './commands/validate.js';
 import { addVaultList } from './commands/vault-list.js';
 import { addVaultRemove } from './commands/vault-remove.js';
 import { addVaultSet } from './commands/vault-set.js';
+import { addWait } from './commands/wait.js';
 import { addWhoami } from './commands/whoami.js';
 import { type ExitCode, exitCodes } from './exit-codes.js';
 import { reportFailure } from './output/failure.js';
@@ -51,6 +52,7 @@ function addCommands(root: Parent): void {
     addRoles,
     addProviders,
     addRequest,
+    addWait,
     addInbox,
     addApprove,
     addDeny,

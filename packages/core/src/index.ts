@@ -44,6 +44,7 @@ export * from './executions/signal.js';
 export * from './executions/start.js';
 export * from './executions/state.js';
 export * from './executions/terminate.js';
+export * from './executions/wait.js';
 export * from './executions/watch.js';
 export * from './ledger/append.js';
 export * from './ledger/export.js';

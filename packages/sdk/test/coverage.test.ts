@@ -137,7 +137,7 @@ describe('the SDK', () => {
     const all = Object.entries(client).flatMap(([resource, its]) =>
       Object.keys(its as object).map((name) => `${resource}.${name}`),
     );
-    expect(all.filter((name) => !used.has(name))).toEqual(['elevation.requestDynamic']);
+    expect(all.filter((name) => !used.has(name))).toEqual(['elevation.requestDynamic', 'executions.wait']);
   });
 
   it('asks dynamically with the same procedure, an idempotency key, and no role', async () => {

@@ -110,6 +110,9 @@ async function answer(exchange: Exchange): Promise<void> {
     await askFirst(exchange, operation, input);
     return;
   }
+  // Whoever has gone waits for nothing.
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
   const call = (fields: Record<string, unknown>): Promise<unknown> =>
     callTRPCProcedure({
       router: options.router,
@@ -117,7 +120,7 @@ async function answer(exchange: Exchange): Promise<void> {
       type: operation.type,
       ctx: context,
       getRawInput: async () => (operation.input === undefined ? undefined : fields),
-      signal: undefined,
+      signal: gone.signal,
       batchIndex: 0,
     });
   const output = await call(input.fields).catch(async (thrown: unknown) => {

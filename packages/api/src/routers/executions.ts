@@ -2,11 +2,12 @@ import {
   cancelExecution,
   createSignal,
   executionStates,
-  getExecution,
   listExecutions,
   signalExecution,
   startExecution,
   terminateExecution,
+  waitForExecution,
+  waitTargets,
   watchExecution,
 } from '@belay/core';
 import { tracked } from '@trpc/server';
@@ -134,9 +135,16 @@ export const executionsRouter = router({
       openapi: { method: 'GET', path: '/execution/{id}', tags, summary: 'Read one execution and its history' },
       rest: { alsoPost: true, html: 'offered' },
     })
-    .input(execution)
+    .input(
+      execution.extend({
+        until: z.enum(waitTargets).optional().describe('Answer only once it has come this far, or the time is over'),
+        wait: duration.optional().describe('How long at most, with `until`: PT20S when left out, PT30S at most'),
+      }),
+    )
     .output(executionDetails)
-    .query(({ ctx, input }) => getExecution(ctx.caller, input)),
+    .query(({ ctx, input, signal }) =>
+      waitForExecution(ctx.caller, { ...input, signal: signal ?? new AbortController().signal }),
+    ),
   cancel: authenticated
     .meta({
       openapi: { method: 'GET', path: '/execution/{id}/cancel', tags, summary: 'Cancel an execution of yours' },

@@ -12,6 +12,7 @@ import type {
   SealedSignal,
   Signalled,
   StartedExecution,
+  WaitTarget,
   WatchOptions,
 } from '../types.js';
 
@@ -20,6 +21,11 @@ export interface ExecutionsResource {
   /** The caller's running ones, newest first, 500 at most; `next` goes on. */
   list(options?: PageOptions): Promise<ExecutionList>;
   get(id: string, options?: CallOptions): Promise<ExecutionDetails>;
+  /**
+   * Resolves once it has come as far as `until`, or after 20 seconds as it is then: `state` says which, and calling again
+   * goes on waiting.
+   */
+  wait(id: string, until: WaitTarget, options?: CallOptions): Promise<ExecutionDetails>;
   /** Starts a workflow by name. Tried again after a failure only with an `idempotencyKey`. */
   start(start: ExecutionStart & Idempotent, options?: CallOptions): Promise<StartedExecution>;
   /** Ends it, letting the workflow clean up. What it had granted ends at once. */
@@ -42,6 +48,7 @@ export function createExecutions(transport: Transport): ExecutionsResource {
     list: ({ limit, cursor, ...options } = {}) =>
       transport.query('executions.list', pageOf({ limit, cursor }), options),
     get: (id, options) => transport.query('executions.get', { id }, options),
+    wait: (id, until, options) => transport.query('executions.get', { id, until, wait: 'PT20S' }, options),
     start: ({ idempotencyKey, ...start }, options) =>
       transport.mutate('executions.start', start, { ...options, idempotencyKey }),
     cancel: (id, options) => transport.mutate('executions.cancel', { id }, options),

@@ -14,6 +14,9 @@ export type ExecutionState =
   | 'terminated'
   | 'failed';
 
+/** What can be waited for: that approvers can decide, that they have, that access can be used, that nothing is held any more. */
+export type WaitTarget = 'approval' | 'decision' | 'active' | 'ended';
+
 export interface Execution {
   workflow_id: string;
   run_id: string;

@@ -1,0 +1,60 @@
+import type { ExecutionState, WaitTarget } from '@belay/sdk';
+import { Option } from 'commander';
+import { CliError, usage } from '../cli-error.js';
+import { addCommand, type Parent } from '../command.js';
+import { parseDuration } from '../duration.js';
+import { exitCodes } from '../exit-codes.js';
+import { describeState } from '../output/describe-state.js';
+
+interface Options {
+  until: WaitTarget;
+  timeout: string;
+}
+
+const over: readonly ExecutionState[] = ['ending', 'ended', 'denied', 'cancelled', 'terminated', 'failed'];
+/** In which states each is still to come. */
+const before: Readonly<Record<WaitTarget, readonly ExecutionState[]>> = {
+  approval: ['running'],
+  decision: ['running', 'waiting_for_approval'],
+  active: ['running', 'waiting_for_approval', 'granting'],
+  ended: ['running', 'waiting_for_approval', 'granting', 'active', 'ending'],
+};
+
+/** `belay wait <id>`: for scripts; ends with 0 when it came to that, 7 when the time was over before, 8 when it cannot any more. */
+export function addWait(parent: Parent): void {
+  addCommand<Options>(parent, {
+    name: 'wait <id>',
+    description: 'wait until a request has come so far, for scripts',
+    examples: ['wait 0197…', 'wait 0197… --until decision --timeout 1h', 'wait 0197… --until ended --json'],
+    values: { id: 'executions' },
+    options: (command) =>
+      command
+        .addOption(
+          new Option('--until <what>', 'approval: it can be decided; decision: it was; active; ended: nothing is held')
+            .choices(['approval', 'decision', 'active', 'ended'])
+            .default('active'),
+        )
+        .option('--timeout <duration>', 'how long at most, as in 30m or PT30M', '1h'),
+    run: async ({ args: [id = ''], options: { until, timeout }, output, connect, shell: { signal, clock } }) => {
+      const patience = parseDuration(timeout);
+      if (patience === undefined || patience === 0) throw usage('--timeout wants a duration, as in 30m or PT30M');
+      const { client } = await connect();
+      const end = clock().getTime() + patience;
+      for (;;) {
+        const { state, status } = await client.executions.wait(id, until, { signal });
+        if (!before[until].includes(state)) {
+          output.result({ execution_id: id, status, state }, () =>
+            output.fields({ state: describeState({ state, status }) }),
+          );
+          return until === 'active' && over.includes(state) ? exitCodes.endedWithoutAccess : exitCodes.ok;
+        }
+        if (clock().getTime() >= end) {
+          throw new CliError(
+            'unavailable',
+            `not ${until} within ${timeout}: the request is ${describeState({ state, status })}`,
+          );
+        }
+      }
+    },
+  });
+}

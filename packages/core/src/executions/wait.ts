@@ -1,0 +1,62 @@
+import { ledger } from '@belay/db';
+import { eq, max } from 'drizzle-orm';
+import type { ActorContext } from '../context.js';
+import { requireDuration } from '../duration.js';
+import { invalid } from '../errors.js';
+import { type ExecutionDetails, getExecution } from './get.js';
+import type { ExecutionState } from './state.js';
+import { watchExecution } from './watch.js';
+
+/** What can be waited for: that approvers can decide, that they have, that access can be used, that nothing is held any more. */
+export const waitTargets = ['approval', 'decision', 'active', 'ended'] as const;
+export type WaitTarget = (typeof waitTargets)[number];
+
+/** The states in which each is still to come. A request that is over has nothing to wait for. */
+const before: Readonly<Record<WaitTarget, readonly ExecutionState[]>> = {
+  approval: ['running'],
+  decision: ['running', 'waiting_for_approval'],
+  active: ['running', 'waiting_for_approval', 'granting'],
+  ended: ['running', 'waiting_for_approval', 'granting', 'active', 'ending'],
+};
+
+const usual = 'PT20S';
+/** Proxies give up on an answer that takes longer, and a login is not checked again meanwhile. */
+const longest = 30_000;
+
+/**
+ * Returns an execution as `getExecution` does, once it has come as far as `until` or the time of `wait` is over; its `state`
+ * says which. Throws `invalid` for a time that is too long, and what `getExecution` throws.
+ */
+export async function waitForExecution(
+  ctx: ActorContext,
+  input: { id: string; until?: WaitTarget | undefined; wait?: string | undefined; signal: AbortSignal },
+): Promise<ExecutionDetails> {
+  const { id, until } = input;
+  if (until === undefined) {
+    if (input.wait !== undefined) throw invalid('wait', 'needs "until", which says what to wait for');
+    return getExecution(ctx, { id });
+  }
+  const milliseconds = requireDuration(input.wait ?? usual, 'wait');
+  if (milliseconds > longest) throw invalid('wait', 'is longer than PT30S, the longest allowed; ask again instead');
+  const signal = AbortSignal.any([input.signal, AbortSignal.timeout(milliseconds)]);
+  // The place is read before the state, so that nothing between the two is missed.
+  let found = await getExecution(ctx, { id });
+  const isTooEarly = () => before[until].includes(found.state);
+  if (!isTooEarly()) return found;
+  const after = await lastSeq(ctx, id);
+  found = await getExecution(ctx, { id });
+  if (!isTooEarly()) return found;
+  for await (const _event of watchExecution(ctx, { id, after, signal })) {
+    found = await getExecution(ctx, { id });
+    if (!isTooEarly()) return found;
+  }
+  return getExecution(ctx, { id });
+}
+
+async function lastSeq(ctx: ActorContext, id: string): Promise<number | undefined> {
+  const [row] = await ctx.db
+    .select({ seq: max(ledger.seq) })
+    .from(ledger)
+    .where(eq(ledger.executionId, id));
+  return row?.seq ?? undefined;
+}
