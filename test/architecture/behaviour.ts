@@ -47,7 +47,6 @@ const besideTransactions: Record<string, string> = {
   'packages/core/src/access/intend.ts': 'observations at the providers, before the transaction',
   'packages/core/src/approvals/decide.ts': 'identities at a provider, before the transaction',
   'packages/core/src/functions/revoke.ts': 'revocations, after the transaction',
-  'packages/core/src/sessions/refresh.ts': 'sessions, each with a transaction of its own',
 };
 
 /** Statements of one transaction are sent together by `inOrder` alone: the order of `Promise.all` is not what it looks like. */
@@ -103,13 +102,10 @@ export function checkPurity(tree: Tree): string[] {
   return faults;
 }
 
-/** Takes one in the target, where the connector has no table; to be replaced by lease and fence. */
-const advisory = ['packages/providers/src/postgres/revoke.ts'];
-
 /** An advisory lock is everybody's who may connect to the database: nothing of ours waits for one. */
 export function checkLocks(tree: Tree): string[] {
   return [...tree]
-    .filter(([path]) => /^(packages|apps)\/[^/]+\/src\//.test(path) && isSource(path) && !advisory.includes(path))
+    .filter(([path]) => /^(packages|apps)\/[^/]+\/src\//.test(path) && isSource(path))
     .filter(([, text]) => /\bpg_(try_)?advisory_/.test(codeOf(text)))
     .map(([path]) => `${path} takes an advisory lock; lock a row or a table, or use takeTurn`);
 }

@@ -1,8 +1,9 @@
 import { logins, userIdentities, users } from '@belay/db';
-import { and, asc, eq, gt, or, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, gt, sql } from 'drizzle-orm';
 import type { ActorContext } from '../context.js';
 import { AccessError } from '../errors.js';
 import { requireText } from '../text.js';
+import { isKnownAs } from './people.js';
 
 export interface ListedToken {
   id: string;
@@ -18,6 +19,10 @@ export interface ListedToken {
  */
 export async function listTokens(ctx: ActorContext, input: { user?: string | undefined }): Promise<ListedToken[]> {
   if (ctx.actor.kind !== 'operator') throw new AccessError('forbidden', 'Only operators list tokens');
+  const theirs =
+    input.user === undefined
+      ? undefined
+      : isKnownAs(ctx.db, logins.userId, requireText(input.user.trim(), 'user', 320));
   const rows = await ctx.db
     .select({
       id: logins.id,
@@ -33,7 +38,7 @@ export async function listTokens(ctx: ActorContext, input: { user?: string | und
       userIdentities,
       and(eq(userIdentities.provider, logins.provider), eq(userIdentities.subject, logins.subject)),
     )
-    .where(and(eq(logins.kind, 'token'), gt(logins.expiresAt, sql`app_now()`), ofPerson(input.user)))
+    .where(and(eq(logins.kind, 'token'), gt(logins.expiresAt, sql`app_now()`), theirs))
     .orderBy(asc(logins.expiresAt), asc(logins.id));
   return rows.map(({ id, email, name, label, createdAt, expiresAt }) => ({
     id,
@@ -42,10 +47,4 @@ export async function listTokens(ctx: ActorContext, input: { user?: string | und
     created_at: createdAt.toISOString(),
     expires_at: expiresAt.toISOString(),
   }));
-}
-
-function ofPerson(user: string | undefined): SQL | undefined {
-  if (user === undefined) return undefined;
-  const same = requireText(user.trim(), 'user', 320).toLowerCase();
-  return or(eq(sql`lower(${userIdentities.email})`, same), eq(sql`lower(${users.email})`, same));
 }

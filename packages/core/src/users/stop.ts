@@ -17,6 +17,7 @@ import { AccessError, invalid, notFound } from '../errors.js';
 import { lockExecution } from '../executions/runtime/commit.js';
 import { writeMove } from '../executions/runtime/write.js';
 import { appendLedger } from '../ledger/append.js';
+import { isKnownAs } from '../logins/people.js';
 import { requireText } from '../text.js';
 
 export interface StopUser {
@@ -112,15 +113,10 @@ async function stop(
  * or begins when this is over (`requireLive`).
  */
 async function lockPeople(tx: Transaction, address: string): Promise<Known> {
-  const same = address.toLowerCase();
-  const found = tx
-    .select({ id: userIdentities.userId })
-    .from(userIdentities)
-    .where(eq(sql`lower(${userIdentities.email})`, same));
   const locked = await tx
     .select({ id: users.id, email: users.email })
     .from(users)
-    .where(or(eq(sql`lower(${users.email})`, same), inArray(users.id, found)))
+    .where(isKnownAs(tx, users.id, address))
     .orderBy(asc(users.id))
     .for('no key update');
   const ids = locked.map(({ id }) => id);
@@ -128,7 +124,7 @@ async function lockPeople(tx: Transaction, address: string): Promise<Known> {
   if (ids.length === 0) return { email, ids, names: [] };
   const identities = await tx.select().from(userIdentities).where(inArray(userIdentities.userId, ids));
   const names = identities.flatMap(({ email, subject }) => [email.toLowerCase(), subject.toLowerCase()]);
-  return { email, ids, names: [...new Set([same, ...names])] };
+  return { email, ids, names: [...new Set(names)] };
 }
 
 /** Deletes every login, with what hangs on it, and looks again: one that was just being exchanged for another has a successor. */
