@@ -131,6 +131,11 @@ function correct(operation: Operation, { method, path, rest }: DeclaredOperation
   if (/^\/(auth|provider)\b/.test(path)) statuses.push(501);
   if (path.startsWith('/auth/callback') || rest.confirm !== undefined) statuses.push(403);
   operation.responses = Object.fromEntries(kept) as Responses;
+  if (rest.rawBody !== undefined) {
+    // What comes from elsewhere is accepted, and acted on later.
+    operation.responses = Object.fromEntries(kept.map(([, response]) => ['202', response])) as Responses;
+    statuses.push(401, 409);
+  }
   redirects(operation, method, rest);
   representations(operation, path, rest);
   for (const status of [...new Set(statuses)].sort()) operation.responses[String(status)] ??= errorResponse(status);
@@ -182,6 +187,19 @@ function parameters(operation: Operation, method: string, path: string, rest: Re
       parameter.style = 'form';
       parameter.explode = false;
     }
+  }
+  if (rest.rawBody !== undefined) {
+    const cloudEvent = {
+      schema: {
+        type: 'object' as const,
+        required: ['specversion', 'id', 'source', 'type', 'subject'],
+        description: 'A CloudEvent 1.0; `subject` is the id of the execution',
+      },
+    };
+    operation.requestBody = {
+      required: true,
+      content: Object.fromEntries(rest.rawBody.types.map((type) => [type, cloudEvent])),
+    };
   }
   if (rest.textBody !== undefined) {
     operation.requestBody = {

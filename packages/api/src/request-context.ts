@@ -18,6 +18,8 @@ export interface RequestInfo {
   viaCookie: boolean;
   /** Value of the header Idempotency-Key (design §14.16). */
   idempotencyKey?: string;
+  /** What a Standard Webhooks sender says beside the body. */
+  webhook?: { id: string; timestamp: string; signature: string };
   /** The short-lived cookie that binds a sign-in to the browser that began it. */
   browserSecret?: string;
 }

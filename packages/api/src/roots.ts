@@ -4,6 +4,7 @@ import { authRouter } from './routers/auth.js';
 import { configurationRouter } from './routers/configuration.js';
 import { deviceRouter } from './routers/device.js';
 import { elevationRouter } from './routers/elevation.js';
+import { eventsRouter } from './routers/events.js';
 import { executionsRouter } from './routers/executions.js';
 import { logsRouter } from './routers/logs.js';
 import { programRouter } from './routers/program.js';
@@ -22,6 +23,7 @@ export const serverRouter = router({
   configuration: configurationRouter,
   device: deviceRouter,
   elevation: elevationRouter,
+  events: eventsRouter,
   executions: executionsRouter,
   logs: logsRouter,
   program: programRouter,

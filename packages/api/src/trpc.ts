@@ -11,6 +11,8 @@ export interface RestMeta {
   confirm?: { when: 'always' | 'elsewhere'; title: string };
   /** The body is this field as raw text, not an object. */
   textBody?: string;
+  /** The body, of one of these media types, is this field exactly as it was sent: what a signature is of. */
+  rawBody?: { field: string; types: readonly string[] };
   /** Fields that a POST reads from the query. */
   query?: string[];
   /** Answers with this redirect instead of a body, always or unless the client asked for JSON; 303 is for forms of a browser. */

@@ -38,6 +38,7 @@ export * from './executions/changes.js';
 export * from './executions/get.js';
 export * from './executions/grant-state.js';
 export * from './executions/list.js';
+export * from './executions/receive-event.js';
 export * from './executions/runtime/perform.js';
 export * from './executions/runtime/sweep.js';
 export * from './executions/signal.js';

@@ -1,4 +1,5 @@
 export type { Workflow } from './document/definition.js';
+export { type ListedTask, listTasks } from './document/list-tasks.js';
 export { loadWorkflow, type ParseResult, parseWorkflow, validateInput } from './document/parse.js';
 export { compilePattern, type Pattern } from './document/pattern.js';
 export { durationOf, formatDuration, LONGEST as longestDuration, parseDuration } from './duration.js';
@@ -12,6 +13,7 @@ export { resolve } from './machine/resolve.js';
 export { parseState, type State } from './machine/state.js';
 export type { Transition } from './machine/transition.js';
 export type {
+  Admits,
   CallCheck,
   CloudEvent,
   Env,
@@ -19,6 +21,7 @@ export type {
   Fault,
   Issue,
   Json,
+  JsonObject,
   LifecycleEvent,
   Outcome,
   Status,

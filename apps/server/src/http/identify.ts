@@ -79,9 +79,18 @@ function describe(
   if (typeof fetchSite === 'string') info.secFetchSite = fetchSite;
   const key = request.headers['idempotency-key'];
   if (typeof key === 'string') info.idempotencyKey = requireKey(key);
+  const webhook = readWebhook(request);
+  if (webhook !== undefined) info.webhook = webhook;
   const secret = readCookie(request, site.cookies.flow);
   if (secret !== undefined && /^[\w-]{43}$/.test(secret)) info.browserSecret = secret;
   return info;
+}
+
+/** The headers of Standard Webhooks, when all are there once. */
+function readWebhook({ headers }: IncomingMessage): RequestInfo['webhook'] {
+  const [id, timestamp, signature] = ['id', 'timestamp', 'signature'].map((part) => headers[`webhook-${part}`]);
+  if (typeof id !== 'string' || typeof timestamp !== 'string' || typeof signature !== 'string') return undefined;
+  return { id, timestamp, signature };
 }
 
 /** Visible ASCII, so that two writings of a key are two keys everywhere. Throws `invalid`. */

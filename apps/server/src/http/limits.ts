@@ -52,12 +52,13 @@ export function limitRequests(
 
 /** Where a credential is checked or handed out, and guessing would pay. Takes a path, with or without its query. */
 export function isAuthPath(basePath: string): (path: string) => boolean {
-  const prefixes = ['request', 'callback', 'token', 'session', 'device', 'program'].map(
-    (name) => `${basePath}/auth/${name}`,
-  );
+  const prefixes = [
+    ...['request', 'callback', 'token', 'session', 'device', 'program'].map((name) => `${basePath}/auth/${name}`),
+    `${basePath}/events/`,
+  ];
   // A batch names several procedures, in any order and in any escaping; what cannot be told apart counts as sign-in.
   return (path) =>
     path.startsWith('/trpc/')
-      ? /auth\.|device\.|program\.|sessions\.verify|%/i.test(path.split('?', 1)[0] ?? '')
+      ? /events\.|auth\.|device\.|program\.|sessions\.verify|%/i.test(path.split('?', 1)[0] ?? '')
       : prefixes.some((each) => path.startsWith(each));
 }

@@ -127,7 +127,14 @@ function readBodyInto(
   type: string | undefined,
   text: string,
 ): void {
-  const { textBody } = operation.rest;
+  const { textBody, rawBody } = operation.rest;
+  if (rawBody !== undefined) {
+    if (type === undefined || !rawBody.types.includes(type)) {
+      throw refuse(415, `The body must be ${rawBody.types.join(' or ')}`);
+    }
+    fields[rawBody.field] = text;
+    return;
+  }
   if (textBody !== undefined) {
     // The query counts when both are there (interface, POST /elevate/resume).
     if (fields[textBody] === undefined && text !== '') fields[textBody] = rawText(type, text, textBody);

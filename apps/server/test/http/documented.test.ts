@@ -93,6 +93,7 @@ describe('the published document', () => {
       '/auth/request/{provider}',
       '/auth/session',
       '/auth/token',
+      '/events/{source}',
       '/health',
       '/metrics',
       '/ready',

@@ -7,7 +7,9 @@ import { functionChecks } from '../functions/checks.js';
 import { pathText } from '../path-text.js';
 import { timing } from '../timing.js';
 import { checkAuthenticators } from './authenticators.js';
+import { checkListens } from './check-listens.js';
 import { compileDynamic, type DynamicBounds } from './dynamic.js';
+import { compileEventSources, type EventSource } from './event-sources.js';
 import { collectAccess, type RoleGraph } from './inherit.js';
 import { compileLoginEnd } from './login-end.js';
 import { type ResolveReference, resolveReferences } from './references.js';
@@ -71,6 +73,8 @@ export interface Catalog {
   /** When logins end however much they are used, in milliseconds. */
   loginEnd: { readonly browser: number; readonly device: number };
   httpHosts: readonly { host: string; allowPrivate: boolean }[];
+  /** Programs that may send events, by name. Secret: never leaves the process. */
+  eventSources: ReadonlyMap<string, EventSource>;
   /** What one person may have at a time. */
   limits: { openRequests: number; eventStreams: number; signals: number };
 }
@@ -100,7 +104,9 @@ export function compileCatalog(document: unknown, options: CompileOptions): Comp
   checkServices(parsed.data, options, issues);
   const providers = compileProviders(parsed.data, options, issues);
   const { authenticators, warnings } = checkAuthenticators(providers, issues);
+  const eventSources = compileEventSources(parsed.data, options.resolve, issues);
   const workflows = compileWorkflows(parsed.data, issues);
+  for (const { name, workflow } of workflows.values()) checkListens(name, workflow, eventSources, issues);
   const serverMaximum =
     readDuration(parsed.data.server.max_duration, 'server.max_duration', issues) ?? timing.maximumDuration;
   const loginEnd = compileLoginEnd(parsed.data.server.login, issues);
@@ -120,6 +126,7 @@ export function compileCatalog(document: unknown, options: CompileOptions): Comp
     callbacks: parsed.data.server.callbacks,
     loginEnd,
     httpHosts: parsed.data.server.http_hosts.map((entry) => ({ host: entry.host, allowPrivate: entry.allow_private })),
+    eventSources,
     limits: compileLimits(parsed.data.server.limits),
   };
   return { ok: true, catalog };

@@ -160,11 +160,18 @@ export const servicesSchema = z.strictObject({
   storage: elsewhere('has no settings here: DATABASE_URL says where the rows are'),
 });
 
+/** Programs that may send events to executions; each with one secret, as a reference. */
+const eventSourceSchema = z.strictObject({
+  token: z.string().min(1).optional(),
+  standard_webhooks: z.strictObject({ secret: z.string().min(1) }).optional(),
+});
+
 /** The configuration as a whole (design §15): one document, one version. */
 export const catalogSchema = z.strictObject({
   version: z.union([z.string(), z.number()]).optional(),
   server: serverSchema.prefault({}),
   services: servicesSchema.optional(),
+  events: z.strictObject({ sources: z.record(name, eventSourceSchema) }).optional(),
   providers: z.record(name, providerSchema).default({}),
   roles: z.record(name, roleSchema).default({}),
   workflows: z.record(name, workflowSchema).default({}),

@@ -4,8 +4,7 @@ import { requireUser } from '../actor.js';
 import { decideApproval } from '../approvals/decide.js';
 import type { ActorContext, UserActor } from '../context.js';
 import { AccessError, invalid } from '../errors.js';
-import { deliverEvent, eventOf, sealedEventSchema } from '../executions/deliver.js';
-import { findExecution } from '../executions/find.js';
+import { deliverEvent, eventOf, findToSignal, sealedEventSchema } from '../executions/deliver.js';
 import { APPROVAL_DECIDED } from '../executions/signal.js';
 import { readNow } from '../now.js';
 import { open, seal } from '../tokens/seal.js';
@@ -47,7 +46,7 @@ export async function createTaskToken(
 ): Promise<string> {
   const user = requireUser(ctx);
   if (input.type === APPROVAL_DECIDED) throw invalid('event.type', 'is a decision: seal a verdict instead');
-  const { execution } = await findExecution(ctx, user, input.executionId);
+  const { execution } = await findToSignal(ctx, user, input.executionId);
   const now = await readNow(ctx.db);
   const payload = { executionId: execution.id, userId: user.id, event: eventOf(ctx, user, input, now) };
   return seal(ctx.keyring, 'task', payload, { now, lifetime: ctx.timing.signal });
@@ -63,7 +62,7 @@ export async function resumeExecution(ctx: ActorContext, input: { state: string 
   const now = await readNow(ctx.db);
   const state = await openEither(ctx, input.state, now);
   if (state.userId !== user.id) throw new AccessError('forbidden', 'The link was made for somebody else');
-  const found = await findExecution(ctx, user, state.executionId);
+  const found = await findToSignal(ctx, user, state.executionId);
   return {
     workflow_id: found.execution.id,
     status: 'completed',
@@ -91,7 +90,7 @@ async function openEither(ctx: ActorContext, token: string, now: Date): Promise<
 async function act(
   ctx: ActorContext,
   user: UserActor,
-  found: Awaited<ReturnType<typeof findExecution>>,
+  found: Awaited<ReturnType<typeof findToSignal>>,
   state: Opened,
 ): Promise<boolean> {
   if ('event' in state) {

@@ -1,4 +1,4 @@
-import { approvals, signals, type Transaction } from '@belay/db';
+import { approvals, executions, signals, type Transaction } from '@belay/db';
 import { type CloudEvent, deliver, type Json } from '@belay/workflow';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { z } from 'zod';
@@ -6,12 +6,14 @@ import { requireFreshGroups } from '../actor.js';
 import { isExcluded, isRequester } from '../approvals/exclusion.js';
 import { isNamed } from '../can.js';
 import type { ActorContext, UserActor } from '../context.js';
-import { AccessError } from '../errors.js';
+import { AccessError, notFound } from '../errors.js';
 import { appendLedger } from '../ledger/append.js';
 import { listSelves } from '../logins/selves.js';
 import { requireJson, requireText } from '../text.js';
-import type { findExecution } from './find.js';
+import { findExecution, isId } from './find.js';
 import { commit, stay } from './runtime/commit.js';
+import { workflowOf } from './runtime/load.js';
+import { admitsFrom, describeSender, isHeard, type Sender } from './senders.js';
 
 /** An event in a sealed token, with the one person and the one execution that it was made for. */
 export const sealedEventSchema = z.object({
@@ -46,27 +48,69 @@ export function eventOf(
   };
 }
 
+/** An execution that a person may send events to, and as whom. */
+type Found = Awaited<ReturnType<typeof findToSignal>>;
+
 /**
- * Delivers a person's event to an execution of theirs, or to one that asks them now (design §14.2). Throws `forbidden` for
- * an approver who is not asked any more, `conflict` for an event that came already or an execution that has ended. What comes
- * `early`, before a task listens for it, is kept for that task or refused with `conflict`.
+ * Returns an execution that the caller may send events to: one that they may see, or one with a task that expressly takes
+ * events of a group of theirs. Throws `not_found` for every other.
+ */
+export async function findToSignal(ctx: ActorContext, user: UserActor, id: string) {
+  const seen = await findExecution(ctx, user, id).catch((error: unknown) => {
+    if (error instanceof AccessError && error.code === 'not_found' && isId(id)) return null;
+    throw error;
+  });
+  const execution = seen?.execution ?? (await readExecution(ctx, id));
+  if (execution === undefined) throw notFound('The execution');
+  const sender = await describeSender(ctx.db, user, execution);
+  const workflow = await workflowOf(ctx.db, execution);
+  const expressly = isHeard(workflow, sender, { expressly: true });
+  if (seen === null && !expressly) throw notFound('The execution');
+  return { execution, sight: seen?.sight ?? null, sender, expressly, heard: isHeard(workflow, sender) };
+}
+
+async function readExecution(ctx: ActorContext, id: string) {
+  const [execution] = await ctx.db.select().from(executions).where(eq(executions.id, id));
+  return execution;
+}
+
+/**
+ * Delivers a person's event to an execution that takes events of theirs. Throws `forbidden` for an approver who is not asked
+ * any more and for a sender whose word counts at no task, `conflict` for an event that came already or an execution that has
+ * ended. What comes `early`, before a task listens for it, is kept for that task or refused with `conflict`.
  */
 export async function deliverEvent(
   ctx: ActorContext,
   user: UserActor,
-  { execution, sight }: Awaited<ReturnType<typeof findExecution>>,
+  { execution, sight, sender, expressly, heard }: Found,
   event: CloudEvent,
   { early }: { early: 'kept' | 'refused' },
 ): Promise<void> {
   requireFreshGroups(user);
-  if (sight === 'approver' && !(await isAsked(ctx, user, execution))) {
+  if (!expressly && sight === 'approver' && !(await isAsked(ctx, user, execution))) {
     throw new AccessError('forbidden', 'The execution does not wait for you');
   }
-  const executionId = execution.id;
+  if (!heard) throw new AccessError('forbidden', 'No task of this execution takes events from you');
+  await acceptEvent(ctx, { executionId: execution.id, event, sender, early });
+}
+
+export interface Arrival {
+  executionId: string;
+  /** Its `source` is ours: what was verified, and not what the event says of itself. */
+  event: CloudEvent;
+  sender: Sender;
+  /** The sender's own number of the delivery. */
+  deliveryId?: string | undefined;
+  early: 'kept' | 'refused';
+}
+
+/** Gives a verified sender's event to the tasks that listen for it, or keeps it. Throws as `deliverEvent` does. */
+export async function acceptEvent(ctx: ActorContext, arrival: Arrival): Promise<void> {
+  const { executionId, event, sender, deliveryId, early } = arrival;
   const committed = await commit(ctx, executionId, async (locked, tx) => {
     const [fresh] = await tx
       .insert(signals)
-      .values({ executionId, source: event.source, eventId: event.id, type: event.type, event })
+      .values({ executionId, source: event.source, eventId: event.id, type: event.type, event, sender, deliveryId })
       .onConflictDoNothing()
       .returning({ eventId: signals.eventId });
     if (!fresh) throw new AccessError('conflict', 'The signal was delivered already');
@@ -80,7 +124,8 @@ export async function deliverEvent(
         data: { type: event.type, source: event.source, id: event.id },
       },
     ]);
-    const transition = await deliver(locked.definition, locked.state, event, locked.env);
+    const admits = admitsFrom(locked.definition, sender);
+    const transition = await deliver(locked.definition, locked.state, event, locked.env, admits);
     if (transition) return { transition, actor: ctx.actor, consumed: { source: event.source, eventId: event.id } };
     if (early === 'refused') throw new AccessError('conflict', 'The execution does not wait for this');
     await refuseMore(tx, executionId, event.source, ctx.catalog.current().limits.signals);

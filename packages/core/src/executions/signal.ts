@@ -6,8 +6,7 @@ import type { ActorContext } from '../context.js';
 import { AccessError, invalid } from '../errors.js';
 import { readNow } from '../now.js';
 import { open, seal } from '../tokens/seal.js';
-import { deliverEvent, eventOf, sealedEventSchema } from './deliver.js';
-import { findExecution } from './find.js';
+import { deliverEvent, eventOf, findToSignal, sealedEventSchema } from './deliver.js';
 
 /** The type of the signal that carries an approver's decision (design §16). */
 export const APPROVAL_DECIDED = 'belay.approval.decided';
@@ -27,7 +26,7 @@ export async function createSignal(
   input: { id: string; type: string; data?: Json | undefined },
 ): Promise<{ input: string; expires_at: string }> {
   const user = requireUser(ctx);
-  const { execution } = await findExecution(ctx, user, input.id);
+  const { execution } = await findToSignal(ctx, user, input.id);
   const now = await readNow(ctx.db);
   const event = eventOf(ctx, user, input, now);
   const token = await seal(
@@ -51,7 +50,7 @@ export async function signalExecution(
   const user = requireUser(ctx);
   const now = await readNow(ctx.db);
   const parsed = sealedEventSchema.safeParse(await open(ctx.keyring, 'signal', input.input, now));
-  const found = await findExecution(ctx, user, input.id);
+  const found = await findToSignal(ctx, user, input.id);
   const { execution } = found;
   if (!parsed.success || parsed.data.executionId !== execution.id)
     throw invalid('input', 'is not a signal for this execution');

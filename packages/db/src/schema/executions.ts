@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { check, index, integer, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
+import { check, index, integer, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 import { appNow, instant, json } from './columns.js';
 import { users } from './people.js';
 
@@ -91,11 +91,16 @@ export const signals = pgTable(
     eventId: text('event_id').notNull(),
     type: text('type').notNull(),
     event: json<unknown>('event').notNull(),
+    /** Who sent it, as we verified it; null for one from before this was kept. */
+    sender: json<unknown>('sender'),
+    /** The sender's own number of the delivery (Standard Webhooks), by which a repeat is known. */
+    deliveryId: text('delivery_id'),
     receivedAt: instant('received_at').notNull().default(appNow),
     consumedAt: instant('consumed_at'),
   },
   (table) => [
     primaryKey({ name: 'signals_pk', columns: [table.executionId, table.source, table.eventId] }),
+    uniqueIndex('signals_delivery_idx').on(table.source, table.deliveryId).where(sql`${table.deliveryId} is not null`),
     index('signals_unconsumed_idx').on(table.executionId, table.receivedAt).where(sql`${table.consumedAt} is null`),
   ],
 );

@@ -1,7 +1,18 @@
 import type { Task, TaskKindName, Workflow } from '../document/definition.js';
 import { standardFault } from '../fault.js';
 import { atPointer } from '../json.js';
-import type { CloudEvent, Env, Fault, Json, JsonObject, LifecycleEvent, Outcome, Step, StepKey } from '../types.js';
+import type {
+  Admits,
+  CloudEvent,
+  Env,
+  Fault,
+  Json,
+  JsonObject,
+  LifecycleEvent,
+  Outcome,
+  Step,
+  StepKey,
+} from '../types.js';
 import { ownerOf } from './keys.js';
 import { type Body, childrenOf, type Frame, type State } from './state.js';
 
@@ -17,7 +28,7 @@ export const PENDING: Progress = { is: 'pending' };
 /** What moves an execution that waits: the outcome of a step, an event for a step, or its cancellation. */
 export type Signal =
   | { is: 'outcome'; key: StepKey; outcome: Outcome }
-  | { is: 'event'; key: StepKey; event: CloudEvent }
+  | { is: 'event'; key: StepKey; event: CloudEvent; admits: Admits }
   | { is: 'cancel' };
 
 /** The variables that loops and catches around a task have introduced. */

@@ -52,7 +52,8 @@ export const listenTask: TaskKind<ListenTask> = {
   async advance(run, frame, task, variables, signal) {
     const body = bodyOf(frame, 'listen');
     if (signal.is === 'event' && signal.key === frame.key) {
-      if (await consume(run, frame, task, variables, signal.event)) body.listening = false;
+      const admitted = signal.admits(task.metadata);
+      if (admitted && (await consume(run, frame, task, variables, signal.event))) body.listening = false;
       if (!body.listening) closeStep(run, frame.key);
       return body.list ? PENDING : await work(run, frame, task, variables);
     }

@@ -9,6 +9,7 @@ import {
   createLogin,
   openCatalog,
   openChanges,
+  type ResolveReference,
   sweep,
   timing,
   upsertUser,
@@ -110,7 +111,14 @@ export interface World extends Served {
 
 /** The whole server but its queue: real core, real PostgreSQL, a real OpenID provider, on ports of its own. */
 export async function createWorld(
-  options: { limits?: Partial<Limits>; https?: boolean; timing?: Partial<Context['timing']>; server?: object } = {},
+  options: {
+    limits?: Partial<Limits>;
+    https?: boolean;
+    timing?: Partial<Context['timing']>;
+    server?: object;
+    change?: (document: ReturnType<typeof configuration>) => object;
+    resolve?: ResolveReference;
+  } = {},
 ): Promise<World> {
   const { lines, log } = keepLines();
   const database = await createTestDatabase();
@@ -128,8 +136,11 @@ export async function createWorld(
   });
   const store = createMemoryProvider({ now: clock, roles: [{ name: 'read', arn: 'store:read', description: 'Read' }] });
   const connectors = createRegistry([oauth2Connector, oidcConnector, samlConnector, createMemoryConnector(store)]);
-  const resolve = () => undefined;
-  const document = { server: options.server ?? {}, ...configuration({ issuer: idp.issuer, ...client }) };
+  const resolve = options.resolve ?? (() => undefined);
+  const document = {
+    server: options.server ?? {},
+    ...(options.change ?? ((same) => same))(configuration({ issuer: idp.issuer, ...client })),
+  };
   await applyCatalog(database.db, { document, source: 'test' }, { connectors, resolve });
   const catalog = await openCatalog({ db: database.db, connectors, resolve, log, timing, delay });
   const expressions = createExpressionPool();

@@ -3,6 +3,7 @@ import { type CloudEvent, deliver, type Env, parseState, type State, type Workfl
 import { and, asc, eq, isNull, sql } from 'drizzle-orm';
 import type { Actor, Context, Hint } from '../../context.js';
 import { retryDeadlock } from '../../deadlock.js';
+import { admitsFrom, readSender } from '../senders.js';
 import { workflowOf } from './load.js';
 import { type Move, writeMove } from './write.js';
 
@@ -173,7 +174,9 @@ async function drainInbox(tx: Transaction, locked: Locked, first: Move): Promise
   for (let index = 0; index < waiting.length && isGoingOn(move); index += 1) {
     const signal = waiting[index];
     if (!signal) continue;
-    const transition = await deliver(locked.definition, move.transition.state, signal.event as CloudEvent, locked.env);
+    const admits = admitsFrom(locked.definition, readSender(signal.sender));
+    const event = signal.event as CloudEvent;
+    const transition = await deliver(locked.definition, move.transition.state, event, locked.env, admits);
     if (!transition) continue;
     move = { transition, actor: system, consumed: { source: signal.source, eventId: signal.eventId } };
     hints.push(...(await writeMove(tx, locked, move)));

@@ -1,0 +1,101 @@
+import { approvals, type Database, type Transaction } from '@belay/db';
+import { type Admits, type JsonObject, listTasks, type Workflow } from '@belay/workflow';
+import { eq } from 'drizzle-orm';
+import { z } from 'zod';
+import { isExcluded, isRequester } from '../approvals/exclusion.js';
+import { isNamed } from '../can.js';
+import type { UserActor } from '../context.js';
+import { listSelves } from '../logins/selves.js';
+
+/** `metadata.from` of a `listen`: whose events count there. */
+export const fromSchema = z
+  .strictObject({
+    requester: z.literal(true).optional(),
+    approvers: z.literal(true).optional(),
+    groups: z.array(z.string().min(1)).min(1).optional(),
+    sources: z.array(z.string().min(1)).min(1).optional(),
+  })
+  .refine((from) => Object.keys(from).length > 0, 'must name requester, approvers, groups or sources');
+type From = z.infer<typeof fromSchema>;
+
+const senderSchema = z.union([
+  z.object({
+    kind: z.literal('user'),
+    /** The requester, under any of their identities. */
+    requester: z.boolean(),
+    /** Named by an approval of this execution, and neither the requester nor to be elevated by it. */
+    approver: z.boolean(),
+    groups: z.array(z.string()),
+  }),
+  z.object({ kind: z.literal('source'), name: z.string() }),
+]);
+/** Who sent an event, as far as it decides whose word it is. */
+export type Sender = z.infer<typeof senderSchema>;
+
+/** Returns what a person is to an execution as a sender of events. */
+export async function describeSender(
+  db: Database | Transaction,
+  user: UserActor,
+  execution: { id: string; ownerId: string },
+): Promise<Sender> {
+  const [selves, asked] = await Promise.all([
+    listSelves(db, user.id),
+    db
+      .select({ rule: approvals.rule, excluded: approvals.excluded })
+      .from(approvals)
+      .where(eq(approvals.executionId, execution.id)),
+  ]);
+  const requester = user.id === execution.ownerId || isRequester(selves, execution);
+  const barred = requester || asked.some((approval) => isExcluded(selves, approval));
+  return {
+    kind: 'user',
+    requester,
+    approver: !barred && asked.some(({ rule }) => isNamed(user, rule)),
+    groups: user.groups,
+  };
+}
+
+/** The sender of a signal that was kept; one from before senders were kept counts as the requester, whose word counts least. */
+export function readSender(stored: unknown): Sender {
+  const parsed = senderSchema.safeParse(stored);
+  return parsed.success ? parsed.data : { kind: 'user', requester: true, approver: false, groups: [] };
+}
+
+/** Returns which `listen` tasks of a workflow take events of this sender. */
+export function admitsFrom(workflow: Workflow, sender: Sender): Admits {
+  const granting = grants(workflow);
+  return (metadata) => {
+    const from = fromOf(metadata);
+    if (from !== undefined) return counts(from, sender);
+    // A request from before a workflow that grants had to say whose word counts: the requester's does not.
+    if (sender.kind === 'source') return false;
+    return !granting || sender.approver;
+  };
+}
+
+/** Whether any `listen` of a workflow takes events of this sender; `expressly` counts only those that say so. */
+export function isHeard(workflow: Workflow, sender: Sender, { expressly = false } = {}): boolean {
+  const admits = admitsFrom(workflow, sender);
+  return listTasks(workflow).some(({ task }) => {
+    const metadata = task.metadata as JsonObject | undefined;
+    return task.listen !== undefined && admits(metadata) && (!expressly || metadata?.from !== undefined);
+  });
+}
+
+/** Whether a workflow grants access, by a task at any depth or by one of its functions. */
+export function grants(workflow: Workflow): boolean {
+  return listTasks(workflow).some(({ task }) => task.call === 'access.grant');
+}
+
+function counts(from: From, sender: Sender): boolean {
+  if (sender.kind === 'source') return from.sources?.includes(sender.name) === true;
+  // Whatever groups the requester is in: their word counts where it says so, and nowhere else.
+  if (sender.requester) return from.requester === true;
+  if (from.approvers === true && sender.approver) return true;
+  return from.groups?.some((group) => sender.groups.includes(group)) === true;
+}
+
+function fromOf(metadata: JsonObject | undefined): From | undefined {
+  const parsed = fromSchema.safeParse(metadata?.from);
+  return parsed.success ? parsed.data : undefined;
+}
