@@ -210,6 +210,17 @@ describe('belay validate', () => {
     expect(result.messages).toEqual([expect.stringContaining(`${file}: ${message}`)]);
   });
 
+  it('warns of a provider to sign in with whose groups do not pass, where there are several', async () => {
+    const file = join(folder, 'belay.yaml');
+    const login = 'provider: oidc, config: { issuer: "https://id.example", client_id: x }';
+    await writeFile(file, `providers:\n  login: { groups: all, ${login} }\n  other: { ${login} }`);
+    const result = await validateConfiguration(file, { BELAY_DATA: folder });
+    if (!result.ok) throw new Error(result.messages.join('\n'));
+    expect(result.warnings).toEqual([
+      expect.stringContaining(`${file}: providers.other: none of its groups pass, because there are several providers`),
+    ]);
+  });
+
   it('warns of secrets in plain text without repeating them, and of none that are references', async () => {
     const file = join(folder, 'belay.yaml');
     const login = (secret: string) => `{ issuer: "https://id.example", client_id: x, client_secret: "${secret}" }`;

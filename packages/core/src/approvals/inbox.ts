@@ -8,6 +8,7 @@ import type { ActorContext, UserActor } from '../context.js';
 import type { PlannedGrant } from '../elevation/plan.js';
 import { invalid } from '../errors.js';
 import { isId } from '../executions/find.js';
+import { isKnownAs } from '../logins/people.js';
 import { listSelves } from '../logins/selves.js';
 import type { PageAsk } from '../paging.js';
 import { namesOf } from './exclusion.js';
@@ -68,7 +69,7 @@ export async function listInbox(ctx: ActorContext, input: InboxAsk = {}): Promis
   const limit = Math.min(input.limit ?? most, most);
   const after = input.cursor === undefined ? undefined : placeOf(input.cursor);
   const chosen = [
-    input.requester === undefined ? undefined : eq(sql`lower(${users.email})`, input.requester.toLowerCase()),
+    input.requester === undefined ? undefined : isKnownAs(ctx.db, users.id, input.requester),
     input.id === undefined ? undefined : idIs(input.id),
   ];
   const where = and(...(await waitsFor(ctx, user)), ...chosen);

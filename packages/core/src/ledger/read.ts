@@ -70,7 +70,7 @@ export async function readLedger(
   shared.push(
     wanted === undefined
       ? undefined
-      : or(isKnownAs(ctx.db, users.id, wanted), eq(sql`lower(${ledger.actor} ->> 'email')`, wanted.toLowerCase())),
+      : or(isKnownAs(ctx.db, users.id, wanted), isKnownAs(ctx.db, sql`(${ledger.actor} ->> 'id')::uuid`, wanted)),
     filter.workflow_id === undefined ? undefined : eq(ledger.executionId, filter.workflow_id),
   );
   const concerned = walk(and(...shared, eq(ledger.userId, user.id)));

@@ -106,11 +106,11 @@ export function asPerson(ctx: Context, told: Person): Person {
 }
 
 /** The condition that a user's id is of a person whom one of their providers knows by this address. */
-export function isKnownAs(db: Database | Transaction, id: Column, address: string): SQL {
+export function isKnownAs(db: Database | Transaction, id: Column | SQL, address: string): SQL {
   const folded = foldAddress(address);
   // One that cannot be compared, from before that was refused, is known as it is written and in no other way.
   const same = folded === undefined ? eq(userIdentities.email, address) : eq(userIdentities.emailFolded, folded);
-  return inArray(id, db.select({ id: userIdentities.userId }).from(userIdentities).where(same));
+  return inArray(sql`${id}`, db.select({ id: userIdentities.userId }).from(userIdentities).where(same));
 }
 
 export function toPerson(identity: typeof userIdentities.$inferSelect): Person {
