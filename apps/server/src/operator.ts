@@ -1,6 +1,15 @@
-import { type ActorContext, createKeyring, type Keyring, type Logger, timing, withActor } from '@belay/core';
+import {
+  type ActorContext,
+  createKeyring,
+  type Keyring,
+  type Logger,
+  readDefinitions,
+  timing,
+  withActor,
+} from '@belay/core';
 import { migrateDatabase, openDatabase } from '@belay/db';
 import { createClosing } from './closing.js';
+import { connectors } from './connectors.js';
 import type { Environment } from './env.js';
 import { clock, delay, newId, randomBytes } from './machine.js';
 import { openStorage } from './open-storage.js';
@@ -22,13 +31,14 @@ export interface OperatorContext {
 
 /**
  * Opens what an operator's command needs: the database of this installation, whether or not a server runs on it. It
- * has no catalog, queue or network: such commands write rows and nothing else. Throws `StartError`.
+ * has no queue, network or secrets, and of the configuration only what it says of providers: such commands write rows and
+ * nothing else. Throws `StartError`.
  */
 export async function openOperatorContext({ environment, name, log }: OperatorOptions): Promise<OperatorContext> {
   const closing = createClosing(log);
   const { dataDirectory } = environment;
   const unavailable = () => {
-    throw new Error('An operator command has neither catalog nor network');
+    throw new Error('An operator command has no network and evaluates nothing');
   };
   try {
     const storage = await openStorage({ databaseUrl: environment.databaseUrl, dataDirectory, log, randomBytes, delay });
@@ -36,10 +46,11 @@ export async function openOperatorContext({ environment, name, log }: OperatorOp
     await migrateDatabase(storage.url);
     const { db, close } = openDatabase(storage.url, { max: 2, applicationName: 'belay-operator' });
     closing.add('The connections to the database', () => close());
+    const definitions = await readDefinitions(db, connectors);
     const context = withActor(
       {
         db,
-        catalog: { current: unavailable, client: () => undefined },
+        catalog: { current: () => definitions, client: () => undefined },
         waker: { wake: () => {} },
         // Such commands seal nothing: where a key management service guards the keys there may be no secret at all.
         keyring: await openSecrets(environment),

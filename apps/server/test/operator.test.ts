@@ -2,10 +2,12 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createToken, verifyLogin } from '@belay/core';
+import { applyCatalog, createToken, upsertUser, verifyLogin } from '@belay/core';
 import { expect, it } from 'vitest';
+import { connectors } from '../src/connectors.js';
 import { parseEnvironment } from '../src/env.js';
 import { createLogger } from '../src/logger.js';
+import { newId } from '../src/machine.js';
 import { openOperatorContext } from '../src/operator.js';
 
 it('an operator’s command works with no server running, and with another process on the same database', async () => {
@@ -19,6 +21,23 @@ it('an operator’s command works with no server running, and with another proce
     await second.close();
     const login = await verifyLogin(first.context, { token: made.token });
     expect(login?.actor).toMatchObject({ email: 'robot@example.com', groups: ['engineers'] });
+    // A person who has signed in is the same for a command, which has none of the provider's secrets.
+    const config = { issuer: 'https://id.example.com', client_id: 'belay', client_secret: '${env:NOT_HERE}' };
+    const document = { providers: { corp: { provider: 'oidc', config } } };
+    const { db } = first.context;
+    await applyCatalog(db, { document, source: 'test' }, { connectors, resolve: () => 'a secret' });
+    const person = { provider: 'corp', subject: 'r', email: 'rita@example.com', name: 'Rita', groups: ['engineers'] };
+    const { id } = await upsertUser(db, { ...person, id: newId() });
+    const third = await openOperatorContext({ environment, name: 'root', log });
+    const known = await createToken(third.context, { user: 'Rita@example.com', ttl: 'PT1H' });
+    expect((await verifyLogin(third.context, { token: known.token }))?.actor).toMatchObject({
+      id,
+      groups: ['engineers'],
+    });
+    await expect(
+      createToken(third.context, { user: 'rita@example.com', ttl: 'PT1H', groups: ['approvers'] }),
+    ).rejects.toMatchObject({ code: 'invalid', issues: [{ path: 'groups' }] });
+    await third.close();
     await first.close();
     expect(existsSync(join(folder, 'postgres', 'postmaster.pid'))).toBe(false);
   } finally {

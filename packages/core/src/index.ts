@@ -20,6 +20,7 @@ export * from './catalog/compile.js';
 export * from './catalog/disabled-workflows.js';
 export * from './catalog/literal-secrets.js';
 export * from './catalog/providers.js';
+export * from './catalog/read-definitions.js';
 export * from './catalog/references.js';
 export * from './catalog/roles.js';
 export * from './catalog/schema.js';

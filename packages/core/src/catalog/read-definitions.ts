@@ -1,0 +1,36 @@
+import { catalogs, type Database } from '@belay/db';
+import type { ConnectorRegistry } from '@belay/providers';
+import { desc } from 'drizzle-orm';
+import { checkAuthenticators } from './authenticators.js';
+import { type Catalog, type CompiledProvider, compileLimits } from './compile.js';
+import { catalogSchema } from './schema.js';
+
+/**
+ * Returns what the configuration in force says of its providers, for commands that run without its secrets: no provider has
+ * a configuration or a client, and there are no roles and workflows. An installation without a configuration has no providers.
+ */
+export async function readDefinitions(db: Database, connectors: ConnectorRegistry): Promise<Catalog> {
+  const [latest] = await db.select().from(catalogs).orderBy(desc(catalogs.version)).limit(1);
+  const document = catalogSchema.parse(latest?.document ?? {});
+  const providers = new Map<string, CompiledProvider>();
+  for (const [id, definition] of Object.entries(document.providers)) {
+    const connector = connectors.get(definition.provider);
+    if (!connector) continue;
+    const { enabled } = definition;
+    const capabilities = new Set(definition.capabilities ?? connector.capabilities);
+    providers.set(id, { id, definition, enabled, connector, capabilities, config: undefined, maxDuration: undefined });
+  }
+  return {
+    version: latest?.version ?? 0,
+    digest: latest?.digest ?? '',
+    document,
+    providers,
+    roles: new Map(),
+    workflows: new Map(),
+    dynamic: new Map(),
+    ...checkAuthenticators(providers, []),
+    callbacks: [],
+    httpHosts: new Set(),
+    limits: compileLimits(document.server.limits),
+  };
+}
