@@ -3,6 +3,7 @@ import type { ConnectorRegistry } from '@belay/providers';
 import { desc } from 'drizzle-orm';
 import { checkAuthenticators } from './authenticators.js';
 import { type Catalog, type CompiledProvider, compileLimits } from './compile.js';
+import { compileLoginEnd } from './login-end.js';
 import { catalogSchema } from './schema.js';
 
 /**
@@ -32,5 +33,6 @@ export async function readDefinitions(db: Database, connectors: ConnectorRegistr
     callbacks: [],
     httpHosts: new Set(),
     limits: compileLimits(document.server.limits),
+    loginEnd: compileLoginEnd(document.server.login, []),
   };
 }
