@@ -132,8 +132,7 @@ export function compileCatalog(document: unknown, options: CompileOptions): Comp
   return { ok: true, catalog };
 }
 
-/** Returns the limits of a document under the names that verbs use. */
-export function compileLimits({ open_requests, event_streams, signals }: CatalogDocument['server']['limits']) {
+function compileLimits({ open_requests, event_streams, signals }: CatalogDocument['server']['limits']) {
   return { openRequests: open_requests, eventStreams: event_streams, signals };
 }
 

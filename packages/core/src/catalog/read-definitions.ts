@@ -2,8 +2,7 @@ import { catalogs, type Database } from '@belay/db';
 import type { ConnectorRegistry } from '@belay/providers';
 import { desc } from 'drizzle-orm';
 import { checkAuthenticators } from './authenticators.js';
-import { type Catalog, type CompiledProvider, compileLimits } from './compile.js';
-import { compileLoginEnd } from './login-end.js';
+import { type Catalog, type CompiledProvider, compileCatalog } from './compile.js';
 import { catalogSchema } from './schema.js';
 
 /**
@@ -21,18 +20,8 @@ export async function readDefinitions(db: Database, connectors: ConnectorRegistr
     const capabilities = new Set(definition.capabilities ?? connector.capabilities);
     providers.set(id, { id, definition, enabled, connector, capabilities, config: undefined, maxDuration: undefined });
   }
-  return {
-    version: latest?.version ?? 0,
-    digest: latest?.digest ?? '',
-    document,
-    providers,
-    roles: new Map(),
-    workflows: new Map(),
-    dynamic: new Map(),
-    ...checkAuthenticators(providers, []),
-    callbacks: [],
-    httpHosts: new Set(),
-    limits: compileLimits(document.server.limits),
-    loginEnd: compileLoginEnd(document.server.login, []),
-  };
+  const nothing = compileCatalog({}, { connectors, resolve: () => undefined });
+  if (!nothing.ok) throw new Error('A configuration without anything has to compile');
+  const { version = 0, digest = '' } = latest ?? {};
+  return { ...nothing.catalog, version, digest, document, providers, ...checkAuthenticators(providers, []) };
 }
