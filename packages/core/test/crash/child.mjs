@@ -86,9 +86,19 @@ const ctx = {
 
 const requester = core.withActor(ctx, ada);
 const approver = core.withActor(ctx, grace);
-const request = async (workflow) => {
+const operator = core.withActor(ctx, { kind: 'operator', name: 'test' });
+const signIn = async (name, groups) => {
+  const email = `${name}@example.com`;
+  const user = await core.upsertUser(db, { id: randomUUID(), provider: 'login', subject: name, email, name, groups });
+  const loginId = randomUUID();
+  await sql`
+    insert into logins (secret_hash, id, user_id, kind, provider, subject, expires_at)
+    values (${randomUUID()}, ${loginId}, ${user.id}, 'token', ${user.provider}, ${user.subject}, '2999-01-01')`;
+  return core.withActor(ctx, { kind: 'user', ...user, loginId });
+};
+const request = async (workflow, person = requester) => {
   const asked = { role: 'reader', reason: 'a ticket', duration: 'PT30M', workflow };
-  return (await core.requestElevation(requester, asked)).output.execution_id;
+  return (await core.requestElevation(person, asked)).output.execution_id;
 };
 const work = async () => {
   for (let pass = 0; pass < 50; pass += 1) {
@@ -127,6 +137,13 @@ for (let round = 0; round < 2; round += 1) {
   await request('automatic');
   await work();
   await pass(30 * 60_000);
+  // Somebody leaves, with a request that waits and access that is held.
+  const leaver = await signIn('mallory', ['engineers']);
+  await request('approved', leaver);
+  await request('automatic', leaver);
+  await work();
+  await core.stopUser(operator, { user: leaver.actor.email, reason: 'A test' });
+  await work();
 }
 await catalog.close();
 await pool.close();
