@@ -15,7 +15,7 @@ import {
   upsertUser,
   withActor,
 } from '@belay/core';
-import { type Connector, createRegistry } from '@belay/providers';
+import { type Connector, type ConnectorRegistry, createRegistry } from '@belay/providers';
 import { createMemoryConnector, createMemoryProvider, type MemoryProvider } from '@belay/providers/testkit';
 import { createExpressionPool } from '@belay/workflow';
 import { z } from 'zod';
@@ -26,6 +26,8 @@ export interface House extends AsyncDisposable {
   ctx: Context;
   catalog: LiveCatalog;
   provider: MemoryProvider;
+  /** What its catalogs are compiled with, for a test that is a second process. */
+  connectors: ConnectorRegistry;
   /** Hints sent since the last look, for tests of hints; the house itself needs none. */
   hints: Hint[];
   /** A person who is signed in. */
@@ -118,6 +120,7 @@ export async function createHouse(options: HouseOptions = {}): Promise<House> {
     ctx,
     catalog,
     provider,
+    connectors,
     hints,
     async person(name, groups = []) {
       const user = await upsertUser(database.db, {
@@ -163,7 +166,7 @@ const loginConnector: Connector = {
 };
 
 /** The catalog, with the provider that the people of the house come from unless it has one. Its word counts. */
-function withLogin(document: unknown): unknown {
+export function withLogin(document: unknown): unknown {
   if (typeof document !== 'object' || document === null || !('providers' in document)) return document;
   const login = { provider: 'login', groups: 'all', trusted_email_domains: ['example.com'] };
   return { ...document, providers: { login, ...(document.providers as object) } };

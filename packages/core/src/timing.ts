@@ -4,6 +4,8 @@ export const timing = {
   callTimeout: 30_000,
   /** How long a request is held up to ask its providers, before it is accepted and waits for them. */
   earlyCheck: 2_000,
+  /** How long a provider whose address changes is asked for its target before the configuration is refused. */
+  targetCheck: 5_000,
   /** How long a claim lasts; longer than any call, so that no heartbeat is needed. */
   lease: 45_000,
   /** How long a sealed signal or state may be used. */

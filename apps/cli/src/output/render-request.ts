@@ -19,12 +19,13 @@ export function renderRequest(entry: InboxEntry, output: Output): string {
       digest: entry.request_digest,
     }),
     output.table(
-      ['Provider', 'Identity', 'Access', 'Can outlive it by'],
+      ['Provider', 'Identity', 'Access', 'Can outlive it by', 'Target'],
       entry.grants.map((grant) => [
         grant.provider,
         grant.identity,
         describeAccess(grant.access),
         grant.residual === 'PT0S' ? null : grant.residual,
+        grant.target,
       ]),
       'It grants nothing.',
     ),

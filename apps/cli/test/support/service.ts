@@ -20,6 +20,7 @@ export const entry: InboxEntry = {
       access: { role: 'reporting_readonly' },
       residual: 'PT0S',
       leaves_behind: null,
+      target: '7/16384',
     },
     {
       provider: 'cloud',
@@ -27,6 +28,7 @@ export const entry: InboxEntry = {
       access: 'storage.read',
       residual: 'PT1H',
       leaves_behind: 'Files of the holder stay.',
+      target: null,
     },
   ],
   request_digest: 'sha256:one',

@@ -21,6 +21,7 @@ const pendingApproval = z.object({
         access: z.unknown(),
         residual: z.string(),
         leaves_behind: leavesBehind,
+        target: z.string().nullable().describe('Which target the provider leads to: nothing is granted at another one'),
       }),
     )
     .describe('Exactly what will be granted'),

@@ -1,6 +1,7 @@
 import { approvals, catalogs, entitlements, grants, inOrder, steps, type Transaction } from '@belay/db';
 import { Retryable } from '@belay/providers';
 import { and, eq, inArray, max, ne, sql } from 'drizzle-orm';
+import { addressOf } from '../catalog/targets.js';
 import type { Actor, Context, Hint } from '../context.js';
 import type { Plan, PlannedGrant } from '../elevation/plan.js';
 import { lockExecution } from '../executions/runtime/commit.js';
@@ -17,6 +18,8 @@ export interface Intention {
   /** The claim's attempt: the fence of the step. */
   attempt: number;
   plan: Plan;
+  /** The version of the catalog that was in force when the plan was begun. */
+  catalogVersion: number;
   userId: string;
   actor: Actor;
 }
@@ -39,8 +42,14 @@ export type Intended =
  * its lock. Throws what a connector throws.
  */
 export async function intendGrants(ctx: Context, intention: Intention, signal: AbortSignal): Promise<Intended> {
-  const { version } = ctx.catalog.current();
-  const planned = intention.plan.grants.map((grant) => ({ ...grant, id: ctx.newId(), grantId: ctx.newId() }));
+  const catalog = ctx.catalog.current();
+  if (catalog.version !== intention.catalogVersion) throw new Retryable('The configuration has just changed');
+  const planned = intention.plan.grants.map((grant) => ({
+    ...grant,
+    address: addressOf(catalog.providers.get(grant.provider)),
+    id: ctx.newId(),
+    grantId: ctx.newId(),
+  }));
   const providers = [...new Set(planned.map((grant) => grant.provider))];
   // Awaited first: as long as it has not succeeded there is nothing to decide.
   await Promise.all(providers.map((provider) => standByFor(ctx, authorizerOf(ctx, provider, 'observe'), signal)));
@@ -58,7 +67,7 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
     const locked = await lockExecution(ctx, tx, intention.executionId, intention.stepKey);
     if (!locked?.step || locked.step.attempt !== intention.attempt) return { outcome: 'moved_on' };
     if (locked.state.cancelling) return { outcome: 'cancelled' };
-    if (!(await mayIntend(tx, intention.executionId, version))) return { outcome: 'not_approved' };
+    if (!(await mayIntend(tx, intention.executionId, intention.catalogVersion))) return { outcome: 'not_approved' };
     const rows = await lockEntitlements(tx, planned);
     for (const [index, grant] of planned.entries()) {
       const [row, seen] = [rows[index], held[index]];

@@ -1,5 +1,5 @@
 import { entitlements, grants, inOrder } from '@belay/db';
-import { Terminal } from '@belay/providers';
+import { OtherTarget, Terminal } from '@belay/providers';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
@@ -66,6 +66,8 @@ export async function recordFailure(ctx: Context, claim: Claimed, message: strin
         .set({
           failures,
           lastError: message,
+          // R7: an alarm from now until a call has worked, whatever goes wrong in between.
+          ...(error instanceof OtherTarget ? { elsewhere: true } : {}),
           leaseUntil: null,
           dueAt: sql`app_now() + ${`${wait} milliseconds`}::interval`,
         })

@@ -61,6 +61,7 @@ export async function recordGranted(ctx: Context, claim: Claimed, held: Held): P
           leaseUntil: null,
           failures: 0,
           lastError: null,
+          elsewhere: false,
           dueAt: again
             ? sql`app_now()`
             : sql`coalesce((select min(${grants.expiresAt}) from ${grants} where ${grants.entitlementId} = ${claim.id} and ${isLive}), app_now())`,

@@ -1,6 +1,7 @@
 import { entitlements } from '@belay/db';
 import type { Authorizer, EntitlementRef, Pin } from '@belay/providers';
 import { eq } from 'drizzle-orm';
+import { addressOf } from '../catalog/targets.js';
 import type { Context } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import { authorizerOf } from './authorizer.js';
@@ -65,7 +66,12 @@ async function storePin(ctx: Context, row: Omit<Resting, 'task'>, pin: Pin): Pro
     const [taken] = await tx.select({ id: entitlements.id }).from(entitlements).where(eq(entitlements.key, key));
     await tx
       .update(entitlements)
-      .set({ target, subject, ...(taken ? {} : { key }) })
+      .set({
+        target,
+        subject,
+        address: addressOf(ctx.catalog.current().providers.get(provider)),
+        ...(taken ? {} : { key }),
+      })
       .where(eq(entitlements.id, id));
     await appendLedger(tx, [
       {

@@ -11,6 +11,8 @@ export interface Wanted {
   identity: string;
   access: Access;
   pin: Pin;
+  /** Of the configuration that the pin was looked up with; null where the connector tells none. */
+  address: string | null;
 }
 
 /** An entitlement's row under its lock. */
@@ -50,11 +52,12 @@ export async function lockEntitlements(tx: Transaction, wanted: readonly Wanted[
     const row = own && own.state !== 'absent' ? own : (adopted ?? own);
     if (!row) continue;
     rows.set(one.key, row);
-    const { identity, access } = one;
-    if (row.target !== null && digestOf([row.identity, row.access]) === digestOf([identity, access])) continue;
+    const { identity, access, address } = one;
+    const labels = digestOf([row.identity, row.access, row.address]) === digestOf([identity, access, address]);
+    if (row.target !== null && labels) continue;
     await tx
       .update(entitlements)
-      .set({ identity, access, ...pinOf(one.pin), ...(own ? {} : { key: one.key }) })
+      .set({ identity, access, address, ...pinOf(one.pin), ...(own ? {} : { key: one.key }) })
       .where(eq(entitlements.id, row.id));
   }
   const missing = keyed.filter(({ key }) => !rows.has(key)).sort((a, b) => (a.key < b.key ? -1 : 1));
@@ -63,12 +66,13 @@ export async function lockEntitlements(tx: Transaction, wanted: readonly Wanted[
     await tx
       .insert(entitlements)
       .values(
-        missing.map(({ id, key, provider, identity, access, pin }) => ({
+        missing.map(({ id, key, provider, identity, access, pin, address }) => ({
           id,
           key,
           provider,
           identity,
           access,
+          address,
           ...pinOf(pin),
           state: 'absent' as const,
         })),
@@ -102,6 +106,7 @@ function lockByKey(tx: Transaction, keys: readonly string[]) {
       key: entitlements.key,
       identity: entitlements.identity,
       access: entitlements.access,
+      address: entitlements.address,
       state: entitlements.state,
       lastGrantCallAt: entitlements.lastGrantCallAt,
       target: entitlements.target,

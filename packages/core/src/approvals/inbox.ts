@@ -23,7 +23,13 @@ export interface InboxItem {
   duration: string;
   providers: string[];
   /** Exactly what will be granted; the digest is of this. */
-  grants: ({ provider: string; identity: string; access: Json } & Aftermath)[];
+  grants: ({
+    provider: string;
+    identity: string;
+    access: Json;
+    /** The fingerprint of where it will be granted; null in an approval of an older version. */
+    target: string | null;
+  } & Aftermath)[];
   request_digest: string;
   created_at: string;
   expires_at: string;
@@ -37,7 +43,8 @@ export interface ApprovalSubject {
   reason: string;
   duration: number;
   requester: { email: string; name: string };
-  grants: PlannedGrant[];
+  /** An approval of an older version has no pins. */
+  grants: (Omit<PlannedGrant, 'pin'> & { pin?: PlannedGrant['pin'] })[];
 }
 
 export interface InboxAsk extends PageAsk {
@@ -173,13 +180,14 @@ function describe(row: typeof approvals.$inferSelect, made: number): InboxItem {
     reason: subject.reason,
     duration: formatDuration(subject.duration),
     providers: [...new Set(subject.grants.map((grant) => grant.provider))],
-    grants: subject.grants.map(({ provider, identity, access, residual, leavesBehind }) => ({
+    grants: subject.grants.map(({ provider, identity, access, residual, leavesBehind, pin }) => ({
       provider,
       identity,
       access: access as Json,
       residual,
       // Approvals of before say nothing of it.
       leaves_behind: leavesBehind ?? null,
+      target: pin?.target ?? null,
     })),
     request_digest: row.requestDigest,
     created_at: row.createdAt.toISOString(),

@@ -4,6 +4,7 @@ import { desc, eq } from 'drizzle-orm';
 import { canonicalJson } from '../canonical.js';
 import type { CatalogSource, Context, Logger } from '../context.js';
 import type { Timing } from '../timing.js';
+import { checkTargets } from './ask-targets.js';
 import { type Catalog, type CompiledProvider, type CompileOptions, compileCatalog, versionText } from './compile.js';
 import type { ResolveReference } from './references.js';
 
@@ -50,6 +51,13 @@ export async function openCatalog(options: CatalogSourceOptions): Promise<LiveCa
       const [first] = result.issues;
       throw new Error(
         `The configuration ${versionText(row.version)} cannot be used here: ${first?.path}: ${first?.message}`,
+      );
+    }
+    // R7: another process may have applied it, with another environment than this one has.
+    const [moved] = await checkTargets(db, result.catalog);
+    if (moved) {
+      throw new Error(
+        `The configuration ${versionText(row.version)} cannot be used here: ${moved.path}: ${moved.message}`,
       );
     }
     current = { ...result.catalog, version: row.version };

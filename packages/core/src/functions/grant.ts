@@ -3,6 +3,7 @@ import type { Outcome } from '@belay/workflow';
 import { and, eq, sql } from 'drizzle-orm';
 import { intendGrants } from '../access/intend.js';
 import { reconcileEntitlement } from '../access/reconcile.js';
+import type { ApprovalSubject } from '../approvals/inbox.js';
 import { digestOf } from '../canonical.js';
 import type { Context } from '../context.js';
 import { requireDuration } from '../duration.js';
@@ -18,6 +19,7 @@ export const grant: CallFunction = {
   async perform(ctx, call, signal) {
     // The intent and the parking are one transaction: only a call that is made again can have one.
     if (call.attempt > 1 && (await hasIntent(ctx, call))) return lookAgain(ctx, call);
+    const { version } = ctx.catalog.current();
     const plan = await planElevation(ctx, { ...call, input: shortened(call) }, signal);
     const refusal = await refusalOf(ctx, call, plan);
     if (refusal) return { kind: 'outcome', outcome: refusal };
@@ -26,6 +28,7 @@ export const grant: CallFunction = {
       stepKey: call.key,
       attempt: call.attempt,
       plan,
+      catalogVersion: version,
       userId: call.ownerId,
       actor: { kind: 'system' as const, name: 'access.grant' },
     };
@@ -98,7 +101,12 @@ async function refusalOf(ctx: Context, call: ClaimedCall, plan: Plan): Promise<O
     .where(eq(approvals.executionId, call.executionId));
   if (asked.some((approval) => approval.status !== 'approved')) return notApproved('The request was not approved');
   if (asked.some((approval) => !covers(approval, plan))) {
-    return notApproved('What would be granted is no longer what was approved');
+    const moved = asked.flatMap((approval) => placesMoved(approval.subject, plan));
+    return notApproved(
+      moved.length === 0
+        ? 'What would be granted is no longer what was approved'
+        : `What would be granted is no longer where it was approved: ${[...new Set(moved)].join(', ')} is another target now`,
+    );
   }
   return null;
 }
@@ -114,6 +122,14 @@ function samePlan(subject: object, plan: Plan): boolean {
   const { digest: _digest, duration: _duration, ...rest } = plan;
   const { duration: _asked, ...approved } = subject as Record<string, unknown>;
   return digestOf(rest) === digestOf(approved);
+}
+
+/** The providers of a plan whose target is another one than was approved. */
+function placesMoved(subject: unknown, plan: Plan): string[] {
+  const approved = (subject as ApprovalSubject).grants;
+  return plan.grants
+    .filter(({ provider, pin }) => approved.some((one) => one.provider === provider && one.pin?.target !== pin.target))
+    .map(({ provider }) => provider);
 }
 
 function notApproved(detail: string): Outcome {

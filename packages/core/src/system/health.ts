@@ -2,7 +2,7 @@ import type { Context } from '../context.js';
 import { readNow } from '../now.js';
 import { open, seal } from '../tokens/seal.js';
 import { answerInTime, answerTime } from './answer-in-time.js';
-import { countOverdue } from './overdue.js';
+import { countElsewhere, countOverdue } from './overdue.js';
 import { programVersion } from './version.js';
 
 export interface Health {
@@ -51,8 +51,13 @@ export async function readHealth(
 
 /** Access that should be gone and is not: the one thing this service may never be silent about. */
 async function engineHealth(ctx: Context): Promise<string> {
-  const overdue = await countOverdue(ctx);
-  return overdue === 0 ? 'healthy' : `degraded: ${overdue} revocations overdue`;
+  const [overdue, elsewhere] = await Promise.all([countOverdue(ctx), countElsewhere(ctx)]);
+  const alarms = [
+    ...(overdue > 0 ? [`${overdue} revocations overdue`] : []),
+    // At once: it ends only when the address leads back.
+    ...(elsewhere > 0 ? [`${elsewhere} at providers whose address leads to another target`] : []),
+  ];
+  return alarms.length === 0 ? 'healthy' : `degraded: ${alarms.join(', ')}`;
 }
 
 async function ask(ctx: Context, question: () => Promise<string>): Promise<string> {

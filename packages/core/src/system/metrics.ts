@@ -4,7 +4,7 @@ import { sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { AccessError } from '../errors.js';
 import { answerInTime } from './answer-in-time.js';
-import { countOverdue } from './overdue.js';
+import { countElsewhere, countOverdue } from './overdue.js';
 
 export interface Metrics {
   /** ISO 8601 duration. */
@@ -30,8 +30,9 @@ export async function readMetrics(
       select case when estimate < 10000 then (select count(*) from ${executions}) else estimate end::int as count
       from (select reltuples::bigint as estimate from pg_class where oid = 'executions'::regclass) as planner`),
       countOverdue(ctx),
+      countElsewhere(ctx),
     ]);
-  const [[counted], overdue] = await answerInTime(ctx, count, () => {
+  const [[counted], overdue, elsewhere] = await answerInTime(ctx, count, () => {
     throw new AccessError('unavailable', 'The database does not answer');
   });
   return {
@@ -41,6 +42,6 @@ export async function readMetrics(
     workflows_count: catalog.workflows.size,
     providers_count: catalog.providers.size,
     elevate_requests: counted?.count ?? 0,
-    overdue_revocations: overdue,
+    overdue_revocations: overdue + elsewhere,
   };
 }

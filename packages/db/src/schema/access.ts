@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { bigint, check, index, integer, pgTable, text, unique, uuid } from 'drizzle-orm/pg-core';
+import { bigint, boolean, check, index, integer, pgTable, text, unique, uuid } from 'drizzle-orm/pg-core';
 import { appNow, instant, json } from './columns.js';
 import { executions } from './executions.js';
 import { users } from './people.js';
@@ -19,6 +19,10 @@ export const entitlements = pgTable(
     target: text('target'),
     /** The identifiers there that do not change, as the connector says them; null exactly when the target is. */
     subject: json<unknown>('subject'),
+    /** Digest of the address that led there when it was last seen to; null where the connector tells none. */
+    address: text('address'),
+    /** The latest call met another target: what is held where it was granted cannot be taken away until the address leads back. */
+    elsewhere: boolean('elsewhere').notNull().default(false),
     /** Labels: the names of the identity and the access when they were last intended. */
     identity: text('identity').notNull(),
     access: json<{ [key: string]: unknown }>('access').notNull(),
@@ -36,6 +40,7 @@ export const entitlements = pgTable(
   (table) => [
     unique('entitlements_are_one_per_key').on(table.key),
     index('entitlements_due_idx').on(table.dueAt).where(sql`${table.state} <> 'absent'`),
+    index('entitlements_elsewhere_idx').on(table.id).where(sql`${table.elsewhere}`),
     check('entitlement_state_is_known', sql`${table.state} in ('absent', 'granting', 'granted', 'revoking')`),
     check(
       'entitlement_was_called_before_it_is_granted',

@@ -9,7 +9,15 @@ export interface InboxEntry {
   duration: string;
   providers: string[];
   /** Exactly what an approval gives to whom, and how long it can outlive its end at worst (ISO 8601). */
-  grants: { provider: string; identity: string; access?: unknown; residual: string; leaves_behind: string | null }[];
+  grants: {
+    provider: string;
+    identity: string;
+    access?: unknown;
+    residual: string;
+    leaves_behind: string | null;
+    /** Which target the provider leads to, as its connector tells targets apart; nothing is granted at another one. */
+    target: string | null;
+  }[];
   /** Stands for all of the above; send it with the decision, so that nothing else can be approved by it. */
   request_digest: string;
   expires_at: string;

@@ -122,12 +122,18 @@ export function Request({ item, view }: { item: InboxItem; view: View }): VNode 
           [
             'Would grant',
             <ul>
-              {item.grants.map(({ provider, identity, access, residual, leaves_behind }) => (
+              {item.grants.map(({ provider, identity, access, residual, leaves_behind, target }) => (
                 <li key={`${provider} ${identity} ${JSON.stringify(access)}`} class="sentence">
                   <AccessWords access={access} /> at <ProviderLink id={provider} view={view} /> to{' '}
                   <code>{identity}</code>
                   <br />
                   <span class="quiet">{afterwardsInWords({ residual, leaves_behind })}</span>
+                  {target !== null && (
+                    <span class="quiet">
+                      {' '}
+                      Only at the target <code>{target}</code>.
+                    </span>
+                  )}
                 </li>
               ))}
             </ul>,

@@ -1,0 +1,49 @@
+import type { Database } from '@belay/db';
+import { publicMessage } from '../access/authorizer.js';
+import type { ErrorIssue } from '../errors.js';
+import { timing } from '../timing.js';
+import type { Catalog, CompiledProvider } from './compile.js';
+import { type AskedTargets, isMoved, lookAtTargets, readPlaces } from './targets.js';
+
+/**
+ * Asks each provider that holds something on our account, and that `catalog` gives another address, for its target: a host
+ * that was renamed is the same place. Skips those that were asked already. Takes a few seconds at most, and never throws
+ * what a provider throws.
+ */
+export async function askTargets(db: Database, catalog: Catalog, asked: AskedTargets): Promise<void> {
+  const places = await readPlaces(db);
+  const moved = new Set(places.filter((place) => isMoved(place, catalog)).map(({ provider }) => provider));
+  await Promise.all(
+    [...moved]
+      .filter((id) => !asked.has(id))
+      .map(async (id) => {
+        const provider = catalog.providers.get(id);
+        if (provider) asked.set(id, await askTarget(provider));
+      }),
+  );
+}
+
+/** Returns why this process cannot use a configuration that is in force, read with its own environment; see `lookAtTargets`. */
+export async function checkTargets(db: Database, catalog: Catalog): Promise<ErrorIssue[]> {
+  const asked: AskedTargets = new Map();
+  for (;;) {
+    await askTargets(db, catalog, asked);
+    const found = await lookAtTargets(db, catalog, asked);
+    if (found !== 'unasked') return found.issues;
+  }
+}
+
+async function askTarget(provider: CompiledProvider): Promise<{ target: string } | { reason: string }> {
+  if (provider.config === undefined) return { reason: 'its configuration is not complete' };
+  try {
+    const client = provider.connector.create(provider.config, { log: () => {} });
+    try {
+      const target = await client.authorizer?.target(AbortSignal.timeout(timing.targetCheck));
+      return target === undefined ? { reason: 'it has no target' } : { target };
+    } finally {
+      await client.close().catch(() => undefined);
+    }
+  } catch (error) {
+    return { reason: publicMessage(error) };
+  }
+}

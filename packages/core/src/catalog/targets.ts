@@ -1,0 +1,128 @@
+import { type Database, entitlements, grants, inOrder, type Transaction } from '@belay/db';
+import { and, asc, count, eq, inArray, isNull, max, ne } from 'drizzle-orm';
+import { digestOf } from '../canonical.js';
+import type { ErrorIssue } from '../errors.js';
+import type { Catalog, CompiledProvider } from './compile.js';
+
+/** What providers whose address is new said when they were asked for their target. */
+export type AskedTargets = Map<string, { target: string } | { reason: string }>;
+
+/** How many holders a refusal lists. */
+const mostListed = 10;
+
+/** Returns the digest of where a provider's configuration leads, or null when its connector does not tell. */
+export function addressOf(provider: CompiledProvider | undefined): string | null {
+  if (provider?.config === undefined || !provider.connector.address) return null;
+  return digestOf([provider.connector.type, provider.connector.address(provider.config)]);
+}
+
+/**
+ * Returns why a configuration cannot come into force while something is held (R4, R7): a provider that is taken out, that
+ * cannot be called any more, or that leads to another target. `unasked` when a provider has to be asked first.
+ */
+export async function lookAtTargets(
+  db: Database | Transaction,
+  catalog: Catalog,
+  asked: AskedTargets,
+): Promise<'unasked' | { issues: ErrorIssue[] }> {
+  const faults = new Map<string, ErrorIssue>();
+  for (const place of await readPlaces(db)) {
+    const { provider: id } = place;
+    const provider = catalog.providers.get(id);
+    if (!provider?.connector.plan) {
+      const message =
+        'access that was granted there is not settled yet; keep the provider, with enabled: false, until it is';
+      faults.set(id, { path: `providers.${id}`, message });
+    } else if (provider.config === undefined) {
+      const message = 'must be complete while access is held there: without it nothing can be revoked';
+      faults.set(id, { path: `providers.${id}.config`, message });
+    } else if (isMoved(place, catalog)) {
+      const answer = asked.get(id);
+      if (!answer) return 'unasked';
+      if ('target' in answer && answer.target === place.target) continue;
+      const message =
+        'target' in answer
+          ? 'leads to another target than the one where access is held'
+          : `has another address, and its target cannot be read (${answer.reason}), while access is held at the old one`;
+      faults.set(id, { path: `providers.${id}.config`, message });
+    }
+  }
+  const issues: ErrorIssue[] = [];
+  for (const [id, { path, message }] of faults) {
+    issues.push({ path, message: `${message}. Held there: ${await listHolders(db, id)}` });
+  }
+  return { issues };
+}
+
+/** Stores the new addresses of what was found to be at the same target, so that it can be down at the next change. */
+export async function storeAddresses(tx: Transaction, catalog: Catalog, asked: AskedTargets): Promise<void> {
+  for (const [id, answer] of [...asked].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    if (!('target' in answer)) continue;
+    const there = and(
+      eq(entitlements.provider, id),
+      eq(entitlements.target, answer.target),
+      ne(entitlements.state, 'absent'),
+    );
+    const rows = await tx
+      .select({ id: entitlements.id })
+      .from(entitlements)
+      .where(there)
+      .orderBy(asc(entitlements.id))
+      .for('update');
+    if (rows.length === 0) continue;
+    await tx
+      .update(entitlements)
+      .set({ address: addressOf(catalog.providers.get(id)) })
+      .where(
+        inArray(
+          entitlements.id,
+          rows.map((row) => row.id),
+        ),
+      );
+  }
+}
+
+interface Place {
+  provider: string;
+  target: string | null;
+  address: string | null;
+}
+
+/** Returns where something may be held on our account. */
+export async function readPlaces(db: Database | Transaction): Promise<Place[]> {
+  return db
+    .selectDistinct({
+      provider: entitlements.provider,
+      target: entitlements.target,
+      address: entitlements.address,
+    })
+    .from(entitlements)
+    .where(ne(entitlements.state, 'absent'));
+}
+
+/** Returns whether a configuration gives a place another address. A row of an older version has no target to compare with until it is pinned, which is a matter of seconds. */
+export function isMoved({ provider, target, address }: Place, catalog: Catalog): boolean {
+  return target !== null && (address === null || address !== addressOf(catalog.providers.get(provider)));
+}
+
+/** Who holds what there, until when: the latest first, and no more than fits into a message. */
+async function listHolders(db: Database | Transaction, provider: string): Promise<string> {
+  const held = and(eq(entitlements.provider, provider), ne(entitlements.state, 'absent'));
+  const [[all], rows] = await inOrder([
+    db.select({ count: count() }).from(entitlements).where(held),
+    db
+      .select({ identity: entitlements.identity, access: entitlements.access, until: max(grants.expiresAt) })
+      .from(entitlements)
+      .leftJoin(grants, and(eq(grants.entitlementId, entitlements.id), isNull(grants.goneAt)))
+      .where(held)
+      .groupBy(entitlements.id)
+      .orderBy(asc(entitlements.id))
+      .limit(mostListed),
+  ]);
+  const listed = rows.map(({ identity, access, until }) => {
+    const what = Object.values(access).map(String).join(' ');
+    return `${what} by ${identity}${until ? ` until ${until.toISOString()}` : ''}`;
+  });
+  const more = (all?.count ?? 0) - listed.length;
+  return [...listed, ...(more > 0 ? [`${more} more`] : [])].join(', ');
+}
