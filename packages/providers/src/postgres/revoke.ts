@@ -7,7 +7,7 @@ import { isBlocked } from './faults.js';
 import { findLeftovers } from './leftovers.js';
 import { readVersion, revokeMembership } from './membership.js';
 import { findSubject, type Subject } from './pin.js';
-import { endSessions } from './sessions.js';
+import { endBorrowers, endSessions } from './sessions.js';
 
 export interface Revoker {
   /** Takes a membership away and ends the sessions that could still use it (the port's `ensureAbsent`). */
@@ -67,6 +67,14 @@ export function createRevoker(config: PostgresConfig, database: Database, tools:
     return at;
   }
 
+  async function endLoans({ role, identity }: Subject, since: string | null, at: string, signal: AbortSignal) {
+    const holders = { identity: identity.id, role: role.id, since };
+    const count = await endBorrowers(database, holders, at, signal);
+    if (count > 0) {
+      tools.log('Transactions of others ended with a membership', { role: role.name, sessions: count });
+    }
+  }
+
   return {
     async revoke(entitlement, signal) {
       const taken = await takeAwayByForce(entitlement, signal);
@@ -80,6 +88,7 @@ export function createRevoker(config: PostgresConfig, database: Database, tools:
       const since = known && generation !== undefined && known.generation === generation ? known.since : null;
       const at = await end(subject, since, signal);
       if (failure) throw failure;
+      await endLoans(subject, since, at, signal);
       if (generation !== undefined && since === null) remember(absences, key, { generation, since: at });
       const left = await database.read(signal, (sql) => findLeftovers(sql, subject, config));
       if (left !== null) throw new Retryable(left);

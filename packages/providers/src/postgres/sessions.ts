@@ -1,9 +1,12 @@
 import { Retryable, Terminal } from '../errors.js';
+import { readBorrowers } from './borrowers.js';
 import { type Database, pause, type Statements } from './database.js';
 import { readTarget } from './pin.js';
 
 /** How long the sessions that are being ended may take. */
 const endingMilliseconds = 8_000;
+/** How long transactions of other logins, most of them innocent, may take to end by themselves. */
+const leaveMilliseconds = 2_000;
 
 /** Whose sessions to end: those of the identity, and of the logins that can act as it. */
 export interface Holders {
@@ -26,8 +29,36 @@ export interface Ended {
  * they are not waited for. Throws `Retryable` while one that was found is still there.
  */
 export async function endSessions(database: Database, holders: Holders, signal: AbortSignal): Promise<Ended> {
-  const { found, at } = await database.read(signal, (sql) => endOnce(sql, holders));
-  let left = found;
+  const { found, at } = await database.read(signal, async (sql) => {
+    const now = await readServerTime(sql);
+    return { found: await terminateAll(sql, await readSessions(sql, holders)), at: now };
+  });
+  await untilEnded(database, found, signal);
+  return { count: found.length, at };
+}
+
+/**
+ * Ends the transactions of other logins in which what the holder owns may go on reading, unless they end by themselves
+ * within a moment, and returns how many. To be called after the revocation; `at` is a time of the server after it.
+ */
+export async function endBorrowers(
+  database: Database,
+  holders: Holders,
+  at: string,
+  signal: AbortSignal,
+): Promise<number> {
+  const read = (sql: Statements) => readBorrowers(sql, holders, at);
+  for (let waited = 0; waited < leaveMilliseconds; waited += 100) {
+    if ((await database.read(signal, read)).length === 0) return 0;
+    await pause(100, signal);
+  }
+  const found = await database.read(signal, async (sql) => terminateAll(sql, await read(sql)));
+  await untilEnded(database, found, signal);
+  return found.length;
+}
+
+async function untilEnded(database: Database, pids: number[], signal: AbortSignal): Promise<void> {
+  let left = pids;
   let waited = 0;
   for (let wait = 5; left.length > 0; wait = Math.min(2 * wait, 200)) {
     waited += wait;
@@ -41,13 +72,13 @@ export async function endSessions(database: Database, holders: Holders, signal: 
       return rows.map(({ pid }) => pid);
     });
   }
-  return { count: found.length, at };
 }
 
 /** Takes the locks of everything that ending sessions reads, and keeps them as long as its transaction lasts. */
 export async function warmUp(sql: Statements): Promise<void> {
-  await readSessions(sql, { identity: 0, role: 0, since: null });
-  await readServerTime(sql);
+  const none = { identity: 0, role: 0, since: null };
+  await readSessions(sql, none);
+  await readBorrowers(sql, none, await readServerTime(sql));
   await readTarget(sql);
 }
 
@@ -56,12 +87,9 @@ async function readServerTime(sql: Statements): Promise<string> {
   return row.now;
 }
 
-async function endOnce(sql: Statements, holders: Holders): Promise<{ found: number[]; at: string }> {
-  const at = await readServerTime(sql);
-  // A transaction goes on seeing the sessions that it saw first.
-  await sql`select pg_catalog.pg_stat_clear_snapshot()`;
-  const sessions = await readSessions(sql, holders);
-  if (sessions.length === 0) return { found: [], at };
+/** Ends sessions, all that it may; gives them back, and throws `Terminal` when one may not be ended. */
+async function terminateAll(sql: Statements, sessions: number[]): Promise<number[]> {
+  if (sessions.length === 0) return sessions;
   try {
     await sql.savepoint((all) => terminate(all, sessions));
   } catch (error) {
@@ -79,7 +107,7 @@ async function endOnce(sql: Statements, holders: Holders): Promise<{ found: numb
     const message = "The connector's database user may not end sessions: it has to be a member of pg_signal_backend";
     if (refused) throw new Terminal(message, { cause: refused });
   }
-  return { found: sessions, at };
+  return sessions;
 }
 
 async function terminate(sql: Statements, pids: number[]): Promise<void> {
@@ -98,6 +126,8 @@ function isForbidden(error: unknown): boolean {
  * a superuser or holds the role by another way. The connector's own sessions are none.
  */
 async function readSessions(sql: Statements, { identity, role, since }: Holders): Promise<number[]> {
+  // A transaction goes on seeing the sessions that it saw first.
+  await sql`select pg_catalog.pg_stat_clear_snapshot()`;
   const rows = await sql<{ pid: number }[]>`
     with recursive person (id) as (
       select ${identity}::int8::oid

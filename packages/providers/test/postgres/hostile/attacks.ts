@@ -100,6 +100,41 @@ const sessions: Record<string, PostgresAttack> = {
     await admin.unsafe(`grant ${holder.name} to ${between.name}; grant ${between.name} to ${accomplice.name}`);
     return session(accomplice.connect(), [`set role ${holder.name}`, ...opening], fetching);
   },
+  'lets another login keep a cursor on a view of theirs': async ({ holder, accomplice }) => {
+    const own = `own_${holder.name}`;
+    const sql = holder.connect();
+    await sql.unsafe(`
+      create view ${own}.kept as select answer from public.report, generate_series(1, 100000);
+      grant usage on schema ${own} to public; grant select on ${own}.kept to public`);
+    await end(sql);
+    return session(
+      accomplice.connect(),
+      ['begin', `declare kept scroll cursor for select * from ${own}.kept`],
+      fetching,
+    );
+  },
+  'lets another login, in another database, go on in a function of theirs that is dropped': async (seat) => {
+    const { holder, accomplice, admin, otherDatabase } = seat;
+    const [sql, other] = [holder.connect(otherDatabase), accomplice.connect(otherDatabase)];
+    const own = `own_${holder.name}`;
+    await sql.unsafe(`create schema ${own}`);
+    await sql.unsafe(`create function ${own}.kept() returns void language plpgsql security definer
+      as $$ begin loop perform pg_sleep(0.01), answer from public.report; end loop; end $$`);
+    await sql.unsafe(`grant usage on schema ${own} to public`);
+    const pid = await beginSession(other);
+    const running = tryTo(other, `select ${own}.kept()`);
+    const reads = async () =>
+      (await admin`select from pg_locks where pid = ${pid} and locktype = 'relation' and relation >= 16384`).length > 0;
+    while (!(await reads())) await new Promise((done) => setTimeout(done, 5));
+    await sql.unsafe(`drop function ${own}.kept()`);
+    return {
+      reaches: reads,
+      stop: async () => {
+        await end(sql, other);
+        await running;
+      },
+    };
+  },
   'connects again and again': async ({ holder }) => {
     let [reads, rounds, over] = [0, 0, false];
     const loops = Array.from({ length: 4 }, async () => {

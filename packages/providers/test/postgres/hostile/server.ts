@@ -59,6 +59,7 @@ export async function openHostileServer(): Promise<HostileServer> {
   const root = postgres(server.url('postgres'), { ...quiet, max: 1 });
   await root.unsafe('create database target');
   await root.unsafe('create database other');
+  await root.unsafe('grant create on database other to public');
   const admin = postgres(url(), { ...quiet, max: 2 });
   const other = postgres(url(undefined, 'other'), { ...quiet, max: 1 });
   await admin.unsafe(table);
