@@ -8,7 +8,7 @@ const mostNamed = 5;
 /**
  * What is there that keeps the role's access without the membership, in a sentence, or null. The same is refused before a
  * grant, so that what is found afterwards was made meanwhile. Looked for: objects and default privileges that the role owns
- * (a role that owns any is privileged), transactions that the holder prepared and could commit later, and triggers and
+ * (a role that owns any is privileged), transactions prepared by roles that the holder can act as, and could commit later, and triggers and
  * foreign keys of the holder's on tables where they may not make any.
  */
 export async function findLeftovers(sql: Statements, subject: Subject, config: PostgresConfig): Promise<string | null> {
@@ -25,6 +25,13 @@ export async function findLeftovers(sql: Statements, subject: Subject, config: P
       union
       select m.member from pg_catalog.pg_auth_members m join person p on m.roleid = p.id
     ),
+    -- A transaction belongs to the role that its session had become when it was prepared.
+    acting (id) as (
+      select id from person
+      union
+      select m.roleid from pg_catalog.pg_auth_members m join acting a on m.member = a.id
+      where coalesce((pg_catalog.to_jsonb(m)->>'set_option')::bool, true)
+    ),
     left_behind (name) as (
       select case
           when s.dbid in (0, d.oid) then pg_catalog.pg_describe_object(s.classid, s.objid, s.objsubid)
@@ -34,7 +41,7 @@ export async function findLeftovers(sql: Statements, subject: Subject, config: P
       join pg_catalog.pg_database d on d.datname = pg_catalog.current_database()
       where ${owned} and s.refclassid = 'pg_catalog.pg_authid'::regclass and s.deptype = 'o'
       union all
-      select 'the prepared transaction ' || x.gid from pg_catalog.pg_prepared_xact() x join person on x.ownerid = person.id
+      select 'the prepared transaction ' || x.gid from pg_catalog.pg_prepared_xact() x join acting on x.ownerid = acting.id
       union all
       select pg_catalog.pg_describe_object('pg_catalog.pg_trigger'::regclass, t.oid, 0)
       from pg_catalog.pg_trigger t

@@ -307,6 +307,21 @@ const building: Record<string, PostgresAttack> = {
       stop: () => end(sql),
     };
   },
+  'prepares a transaction as a group that they belong to': async ({ admin, holder }) => {
+    await admin.unsafe(`create role group_${holder.name}; grant group_${holder.name} to ${holder.name}`);
+    const sql = holder.connect();
+    await sql.unsafe('begin');
+    await sql.unsafe(`insert into public.log values ('later')`);
+    await sql.unsafe(`set local role group_${holder.name}`);
+    await sql.unsafe(`prepare transaction 'grouped'`);
+    return {
+      reaches: () => canRead(holder.connect()),
+      cleanUp: async () => {
+        await admin.unsafe(`rollback prepared 'grouped'`);
+      },
+      stop: () => end(sql),
+    };
+  },
 };
 
 /** What a holder does to names, and to what is not theirs. */
