@@ -10,6 +10,8 @@ export interface Facts {
   identityCanLogin: boolean;
   /** The identity is the user that this connector signs in as. */
   identityIsOurs: boolean;
+  /** The identity may end the connector's sessions, lock its catalogs, take its reserved connections, or close the database. */
+  identityObstructs: boolean;
   /** The role is, or is a member of, the user that this connector signs in as. */
   roleIsOurs: boolean;
   /** Why a member of the role could keep something; null when nothing says that it could. */
@@ -26,11 +28,21 @@ export async function readFacts(sql: Statements, { role, identity }: Subject): P
       union
       select m.roleid from pg_catalog.pg_auth_members m join reach on m.member = reach.id
     ),
+    standing (id) as (
+      select ${identity.id}::int8::oid
+      union
+      select m.roleid from pg_catalog.pg_auth_members m join standing s on m.member = s.id
+    ),
     mine as (select oid as id from pg_catalog.pg_roles where rolname in (current_user, session_user))
     select
       exists (select from pg_catalog.pg_roles where oid = ${identity.id}::int8::oid and rolcanlogin) as "identityCanLogin",
       exists (select from mine where id = ${identity.id}::int8::oid) as "identityIsOurs",
       exists (select from mine join reach using (id)) as "roleIsOurs",
+      exists (
+        select from standing s join pg_catalog.pg_roles r on r.oid = s.id
+        where r.rolname in ('pg_signal_backend', 'pg_maintain', 'pg_use_reserved_connections')
+           or r.oid = (select datdba from pg_catalog.pg_database where datname = pg_catalog.current_database())
+      ) as "identityObstructs",
       (select min(b.reason) from (${selectBuilders(sql)}) b join reach using (id)) as reason,
       (
         select coalesce(pg_catalog.jsonb_agg(distinct d.datname), '[]')::text
@@ -46,6 +58,12 @@ export function refuse(facts: Facts, config: PostgresConfig, version: number): v
   if (!facts.identityCanLogin) throw new Terminal('The identity is a group of the database, not a login role');
   if (facts.identityIsOurs) throw new Terminal('The identity is the one that the connector itself uses');
   if (facts.roleIsOurs) throw new Terminal('The database role is the one that the connector itself uses');
+  if (facts.identityObstructs && !config.allow_privileged_roles) {
+    throw new Terminal(
+      'The login could keep the connector out: it owns the database, or is a member of pg_signal_backend, pg_maintain ' +
+        'or pg_use_reserved_connections; the provider has to say allow_privileged_roles for that',
+    );
+  }
   if (facts.reason !== null) refusePrivileged(facts.reason, config);
   if (!canWithholdSet(version) && !config.accept_objects_left_behind) {
     throw new Terminal(

@@ -99,6 +99,55 @@ describe('the postgres authorizer against what a role makes possible', () => {
     }
   });
 
+  const obstructers: [string, (user: string) => string][] = [
+    ['may end the sessions of others', (user) => `grant pg_signal_backend to ${user}`],
+    ['owns the database', (user) => `alter database ${server.database} owner to ${user}`],
+  ];
+  it.each(obstructers)('refuses a login that %s, itself or through another role', async (_which, make) => {
+    const [role, between, user] = [await reader(), await server.role(), await server.login()];
+    await server.admin.unsafe(`grant ${between} to ${user.name}`);
+    const [{ owner }] = await server.admin<[{ owner: string }]>`
+      select datdba::regrole::text as owner from pg_database where datname = current_database()`;
+    for (const one of [user.name, between]) {
+      await server.admin.unsafe(make(one));
+      const error = await failure(authorizer.ensurePresent(entitlement(role, user.name), until, calm()));
+      await server.admin.unsafe(
+        `revoke pg_signal_backend from ${one}; alter database ${server.database} owner to ${owner}`,
+      );
+      expect(error).toBeInstanceOf(Terminal);
+      expect((error as Error).message).toContain('keep the connector out');
+    }
+    await authorizer.ensurePresent(entitlement(role, user.name), until, calm());
+    await authorizer.ensureAbsent(entitlement(role, user.name), calm());
+  });
+
+  it('lets a transaction of another login that reads through a view end by itself, for a moment', async () => {
+    const [role, user, app] = [await reader(), await server.login(), await server.login()];
+    await server.admin.unsafe(`create view free.shown_${role} as select answer from public.report;
+      grant usage on schema free to ${app.name}; grant select on free.shown_${role} to ${app.name}`);
+    const sql = server.connect(app);
+    const one = entitlement(role, user.name);
+    await authorizer.ensurePresent(one, until, calm());
+    let absent: Promise<void> | undefined;
+    const reading = sql.begin(async (tx) => {
+      await tx.unsafe(`select * from free.shown_${role}`);
+      absent = authorizer.ensureAbsent(one, calm());
+      while (await authorizer.holds(one, calm()));
+      return tx.unsafe(`select * from free.shown_${role}`);
+    });
+    expect(await reading).toEqual([{ answer: 42 }]);
+    await absent;
+    // One with privileges of its own is left alone however long it lasts.
+    await server.admin.unsafe(`grant select on report to ${app.name}`);
+    await authorizer.ensurePresent(one, until, calm());
+    await sql.begin(async (tx) => {
+      await tx`select answer from public.report`;
+      await authorizer.ensureAbsent(one, calm());
+      expect(await tx`select answer from public.report`).toEqual([{ answer: 42 }]);
+    });
+    await server.admin.unsafe(`drop view free.shown_${role}`);
+  });
+
   it('refuses a role that builds in another database of the server, and one that cannot be examined there', async () => {
     const [plain, builder, user] = [await reader(), await reader(), await server.login()];
     const other = `${server.database}_other`;
