@@ -15,6 +15,8 @@ export interface Foothold {
   reaches(): Promise<boolean>;
   /** Removes what only an operator can remove; present exactly when the revocation has to report it instead of settling. */
   cleanUp?(): Promise<void>;
+  /** Whether it leaves no room for others: it is stopped before the next attack instead of being watched on. */
+  crowds?: boolean;
   stop(): Promise<void>;
 }
 
@@ -33,13 +35,18 @@ export interface HostileHolder<S extends Seat = Seat> {
   open(): Promise<HostileSubject<S>>;
   /** By what the holder does: "keeps a cursor open". */
   attacks: Record<string, Attack<S>>;
+  /**
+   * How long after the last `gone` everything is still tried, once a second; before that, all that earlier attacks set up
+   * is tried after each attack. Two seconds, unless there is a minute to spare.
+   */
+  watchSeconds?: number;
 }
 
 /** How long one call of a connector may take (core's call timeout). */
 const callMilliseconds = 30_000;
 /** How often core calls again before a minute is over, at a back-off of 15 s. */
 const mostCalls = 4;
-/** How often it is tried to use the access after it is gone. */
+/** How often it is tried to use the access just after it is gone. */
 const tries = 12;
 const until = new Date('2100-01-01T00:00:00.000Z');
 
@@ -50,18 +57,32 @@ const until = new Date('2100-01-01T00:00:00.000Z');
 export function hostileHolder<S extends Seat>(
   runner: TestRunner,
   name: string,
-  { open, attacks }: HostileHolder<S>,
+  { open, attacks, watchSeconds = 2 }: HostileHolder<S>,
 ): void {
   const { describe, it, expect, beforeAll, afterAll } = runner;
 
   describe(`${name} ends the access of a holder who works against it`, () => {
     let subject: HostileSubject<S>;
+    const watched: { name: string; seat: S; foothold: Foothold }[] = [];
     const inTime = () => AbortSignal.timeout(callMilliseconds);
 
     beforeAll(async () => {
       subject = await open();
     }, 120_000);
-    afterAll(() => subject?.close());
+    afterAll(async () => {
+      for (const { seat, foothold } of watched) {
+        await foothold.stop();
+        await seat.close();
+      }
+      await subject?.close();
+    }, 60_000);
+    const findThoseWhoReach = async () => {
+      const found: string[] = [];
+      for (const { name: doing, seat, foothold } of watched) {
+        if ((await foothold.reaches()) || (await seat.canUse())) found.push(doing);
+      }
+      return found;
+    };
 
     /** As core does it: calls again until the call returns and the access is read back as gone; gives the errors. */
     const revoke = async (entitlement: EntitlementRef) => {
@@ -80,7 +101,7 @@ export function hostileHolder<S extends Seat>(
 
     it.each(Object.entries(attacks))(
       'when the holder %s',
-      async (_doing, attack) => {
+      async (doing, attack) => {
         const { authorizer } = subject;
         const seat = await subject.seat();
         let foothold: Foothold | undefined;
@@ -109,13 +130,30 @@ export function hostileHolder<S extends Seat>(
             await foothold.cleanUp();
             expect(await revoke(held)).toEqual([]);
           }
+          if (!foothold.crowds) watched.push({ name: doing, seat, foothold });
         } finally {
-          await foothold?.stop();
           await authorizer.standDown?.();
-          await seat.close();
+          if (watched.at(-1)?.seat !== seat) {
+            await foothold?.stop();
+            await seat.close();
+          }
         }
+        expect(await findThoseWhoReach()).toEqual([]);
       },
       120_000,
+    );
+
+    it(
+      `and for ${watchSeconds} s after the last of them`,
+      async () => {
+        const end = Date.now() + 1_000 * watchSeconds;
+        expect(watched.length).toBeGreaterThan(0);
+        do {
+          expect(await findThoseWhoReach()).toEqual([]);
+          await new Promise((done) => setTimeout(done, 1_000));
+        } while (Date.now() < end);
+      },
+      1_000 * watchSeconds + 60_000,
     );
   });
 }

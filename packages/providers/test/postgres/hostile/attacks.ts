@@ -144,6 +144,7 @@ const sessions: Record<string, PostgresAttack> = {
       }
     });
     return {
+      crowds: true,
       reaches: async () => {
         // Reads that were under way when the access ended are none of those that begin now.
         const begin = rounds + loops.length;
@@ -169,6 +170,7 @@ const exhaustion: Record<string, PostgresAttack> = {
     const filling = Array.from({ length: 40 }, () => holder.connect());
     await Promise.all(filling.map((sql) => tryTo(sql, 'select answer from public.report')));
     return {
+      crowds: true,
       reaches: kept.reaches,
       stop: async () => {
         await kept.stop();
@@ -185,6 +187,7 @@ const exhaustion: Record<string, PostgresAttack> = {
     );
     await server.forgetIdle().catch(() => {});
     return {
+      crowds: true,
       reaches: kept.reaches,
       stop: async () => {
         await kept.stop();

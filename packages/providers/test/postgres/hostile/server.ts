@@ -11,6 +11,8 @@ export interface Login {
   password: string;
   /** A new connection as this login, to the table's database unless another is named. */
   connect(database?: string): postgres.Sql;
+  /** Closes its connections. */
+  close(): Promise<void>;
 }
 
 /** A holder's seat in PostgreSQL. */
@@ -65,9 +67,9 @@ export async function openHostileServer(): Promise<HostileServer> {
   await admin.unsafe(table);
   await other.unsafe(table);
   let count = 0;
-  const open = new Set<postgres.Sql>();
   const login = async (options = ''): Promise<Login> => {
     const made = { name: `login_${count++}`, password: randomBytes(8).toString('hex') };
+    const open = new Set<postgres.Sql>();
     await admin.unsafe(`create role ${made.name} login password '${made.password}' ${options}`);
     return {
       ...made,
@@ -75,6 +77,10 @@ export async function openHostileServer(): Promise<HostileServer> {
         const sql = postgres(url(made, database), { ...quiet, max: 1, max_lifetime: null, connect_timeout: 5 });
         open.add(sql);
         return sql;
+      },
+      async close() {
+        await Promise.all([...open].map((sql) => sql.end({ timeout: 0 }).catch(() => {})));
+        open.clear();
       },
     };
   };
@@ -113,8 +119,7 @@ export async function openHostileServer(): Promise<HostileServer> {
         entitlement,
         canUse: () => canRead(holder.connect()),
         async close() {
-          await Promise.all([...open].map((sql) => sql.end({ timeout: 0 }).catch(() => {})));
-          open.clear();
+          await Promise.all([holder.close(), accomplice.close()]);
         },
       };
     },
@@ -149,6 +154,7 @@ export function worksIn(sql: postgres.Sql, pid: number, statement: string): () =
     try {
       const rows = await sql.unsafe(`${statement}`);
       const [row] = await sql<[{ pid: number }]>`select pg_backend_pid() as pid`;
+      if (row.pid !== pid) await sql.end({ timeout: 0 });
       return rows.length > 0 && row.pid === pid;
     } catch {
       return false;
