@@ -73,12 +73,17 @@ export function admitsFrom(workflow: Workflow, sender: Sender): Admits {
   };
 }
 
-/** Whether any `listen` of a workflow takes events of this sender; `expressly` counts only those that say so. */
+/**
+ * Whether any `listen` of a workflow takes events of this sender; `expressly` counts only those that say so. Where nothing
+ * listens at all, an event of a person changes nothing, and is not refused.
+ */
 export function isHeard(workflow: Workflow, sender: Sender, { expressly = false } = {}): boolean {
   const admits = admitsFrom(workflow, sender);
-  return listTasks(workflow).some(({ task }) => {
+  const listening = listTasks(workflow).filter(({ task }) => task.listen !== undefined);
+  if (listening.length === 0) return !expressly && sender.kind === 'user';
+  return listening.some(({ task }) => {
     const metadata = task.metadata as JsonObject | undefined;
-    return task.listen !== undefined && admits(metadata) && (!expressly || metadata?.from !== undefined);
+    return admits(metadata) && (!expressly || metadata?.from !== undefined);
   });
 }
 
