@@ -127,7 +127,7 @@ function correct(operation: Operation, { method, path, rest }: DeclaredOperation
   if (path.includes('{')) statuses.push(404);
   // 403: a browser's request from another site, even where nobody has to be signed in.
   if (method === 'POST') statuses.push(403, 413, 415);
-  if (/^\/(elevate|execution|approvals|access\/|auth\/device)/.test(path)) statuses.push(404, 409);
+  if (/^\/(elevate|execution|approvals|access\/|auth\/device|auth\/program)/.test(path)) statuses.push(404, 409);
   if (/^\/(auth|provider)\b/.test(path)) statuses.push(501);
   if (path.startsWith('/auth/callback') || rest.confirm !== undefined) statuses.push(403);
   operation.responses = Object.fromEntries(kept) as Responses;
