@@ -134,7 +134,7 @@ describe('an entitlement is what its pin says', () => {
       const { house, ada } = await open();
       await ask(house, ada, { ...automatic, duration: 'PT8H' });
       const [before] = await rowsOf(cast as Cast);
-      for (let round = 0; round < 20; round += 1) {
+      for (let round = 0; round < 12; round += 1) {
         await makeUnpinned(house);
         const executionId = await request(ada, automatic);
         const [step] = await house.database.sql`select key from steps where execution_id = ${executionId}`;

@@ -10,7 +10,7 @@ import { checkAuthenticators } from './authenticators.js';
 import { checkListens } from './check-listens.js';
 import { compileDynamic, type DynamicBounds } from './dynamic.js';
 import { compileEventSources, type EventSource } from './event-sources.js';
-import { collectAccess, type RoleGraph } from './inherit.js';
+import { type Contribution, collectAccess, type RoleGraph } from './inherit.js';
 import { compileLoginEnd } from './login-end.js';
 import { type ResolveReference, resolveReferences } from './references.js';
 import {
@@ -276,31 +276,55 @@ function planAccess(
       issues.push({ path: at, message: `there is no provider "${id}"` });
       return;
     }
-    const request = requests?.get(id);
-    if (!provider || !request || provider.config === undefined) return;
-    const { connector } = provider;
-    if (!connector.plan || !provider.capabilities.has('authorizer')) {
+    const contributions = requests?.get(id);
+    if (!provider || !contributions || provider.config === undefined) return;
+    const { plan } = provider.connector;
+    if (!plan || !provider.capabilities.has('authorizer')) {
       issues.push({ path: at, message: `"${id}" cannot grant anything: it is no authorizer` });
       return;
     }
-    const plan = connector.plan(provider.config, request);
-    if (plan.ok && plan.accesses.length > 0) {
-      accesses.set(
-        id,
-        [...plan.accesses].sort((a, b) => (canonicalJson(a) < canonicalJson(b) ? -1 : 1)),
-      );
-    } else if (plan.ok) {
-      issues.push({ path: at, message: `the role gives nothing at "${id}"` });
-    } else {
-      issues.push(
-        ...plan.issues.map((issue) => ({
-          path: `${path}.${issue.path}`,
-          message: `${issue.message} (provider "${id}")`,
-        })),
-      );
+    const found: ErrorIssue[] = [];
+    // A role that asks for nothing is the connector's to refuse, in its own words.
+    const asked = contributions.length > 0 ? contributions : [nothingOf(name)];
+    const planned = asked.flatMap((one) => planContribution(provider, plan, one, found));
+    if (planned.length > 0) accesses.set(id, unite(planned));
+    else if (found.length === 0) found.push({ path: at, message: `the role gives nothing at "${id}"` });
+    for (const issue of found) {
+      // What a parent asks for is planned for each of its children.
+      if (!issues.some((one) => one.path === issue.path && one.message === issue.message)) issues.push(issue);
     }
   });
   return accesses;
+}
+
+function planContribution(
+  { id, config }: CompiledProvider,
+  plan: NonNullable<Connector['plan']>,
+  { role, request, origins, resourcesOnly }: Contribution,
+  issues: ErrorIssue[],
+): readonly Access[] {
+  const result = plan(config, request);
+  if (result.ok) {
+    if (resourcesOnly && result.accesses.length === 0) {
+      issues.push({ path: `roles.${role}.resources`, message: `go with no role and no permission (provider "${id}")` });
+    }
+    return result.accesses;
+  }
+  for (const { path, message } of result.issues) {
+    issues.push({ path: origins.get(path) ?? `roles.${role}.${path}`, message: `${message} (provider "${id}")` });
+  }
+  return [];
+}
+
+function nothingOf(role: string): Contribution {
+  const request = { roles: [], permissions: { allow: [], deny: [] }, resources: { allow: [], deny: [] } };
+  return { role, request, origins: new Map(), resourcesOnly: false };
+}
+
+/** Returns accesses in one order, each once. */
+export function unite(accesses: readonly Access[]): Access[] {
+  const byText = new Map(accesses.map((access) => [canonicalJson(access), access]));
+  return [...byText].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, access]) => access);
 }
 
 function readPattern(pattern: string | undefined, path: string, issues: ErrorIssue[]): Pattern | undefined {

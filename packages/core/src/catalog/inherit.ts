@@ -7,67 +7,189 @@ export interface RoleGraph {
   providers: Readonly<Record<string, ProviderDefinition>>;
 }
 
+/** What one role of a family asks of one provider. Roles, permissions and resources of one request belong together. */
+export interface Contribution {
+  /** The role whose entries these are. */
+  role: string;
+  request: AccessRequest;
+  /** Where each entry of the request stands: `permissions.allow[0]` is `roles.base.permissions.allow[2]`, say. */
+  origins: ReadonlyMap<string, string>;
+  /** Resources that no role and no permission goes with: a connector may know what to do with them. */
+  resourcesOnly: boolean;
+}
+
+interface Entry {
+  name: string;
+  path: string;
+}
+
 /**
- * What a role asks of each of its providers, its parents' included. A provider's own role goes to that provider only;
- * permissions and resources go to every provider of the role. Answers undefined, with issues, when a parent is missing
- * or the inheritance runs in a circle: nothing of such a role is granted.
+ * Returns what a role and its parents ask of each of its providers, one request for each role that contributes: never the
+ * product of them all (decision 0039). A parent contributes at the providers that it names itself, with its own resources,
+ * or those of the nearest role on the way to it where it has none. A denial anywhere in the family counts for every request.
+ * Returns undefined, with issues, when a parent is missing or the inheritance runs in a circle: nothing of such a role is
+ * granted.
  */
 export function collectAccess(
   name: string,
   graph: RoleGraph,
   issues: ErrorIssue[],
-): Map<string, AccessRequest> | undefined {
+): Map<string, Contribution[]> | undefined {
   const role = graph.roles[name];
   if (!role) return undefined;
-  const requests = new Map(role.providers.map((provider): [string, AccessRequest] => [provider, emptyRequest()]));
-  const sound = visit(name, [], new Set());
-  return sound ? requests : undefined;
+  const family = new Set<string>();
+  if (!checkFamily(name, graph, issues, family)) return undefined;
+  const sound = checkResources(name, role, graph, issues);
+  if (!sound) return undefined;
+  return new Map(role.providers.map((provider) => [provider, contributionsAt(provider, name, family, graph)]));
+}
 
-  function visit(current: string, trail: readonly string[], done: Set<string>): boolean {
+/** Collects a role and its parents; false, with issues, when that cannot be done. */
+function checkFamily(name: string, graph: RoleGraph, issues: ErrorIssue[], family: Set<string>): boolean {
+  return visit(name, []);
+
+  function visit(current: string, trail: readonly string[]): boolean {
     if (trail.includes(current)) {
-      issues.push({
-        path: `roles.${name}.inherits`,
-        message: `inherits in a circle: ${[...trail, current].join(' → ')}`,
-      });
+      const path = `roles.${name}.inherits`;
+      issues.push({ path, message: `inherits in a circle: ${[...trail, current].join(' → ')}` });
       return false;
     }
-    if (done.has(current)) return true;
-    done.add(current);
-    const definition = graph.roles[current];
-    if (!definition) return false;
-    for (const request of requests.values()) {
-      request.permissions.allow.push(...(definition.permissions?.allow ?? []));
-      request.permissions.deny.push(...(definition.permissions?.deny ?? []));
-      request.resources.allow.push(...(definition.resources?.allow ?? []));
-      request.resources.deny.push(...(definition.resources?.deny ?? []));
-    }
-    return definition.inherits
-      .map((parent, index) => inherit(parent, `roles.${current}.inherits[${index}]`, [...trail, current], done))
+    if (family.has(current)) return true;
+    family.add(current);
+    const inherits = graph.roles[current]?.inherits ?? [];
+    return inherits
+      .map((parent, index) => inherit(parent, `roles.${current}.inherits[${index}]`, [...trail, current]))
       .every(Boolean);
   }
 
-  function inherit(parent: string, path: string, trail: readonly string[], done: Set<string>): boolean {
+  function inherit(parent: string, path: string, trail: readonly string[]): boolean {
     const colon = parent.indexOf(':');
     if (colon === -1) {
-      if (parent in graph.roles) return visit(parent, trail, done);
+      if (Object.hasOwn(graph.roles, parent)) return visit(parent, trail);
       issues.push({ path, message: `there is no role "${parent}"` });
       return false;
     }
     const provider = parent.slice(0, colon);
-    if (!(provider in graph.providers)) {
+    const [owner = name] = trail.slice(-1);
+    if (!Object.hasOwn(graph.providers, provider)) {
       issues.push({ path, message: `there is no provider "${provider}"` });
       return false;
     }
-    const request = requests.get(provider);
-    if (request) request.roles.push(parent.slice(colon + 1));
-    else if (trail.length === 1) {
-      issues.push({ path, message: `the role is not for the provider "${provider}"` });
-      return false;
-    }
-    return true;
+    if (graph.roles[owner]?.providers.includes(provider)) return true;
+    // A parent's own fault is named where the parent is checked itself.
+    if (trail.length === 1) issues.push({ path, message: `the role is not for the provider "${provider}"` });
+    return trail.length > 1;
   }
 }
 
-function emptyRequest(): AccessRequest {
-  return { roles: [], permissions: { allow: [], deny: [] }, resources: { allow: [], deny: [] } };
+/** A resource that names its provider must name one of the role, and a resource. */
+function checkResources(name: string, role: RoleDefinition, graph: RoleGraph, issues: ErrorIssue[]): boolean {
+  const before = issues.length;
+  for (const list of ['allow', 'deny'] as const) {
+    role.resources?.[list].forEach((entry, index) => {
+      const { provider, name: resource } = splitResource(entry, (id) => Object.hasOwn(graph.providers, id));
+      const path = `roles.${name}.resources.${list}[${index}]`;
+      if (provider === undefined) return;
+      if (resource === '') issues.push({ path, message: 'names no resource' });
+      else if (!role.providers.includes(provider)) {
+        issues.push({ path, message: `the role is not for the provider "${provider}"` });
+      }
+    });
+  }
+  return issues.length === before;
+}
+
+/** Returns a resource entry in its two parts: `<provider>:<resource>` when the prefix is the name of a provider, else the whole. */
+export function splitResource(
+  entry: string,
+  isProvider: (id: string) => boolean,
+): { provider: string | undefined; name: string } {
+  const colon = entry.indexOf(':');
+  const prefix = entry.slice(0, Math.max(0, colon));
+  return isProvider(prefix) ? { provider: prefix, name: entry.slice(colon + 1) } : { provider: undefined, name: entry };
+}
+
+function contributionsAt(
+  provider: string,
+  name: string,
+  family: ReadonlySet<string>,
+  graph: RoleGraph,
+): Contribution[] {
+  const denied = {
+    permissions: [...family].flatMap((one) => entriesOf(one, graph.roles[one]?.permissions?.deny, 'permissions.deny')),
+    resources: [...family].flatMap((one) => resourcesOf(one, 'deny')),
+  };
+  const contributions: Contribution[] = [];
+  const seen = new Set<string>();
+  const used = new Set<string>();
+  visit(name, undefined);
+  for (const one of family) {
+    if (used.has(one) || !isFor(one) || resourcesOf(one, 'allow').length === 0) continue;
+    contributions.push(contribute(one, [], [], one));
+  }
+  return contributions;
+
+  /** `owner`: the nearest role on the way here that says for which resources. */
+  function visit(current: string, owner: string | undefined): void {
+    const own = resourcesOf(current, 'allow').length > 0 ? current : owner;
+    const way = JSON.stringify([current, own]);
+    if (seen.has(way)) return;
+    seen.add(way);
+    const definition = graph.roles[current];
+    // What is inherited from a role that is not for this provider is not either.
+    if (!definition || !isFor(current)) return;
+    const roles: Entry[] = [];
+    definition.inherits.forEach((parent, index) => {
+      const colon = parent.indexOf(':');
+      if (colon === -1) visit(parent, own);
+      else if (parent.slice(0, colon) === provider) {
+        roles.push({ name: parent.slice(colon + 1), path: `roles.${current}.inherits[${index}]` });
+      }
+    });
+    const permissions = entriesOf(current, definition.permissions?.allow, 'permissions.allow');
+    if (roles.length + permissions.length === 0) return;
+    if (own !== undefined) used.add(own);
+    contributions.push(contribute(current, roles, permissions, own));
+  }
+
+  function isFor(one: string): boolean {
+    return graph.roles[one]?.providers.includes(provider) === true;
+  }
+
+  function resourcesOf(one: string, list: 'allow' | 'deny'): Entry[] {
+    return entriesOf(one, graph.roles[one]?.resources?.[list], `resources.${list}`).flatMap((entry) => {
+      const named = splitResource(entry.name, (id) => Object.hasOwn(graph.providers, id));
+      return named.provider === undefined || named.provider === provider ? [{ ...entry, name: named.name }] : [];
+    });
+  }
+
+  function contribute(one: string, roles: Entry[], permissions: Entry[], owner: string | undefined): Contribution {
+    const resources = owner === undefined ? [] : resourcesOf(owner, 'allow');
+    const lists: [string, Entry[]][] = [
+      ['inherits', roles],
+      ['permissions.allow', permissions],
+      ['permissions.deny', denied.permissions],
+      ['resources.allow', resources],
+      ['resources.deny', denied.resources],
+    ];
+    return {
+      role: one,
+      request: {
+        roles: roles.map((entry) => entry.name),
+        permissions: {
+          allow: permissions.map((entry) => entry.name),
+          deny: denied.permissions.map((entry) => entry.name),
+        },
+        resources: { allow: resources.map((entry) => entry.name), deny: denied.resources.map((entry) => entry.name) },
+      },
+      origins: new Map(
+        lists.flatMap(([list, entries]) => entries.map((entry, index) => [`${list}[${index}]`, entry.path] as const)),
+      ),
+      resourcesOnly: roles.length + permissions.length === 0,
+    };
+  }
+}
+
+function entriesOf(role: string, names: readonly string[] | undefined, list: string): Entry[] {
+  return (names ?? []).map((name, index) => ({ name, path: `roles.${role}.${list}[${index}]` }));
 }

@@ -1,8 +1,8 @@
 import type { Access } from '@belay/providers';
 import { isInAudience, isNamed } from '../can.js';
-import { canonicalJson } from '../canonical.js';
-import type { Catalog, CompiledProvider, CompiledRole } from '../catalog/compile.js';
+import { type Catalog, type CompiledProvider, type CompiledRole, unite } from '../catalog/compile.js';
 import type { DynamicBounds } from '../catalog/dynamic.js';
+import { splitResource } from '../catalog/inherit.js';
 import { faultOfName, type NameRules, permits } from '../catalog/name-rules.js';
 import { AccessError, type ErrorIssue } from '../errors.js';
 import type { ElevationInput } from './input.js';
@@ -33,7 +33,11 @@ export function composeRole(
   const places = providers.map((id, index) => findPlace(catalog, user, id, index));
   const issues: ErrorIssue[] = [];
   check('permissions', asked.permissions, places, issues);
-  check('resources', asked.resources, places, issues);
+  asked.resources.forEach((entry, index) => {
+    const { provider, name } = splitResource(entry, (id) => catalog.providers.has(id));
+    const own = provider === undefined ? places : places.filter((place) => place.provider.id === provider);
+    checkName(`resources[${index}]`, name, 'resources', own, issues);
+  });
   asked.groups.forEach((group, index) => {
     const [id, name] = splitGroup(group);
     const own = places.filter(({ provider }) => provider.id === id);
@@ -42,9 +46,9 @@ export function composeRole(
   if (asked.permissions.length + asked.groups.length === 0) {
     issues.push({ path: 'permissions', message: 'name permissions or groups' });
   }
-  if (issues.length === 0) issues.push(...plannable(places, asked));
+  if (issues.length === 0) issues.push(...plannable(catalog, places, asked));
   if (issues.length > 0) throw refusal(issues);
-  const accesses = new Map(places.map((place) => [place.provider.id, plan(place, asked)] as const));
+  const accesses = new Map(places.map((place) => [place.provider.id, plan(catalog, place, asked)] as const));
   const workflows = (places[0]?.bounds.workflows ?? []).filter((name) =>
     places.every(({ bounds }) => bounds.workflows.includes(name)),
   );
@@ -102,7 +106,7 @@ function findPlace(
   return { provider, bounds };
 }
 
-function check(kind: 'permissions' | 'resources', names: string[], places: Place[], issues: ErrorIssue[]): void {
+function check(kind: 'permissions', names: string[], places: Place[], issues: ErrorIssue[]): void {
   names.forEach((name, index) => {
     checkName(`${kind}[${index}]`, name, kind, places, issues);
   });
@@ -127,22 +131,26 @@ function checkName(
   issues.push({ path, message: `is not among what you may ask for${where}` });
 }
 
-function requestFor({ provider, bounds }: Place, asked: DynamicAsk['asked']) {
+function requestFor(catalog: Catalog, { provider, bounds }: Place, asked: DynamicAsk['asked']) {
+  const resources = asked.resources.flatMap((entry) => {
+    const named = splitResource(entry, (id) => catalog.providers.has(id));
+    return named.provider === undefined || named.provider === provider.id ? [named.name] : [];
+  });
   const own = asked.groups.map(splitGroup).filter(([id]) => id === provider.id);
   return {
     roles: own.map(([, name]) => name),
     permissions: { allow: [...asked.permissions], deny: [...bounds.permissions.deny] },
-    resources: { allow: [...asked.resources], deny: [...bounds.resources.deny] },
+    resources: { allow: resources, deny: [...bounds.resources.deny] },
   };
 }
 
-function planOf(place: Place, asked: DynamicAsk['asked']) {
-  return place.provider.connector.plan?.(place.provider.config, requestFor(place, asked));
+function planOf(catalog: Catalog, place: Place, asked: DynamicAsk['asked']) {
+  return place.provider.connector.plan?.(place.provider.config, requestFor(catalog, place, asked));
 }
 
-function plannable(places: readonly Place[], asked: DynamicAsk['asked']): ErrorIssue[] {
+function plannable(catalog: Catalog, places: readonly Place[], asked: DynamicAsk['asked']): ErrorIssue[] {
   return places.flatMap((place) => {
-    const planned = planOf(place, asked);
+    const planned = planOf(catalog, place, asked);
     const { id } = place.provider;
     if (planned?.ok && planned.accesses.length > 0) return [];
     if (!planned || planned.ok) return [{ path: 'providers', message: `the request gives nothing at "${id}"` }];
@@ -153,10 +161,9 @@ function plannable(places: readonly Place[], asked: DynamicAsk['asked']): ErrorI
   });
 }
 
-function plan(place: Place, asked: DynamicAsk['asked']): readonly Access[] {
-  const planned = planOf(place, asked);
-  const accesses = planned?.ok ? planned.accesses : [];
-  return [...accesses].sort((a, b) => (canonicalJson(a) < canonicalJson(b) ? -1 : 1));
+function plan(catalog: Catalog, place: Place, asked: DynamicAsk['asked']): readonly Access[] {
+  const planned = planOf(catalog, place, asked);
+  return planned?.ok ? unite(planned.accesses) : [];
 }
 
 /** What every place that is particular accepts; undefined when none is. */
