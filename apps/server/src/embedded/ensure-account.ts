@@ -3,7 +3,7 @@ import type { ServerUser } from './choose-server-user.js';
 import { runProgram } from './run-program.js';
 
 /** The account that exists for the embedded PostgreSQL alone. */
-export const ACCOUNT = 'belay-postgres';
+const ACCOUNT = 'belay-postgres';
 
 /** What Linux distributions give to `nobody`; used where /etc/passwd does not name it. */
 const CONVENTIONAL_NOBODY: ServerUser = { uid: 65534, gid: 65534 };

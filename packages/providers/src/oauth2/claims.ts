@@ -40,7 +40,7 @@ export function readPerson(config: OAuth2Config, told: Told): Person {
 }
 
 /** Who the userinfo endpoint says the person is. Some count their people: a number is as good as a text. */
-export function readSubject(config: OAuth2Config, userInfo: unknown): string {
+function readSubject(config: OAuth2Config, userInfo: unknown): string {
   const value = at(userInfo, config.claims.subject);
   const subject = Number.isSafeInteger(value) ? String(value) : text(value);
   if (subject === undefined) throw new Terminal('The identity provider does not say who the person is');
