@@ -14,9 +14,9 @@ export function addInbox(parent: Parent): void {
     description: 'list the requests that wait for your decision',
     examples: ['inbox', 'inbox --requester rita@example.com', 'inbox --json'],
     options: (command) => command.option('--requester <address>', 'only the requests of this person'),
-    run: async ({ options, output, connect, shell: { signal } }) => {
+    run: async ({ options: { requester }, output, connect, shell: { signal } }) => {
       const { client } = await connect();
-      const inbox = await client.approvals.list(options, { signal, limit: shown });
+      const inbox = await client.approvals.list(requester === undefined ? {} : { requester }, { signal, limit: shown });
       output.result(inbox, () =>
         output.table(
           ['Approval', 'From', 'Role', 'Providers', 'For', 'Reason', 'Until'],
