@@ -9,6 +9,8 @@ const ownerRole = 'belay_demo_owner';
 const connectorRole = 'belay_demo_connector';
 /** The comment on every role that the demo made: a role of the same name without it belongs to somebody else. */
 const mark = 'belay demo';
+/** How many connections each person may have at once. */
+const personConnections = 10;
 
 export interface TargetOptions {
   /** A database of the server that shall have the target, as a user who may create databases and roles. */
@@ -107,7 +109,9 @@ async function makeRoles(sql: postgres.Sql, facts: ServerFacts, options: TargetO
   // A statement that sets a password takes no parameters; ours are base64url, which has nothing to quote.
   for (const [name, password] of logins) {
     if (!/^[\w-]+$/.test(password)) throw new Error('A password of the demo is not base64url');
-    await sql.unsafe(`alter role ${name} login password '${password}'`);
+    // Belay's own database is on the same server: people must leave it room, also while it is starting.
+    const limit = name === connectorRole ? -1 : personConnections;
+    await sql.unsafe(`alter role ${name} login password '${password}' connection limit ${limit}`);
   }
   const admin = facts.modern ? 'with admin true, inherit false, set false' : 'with admin option';
   await sql.unsafe(`grant ${groupRole} to ${connectorRole} ${admin}`);

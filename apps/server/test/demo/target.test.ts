@@ -45,6 +45,17 @@ describe('the target of the demo', () => {
     expect(await ask(connectorUrl, 'grant belay_demo_owner to rita')).toBe('42501');
   });
 
+  it('leaves room on the server when a person opens all the connections they can', async () => {
+    const target = await prepareDemoTarget(options());
+    const filling = Array.from({ length: 120 }, () =>
+      postgres(target.personUrls['demo-rita'] ?? '', { max: 1, onnotice: () => {}, fetch_types: false }),
+    );
+    const opened = await Promise.allSettled(filling.map((sql) => sql`select 1`));
+    expect(opened.filter(({ status }) => status === 'fulfilled')).toHaveLength(10);
+    expect(await ask(target.connectorUrl, 'select 1 as one')).toEqual([{ one: 1 }]);
+    await Promise.all(filling.map((sql) => sql.end({ timeout: 0 })));
+  });
+
   it('lets the connector end the sessions of a person', async () => {
     const target = await prepareDemoTarget(options());
     const open = postgres(target.personUrls['demo-rita'] ?? '', { max: 1, onnotice: () => {}, fetch_types: false });
