@@ -143,7 +143,10 @@ async function fillTarget(url: string, facts: ServerFacts): Promise<void> {
       await tx.unsafe(`grant usage on schema reporting to ${groupRole}`);
       await tx.unsafe(`grant select on reporting.revenue to ${groupRole}`);
       // Otherwise the table stays with the user who made it, who is nobody of the demo either.
-      if (facts.superuser) {
+      // Not again at each start: it would wait for every session that reads the table, the holder's as well.
+      const [owned] = await tx<{ done: boolean }[]>`
+        select relowner = ${ownerRole}::regrole as done from pg_class where oid = 'reporting.revenue'::regclass`;
+      if (facts.superuser && !owned?.done) {
         await tx.unsafe(`alter table reporting.revenue owner to ${ownerRole}`);
         await tx.unsafe(`alter schema reporting owner to ${ownerRole}`);
       }

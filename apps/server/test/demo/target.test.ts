@@ -66,6 +66,19 @@ describe('the target of the demo', () => {
     await open.end({ timeout: 1 });
   });
 
+  it('can be prepared again while a holder keeps a cursor open', async () => {
+    const target = await prepareDemoTarget(options());
+    await ask(target.connectorUrl, 'grant reporting_readonly to rita');
+    const holder = postgres(target.personUrls['demo-rita'] ?? '', { max: 1, onnotice: () => {}, fetch_types: false });
+    await holder.unsafe('begin; declare kept cursor for select * from reporting.revenue');
+    try {
+      await prepareDemoTarget(options());
+    } finally {
+      await holder.end({ timeout: 0 });
+      await ask(target.connectorUrl, 'revoke reporting_readonly from rita');
+    }
+  }, 20_000);
+
   it('can be prepared again, by several processes at once', async () => {
     const prepared = await Promise.all([1, 2, 3].map(() => prepareDemoTarget(options())));
     expect(new Set(prepared.map((target) => target.connectorUrl)).size).toBe(1);
