@@ -201,6 +201,7 @@ describe('agent and server as two processes', () => {
       await page.goto(`${agentUrl}/auth`);
       await page.getByRole('link', { name: /demo/i }).first().click();
       await page.getByRole('button', { name: /Rita/ }).click();
+      await page.getByRole('button', { name: 'Sign in program' }).click();
       await page.waitForURL(`${agentUrl}/**`);
       await page.getByRole('heading', { name: 'You are signed in' }).waitFor();
       expect(Object.keys((await call('/sessions')).json.sessions as object)).toEqual(['demo']);
