@@ -24,6 +24,8 @@ export const timing = {
   /** How often a notification is tried before the task faults. */
   notificationAttempts: 5,
   approval: 24 * 60 * 60_000,
+  /** How long an approval may wait to be granted before it is asked again. */
+  approvalLifetime: 60 * 60_000,
   maximumDuration: 24 * 60 * 60_000,
   defaultDuration: 60 * 60_000,
   /** How long a login lasts that is not used. */

@@ -14,6 +14,7 @@ export function renderRequest(entry: InboxEntry, output: Output): string {
       reason: entry.reason,
       duration: entry.duration,
       'decide by': entry.expires_at,
+      ...(entry.because === null ? {} : { 'asked again': entry.because }),
       approvals: `${entry.decisions} of ${entry.count}`,
       ...(left.length > 0 ? { 'may stay': left.join(' ') } : {}),
       digest: entry.request_digest,

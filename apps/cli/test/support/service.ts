@@ -36,6 +36,7 @@ export const entry: InboxEntry = {
   created_at: '2030-01-01T00:00:00.000Z',
   count: 1,
   decisions: 0,
+  because: null,
 };
 
 /** What the words of a test are understood as. */

@@ -30,6 +30,7 @@ const pendingApproval = z.object({
   created_at: instant,
   count: z.number().int(),
   decisions: z.number().int(),
+  because: z.string().nullable().describe('Why it is asked again; null when it is asked for the first time'),
 });
 
 export const approvalsRouter = router({

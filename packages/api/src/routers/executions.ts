@@ -66,6 +66,7 @@ const executionDetails = executionSummary.extend({
       approvers: z.object({ users: z.array(z.string()), groups: z.array(z.string()) }),
       count: z.number().int(),
       request_digest: z.string(),
+      because: z.string().nullable().describe('Why it was asked again; null when it was asked for the first time'),
       decisions: z.array(
         z.object({ approver: z.string(), verdict: z.string(), comment: z.string().nullable(), decided_at: instant }),
       ),

@@ -1,6 +1,8 @@
-import { approvals, catalogs, entitlements, grants, inOrder, steps, type Transaction } from '@belay/db';
+import { catalogs, entitlements, grants, inOrder, steps, type Transaction } from '@belay/db';
 import { Retryable } from '@belay/providers';
-import { and, eq, inArray, max, ne, sql } from 'drizzle-orm';
+import type { Outcome } from '@belay/workflow';
+import { and, eq, inArray, max, sql } from 'drizzle-orm';
+import type { Judgement } from '../approvals/judge.js';
 import { addressOf } from '../catalog/targets.js';
 import type { Actor, Context, Hint } from '../context.js';
 import type { Plan, PlannedGrant } from '../elevation/plan.js';
@@ -22,6 +24,8 @@ export interface Intention {
   catalogVersion: number;
   userId: string;
   actor: Actor;
+  /** Whether it is approved still, and until when it may be granted; under the execution's lock. */
+  confirm(tx: Transaction): Promise<Judgement>;
 }
 
 export type Intended =
@@ -31,7 +35,9 @@ export type Intended =
   /** The execution is being cancelled: what cleans up after it gets no access. */
   | { outcome: 'cancelled' }
   /** An approval was opened, or refused, since the caller looked. */
-  | { outcome: 'not_approved' }
+  | { outcome: 'not_approved'; refusal: Outcome }
+  /** Its approval ended: it has to be asked again. */
+  | { outcome: 'lapsed' }
   /** The execution has ended, or the step is somebody else's by now: nothing was written. */
   | { outcome: 'moved_on' };
 
@@ -67,7 +73,10 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
     const locked = await lockExecution(ctx, tx, intention.executionId, intention.stepKey);
     if (!locked?.step || locked.step.attempt !== intention.attempt) return { outcome: 'moved_on' };
     if (locked.state.cancelling) return { outcome: 'cancelled' };
-    if (!(await mayIntend(tx, intention.executionId, intention.catalogVersion))) return { outcome: 'not_approved' };
+    await requireVersion(tx, intention.catalogVersion);
+    const judged = await intention.confirm(tx);
+    if ('refusal' in judged) return { outcome: 'not_approved', refusal: judged.refusal };
+    if ('lapsed' in judged) return { outcome: 'lapsed' };
     const rows = await lockEntitlements(tx, planned);
     for (const [index, grant] of planned.entries()) {
       const [row, seen] = [rows[index], held[index]];
@@ -78,7 +87,7 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
       }
     }
     const entitlementIds = rows.map((row) => row.id);
-    await writeIntent(ctx, tx, intention, planned, entitlementIds);
+    await writeIntent(ctx, tx, intention, { planned, entitlementIds, until: judged.until });
     return { outcome: 'intended', entitlementIds: [...new Set(entitlementIds)] };
   });
   ctx.crashpoint('intended');
@@ -87,31 +96,28 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
 
 /**
  * Holds the configuration as it is until the intent is committed, so that none comes into force beside it that no longer has
- * the provider, or has it elsewhere; and looks once more whether every approval of the execution is given, now that its lock is
- * held. Throws Retryable when the configuration is another than `version` already: the request is planned again.
+ * the provider, or has it elsewhere. Throws Retryable when it is another than `version` already: the request is planned again.
  */
-async function mayIntend(tx: Transaction, executionId: string, version: number): Promise<boolean> {
-  const [, [latest], missing] = await inOrder([
+async function requireVersion(tx: Transaction, version: number): Promise<void> {
+  const [, [latest]] = await inOrder([
     // Against a change (applyCatalog), not against other intents.
     tx.execute(sql`lock table ${catalogs} in row exclusive mode`),
     tx.select({ version: max(catalogs.version) }).from(catalogs),
-    tx
-      .select({ id: approvals.id })
-      .from(approvals)
-      .where(and(eq(approvals.executionId, executionId), ne(approvals.status, 'approved')))
-      .limit(1),
   ]);
   if (latest?.version !== version) throw new Retryable('The configuration has changed; the request is planned again');
-  return missing.length === 0;
 }
 
 async function writeIntent(
   ctx: Context,
   tx: Transaction,
   intention: Intention,
-  planned: (PlannedGrant & { grantId: string })[],
-  entitlementIds: readonly string[],
+  what: {
+    planned: (PlannedGrant & { grantId: string })[];
+    entitlementIds: readonly string[];
+    until: Date | null;
+  },
 ): Promise<void> {
+  const { planned, entitlementIds, until } = what;
   const { plan } = intention;
   const idOf = (index: number) => entitlementIds[index] ?? '';
   const providers = [...new Set(planned.map((grant) => grant.provider))].join(', ');
@@ -126,8 +132,9 @@ async function writeIntent(
           entitlementId: idOf(index),
           userId: intention.userId,
           duration: plan.duration,
-          // Its own clock starts when it is active; until then this is how long it may wait for the provider.
-          expiresAt: sql<Date>`app_now() + ${`${plan.duration + ctx.timing.activation} milliseconds`}::interval`,
+          // Its own clock starts when it is active; until then this is how long it may wait for the provider, and never
+          // longer than it is approved for.
+          expiresAt: sql<Date>`least(app_now() + ${`${plan.duration + ctx.timing.activation} milliseconds`}::interval, ${until?.toISOString() ?? null}::timestamptz)`,
         })),
       )
       .onConflictDoNothing(),

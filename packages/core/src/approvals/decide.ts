@@ -14,7 +14,7 @@ import { listSelves } from '../logins/selves.js';
 import { requireText } from '../text.js';
 import { isExcluded, isRequester } from './exclusion.js';
 import type { ApprovalSubject } from './inbox.js';
-import { settleApproval } from './settle.js';
+import { settleApproval, settleRenewals } from './settle.js';
 
 export interface Decide {
   /** The approval's id, or its execution's. */
@@ -83,9 +83,16 @@ export async function decideApproval(
           data: { verdict: input.verdict, via: input.via, request_digest: found.requestDigest, approver_id: user.id },
         },
       ]);
-      const progress = await settleApproval(ctx, tx, execution, found.stepKey);
-      // One decision of several: recorded, and the execution waits on.
-      if (!progress) return stay(execution, user);
+      const progress = await (found.renews === null
+        ? settleApproval(ctx, tx, execution, found.stepKey)
+        : settleRenewals(tx, execution, found.stepKey));
+      if (!progress) {
+        // One decision of several: recorded, and the execution waits on. Or the step that asked again goes on by itself.
+        const [after] = await tx.select({ status: approvals.status }).from(approvals).where(eq(approvals.id, found.id));
+        status = after?.status ?? status;
+        const hint = { queue: 'executions', executionId: found.executionId, key: found.stepKey } as const;
+        return { ...stay(execution, user), hints: status === 'approved' ? [hint] : [] };
+      }
       status = progress.outcome.ok && isApproved(progress.outcome.value) ? 'approved' : 'denied';
       const transition = await resolve(
         execution.definition,
@@ -94,7 +101,7 @@ export async function decideApproval(
         progress.outcome,
         execution.env,
       );
-      return { transition, resolved: { key: found.stepKey, ok: true }, actor: user };
+      return { transition, resolved: { key: found.stepKey, ok: progress.outcome.ok }, actor: user };
     },
     { key: found.stepKey },
   );

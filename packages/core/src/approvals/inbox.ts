@@ -36,6 +36,8 @@ export interface InboxItem {
   /** How many approvals it takes, and how many there are. */
   count: number;
   decisions: number;
+  /** Why it is asked again; null when it is asked for the first time. */
+  because: string | null;
 }
 
 export interface ApprovalSubject {
@@ -194,5 +196,6 @@ function describe(row: typeof approvals.$inferSelect, made: number): InboxItem {
     expires_at: row.expiresAt.toISOString(),
     count: row.rule.count,
     decisions: made,
+    because: row.because,
   };
 }

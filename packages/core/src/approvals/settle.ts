@@ -1,8 +1,9 @@
-import { type ApprovalStatus, approvals, decisions, inOrder, type Transaction, users } from '@belay/db';
+import { type ApprovalStatus, approvals, decisions, inOrder, steps, type Transaction, users } from '@belay/db';
 import type { Json } from '@belay/workflow';
-import { and, asc, eq, sql } from 'drizzle-orm';
+import { and, asc, eq, isNotNull, isNull, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import type { Locked } from '../executions/runtime/commit.js';
+import { NOT_APPROVED } from '../functions/faults.js';
 import type { Progress } from '../functions/progress/progress.js';
 import { appendLedger } from '../ledger/append.js';
 import { countPeople } from '../logins/selves.js';
@@ -26,16 +27,65 @@ export async function settleApproval(
   key: string,
 ): Promise<Progress | null> {
   const [row] = await tx
-    .select({
-      id: approvals.id,
-      status: approvals.status,
-      rule: approvals.rule,
-      expired: sql<boolean>`${approvals.expiresAt} <= app_now()`,
-    })
+    .select(asked)
     .from(approvals)
-    .where(and(eq(approvals.executionId, execution.id), eq(approvals.stepKey, key)))
+    .where(and(eq(approvals.executionId, execution.id), eq(approvals.stepKey, key), isNull(approvals.renews)))
     .for('update');
   if (!row) return null;
+  const { status, made } = await settleOne(tx, execution, row);
+  if (status === 'open') return null;
+  const value: Json = {
+    approved: status === 'approved',
+    decisions: made.map(({ approver, verdict, comment, at }) => ({
+      approver,
+      verdict,
+      comment,
+      at: at.toISOString(),
+    })),
+  };
+  return { outcome: { ok: true, value } };
+}
+
+/**
+ * Closes the approvals that a step which grants has asked for again, as far as they are settled, and returns the fault of its
+ * step when one was refused. When all were approved the step is due, and plans and grants. Null otherwise.
+ */
+export async function settleRenewals(tx: Transaction, execution: Locked, key: string): Promise<Progress | null> {
+  const rows = await tx
+    .select(asked)
+    .from(approvals)
+    .where(and(eq(approvals.executionId, execution.id), eq(approvals.stepKey, key), isNotNull(approvals.renews)))
+    .orderBy(asc(approvals.stage))
+    .for('update');
+  if (rows.length === 0) return null;
+  const statuses: ApprovalStatus[] = [];
+  for (const row of rows) statuses.push((await settleOne(tx, execution, row)).status);
+  if (statuses.some((status) => status !== 'open' && status !== 'approved')) {
+    const detail = 'The request was not approved when it was asked again';
+    return { outcome: { ok: false, fault: { type: NOT_APPROVED, status: 403, title: 'Not approved', detail } } };
+  }
+  if (!statuses.includes('open')) {
+    await tx
+      .update(steps)
+      .set({ dueAt: sql`app_now()` })
+      .where(and(eq(steps.executionId, execution.id), eq(steps.key, key)));
+  }
+  return null;
+}
+
+const asked = {
+  id: approvals.id,
+  status: approvals.status,
+  rule: approvals.rule,
+  expired: sql<boolean>`${approvals.expiresAt} <= app_now()`,
+};
+
+/** Closes one approval that is settled. */
+async function settleOne(
+  tx: Transaction,
+  execution: Locked,
+  row: Pick<typeof approvals.$inferSelect, 'id' | 'status' | 'rule'> & { expired: boolean },
+) {
   const made = await tx
     .select({
       approverId: decisions.approverId,
@@ -50,8 +100,7 @@ export async function settleApproval(
     .orderBy(asc(decisions.decidedAt));
   const open = row.status === 'open';
   const status = open ? verdictOf(row.rule, await countVoices(tx, made), row.expired) : row.status;
-  if (status === 'open') return null;
-  if (open) {
+  if (open && status !== 'open') {
     await inOrder([
       tx.update(approvals).set({ status, closedAt: sql`app_now()` }).where(eq(approvals.id, row.id)),
       appendLedger(tx, [
@@ -67,16 +116,7 @@ export async function settleApproval(
       ]),
     ]);
   }
-  const value: Json = {
-    approved: status === 'approved',
-    decisions: made.map(({ approver, verdict, comment, at }) => ({
-      approver,
-      verdict,
-      comment,
-      at: at.toISOString(),
-    })),
-  };
-  return { outcome: { ok: true, value } };
+  return { status, made };
 }
 
 /** How many people approved and how many refused: identities that turned out to be one person's count once. */

@@ -43,6 +43,8 @@ export interface CompiledRole {
   accesses: ReadonlyMap<string, readonly Access[]>;
   maxDuration: number;
   defaultDuration: number;
+  /** Milliseconds from the decision; then the approvers are asked again. */
+  approvalLifetime: number;
   reason: { required: boolean; pattern: Pattern | undefined };
 }
 
@@ -69,6 +71,8 @@ export interface Catalog {
   authenticators: readonly string[];
   /** What is taken, but is hardly meant. */
   warnings: readonly ErrorIssue[];
+  /** Milliseconds; of requests that name no role. */
+  approvalLifetime: number;
   callbacks: readonly string[];
   /** When logins end however much they are used, in milliseconds. */
   loginEnd: { readonly browser: number; readonly device: number };
@@ -110,7 +114,9 @@ export function compileCatalog(document: unknown, options: CompileOptions): Comp
   const serverMaximum =
     readDuration(parsed.data.server.max_duration, 'server.max_duration', issues) ?? timing.maximumDuration;
   const loginEnd = compileLoginEnd(parsed.data.server.login, issues);
-  const roles = compileRoles(parsed.data, providers, serverMaximum, issues);
+  const approvalLifetime =
+    readDuration(parsed.data.server.approval_lifetime, 'server.approval_lifetime', issues) ?? timing.approvalLifetime;
+  const roles = compileRoles(parsed.data, providers, { serverMaximum, approvalLifetime }, issues);
   const dynamic = compileDynamic({ providers, workflows, serverMaximum }, issues);
   if (issues.length > 0) return { ok: false, issues };
   const catalog: Catalog = {
@@ -123,6 +129,7 @@ export function compileCatalog(document: unknown, options: CompileOptions): Comp
     dynamic,
     authenticators,
     warnings,
+    approvalLifetime,
     callbacks: parsed.data.server.callbacks,
     loginEnd,
     httpHosts: parsed.data.server.http_hosts.map((entry) => ({ host: entry.host, allowPrivate: entry.allow_private })),
@@ -210,7 +217,7 @@ function compileWorkflows(document: CatalogDocument, issues: ErrorIssue[]) {
 function compileRoles(
   document: CatalogDocument,
   providers: ReadonlyMap<string, CompiledProvider>,
-  serverMaximum: number,
+  { serverMaximum, approvalLifetime }: { serverMaximum: number; approvalLifetime: number },
   issues: ErrorIssue[],
 ) {
   const graph: RoleGraph = { roles: document.roles, providers: document.providers };
@@ -247,6 +254,8 @@ function compileRoles(
       accesses,
       maxDuration,
       defaultDuration,
+      approvalLifetime:
+        readDuration(definition.approval_lifetime, `${path}.approval_lifetime`, issues) ?? approvalLifetime,
       reason,
     });
   }

@@ -105,6 +105,8 @@ export const roleSchema = z.strictObject({
   inherits: z.array(z.string().min(1)).default([]),
   authenticators: z.array(name).optional(),
   max_duration: duration.optional(),
+  /** How long an approval may wait to be granted; default: the server's. */
+  approval_lifetime: duration.optional(),
   default_duration: duration.optional(),
   reason: z.strictObject({ required: z.boolean().default(true), pattern: z.string().optional() }).optional(),
 });
@@ -130,6 +132,8 @@ export const serverSchema = z.strictObject({
   /** URLs that a login may return to; loopback URLs and the server's own are always allowed. */
   callbacks: z.array(z.url()).default([]),
   max_duration: duration.optional(),
+  /** How long an approval may wait to be granted before the approvers are asked again. */
+  approval_lifetime: duration.optional(),
   /** What one person may have at a time; more is refused until something ends. */
   limits: z
     .strictObject({

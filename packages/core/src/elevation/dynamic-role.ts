@@ -75,6 +75,7 @@ export function composeRole(
     accesses,
     maxDuration,
     defaultDuration: Math.min(maxDuration, ...places.map(({ bounds }) => bounds.defaultDuration)),
+    approvalLifetime: catalog.approvalLifetime,
     reason: { required: true, pattern: undefined },
   };
 }

@@ -1,7 +1,8 @@
 import { type ApprovalStatus, approvals, decisions, entitlements, grants, ledger, users } from '@belay/db';
 import type { Fault, Json } from '@belay/workflow';
-import { asc, eq } from 'drizzle-orm';
+import { and, asc, eq } from 'drizzle-orm';
 import { type Aftermath, aftermathOf } from '../access/aftermath.js';
+import { isNotOver } from '../access/wanted.js';
 import type { ActorContext, Context } from '../context.js';
 import { readNow } from '../now.js';
 import { findExecution } from './find.js';
@@ -37,6 +38,8 @@ export interface ExecutionApproval {
   approvers: { users: string[]; groups: string[] };
   count: number;
   request_digest: string;
+  /** Why it was asked again; null when it was asked for the first time. */
+  because: string | null;
   decisions: { approver: string; verdict: string; comment: string | null; decided_at: string }[];
 }
 
@@ -118,6 +121,7 @@ async function readApprovals(ctx: Context, executionId: string): Promise<Executi
     approvers: { users: row.rule.users, groups: row.rule.groups },
     count: row.rule.count,
     request_digest: row.requestDigest,
+    because: row.because,
     decisions: made
       .filter(({ decision }) => decision.approvalId === row.id)
       .map(({ decision, approver }) => ({
@@ -134,7 +138,7 @@ async function readGrants(ctx: Context, executionId: string, now: Date): Promise
     .select({ grant: grants, entitlement: entitlements })
     .from(grants)
     .innerJoin(entitlements, eq(entitlements.id, grants.entitlementId))
-    .where(eq(grants.executionId, executionId))
+    .where(and(eq(grants.executionId, executionId), isNotOver))
     .orderBy(asc(grants.createdAt), asc(entitlements.key));
   return rows.map(({ grant, entitlement }) => ({
     provider: entitlement.provider,

@@ -1,5 +1,6 @@
 import { type ApprovalStatus, approvals, grants } from '@belay/db';
-import { inArray } from 'drizzle-orm';
+import { and, inArray } from 'drizzle-orm';
+import { isNotOver } from '../access/wanted.js';
 import type { Context } from '../context.js';
 import { type GrantState, grantState } from './grant-state.js';
 
@@ -50,7 +51,10 @@ export async function readStates(
   if (executions.length === 0) return new Map();
   const ids = executions.map(({ id }) => id);
   const [held, asked] = await Promise.all([
-    ctx.db.select().from(grants).where(inArray(grants.executionId, ids)),
+    ctx.db
+      .select()
+      .from(grants)
+      .where(and(inArray(grants.executionId, ids), isNotOver)),
     ctx.db
       .select({ executionId: approvals.executionId, status: approvals.status })
       .from(approvals)

@@ -1,10 +1,9 @@
 import { type ApprovalRule, approvals, inOrder } from '@belay/db';
 import { foldAddress } from '@belay/providers';
-import type { Json } from '@belay/workflow';
 import { and, eq } from 'drizzle-orm';
-import { foldName } from '../approvals/exclusion.js';
+import { describeRule, excludedFrom, subjectOf } from '../approvals/subject.js';
 import { requireDuration } from '../duration.js';
-import { type Plan, planElevation } from '../elevation/plan.js';
+import { planElevation } from '../elevation/plan.js';
 import { AccessError } from '../errors.js';
 import { lockExecution } from '../executions/runtime/commit.js';
 import { appendLedger } from '../ledger/append.js';
@@ -87,20 +86,3 @@ export const approve: CallFunction = {
     return parked;
   },
 };
-
-/** What the approver is shown; the digest is of exactly this and nothing of it comes from the requester's own labels. */
-function subjectOf(plan: Plan): Json {
-  const { role, reason, duration, grants, requester } = plan;
-  return { role, reason, duration, requester, grants: grants as unknown as Json };
-}
-
-/** Neither the requester nor whoever would be elevated ever decides; no configuration changes that (design §10). */
-function excludedFrom(plan: Plan, requester: string): string[] {
-  const names = [requester, ...plan.grants.flatMap((grant) => [grant.identity, grant.identityEmail])];
-  return [...new Set(names.filter(Boolean).map(foldName))];
-}
-
-function describeRule(rule: ApprovalRule): string {
-  const who = [...rule.users, ...rule.groups.map((group) => `the group ${group}`)].join(', ');
-  return rule.count === 1 ? who : `${rule.count} of ${who}`;
-}

@@ -137,6 +137,14 @@ for (let round = 0; round < 2; round += 1) {
   await request('automatic');
   await work();
   await pass(30 * 60_000);
+  // Approved, and granted so late that it is asked again.
+  const late = await request('approved');
+  await work();
+  await core.decideApproval(approver, { id: late, verdict: 'approve', via: 'api' });
+  await pass(61 * 60_000);
+  await core.decideApproval(approver, { id: late, verdict: 'approve', via: 'api' });
+  await work();
+  await pass(30 * 60_000);
   // Somebody leaves, with a request that waits and access that is held.
   const leaver = await signIn('mallory', ['engineers']);
   await request('approved', leaver);

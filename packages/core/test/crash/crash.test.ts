@@ -12,6 +12,7 @@ const crashpoints = [
   'committed',
   'call performed',
   'approval opened',
+  'asked again',
   'put off',
   'intended',
   'entitlement claimed',

@@ -1,11 +1,11 @@
 import { sql } from 'drizzle-orm';
-import { bigint, boolean, check, index, integer, pgTable, text, unique, uuid } from 'drizzle-orm/pg-core';
+import { bigint, boolean, check, index, integer, pgTable, text, unique, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 import { appNow, instant, json } from './columns.js';
 import { executions } from './executions.js';
 import { users } from './people.js';
 
 export type EntitlementState = 'absent' | 'granting' | 'granted' | 'revoking';
-export type EndedReason = 'returned' | 'revoked' | 'cancelled' | 'terminated' | 'faulted' | 'failed';
+export type EndedReason = 'returned' | 'revoked' | 'cancelled' | 'terminated' | 'faulted' | 'failed' | 'lapsed';
 
 /** What a provider may hold on our account: this identity, this access, there. */
 export const entitlements = pgTable(
@@ -77,7 +77,10 @@ export const grants = pgTable(
     createdAt: instant('created_at').notNull().default(appNow),
   },
   (table) => [
-    unique('grants_are_one_per_step_and_entitlement').on(table.executionId, table.stepKey, table.entitlementId),
+    // A step whose approval ended before the provider held the access is granted anew when it was approved again.
+    uniqueIndex('grants_are_one_per_step_and_entitlement')
+      .on(table.executionId, table.stepKey, table.entitlementId)
+      .where(sql`coalesce(${table.endedReason}, '') <> 'lapsed'`),
     index('grants_live_idx').on(table.entitlementId, table.expiresAt).where(sql`${table.endedAt} is null`),
     index('grants_owed_idx').on(table.entitlementId).where(sql`${table.goneAt} is null`),
     index('grants_held_idx').on(table.userId, table.expiresAt).where(sql`${table.endedAt} is null`),
@@ -85,7 +88,7 @@ export const grants = pgTable(
     check('grant_ends_with_a_reason', sql`(${table.endedAt} is null) = (${table.endedReason} is null)`),
     check(
       'grant_end_reason_is_known',
-      sql`${table.endedReason} in ('returned', 'revoked', 'cancelled', 'terminated', 'faulted', 'failed')`,
+      sql`${table.endedReason} in ('returned', 'revoked', 'cancelled', 'terminated', 'faulted', 'failed', 'lapsed')`,
     ),
   ],
 );

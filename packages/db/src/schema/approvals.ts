@@ -35,9 +35,15 @@ export const approvals = pgTable(
     expiresAt: instant('expires_at').notNull(),
     createdAt: instant('created_at').notNull().default(appNow),
     closedAt: instant('closed_at'),
+    /** The approval that ended before it was used, when this one asks again; its step is then the one that grants. */
+    renews: uuid('renews'),
+    /** Why it is asked again, in words for the requester and the approvers. */
+    because: text('because'),
   },
   (table) => [
     unique('approvals_are_one_per_step_and_stage').on(table.executionId, table.stepKey, table.stage),
+    unique('approvals_are_renewed_once').on(table.renews),
+    check('approval_is_renewed_for_a_reason', sql`(${table.renews} is null) = (${table.because} is null)`),
     index('approvals_open_idx').on(table.expiresAt).where(sql`${table.status} = 'open'`),
     check('approval_status_is_known', sql`${table.status} in ('open', 'approved', 'denied', 'expired', 'withdrawn')`),
   ],

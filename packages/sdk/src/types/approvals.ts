@@ -24,6 +24,8 @@ export interface InboxEntry {
   created_at: string;
   count: number;
   decisions: number;
+  /** Why it is asked again; null when it is asked for the first time. */
+  because: string | null;
 }
 
 export interface Inbox {

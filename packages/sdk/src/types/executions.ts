@@ -55,6 +55,8 @@ export interface ExecutionApproval {
   approvers: { users: string[]; groups: string[] };
   count: number;
   request_digest: string;
+  /** Why it was asked again; null when it was asked for the first time. */
+  because: string | null;
   decisions: { approver: string; verdict: string; comment: string | null; decided_at: string }[];
 }
 

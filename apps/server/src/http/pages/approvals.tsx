@@ -141,6 +141,7 @@ export function Request({ item, view }: { item: InboxItem; view: View }): VNode 
           ['For', durationInWords(item.duration)],
           ['Asked at', <When at={item.created_at} view={view} />],
           ['Decide by', <When at={item.expires_at} view={view} />],
+          item.because !== null && ['Asked again', `${item.because}.`],
           item.count > 1 && ['Approvals', `${item.decisions} of ${item.count}`],
           ['Request', <a href={to(view, 'execution', item.execution_id)}>See all of it</a>],
         ]}

@@ -129,6 +129,7 @@ function Approvals({ execution, own, view }: { execution: Execution; own: boolea
                 <h3 class="sentence">{approversInWords(approval)}</h3>
                 <Badge status={approval.status} />
               </div>
+              {approval.because !== null && <p class="quiet">Asked again: {approval.because}.</p>}
               {approval.decisions.map((decision) => (
                 <p key={decision.approver}>
                   {decision.verdict === 'approve' ? 'Approved' : 'Denied'} by {decision.approver},{' '}

@@ -1,6 +1,6 @@
 import { grants, type Transaction } from '@belay/db';
 import { and, eq, sql } from 'drizzle-orm';
-import { isLive } from '../../access/wanted.js';
+import { isLive, isNotLapsed } from '../../access/wanted.js';
 import type { Context } from '../../context.js';
 import type { Locked } from '../../executions/runtime/commit.js';
 import type { Progress } from './progress.js';
@@ -22,7 +22,10 @@ export async function lastExpiry(tx: Transaction, executionId: string): Promise<
 
 /** Why they ended, in one word for the workflow. */
 export async function endReason(tx: Transaction, executionId: string): Promise<string> {
-  const rows = await tx.select({ reason: grants.endedReason }).from(grants).where(eq(grants.executionId, executionId));
+  const rows = await tx
+    .select({ reason: grants.endedReason })
+    .from(grants)
+    .where(and(eq(grants.executionId, executionId), isNotLapsed));
   if (rows.length === 0) return 'nothing was granted';
   return rows.find((row) => row.reason !== null)?.reason ?? 'expired';
 }

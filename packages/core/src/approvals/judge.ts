@@ -1,0 +1,63 @@
+import type { Transaction } from '@belay/db';
+import type { Outcome } from '@belay/workflow';
+import { digestOf } from '../canonical.js';
+import type { Plan } from '../elevation/plan.js';
+import { NOT_APPROVED } from '../functions/faults.js';
+import { type CurrentApproval, readCurrentApprovals } from './current.js';
+import type { ApprovalSubject } from './inbox.js';
+
+/** What the approvals of an execution say of a plan. */
+export type Judgement =
+  /** It may be granted, until then; null: nobody had to approve it. */
+  { until: Date | null } | { refusal: Outcome } | { lapsed: CurrentApproval[] };
+
+/**
+ * Returns whether a plan may be granted. Fails closed, whatever the workflow's author forgot: not while an approval of the
+ * execution is refused, expired or open, not on one that has lapsed, and nothing else than what was approved.
+ */
+export function judgeApprovals(current: readonly CurrentApproval[], plan: Plan): Judgement {
+  if (current.some(({ status }) => status !== 'approved')) return notApproved('The request was not approved');
+  const lapsed = current.filter((approval) => approval.lapsed);
+  if (lapsed.length > 0) return { lapsed };
+  if (current.some((approval) => !covers(approval, plan))) {
+    const moved = new Set(current.flatMap((approval) => placesMoved(approval.subject, plan)));
+    return notApproved(
+      moved.size === 0
+        ? 'What would be granted is no longer what was approved'
+        : `What would be granted is no longer where it was approved: ${[...moved].join(', ')} is another target now`,
+    );
+  }
+  const ends = current.flatMap(({ until }) => (until ? [until.getTime()] : []));
+  return { until: ends.length === 0 ? null : new Date(Math.min(...ends)) };
+}
+
+/** Returns what judges the approvals of an execution once more, in the transaction of the intent. */
+export function confirmApprovals(executionId: string, lifetime: number, plan: Plan) {
+  return async (tx: Transaction): Promise<Judgement> =>
+    judgeApprovals(await readCurrentApprovals(tx, executionId, lifetime), plan);
+}
+
+/** An approval covers its own content, and the same content for a shorter time. */
+function covers(approval: Pick<CurrentApproval, 'requestDigest' | 'subject'>, plan: Plan): boolean {
+  if (approval.requestDigest === plan.digest) return true;
+  const subject = approval.subject as { duration: number };
+  return plan.duration <= subject.duration && samePlan(subject, plan);
+}
+
+function samePlan(subject: object, plan: Plan): boolean {
+  const { digest: _digest, duration: _duration, ...rest } = plan;
+  const { duration: _asked, ...approved } = subject as Record<string, unknown>;
+  return digestOf(rest) === digestOf(approved);
+}
+
+/** The providers of a plan whose target is another one than was approved. */
+function placesMoved(subject: unknown, plan: Plan): string[] {
+  const approved = (subject as ApprovalSubject).grants;
+  return plan.grants
+    .filter(({ provider, pin }) => approved.some((one) => one.provider === provider && one.pin?.target !== pin.target))
+    .map(({ provider }) => provider);
+}
+
+function notApproved(detail: string): { refusal: Outcome } {
+  return { refusal: { ok: false, fault: { type: NOT_APPROVED, status: 403, title: 'Not approved', detail } } };
+}

@@ -1,0 +1,87 @@
+import { approvals, steps, type Transaction } from '@belay/db';
+import { formatDuration, type Json } from '@belay/workflow';
+import { and, count, eq, isNull } from 'drizzle-orm';
+import type { Context } from '../context.js';
+import type { Plan } from '../elevation/plan.js';
+import type { Locked } from '../executions/runtime/commit.js';
+import { callWith } from '../executions/runtime/request.js';
+import { approveWith } from '../functions/checks.js';
+import type { ClaimedCall } from '../functions/function.js';
+import { parkCall } from '../functions/park.js';
+import { appendLedger } from '../ledger/append.js';
+import type { CurrentApproval } from './current.js';
+import { describeRule, excludedFrom, subjectOf } from './subject.js';
+
+/** Whom a request that is asked again is told to, by the step that asked first. */
+export type Telling = NonNullable<(typeof approveWith)['_output']['notify']>;
+
+/**
+ * Puts a request to its approvers anew, by the rules of the approvals that ended before they were used, and parks the step
+ * that grants until they have decided. The execution's lock is held. Returns when the first of them runs out, and whom to tell.
+ */
+export async function renewApprovals(
+  ctx: Context,
+  tx: Transaction,
+  call: ClaimedCall,
+  execution: Locked,
+  renewal: { lapsed: readonly CurrentApproval[]; plan: Plan; lifetime: number },
+): Promise<{ dueAt: Date; tell: Telling[] }> {
+  const { lapsed, plan, lifetime } = renewal;
+  const [earlier] = await tx
+    .select({ count: count() })
+    .from(approvals)
+    .where(and(eq(approvals.executionId, call.executionId), eq(approvals.stepKey, call.key)));
+  const rows = lapsed.map((row, index) => ({
+    id: ctx.newId(),
+    executionId: call.executionId,
+    stepKey: call.key,
+    stage: (earlier?.count ?? 0) + index,
+    rule: row.rule,
+    excluded: excludedFrom(plan, call.input.user.email),
+    subject: subjectOf(plan) as Json,
+    requestDigest: plan.digest,
+    status: 'open' as const,
+    expiresAt: new Date(execution.now.getTime() + row.expiresAt.getTime() - row.createdAt.getTime()),
+    renews: row.id,
+    because: `The approval of ${row.closedAt?.toISOString()} was not used within ${formatDuration(lifetime)}`,
+  }));
+  const [first] = rows;
+  if (!first) throw new Error('There is no approval to renew');
+  const dueAt = new Date(Math.min(...rows.map((row) => row.expiresAt.getTime())));
+  await tx.insert(approvals).values(rows);
+  await parkCall(tx, call, {
+    waitingFor: `approval by ${describeRule(first.rule)}, asked again: ${first.because}`,
+    dueAt,
+    waiting: true,
+  });
+  await appendLedger(
+    tx,
+    rows.map((row) => ({
+      type: 'approval.opened',
+      level: 'warning' as const,
+      message: `Waiting for approval by ${describeRule(row.rule)} again. ${row.because}`,
+      actor: { kind: 'system' as const, name: 'approvals' },
+      userId: call.ownerId,
+      executionId: call.executionId,
+      data: {
+        rule: row.rule,
+        request_digest: plan.digest,
+        expires_at: row.expiresAt.toISOString(),
+        renews: row.renews,
+      },
+    })),
+  );
+  return { dueAt, tell: await readTelling(tx, call.executionId) };
+}
+
+async function readTelling(tx: Transaction, executionId: string): Promise<Telling[]> {
+  const asked = await tx
+    .select({ request: steps.request })
+    .from(steps)
+    .innerJoin(approvals, and(eq(approvals.executionId, steps.executionId), eq(approvals.stepKey, steps.key)))
+    .where(and(eq(steps.executionId, executionId), isNull(approvals.renews)));
+  return asked.flatMap(({ request }) => {
+    const settings = approveWith.safeParse(callWith(request) ?? {});
+    return settings.success && settings.data.notify ? [settings.data.notify] : [];
+  });
+}

@@ -1,0 +1,22 @@
+import type { ApprovalRule } from '@belay/db';
+import type { Json } from '@belay/workflow';
+import type { Plan } from '../elevation/plan.js';
+import { foldName } from './exclusion.js';
+
+/** Returns what the approver is shown; the digest is of exactly this and nothing of it comes from the requester's own labels. */
+export function subjectOf(plan: Plan): Json {
+  const { role, reason, duration, grants, requester } = plan;
+  return { role, reason, duration, requester, grants: grants as unknown as Json };
+}
+
+/** Returns who may never decide. Neither the requester nor whoever would be elevated ever decides; no configuration changes that (design §10). */
+export function excludedFrom(plan: Plan, requester: string): string[] {
+  const names = [requester, ...plan.grants.flatMap((grant) => [grant.identity, grant.identityEmail])];
+  return [...new Set(names.filter(Boolean).map(foldName))];
+}
+
+/** Returns a rule in words. */
+export function describeRule(rule: ApprovalRule): string {
+  const who = [...rule.users, ...rule.groups.map((group) => `the group ${group}`)].join(', ');
+  return rule.count === 1 ? who : `${rule.count} of ${who}`;
+}

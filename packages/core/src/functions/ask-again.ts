@@ -1,0 +1,66 @@
+import { readCurrentApprovals } from '../approvals/current.js';
+import { judgeApprovals } from '../approvals/judge.js';
+import { renewApprovals, type Telling } from '../approvals/renew.js';
+import { describeRule } from '../approvals/subject.js';
+import type { Context } from '../context.js';
+import type { Plan } from '../elevation/plan.js';
+import { lockExecution } from '../executions/runtime/commit.js';
+import { type ClaimedCall, type Performed, parked } from './function.js';
+import { deliverMessage } from './notify.js';
+import { parkCall } from './park.js';
+
+/**
+ * Refuses what was not approved, and puts to the approvers again what was approved too long ago (decision 0040). Returns null
+ * when it may be granted.
+ */
+export async function askAgain(
+  ctx: Context,
+  call: ClaimedCall,
+  { plan, lifetime }: { plan: Plan; lifetime: number },
+  signal: AbortSignal,
+): Promise<Performed | null> {
+  const asked = await ctx.db.transaction(async (tx): Promise<Asked> => {
+    const execution = await lockExecution(ctx, tx, call.executionId, call.key);
+    if (!execution?.step || execution.step.attempt !== call.attempt) return { performed: parked };
+    const current = await readCurrentApprovals(tx, call.executionId, lifetime);
+    const open = current.filter(({ status, renews }) => status === 'open' && renews !== null);
+    const own = open.filter(({ stepKey }) => stepKey === call.key);
+    const [first] = own;
+    if (first) {
+      await parkCall(tx, call, {
+        waitingFor: `approval by ${describeRule(first.rule)}, asked again: ${first.because}`,
+        dueAt: new Date(Math.min(...own.map(({ expiresAt }) => expiresAt.getTime()))),
+        waiting: true,
+      });
+      return { performed: parked };
+    }
+    // Another branch has asked again: what is decided there counts here.
+    if (open.length > 0) return { performed: { kind: 'again', after: ctx.timing.lease, because: 'an approval' } };
+    const judged = judgeApprovals(current, plan);
+    if ('refusal' in judged) return { performed: { kind: 'outcome', outcome: judged.refusal } };
+    if (!('lapsed' in judged)) return { performed: null };
+    const { dueAt, tell } = await renewApprovals(ctx, tx, call, execution, { lapsed: judged.lapsed, plan, lifetime });
+    return { performed: parked, dueAt, tell };
+  });
+  ctx.crashpoint('asked again');
+  for (const { provider, to, message } of asked.tell ?? []) {
+    const text = message ?? `${plan.requester.name} asks again for ${plan.role}: ${plan.reason}`;
+    const title = 'A request waits for your decision again';
+    const idempotencyKey = `${call.executionId}${call.key}#${asked.dueAt?.getTime()}`;
+    // The inbox shows the request all the same.
+    await deliverMessage(ctx, { provider, to, title, text, idempotencyKey }, signal).catch((error: unknown) =>
+      ctx.log.warn({ execution: call.executionId, error }, 'approvers could not be told'),
+    );
+  }
+  if (asked.dueAt) {
+    const { executionId, key } = call;
+    ctx.waker.wake([{ queue: 'executions', executionId, key, dueAt: asked.dueAt }]);
+  }
+  return asked.performed;
+}
+
+interface Asked {
+  performed: Performed | null;
+  dueAt?: Date;
+  tell?: Telling[];
+}
