@@ -57,7 +57,7 @@ export const boundaries = {
     why: 'tables, constraints and migrations; no domain logic',
   },
   'packages/core': {
-    workspace: ['workflow', 'providers', 'db'],
+    workspace: ['workflow', 'providers', 'providers/address', 'db'],
     outside: ['zod', 'drizzle-orm', 'jose', 'lucia', 'minisearch', 'node:crypto'],
     why: 'the verbs know no transport: no tRPC, no express, no BullMQ, no environment',
   },

@@ -1,4 +1,4 @@
-import { isSameAddress } from '@belay/providers';
+import { isSameAddress } from '@belay/providers/address';
 import type { CompiledProvider, CompiledRole, CompiledWorkflow } from './catalog/compile.js';
 import type { Actor } from './context.js';
 

@@ -22,6 +22,8 @@ function catalog(): object {
     ...more,
   });
   return {
+    // Every text makes requests of the same person.
+    server: { limits: { open_requests: 1_000 } },
     providers: {
       ...base.providers,
       'vault-store': { provider: 'memory', description: 'Holds secrets', permissions: { groups: ['rulers'] } },
