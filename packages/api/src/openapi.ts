@@ -193,7 +193,15 @@ function parameters(operation: Operation, method: string, path: string, rest: Re
       schema: {
         type: 'object' as const,
         required: ['specversion', 'id', 'source', 'type', 'subject'],
-        description: 'A CloudEvent 1.0; `subject` is the id of the execution',
+        properties: {
+          specversion: { type: 'string' as const, enum: ['1.0'] },
+          id: { type: 'string' as const, description: 'Counts once for each source' },
+          source: { type: 'string' as const, description: 'Replaced by the name of the source' },
+          type: { type: 'string' as const },
+          subject: { type: 'string' as const, description: 'The id of the execution' },
+          data: {},
+        },
+        description: 'A CloudEvent 1.0',
       },
     };
     operation.requestBody = {
