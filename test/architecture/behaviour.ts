@@ -1,6 +1,6 @@
 import { codeOf, isSource, type Tree } from './tree.js';
 
-/** One revoker (design R1–R6): nothing outside core/access calls an authorizer; connectors implement one. */
+/** One revoker (rules R1–R8): nothing outside core/access calls an authorizer; connectors implement one. */
 export function checkAuthorizerCalls(tree: Tree): string[] {
   return [...tree]
     .filter(([path]) => isSource(path) && !/^packages\/(core\/src\/access|providers\/src)\//.test(path))
