@@ -53,7 +53,7 @@ function describeExamples(examples: readonly string[]): string {
   return `\nExamples:\n${examples.map((example) => `  $ belay ${example}`).join('\n')}\n`;
 }
 
-/** Known everywhere, so that a command that cannot follow it says so. */
+/** Accepted by every command, so that a command that cannot use it can say so. */
 function addressOption(hidden: boolean): Option {
   const option = new Option('--url, --server <url>', 'the server or agent to talk to');
   return hidden ? option.hideHelp() : option;

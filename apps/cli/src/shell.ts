@@ -54,7 +54,7 @@ export interface Operator {
   listSecrets(): Promise<{ path: string; key: string }[]>;
   /** Whether there was one. */
   removeSecret(name: string): Promise<boolean>;
-  /** The tokens that are still good, of one person or of all; never their secrets. */
+  /** The tokens that are still valid, of one person or of all, without their secrets. */
   listTokens(request: { user?: string }): Promise<
     {
       id: string;

@@ -102,8 +102,8 @@ function explainDatabase(url: string, error: unknown): string {
 }
 
 /**
- * Says to other processes on the same embedded server that it is in use, for as long as this process lives. Whoever
- * leaves last, and so gets the turn alone, may stop the server.
+ * Says to other processes on the same embedded server that it is in use, for as long as this process lives. The
+ * last process, which gets the turn alone, may stop the server.
  */
 async function markPresence(url: string): Promise<{ leave(): Promise<boolean> }> {
   const presence = await takeTurn(url, 'presence', { shared: true });

@@ -7,7 +7,7 @@ import type { RequestContext } from './request-context.js';
 export interface RestMeta {
   /** Needs no credential. */
   public?: boolean;
-  /** A GET that changes something: a browser is asked first (design §14.3); `elsewhere`: unless a page of ours sent it. */
+  /** A GET that changes something: a browser is asked first (design §14.3); `elsewhere`: unless a page of Belay sent it. */
   confirm?: { when: 'always' | 'elsewhere'; title: string };
   /** The body is this field as raw text, not an object. */
   textBody?: string;

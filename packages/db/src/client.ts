@@ -32,7 +32,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
   const client = postgres(url, {
     max: options.max ?? 10,
     connect_timeout: 10,
-    // Seconds until the next attempt to connect. The driver's own backs off to 20, which a database that is back does not deserve.
+    // Seconds until the next attempt to connect. The driver's own backs off to 20, which delays work after the database is back.
     backoff: (retries) => Math.min(1, 0.03 * 2 ** retries),
     // We use no array types; asking for them costs every new connection a query.
     fetch_types: false,

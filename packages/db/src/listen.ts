@@ -2,7 +2,7 @@ import postgres from 'postgres';
 
 export interface ListenOptions {
   url: string;
-  /** A name of ours: lower-case letters and underscores. */
+  /** The channel's name: lower-case letters and underscores. */
   channel: string;
   heard(payload: string): void;
   /** The channel is listened to from now on; what was sent before, or between two connections, was not heard. */
@@ -15,7 +15,7 @@ export interface ListenOptions {
 
 /**
  * Listens to a channel of the database on a connection of its own, and connects again whenever that is lost, until `close`.
- * The client's own `listen` tries only once, which a database that restarts is too slow for.
+ * The client's own `listen` tries only once, which is not enough while a database restarts.
  */
 export function listenTo(options: ListenOptions): { close(): Promise<void> } {
   const closing = new AbortController();

@@ -18,7 +18,7 @@ export function foldAddress(address: string): string | undefined {
   return folded === undefined || host === undefined ? undefined : `${folded}@${host}`;
 }
 
-/** Returns the form in which a mail domain is compared, in ASCII; undefined for a text that is none. */
+/** Returns the form in which a mail domain is compared, in ASCII; undefined for a text that is not a domain. */
 export function foldDomain(domain: string): string | undefined {
   const folded = foldLetters(domain);
   if (folded === undefined) return undefined;

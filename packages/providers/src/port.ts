@@ -26,7 +26,7 @@ export interface EntitlementRef {
   access: Access;
   /** Stored with the intent. With it a connector goes by the pin alone, and throws `OtherTarget` at any other target. */
   pin?: Pin;
-  /** Another after each grant call that was begun for this entitlement: while it is the same, none was, by any process. */
+  /** Changes with each grant call that is begun for this entitlement, by any process. */
   generation?: string;
 }
 
@@ -191,7 +191,7 @@ export interface Authenticator {
   ): Promise<Authenticated>;
   /**
    * New tokens for the same person (RFC 6749, 6), and what the provider says of them now. Absent where the provider has no
-   * such thing. Throws `Terminal` when the provider no longer honours the sign-in, or answers for somebody else than
+   * such thing. Throws `Terminal` when the provider no longer honours the sign-in, or returns a person other than
    * `subject`; `Retryable` for everything that is not about the person, a fault of our own credentials included.
    */
   refresh?(request: RefreshRequest, signal: AbortSignal): Promise<Refreshed>;

@@ -1,6 +1,6 @@
 /**
  * Every way a call can fail. The first ten are the server's own codes; `too_many_requests` is a limit on requests
- * in a time, or on what one person may have open. `network` means that no answer of Belay came back; `aborted` means that the
+ * in a time, or on what one person may have open. `network` means that no response of Belay arrived; `aborted` means that the
  * caller's signal ended the call.
  */
 export type BelayErrorCode =

@@ -45,7 +45,7 @@ export interface CloudEvent {
   [extension: string]: Json | undefined;
 }
 
-/** Whether a `listen` with this metadata may take an event at all, whatever it asks of the event itself. */
+/** Whether a `listen` with this metadata may take an event, apart from its filters on the event itself. */
 export type Admits = (metadata: JsonObject | undefined) => boolean;
 
 /** One of the DSL's lifecycle events: `type` is the DSL's name, `at` is `env.now`, `data` holds no task data. */

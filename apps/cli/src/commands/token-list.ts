@@ -1,12 +1,12 @@
 import { addCommand, type Parent } from '../command.js';
 import { describeTimeLeft } from '../duration.js';
 
-/** `belay token list`: the bearer tokens that are still good, and never a token. */
+/** `belay token list`: lists the bearer tokens that are still valid, without their secrets. */
 export function addTokenList(parent: Parent): void {
   addCommand<{ user?: string }>(parent, {
     name: 'list',
     here: true,
-    description: 'list the bearer tokens that are still good (for operators, on the server’s machine)',
+    description: 'list the bearer tokens that are still valid (for operators, on the server’s machine)',
     examples: ['token list', 'token list --user bot@example.com --json'],
     options: (command) => command.option('--user <email>', 'only those of this person'),
     run: async ({ options: { user }, output, shell }) => {

@@ -12,7 +12,7 @@ interface Options {
 }
 
 const over: readonly ExecutionState[] = ['ending', 'ended', 'denied', 'cancelled', 'terminated', 'failed'];
-/** In which states each is still to come. */
+/** The states in which each point has not been reached yet. */
 const before: Readonly<Record<WaitTarget, readonly ExecutionState[]>> = {
   approval: ['running'],
   decision: ['running', 'waiting_for_approval'],
@@ -20,11 +20,11 @@ const before: Readonly<Record<WaitTarget, readonly ExecutionState[]>> = {
   ended: ['running', 'waiting_for_approval', 'granting', 'active', 'ending'],
 };
 
-/** `belay wait <id>`: for scripts; ends with 0 when it came to that, 7 when the time was over before, 8 when it cannot any more. */
+/** `belay wait <id>`: for scripts; exits with 0 when the request reached that point, 7 when the timeout passed first, 8 when it ended without access. */
 export function addWait(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'wait <id>',
-    description: 'wait until a request has come so far, for scripts',
+    description: 'wait until a request has reached a point, for scripts',
     examples: ['wait 0197…', 'wait 0197… --until decision --timeout 1h', 'wait 0197… --until ended --json'],
     values: { id: 'executions' },
     options: (command) =>
@@ -37,7 +37,8 @@ export function addWait(parent: Parent): void {
         .option('--timeout <duration>', 'how long at most, as in 30m or PT30M', '1h'),
     run: async ({ args: [id = ''], options: { until, timeout }, output, connect, shell: { signal, clock } }) => {
       const patience = parseDuration(timeout);
-      if (patience === undefined || patience === 0) throw usage('--timeout wants a duration, as in 30m or PT30M');
+      if (patience === undefined || patience === 0)
+        throw usage('--timeout is not a duration, for example 30m or PT30M');
       const { client } = await connect();
       const end = clock().getTime() + patience;
       for (;;) {

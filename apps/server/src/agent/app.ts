@@ -27,7 +27,7 @@ export interface LocalAppOptions {
 const bodyBytes = 64 * 1024;
 const prefix = '/api/v1';
 
-/** No credential goes to an agent: whoever is signed in on the machine is. Programs learn here where that is done. */
+/** Agents accept no credentials: they act for the person who is signed in on the machine. Tells programs where to sign in. */
 const challenge = 'Session realm="belay", sign_in="/auth"';
 
 /** What every answer says to a browser: no frame, no script, no other origin, nothing kept. */

@@ -38,7 +38,7 @@ export async function startDemoControl(options: DemoControlOptions): Promise<{ u
   }
 
   async function answer(request: IncomingMessage): Promise<[number, object]> {
-    // A name that leads here by someone else's DNS, or a proxy, must not be taken for this machine.
+    // A name that a foreign DNS server points here, or a proxy, must not be taken for this machine.
     if (!isFromHere(request)) return [421, { message: 'The demo is for this machine only' }];
     if (!isAuthorised(request.headers.authorization, options.secret)) return [401, { message: 'The secret is wrong' }];
     if (request.url !== '/workers') return [404, { message: 'There is only /workers' }];

@@ -8,11 +8,11 @@ loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 loopback.addAddress('::1', 'ipv6');
 loopback.addSubnet('::ffff:127.0.0.0', 104, 'ipv6');
 
-/** What proxies add: a request with one of these came from elsewhere, whatever its connection says. */
+/** What proxies add: a request with one of these came from another machine, even over a local connection. */
 const forwarding = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via'];
 
 /**
- * Refuses a start of the demo that others could reach: its people have no passwords. Throws `StartError` with the
+ * Rejects a start of the demo that other machines could reach: its people have no passwords. Throws `StartError` with the
  * variable and the cure.
  */
 export function requireLoopback(environment: Environment): void {
@@ -30,8 +30,8 @@ export function requireLoopback(environment: Environment): void {
 }
 
 /**
- * Returns whether a request was made on this machine, to this machine: not through a proxy, and not under a name that
- * somebody else's DNS has lead here.
+ * Returns whether a request was made on this machine, to this machine: not through a proxy, and not under a name
+ * that a foreign DNS server points to this machine.
  */
 export function isFromHere(request: IncomingMessage): boolean {
   const { headers, socket } = request;

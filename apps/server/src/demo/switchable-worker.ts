@@ -5,7 +5,7 @@ import { type Turn, takeTurn } from '@belay/db';
  * Demo only. Part of the demo's story is "every worker was stopped", in any number of processes, and stopping them for
  * real would need the operator's hands. Nothing of this runs on a start with a configuration.
  *
- * Each worker process shares one turn while its worker runs, and looks whether somebody waits to have it alone. That is how
+ * Each worker process shares one turn while its worker runs, and checks whether another process waits to have it alone. That is how
  * all workers are stopped: having the turn proves that none runs, in any process, and losing it, also by being killed,
  * lets them go on. Only Belay's own user can take or wait for the turn.
  */

@@ -25,7 +25,7 @@ export async function chooseServerUser(cluster: string | undefined, options: Opt
   if (cluster === undefined || owner === undefined || owner.uid === 0) {
     return ensureAccount(options.log, options.delay);
   }
-  // Older versions ran as nobody, in a folder of root's: such a cluster moves at the first start that finds it at rest.
+  // Older versions ran as nobody, in a folder of root's: such a cluster moves at the first start that finds it stopped.
   const byRoot = (await stat(dirname(cluster))).uid === 0;
   if (byRoot && owner.uid === (await findNobody()).uid && !(await isRunning(cluster))) {
     return ensureAccount(options.log, options.delay);

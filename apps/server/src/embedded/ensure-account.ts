@@ -11,7 +11,7 @@ const CONVENTIONAL_NOBODY: ServerUser = { uid: 65534, gid: 65534 };
 const ATTEMPTS = 20;
 const PAUSE = 250;
 
-/** Each makes a system account that nobody can sign in to; the first that a system has is used. */
+/** Each makes a system account without a login; the first program that the system has is used. */
 const MAKERS: readonly (readonly [string, readonly string[]])[] = [
   [
     'useradd',
@@ -33,7 +33,7 @@ const MAKERS: readonly (readonly [string, readonly string[]])[] = [
 /**
  * Returns the account of the embedded PostgreSQL, made when it is missing. As `nobody` it would share its files and its
  * processes with every other service that runs as that; where no account can be made (a read-only /etc, no such program),
- * `nobody` it is, and a line says so.
+ * it returns `nobody`, and the log says so.
  */
 export async function ensureAccount(
   log: (line: string) => void,
@@ -43,7 +43,7 @@ export async function ensureAccount(
   let reason = 'neither useradd nor adduser is there';
   for (let attempt = 0; found === undefined && attempt < ATTEMPTS; attempt += 1) {
     const made = await makeAccount();
-    // Whoever made it: of processes that start together one does, and the others find it.
+    // Another process that started at the same moment may have made it.
     found = await findAccount(ACCOUNT);
     if (found !== undefined || made === undefined) break;
     reason = made;
@@ -57,7 +57,7 @@ export async function ensureAccount(
   return findNobody();
 }
 
-/** Returns what `nobody` is here. */
+/** Returns the account `nobody` of this system. */
 export async function findNobody(): Promise<ServerUser> {
   return (await findAccount('nobody')) ?? CONVENTIONAL_NOBODY;
 }

@@ -31,7 +31,7 @@ export interface OpenStreamsOptions {
   log: Logger;
 }
 
-/** The event streams of this process: no more for one person than they may have, and none for a login that is over. */
+/** The event streams of this process: no more for one person than the limit, and none for a login that has ended. */
 export function createOpenStreams(options: OpenStreamsOptions): OpenStreams {
   const streams = new Set<Stream>();
   /** Aborted while there is no stream to check. */
@@ -48,10 +48,10 @@ export function createOpenStreams(options: OpenStreamsOptions): OpenStreams {
   return {
     open(context, response) {
       const { actor, token } = context;
-      // Who has gone already is not there to be counted.
+      // A client that has disconnected is not counted.
       if (response.closed) return;
       const stream: Stream = { token: null, opened: null, userId: null, response };
-      // A stream of anybody else is refused by its procedure.
+      // The procedure rejects streams of callers without a login.
       if (actor?.kind === 'user') {
         refuseMore([...streams].filter(({ userId }) => userId === actor.id).length, options.limit());
         Object.assign(stream, { token, opened: describe(actor), userId: actor.id });
@@ -72,7 +72,7 @@ export function createOpenStreams(options: OpenStreamsOptions): OpenStreams {
   };
 }
 
-/** Asks about each login once, however many streams it has, and ends those of logins that are over or not the same any more. */
+/** Checks each login once and ends the streams of logins that have ended or changed. */
 async function check(streams: ReadonlySet<Stream>, { verify, log }: OpenStreamsOptions): Promise<void> {
   const tokens = new Set([...streams].map(({ token }) => token));
   for (const token of tokens) {
@@ -84,7 +84,7 @@ async function check(streams: ReadonlySet<Stream>, { verify, log }: OpenStreamsO
         if (stream.token === token && stream.opened !== now) stream.response.destroy();
       }
     } catch (error) {
-      // Without the database nothing is sent either; the next check will tell.
+      // Without the database no events are sent either; the next check decides.
       log.warn({ error }, 'the logins of event streams could not be checked');
       return;
     }

@@ -110,7 +110,7 @@ async function answer(exchange: Exchange): Promise<void> {
     await askFirst(exchange, operation, input);
     return;
   }
-  // Whoever has gone waits for nothing.
+  // The client has disconnected, so it no longer waits.
   const gone = new AbortController();
   response.once('close', () => gone.abort());
   const call = (fields: Record<string, unknown>): Promise<unknown> =>
@@ -179,7 +179,7 @@ function mustConfirm({ request, context }: Exchange, operation: Operation, input
   const { confirm } = operation.rest;
   if (confirm === undefined || input.confirmed || request.method !== 'GET') return false;
   if (!context.request.viaCookie || context.actor === null || context.request.accepts !== 'html') return false;
-  // A link in a mail or a chat says `none`: that is no page of ours either.
+  // A link in a mail or a chat says `none`: that is not a page of Belay either.
   return confirm.when === 'always' || request.headers['sec-fetch-site'] !== 'same-origin';
 }
 
@@ -198,7 +198,7 @@ async function askFirst(exchange: Exchange, operation: Operation, input: Request
   sendHtml(response, 200, renderPage(await renderConfirmation(asked, view, ask), view));
 }
 
-/** Who sees the page of an answer that signs somebody in or out: not who sent the request. */
+/** The viewer of a response that signs a person in or out, which is not the viewer who sent the request. */
 async function seenBy({ options, context }: Exchange): Promise<RequestContext> {
   const cookie = context.reply.cookies.findLast(({ kind }) => kind === 'login');
   if (cookie === undefined) return context;

@@ -39,7 +39,7 @@ export function createTrpcMount(
     },
     createContext: async ({ req, res, info }) => {
       const context = opened.get(req) ?? (await createContext(site, req));
-      // What a procedure is decides, however its address was written and whatever the client says that it accepts.
+      // The kind of procedure decides, not how its address was written or what the client says that it accepts.
       if (info.type === 'subscription' && !opened.has(req)) openStream(streams, context, res);
       return context;
     },

@@ -26,7 +26,7 @@ const executionSummary = z.object({
   state: z
     .enum(executionStates)
     .describe(
-      'Where the request stands for people. `waiting_for_approval`: somebody has to decide; `granting`: being granted; ' +
+      'Where the request stands for people. `waiting_for_approval`: an approver has to decide; `granting`: being granted; ' +
         '`active`: all of it can be used; `ending`: over, and not yet verified as removed; `ended`: nothing is held any more; ' +
         '`denied`: by an approver, or not decided in time; `running`: anything else that is under way',
     ),

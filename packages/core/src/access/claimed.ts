@@ -23,7 +23,7 @@ export interface Claimed {
 }
 
 /**
- * Whether somebody made the entitlement due while a call was under way: a claim makes it due at the end of its lease, so any
+ * Whether the entitlement was made due while a call was under way: a claim makes it due at the end of its lease, so any
  * other time is from an end, an intent or a late call that the record of this call must not forget.
  */
 export const wasMadeDue: SQL<boolean> = sql<boolean>`${entitlements.dueAt} is distinct from ${entitlements.leaseUntil}`;

@@ -2,8 +2,8 @@ import { type Authorizer, type EntitlementRef, Retryable } from '@belay/provider
 import { type Held, settles } from './decide.js';
 
 /**
- * Reads what the provider holds. Throws Retryable when a connector that can know says `unknown`: whoever asked has learned
- * nothing, and asks again later. What is returned may be decided on.
+ * Reads what the provider holds. Throws Retryable when a connector that can know says `unknown`: the caller has learned
+ * nothing and asks again later. Decisions may rest on what is returned.
  */
 export async function readHeld(
   authorizer: Authorizer,

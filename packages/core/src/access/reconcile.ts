@@ -120,7 +120,7 @@ async function claimEntitlement(ctx: Context, id: string, claimingAt: number): P
   });
 }
 
-/** Gives a claim back that was made too long ago to act on: whoever claims it next has a whole lease. */
+/** Gives a claim back that was made too long ago to act on; the next claim has a whole lease. */
 async function release(ctx: Context, claim: Claimed): Promise<void> {
   ctx.log.warn(
     { entitlement: claim.id, provider: claim.provider },

@@ -16,7 +16,7 @@ const told = { first: 10, then: 20 };
 /**
  * Writes down that a call failed, and when to try again. R4: it changes nothing about what is owed; a grant call that
  * failed may still have landed. A grant that the provider refuses for good is ended, so that its entitlement is revoked;
- * a revoke is tried for ever, whatever the provider says.
+ * a revoke is tried without end, even when the provider rejects it.
  */
 export async function recordFailure(ctx: Context, claim: Claimed, message: string, error: unknown): Promise<void> {
   const refused = claim.task === 'grant' && error instanceof Terminal;
@@ -66,7 +66,7 @@ export async function recordFailure(ctx: Context, claim: Claimed, message: strin
         .set({
           failures,
           lastError: message,
-          // R7: an alarm from now until a call has worked, whatever goes wrong in between.
+          // R7: an alarm from now until a call has worked, also when other errors follow.
           ...(error instanceof OtherTarget ? { elsewhere: true } : {}),
           leaseUntil: null,
           dueAt: sql`app_now() + ${`${wait} milliseconds`}::interval`,
@@ -97,7 +97,7 @@ export async function recordFailure(ctx: Context, claim: Claimed, message: strin
   await wakeSteps(ctx, next.executionIds);
 }
 
-/** How long to wait, in milliseconds. Where access is still there that should be gone, no wish of the provider makes it longer. */
+/** How long to wait, in milliseconds. Where access is still there that should be gone, a longer pause that the provider requests is ignored. */
 function waitAfter(
   timing: Timing,
   task: Claimed['task'],

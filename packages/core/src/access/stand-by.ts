@@ -15,8 +15,8 @@ interface Standing {
 const standing = new WeakMap<Authorizer, Standing>();
 
 /**
- * Opens the way for a revocation before a grant is intended, because afterwards the holder may use up what it needs. Throws
- * what the connector throws: where the way back is not sure, nothing is granted.
+ * Has the connector open what a revocation needs before a grant is intended, because afterwards the holder may use it up.
+ * Throws what the connector throws; then nothing is granted.
  */
 export async function standByFor(ctx: Context, authorizer: Authorizer, signal: AbortSignal): Promise<void> {
   if (!authorizer.standBy) return;

@@ -87,7 +87,7 @@ export async function decideApproval(
         ? settleApproval(ctx, tx, execution, found.stepKey)
         : settleRenewals(tx, execution, found.stepKey));
       if (!progress) {
-        // One decision of several: recorded, and the execution waits on. Or the step that asked again goes on by itself.
+        // One decision of several: it is recorded and the execution keeps waiting. A step that asked again continues by itself.
         const [after] = await tx.select({ status: approvals.status }).from(approvals).where(eq(approvals.id, found.id));
         status = after?.status ?? status;
         const hint = { queue: 'executions', executionId: found.executionId, key: found.stepKey } as const;
@@ -110,7 +110,7 @@ export async function decideApproval(
 }
 
 /**
- * One person may be known at several providers; they still have one voice, and none for themselves. Judged by what is known
+ * One person may be known at several providers; they still have one vote, and none on their own requests. Judged by what is known
  * when the decision is made: an identity that was linked since the request counts. The execution's lock is held.
  */
 async function refuseSelf(tx: Transaction, user: UserActor, approval: Approval): Promise<void> {
@@ -125,18 +125,18 @@ async function refuseSelf(tx: Transaction, user: UserActor, approval: Approval):
   if (earlier) throw new AccessError('conflict', 'You have decided already');
 }
 
-/** Throws `forbidden` for the person who asked, and for whoever would be elevated, by any of their identities. */
+/** Throws `forbidden` for the requester and for the person to be elevated, by any of their identities. */
 function requireOther(selves: readonly Person[], approval: Approval): void {
   if (isRequester(selves, approval)) throw ownRequest();
   if (isExcluded(selves, approval)) throw ownAccess();
 }
 
 function ownRequest(): AccessError {
-  return new AccessError('forbidden', 'Nobody decides on their own request');
+  return new AccessError('forbidden', 'You cannot decide on your own request');
 }
 
 function ownAccess(): AccessError {
-  return new AccessError('forbidden', 'Nobody decides on access for themselves');
+  return new AccessError('forbidden', 'You cannot decide on access for yourself');
 }
 
 function isApproved(value: unknown): boolean {

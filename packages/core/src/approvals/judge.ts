@@ -8,12 +8,12 @@ import type { ApprovalSubject } from './inbox.js';
 
 /** What the approvals of an execution say of a plan. */
 export type Judgement =
-  /** It may be granted, until then; null: nobody had to approve it. */
+  /** Until when it may be granted; null when it needed no approval. */
   { until: Date | null } | { refusal: Outcome } | { lapsed: CurrentApproval[] };
 
 /**
- * Returns whether a plan may be granted. Fails closed, whatever the workflow's author forgot: not while an approval of the
- * execution is refused, expired or open, not on one that has lapsed, and nothing else than what was approved.
+ * Returns whether a plan may be granted. Fails closed, also when the workflow's author forgot a check: not while an approval
+ * of the execution is denied, expired or open, not on one that has lapsed, and only for what was approved.
  */
 export function judgeApprovals(current: readonly CurrentApproval[], plan: Plan): Judgement {
   if (current.some(({ status }) => status !== 'approved')) return notApproved('The request was not approved');

@@ -12,7 +12,7 @@ const messages: Record<ApprovalStatus, string> = {
   open: 'The request waits for approval',
   approved: 'The request was approved',
   denied: 'The request was refused',
-  expired: 'Nobody decided in time: the request is refused',
+  expired: 'No approver decided in time: the request is denied',
   withdrawn: 'The request was withdrawn',
 };
 

@@ -76,7 +76,7 @@ async function readExecution(ctx: ActorContext, id: string) {
 
 /**
  * Delivers a person's event to an execution that takes events of theirs. Throws `forbidden` for an approver who is not asked
- * any more and for a sender whose word counts at no task, `conflict` for an event that came already or an execution that has
+ * any more and for a sender whose events count at no task, `conflict` for an event that came already or an execution that has
  * ended. What comes `early`, before a task listens for it, is kept for that task or refused with `conflict`.
  */
 export async function deliverEvent(

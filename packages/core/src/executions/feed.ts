@@ -128,7 +128,7 @@ function jittered(ctx: Context, milliseconds: number): number {
   return milliseconds * (0.8 + ((ctx.randomBytes(1)[0] ?? 0) / 255) * 0.4);
 }
 
-/** A look: adds the events that are new, and tells everybody who waits. */
+/** Adds the events that are new, and wakes all who wait. */
 function createLook(ctx: Context, id: string, feed: Shared): () => Promise<void> {
   const seen = new Set<number>();
   let cursor = 0;

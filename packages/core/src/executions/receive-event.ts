@@ -37,8 +37,8 @@ const eventSchema = z.object({
 const tolerance = 5 * 60_000;
 
 /**
- * Takes an event of a program for the execution that its `subject` names. What the event says of its source is not
- * believed: the source is the one whose secret proved it. Throws `unauthenticated` for an unknown source and a wrong secret
+ * Takes an event of a program for the execution that its `subject` names. The `source` in the event is
+ * ignored: the source is the one whose secret was used. Throws `unauthenticated` for an unknown source and a wrong secret
  * alike, `not_found` for an execution that is not there or takes no events of this source, `conflict` for a repeat.
  */
 export async function receiveEvent(ctx: Context, received: ReceivedEvent): Promise<{ status: 'accepted' }> {

@@ -29,7 +29,7 @@ const senderSchema = z.union([
   }),
   z.object({ kind: z.literal('source'), name: z.string() }),
 ]);
-/** Who sent an event, as far as it decides whose word it is. */
+/** Who sent an event, as far as decisions need it. */
 export type Sender = z.infer<typeof senderSchema>;
 
 /** Returns what a person is to an execution as a sender of events. */
@@ -55,7 +55,7 @@ export async function describeSender(
   };
 }
 
-/** The sender of a signal that was kept; one from before senders were kept counts as the requester, whose word counts least. */
+/** The sender of a signal that was kept; one from before senders were kept counts as sent by the requester, who may send least. */
 export function readSender(stored: unknown): Sender {
   const parsed = senderSchema.safeParse(stored);
   return parsed.success ? parsed.data : { kind: 'user', requester: true, approver: false, groups: [] };
@@ -67,7 +67,7 @@ export function admitsFrom(workflow: Workflow, sender: Sender): Admits {
   return (metadata) => {
     const from = fromOf(metadata);
     if (from !== undefined) return counts(from, sender);
-    // A request from before a workflow that grants had to say whose word counts: the requester's does not.
+    // A request from before a workflow that grants had to name its senders: the requester's events do not count.
     if (sender.kind === 'source') return false;
     return !granting || sender.approver;
   };
@@ -94,7 +94,7 @@ export function grants(workflow: Workflow): boolean {
 
 function counts(from: From, sender: Sender): boolean {
   if (sender.kind === 'source') return from.sources?.includes(sender.name) === true;
-  // Whatever groups the requester is in: their word counts where it says so, and nowhere else.
+  // Even in a named group, the requester's events count only with `requester: true`.
   if (sender.requester) return from.requester === true;
   if (from.approvers === true && sender.approver) return true;
   return from.groups?.some((group) => sender.groups.includes(group)) === true;

@@ -38,7 +38,7 @@ const steps = 'io.serverlessworkflow.';
 
 /**
  * Returns the newest entries that a person may see, before a position: what is about them and their requests, what they did
- * themselves, and what concerns everybody. A walk along an index each, never a scan, however long the ledger is.
+ * themselves, and what concerns all people. Each part is read along an index, so the time does not grow with the ledger.
  */
 export async function readLedger(
   ctx: Context,

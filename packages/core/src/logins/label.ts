@@ -2,7 +2,7 @@ import { invalid } from '../errors.js';
 import { requireText } from '../text.js';
 
 /**
- * Returns what a program says of itself, as a page, a log and a terminal can show it: nobody has checked it. Throws
+ * Returns the name that a program gives itself, in a form that pages, logs and terminals can show. It is not verified. Throws
  * `invalid` for what is empty, longer than 200 characters, or has characters that are not shown as what they are.
  */
 export function requireLabel(given: string): string {

@@ -91,7 +91,7 @@ async function handOver(tx: Transaction, userId: string, proved: ProvedIdentity)
 
 /**
  * The one person whom a provider that is trusted for the domain knows by the same address; else the one that an operator
- * made a token for, under this address. Both sides have to be trusted: else whoever gets an unknown provider to assert an
+ * made a token for, under this address. Both sides have to be trusted: else a person who gets an unknown provider to assert an
  * address first would be waiting for its owner here, or would come into what the operator meant for the owner.
  */
 async function findTrusted(

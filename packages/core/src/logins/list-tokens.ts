@@ -14,7 +14,7 @@ export interface ListedToken {
 }
 
 /**
- * Returns the tokens that operators made and that are still good, the first to expire first (`belay token list`); never
+ * Returns the tokens that operators made and that are still valid, the first to expire first (`belay token list`); never
  * a secret, which is not kept. Operators only. Throws `forbidden`.
  */
 export async function listTokens(ctx: ActorContext, input: { user?: string | undefined }): Promise<ListedToken[]> {

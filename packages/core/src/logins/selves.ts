@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm';
 import { type Person, toPerson } from './people.js';
 
 /**
- * Returns everybody that the person behind a user is to the providers, as the providers say it: their own identities, and
+ * Returns every identity that the person behind a user has at the providers: their own identities, and
  * those of other users who are the same person for all that is known now. Users are one person when they share a verified
  * address, or a subject of the same issuer; and so on from there. Nothing is merged by that: it only keeps one person from
  * acting as two.

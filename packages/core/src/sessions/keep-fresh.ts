@@ -10,7 +10,7 @@ type Answer = 'read' | 'silent' | 'later';
 
 interface Question {
   answer: Promise<Answer>;
-  /** While it is under way, and for a while after it failed, nobody asks again. */
+  /** The provider is not asked again while this is under way, nor for a while after it failed. */
   until: number;
 }
 

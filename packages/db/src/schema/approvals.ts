@@ -25,7 +25,7 @@ export const approvals = pgTable(
     stepKey: text('step_key').notNull(),
     stage: integer('stage').notNull().default(0),
     rule: json<ApprovalRule>('rule').notNull(),
-    /** Addresses (folded) and names of identities that may never decide: the requester and whoever would be elevated. */
+    /** Addresses (folded) and names of identities that may never decide: the requester and the person to be elevated. */
     excluded: json<string[]>('excluded').notNull(),
     /** What is asked, as the approver sees it. */
     subject: json<unknown>('subject').notNull(),

@@ -147,7 +147,7 @@ export const programLogins = pgTable(
     browserHash: text('browser_hash').notNull(),
     provider: text('provider').notNull(),
     subject: text('subject').notNull(),
-    /** What the program says of itself; nobody has checked it. */
+    /** The name that the program gives itself, not verified. */
     label: text('label'),
     callback: text('callback').notNull(),
     codeChallenge: text('code_challenge').notNull(),

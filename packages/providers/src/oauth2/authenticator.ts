@@ -45,7 +45,7 @@ export function createAuthenticator(config: OAuth2Config): Authenticator {
           const tokens = await requestTokens(config, grant, signal);
           const person = await readSame(config, tokens.accessToken, subject, signal).catch((error: unknown) => {
             const fault = toRenewalError(error);
-            // The refresh token may be used up: what it brought is kept, whatever else could be asked now.
+            // The refresh token may be used up, so its result is kept even when the other calls fail.
             if (fault instanceof Retryable) return undefined;
             throw fault;
           });
@@ -64,7 +64,7 @@ export function createAuthenticator(config: OAuth2Config): Authenticator {
   };
 }
 
-/** Asks every endpoint that tells of the person. */
+/** Reads the person from every endpoint. */
 async function readAll(config: OAuth2Config, accessToken: string, signal: AbortSignal): Promise<ToldPerson> {
   const tell = (url: string | undefined) => url && askAs(accessToken, url, signal);
   const [userInfo, emails, groups, organizations] = await Promise.all([
@@ -76,10 +76,10 @@ async function readAll(config: OAuth2Config, accessToken: string, signal: AbortS
   return readPerson(config, { userInfo, emails, groups, organizations });
 }
 
-/** As `readAll`, for a person who is known already. Throws `Terminal` when it is somebody else. */
+/** As `readAll`, for a person who is known already. Throws `Terminal` when it is another person. */
 async function readSame(config: OAuth2Config, accessToken: string, subject: string, signal: AbortSignal) {
   const person = await readAll(config, accessToken, signal);
-  if (person.subject !== subject) throw new Terminal('The identity provider answered for somebody else');
+  if (person.subject !== subject) throw new Terminal('The identity provider returned another person');
   return person;
 }
 

@@ -61,12 +61,11 @@ export function createAuthenticator(config: OidcConfig, issuer: Issuer): Authent
           const tokens = await client.refreshTokenGrant(configuration, refreshToken);
           // OpenID Connect Core 12.2: an ID token is optional here, but it must be about the same person.
           const idToken = tokens.claims();
-          if (idToken && idToken.sub !== subject)
-            throw new Terminal('The identity provider answered for somebody else');
+          if (idToken && idToken.sub !== subject) throw new Terminal('The identity provider returned another person');
           const request = { accessToken: tokens.access_token, subject, idToken, earlier };
           const person = await rereadClaims(config, configuration, request).catch((error: unknown) => {
             const fault = toRenewalError(error);
-            // The refresh token may be used up: what it brought is kept, whatever else could be asked now.
+            // The refresh token may be used up, so its result is kept even when the other calls fail.
             if (fault instanceof Retryable) return undefined;
             throw fault;
           });

@@ -43,8 +43,8 @@ export function toPortError(error: unknown): Retryable | Terminal {
 const overs = ['invalid_grant', 'access_denied', 'interaction_required', 'login_required', 'consent_required'];
 
 /**
- * What went wrong when a sign-in was asked about later. Final is only what is about the person: a secret of ours that has
- * run out, or an answer that cannot be read, says nothing of them and may be mended.
+ * What went wrong when a sign-in was asked about later. Only errors about the person are final: an expired client secret,
+ * or a response that cannot be read, says nothing about the person and can be repaired.
  */
 export function toRenewalError(error: unknown): Retryable | Terminal {
   const fault = toPortError(error);

@@ -3,7 +3,7 @@ import { Retryable, Terminal } from '../errors.js';
 import type { ToldLogout } from '../port.js';
 
 const event = 'http://schemas.openid.net/event/backchannel-logout';
-/** What is signed with a key of the issuer; with the others anybody who knows the client's secret could sign. */
+/** Asymmetric algorithms only: with the symmetric ones, any program that knows the client secret could sign. */
 const algorithms = [
   'RS256',
   'RS384',

@@ -4,8 +4,8 @@ import type { Holders } from './sessions.js';
 /**
  * Reads the sessions of other logins with a transaction from before `at` that has used what the role may use, and their
  * own login may not. In one, a view or a function of the holder's is at work with the holder's privileges, and the server
- * need not look at the memberships again before it ends, not even when the function was dropped meanwhile. What reads by
- * the leave of another owner looks the same. In the other databases of the server a login with any privilege of its own
+ * need not look at the memberships again before it ends, not even when the function was dropped meanwhile. Transactions
+ * that read with the privileges of another owner look the same. In the other databases of the server a login with any privilege of its own
  * on a table counts as one that may use it.
  */
 export async function readBorrowers(sql: Statements, { role, since }: Holders, at: string): Promise<number[]> {

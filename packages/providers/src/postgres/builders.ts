@@ -17,7 +17,7 @@ const commanding = [
 /** Why a role counts as privileged, as the end of "The database role …". */
 export const reasons = {
   attribute: 'is or can become a superuser, or has CREATEROLE, REPLICATION or BYPASSRLS',
-  login: 'can sign in itself, and before PostgreSQL 16 whoever holds it can set its password',
+  login: 'can sign in itself, and before PostgreSQL 16 its holder can set its password',
   predefined: 'is or holds a predefined role that acts on the whole server',
   admin: 'can make others members of a role',
   owner: 'owns objects, which its holder can change and hand on for good',

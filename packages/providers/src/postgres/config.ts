@@ -29,7 +29,7 @@ export const postgresConfig = z
     /** Whose e-mail addresses count for `identity: username`: the same local part elsewhere is another person. */
     email_domains: z.array(emailDomain).min(1).optional(),
     max_connections: z.int().min(1).max(4).default(2),
-    /** Lets roles be granted that can change other roles, act outside the database, or build what stays. */
+    /** Lets roles be granted that can change other roles, act outside the database, or create what outlasts the access. */
     allow_privileged_roles: z.boolean().default(false),
     /** Before PostgreSQL 16: lets roles be granted although the holder can create objects that keep the role's access. */
     accept_objects_left_behind: z.boolean().default(false),

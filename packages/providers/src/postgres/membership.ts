@@ -44,7 +44,7 @@ export async function readMemberships(sql: Statements, { role, identity }: Subje
 }
 
 /**
- * Makes the identity a member of the role as this connector does it, and corrects a membership of ours that has other
+ * Makes the identity a member of the role as this connector does it, and corrects one that it made with other
  * options. Throws `Retryable` when a rename led the statement to another role; the transaction is to be rolled back then.
  */
 export async function grantMembership(sql: Statements, subject: Subject, version: number): Promise<void> {
@@ -59,7 +59,7 @@ export async function grantMembership(sql: Statements, subject: Subject, version
 }
 
 /**
- * Takes the membership away, whoever granted it: a grant that someone else added meanwhile is the same access, and
+ * Takes the membership away, regardless of its grantor: a grant that another role added meanwhile is the same access, and
  * access has to be gone (R6). Takes away all it can, and returns the first refusal when there was one. Throws `Retryable`
  * when a rename led a statement to another role; the transaction is to be rolled back then.
  */

@@ -12,7 +12,7 @@ export const connectionOptions = {
   onnotice: () => {},
   connection: {
     application_name: 'belay',
-    // Names and operators of the holder's own making, in a schema that everybody may create in, are never found.
+    // The holder may create names and operators in a schema that is open to all; they must never be found.
     search_path: 'pg_catalog',
     statement_timeout: statementMilliseconds,
     lock_timeout: lockMilliseconds,

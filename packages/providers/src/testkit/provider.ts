@@ -17,7 +17,7 @@ export type MemoryOperation =
  * What can go wrong with one call.
  * - `throttle`, `conflict`: retryable, nothing happened; `refuse`: terminal, nothing happened.
  * - `hang`: answers nothing until the signal says stop; nothing happened.
- * - `unknown`: `holds` answers unknown, whatever is held.
+ * - `unknown`: `holds` always returns `unknown`.
  * - `lost-answer`: it happened, and the call failed all the same.
  * - `late`: the call fails now, and it happens `delayMilliseconds` later.
  * - `asynchronous`: the call succeeds now, and it happens `delayMilliseconds` later.

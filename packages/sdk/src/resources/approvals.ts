@@ -4,7 +4,7 @@ import type { CallOptions, Decided, Decision, Inbox, InboxFilter, PageOptions } 
 
 /** What waits for the caller's decision. */
 export interface ApprovalsResource {
-  /** Everything that waits, or the part that `filter` and `options` say. */
+  /** Returns the requests that wait for the caller's decision, or the part that `filter` and `options` select. */
   list(filter?: InboxFilter, options?: PageOptions): Promise<Inbox>;
   /** Throws `forbidden` for one's own request, `conflict` when it is decided already or has changed since it was shown. */
   decide(decision: Decision, options?: CallOptions): Promise<Decided>;

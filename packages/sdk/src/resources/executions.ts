@@ -22,8 +22,8 @@ export interface ExecutionsResource {
   list(options?: PageOptions): Promise<ExecutionList>;
   get(id: string, options?: CallOptions): Promise<ExecutionDetails>;
   /**
-   * Resolves once it has come as far as `until`, or after 20 seconds as it is then: `state` says which, and calling again
-   * goes on waiting.
+   * Resolves with the execution when it has reached `until`, or after 20 seconds. `state` says which; call again to
+   * continue waiting.
    */
   wait(id: string, until: WaitTarget, options?: CallOptions): Promise<ExecutionDetails>;
   /** Starts a workflow by name. Tried again after a failure only with an `idempotencyKey`. */

@@ -24,24 +24,24 @@ export interface InboxEntry {
   created_at: string;
   count: number;
   decisions: number;
-  /** Why it is asked again; null when it is asked for the first time. */
+  /** Why a second approval is needed; null for a first approval. */
   because: string | null;
 }
 
 export interface Inbox {
-  /** In turns: the oldest of each requester, then the second of each, and so on. */
+  /** Ordered in turns: the oldest request of each requester, then the second of each, and so on. */
   approvals: InboxEntry[];
-  /** The cursor of the next page; null when there is none. */
+  /** The cursor of the next page; null on the last page. */
   next: string | null;
-  /** How many wait in all. */
+  /** How many requests wait in total. */
   total: number;
   /** Who waits, and with how many requests. */
   requesters: { email: string; name: string; waiting: number }[];
 }
 
-/** Which part of the inbox. */
+/** Selects a part of the inbox. */
 export interface InboxFilter {
-  /** Only what this person requests: their e-mail address. */
+  /** Only requests of this person, by e-mail address. */
   requester?: string;
   /** Only this approval, or the approval of this execution. */
   id?: string;

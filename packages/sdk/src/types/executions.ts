@@ -55,7 +55,7 @@ export interface ExecutionApproval {
   approvers: { users: string[]; groups: string[] };
   count: number;
   request_digest: string;
-  /** Why it was asked again; null when it was asked for the first time. */
+  /** Why a second approval was needed; null for a first approval. */
   because: string | null;
   decisions: { approver: string; verdict: string; comment: string | null; decided_at: string }[];
 }

@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js';
 
-/** A regular expression that takes time in proportion to the text, whatever the expression and the text are. */
+/** A regular expression whose matching time is proportional to the length of the text. */
 export interface Pattern {
   /** As it was written. */
   readonly source: string;

@@ -55,7 +55,7 @@ function groupByRequester(approvals: InboxItem[]): InboxItem[][] {
   return [...groups.values()];
 }
 
-/** The requests of one person: the oldest few, and the others folded, so that they hide nobody else's. */
+/** The requests of one person: the oldest few, and the rest folded, so that they do not hide the requests of others. */
 function Requester(props: { items: InboxItem[]; output: Outputs['approvals']['inbox']; view: View }): VNode {
   const { items, output, view } = props;
   const { email = '', name = '' } = items[0]?.requester ?? {};

@@ -30,7 +30,8 @@ export function devicePage({ request }: Outputs['device']['page'], view: View): 
     content: (
       <>
         <p class="lead">
-          Something wants to be signed in as <strong>{view.viewer?.email}</strong>, and could then do whatever you may.
+          A program wants to sign in as <strong>{view.viewer?.email}</strong>. It could then do everything that you may
+          do here.
         </p>
         <Facts
           facts={[

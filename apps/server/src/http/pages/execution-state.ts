@@ -47,7 +47,7 @@ export function stateOf(execution: Execution): State {
       return say('bad', 'The request failed', execution.error?.detail ?? execution.error?.title ?? held(execution));
     case 'denied': {
       const refused = approvals.find(({ status }) => status === 'denied');
-      if (!refused) return say('bad', 'Nobody decided in time', 'No answer is a refusal. Nothing was granted.');
+      if (!refused) return say('bad', 'The approval expired', 'No approver decided in time. Nothing was granted.');
       const by = refused.decisions.filter(({ verdict }) => verdict === 'deny').map(({ approver }) => approver);
       return say('bad', 'The request was denied', `By ${listInWords(by)}. Nothing was granted.`);
     }

@@ -139,7 +139,8 @@ function Approvals({ execution, own, view }: { execution: Execution; own: boolea
               ))}
               {open && (
                 <p class="quiet">
-                  To be decided by <When at={approval.expires_at} view={view} />. No answer is a refusal.
+                  To be decided by <When at={approval.expires_at} view={view} />. Without a decision by then, it is
+                  denied.
                   {own && ' You cannot decide about your own request.'}
                 </p>
               )}

@@ -20,8 +20,8 @@ export function programPage(asked: Outputs['program']['page'], view: View): Page
     content: (
       <>
         <p class="lead">
-          A program wants to sign in as <strong>{view.viewer?.email}</strong>. It could then do whatever you may do
-          here.
+          A program wants to sign in as <strong>{view.viewer?.email}</strong>. It could then do everything that you may
+          do here.
         </p>
         <Facts
           facts={[

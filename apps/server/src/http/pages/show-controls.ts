@@ -6,8 +6,8 @@ const pieces = /<textarea\b[\s\S]*?<\/textarea>|<(?:"[^"]*"|[^">])*>|[^\P{C}\n\r
 const spoken = / (title|aria-label|placeholder|alt)="([^"]*)"/g;
 
 /**
- * Returns markup in which control and bidirectional characters of people's texts are visible, as `\u{…}`: a reason cannot
- * be made to read as another one. One place for all pages, because each text that is forgotten would be a hole.
+ * Returns markup in which control and bidirectional characters are visible, as `\u{…}`, so that a reason cannot be made to
+ * read as another one. It handles whole pages, so that no single text can be forgotten.
  */
 export function showControls(markup: string): string {
   return markup.replace(pieces, (piece) => {

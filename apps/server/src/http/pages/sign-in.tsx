@@ -83,7 +83,7 @@ export function signedInPage({ user }: { user: { name: string; email: string } }
 
 /** After signing out. */
 export function signedOutPage({ message }: { message: string }, view: View): Page {
-  // Home leads whoever is not signed in to the sign-in and back.
+  // Home sends people who are not signed in to the sign-in and back.
   const again = view.viewer === null ? 'home' : 'auth';
   return {
     title: 'Signed out',

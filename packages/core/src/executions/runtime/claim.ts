@@ -68,7 +68,7 @@ export async function claimCall(ctx: Context, executionId: string, key: string):
     with: callWith(row.request),
     workflow: row.workflow,
     // Who they are now, by the identity they asked under: somebody who has left a group since has left its rights, and an
-    // identity that is nobody's any more, or may not sign in any more, has none (design §16, access.validate).
+    // identity without a user, or one that may not sign in any more, has none (design §16, access.validate).
     input: {
       ...input,
       user: { ...input.user, email: admitted ? now.email : '', groups: admitted ? passingGroups(catalog, now) : [] },

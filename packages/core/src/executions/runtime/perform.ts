@@ -92,7 +92,7 @@ function interpretError(ctx: Context, call: ClaimedCall, error: unknown): Perfor
   return { kind: 'outcome', outcome: { ok: false, fault: faultOf(error) } };
 }
 
-/** Whatever went wrong in our own database: an outage passes, and a mistake of ours is not the workflow's fault either. */
+/** An error of Belay's own database: an outage passes, and a defect of Belay is not the workflow's fault either. */
 function isOurs(error: unknown): boolean {
   if (isOutage(error)) return true;
   return error instanceof Error && (error.name === 'PostgresError' || error.constructor.name === 'DrizzleQueryError');

@@ -6,7 +6,7 @@ import { type NamedProgramLogin, waitingIn } from './waiting.js';
 
 export interface ShownProgramLogin {
   request: string;
-  /** What the program calls itself; null when it said nothing. Nobody has checked it. */
+  /** The name that the program gives itself, not verified; null when it gave none. */
   label: string | null;
   /** Where the code will be sent. */
   callback: string;
