@@ -1,7 +1,7 @@
 import { createSignal, createToken, listInbox, signalExecution, verifyLogin, withActor } from '@belay/core';
 import { describe, expect, it } from 'vitest';
 import { type Doors, openDoors } from './support/doors.js';
-import { approve, ask, deny, staged, statusOf } from './support/stories.js';
+import { approve, ask, deny, staged, statusOf, together } from './support/stories.js';
 
 const all = { groups: 'all' };
 const rita = { subject: 'rita', email: 'rita@example.com', groups: ['engineers'] };
@@ -160,4 +160,15 @@ describe('two identities of one person', () => {
     const stranger = await signIn(github, { subject: '7', email: 'seven@home.example', groups: ['approvers'] });
     expect(await approve(stranger, id)).toMatchObject({ status: 'approved' });
   });
+});
+
+it('first sign-ins with one address at providers that are both trusted for it, at one moment, are one person', async () => {
+  const trusted = { groups: 'all', trusted_email_domains: ['example.com'] };
+  for (let round = 0; round < 5; round += 1) {
+    await using doors = await openDoors({ corp: trusted, github: trusted, partner: trusted });
+    const { signIn, corp, github, partner, house } = doors;
+    const came = [signIn(corp, rita), signIn(github, { ...other, email: 'Rita@example.com' }), signIn(partner, rita)];
+    expect(await together(came)).toEqual(['ok', 'ok', 'ok']);
+    expect(await house.database.sql`select email from users`).toHaveLength(1);
+  }
 });

@@ -35,12 +35,21 @@ export async function findOwner(
   proved: ProvedIdentity,
   signedIn: string | null,
 ): Promise<Person | undefined> {
-  const known = await refreshIdentity(tx, proved);
+  const known = (await refreshIdentity(tx, proved)) ?? (await takeTurns(tx, proved));
   const linked = known ?? (signedIn === null ? undefined : await link(tx, proved, signedIn, 'signed in'));
   if (linked) return asPerson(ctx, linked);
   const trusted = await findTrusted(ctx, tx, proved);
   const found = trusted && (await link(tx, proved, trusted.userId, trusted.because));
   return found && asPerson(ctx, found);
+}
+
+/**
+ * First sign-ins take turns until they are committed, so that two with one address at the same moment see each other: else
+ * the person would be two for ever. Nothing that is known already waits for it. Returns who came to be known meanwhile.
+ */
+async function takeTurns(tx: Transaction, proved: ProvedIdentity): Promise<Person | undefined> {
+  await tx.execute(sql`lock table ${userIdentities} in share update exclusive mode`);
+  return refreshIdentity(tx, proved);
 }
 
 /** Makes an identity a person's; undefined when they have one at that provider already: it is somebody else's, then. */
