@@ -62,4 +62,9 @@ export interface RequestContext {
   reply: Reply;
   request: RequestInfo;
   host: Host;
+  /**
+   * Counts an answer that takes its time to what the caller has open, as an event stream is, and ends it with their login.
+   * Throws `too_many_requests`. Absent where answers are counted otherwise.
+   */
+  stayOpen?(): void;
 }

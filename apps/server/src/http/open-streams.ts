@@ -5,11 +5,11 @@ import type { Site } from './identify.js';
 
 export interface OpenStreams {
   /**
-   * Counts an event stream to the person who opens it, and ends it when their login has. Throws `too_many_requests` when
-   * they have as many as they may.
+   * Counts an event stream, or an answer that waits for something, to the person who opens it, and ends it when their login
+   * has. Throws `too_many_requests` when they have as many as they may.
    */
-  open(context: RequestContext, response: ServerResponse): void;
-  /** Ends all without saying that they are complete, so that clients connect again elsewhere. */
+  open(context: RequestContext, response: ServerResponse, kind?: 'stream' | 'answer'): void;
+  /** Ends all streams without saying that they are complete, so that clients connect again elsewhere; answers come soon. */
   close(): void;
 }
 
@@ -19,6 +19,7 @@ interface Stream {
   opened: string | null;
   userId: string | null;
   response: ServerResponse;
+  kind: 'stream' | 'answer';
 }
 
 export interface OpenStreamsOptions {
@@ -46,11 +47,11 @@ export function createOpenStreams(options: OpenStreamsOptions): OpenStreams {
     }
   };
   return {
-    open(context, response) {
+    open(context, response, kind = 'stream') {
       const { actor, token } = context;
       // A client that has disconnected is not counted.
       if (response.closed) return;
-      const stream: Stream = { token: null, opened: null, userId: null, response };
+      const stream: Stream = { token: null, opened: null, userId: null, response, kind };
       // The procedure rejects streams of callers without a login.
       if (actor?.kind === 'user') {
         refuseMore([...streams].filter(({ userId }) => userId === actor.id).length, options.limit());
@@ -67,7 +68,7 @@ export function createOpenStreams(options: OpenStreamsOptions): OpenStreams {
       });
     },
     close() {
-      for (const { response } of streams) response.destroy();
+      for (const { response, kind } of streams) if (kind === 'stream') response.destroy();
     },
   };
 }
@@ -95,7 +96,7 @@ function refuseMore(open: number, limit: number): void {
   if (open < limit) return;
   throw new AccessError(
     'too_many_requests',
-    `You have ${open} event streams open, which is the limit for one person; close one, then try again`,
+    `You have ${open} event streams open, calls that wait included, which is the limit for one person; close one, then try again`,
     { retryAfter: 5 },
   );
 }

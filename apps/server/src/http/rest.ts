@@ -50,6 +50,7 @@ export function createRestHandler(
       if (request.method === 'OPTIONS') return sendOptions(response, route.allow);
       const operation = route.methods.get(request.method ?? '') ?? confirmable(request, route);
       const context = await identify(options, request, 'rest');
+      context.stayOpen = () => options.streams.open(context, response, 'answer');
       stateOf(request).frame = frameOf(context, basePath);
       const search = query < 0 ? '' : address.slice(query + 1);
       await answer({ options, request, response, route, operation, context, parameters, search, address });

@@ -39,6 +39,7 @@ export function createTrpcMount(
     },
     createContext: async ({ req, res, info }) => {
       const context = opened.get(req) ?? (await createContext(site, req));
+      context.stayOpen = () => streams.open(context, res, 'answer');
       // The kind of procedure decides, not how its address was written or what the client says that it accepts.
       if (info.type === 'subscription' && !opened.has(req)) openStream(streams, context, res);
       return context;

@@ -98,6 +98,51 @@ describe('event streams', () => {
     staying.close();
   });
 
+  it.each(['/execution/ID?until=ended&wait=PT30S', '/trpc'])('count with the calls that wait: %s', async (where) => {
+    const token = await world.token('requester');
+    const input = encodeURIComponent(JSON.stringify({ id, until: 'ended', wait: 'PT30S' }));
+    const address = where === '/trpc' ? `/trpc/executions.get?input=${input}` : where.replace('ID', id);
+    const base = where === '/trpc' ? world.url : `${world.url}/api/v1`;
+    const leaving = new AbortController();
+    const wait = async () => {
+      const { signal } = leaving;
+      const answer = await fetch(`${base}${address}`, { headers: { authorization: `Bearer ${token}` }, signal });
+      return answer.status;
+    };
+    const statuses: number[] = [];
+    for (let index = 0; index < 20; index += 1) {
+      wait().then(
+        (status) => statuses.push(status),
+        () => {},
+      );
+    }
+    await expect.poll(() => statuses).toEqual(Array(17).fill(429));
+    expect((await watch(await world.token('requester', 'device'))).status).toBe(429);
+    // Who has gone waits for nothing, and is not counted.
+    leaving.abort();
+    await expect
+      .poll(async () => {
+        const again = await watch(token);
+        again.close();
+        return again.status;
+      })
+      .toBe(200);
+  });
+
+  it('end with their login when they are calls that wait', async () => {
+    const leaving = await world.token('requester');
+    const waiting = fetch(`${world.url}/api/v1/execution/${id}?until=ended&wait=PT30S`, {
+      headers: { authorization: `Bearer ${leaving}` },
+    }).then(
+      ({ status }) => status,
+      () => 'ended',
+    );
+    const watching = await watch(leaving);
+    expect((await call('GET', '/auth/logout', { token: leaving })).status).toBe(200);
+    await watching.ended;
+    expect(await waiting).toBe('ended');
+  });
+
   it('end when the person is not the same any more: their groups were taken away', async () => {
     const approver = await world.token('approver');
     const stream = await watch(approver);

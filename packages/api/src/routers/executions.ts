@@ -143,9 +143,10 @@ export const executionsRouter = router({
       }),
     )
     .output(executionDetails)
-    .query(({ ctx, input, signal }) =>
-      waitForExecution(ctx.caller, { ...input, signal: signal ?? new AbortController().signal }),
-    ),
+    .query(({ ctx, input, signal }) => {
+      if (input.until !== undefined) ctx.stayOpen?.();
+      return waitForExecution(ctx.caller, { ...input, signal: signal ?? new AbortController().signal });
+    }),
   cancel: authenticated
     .meta({
       openapi: { method: 'GET', path: '/execution/{id}/cancel', tags, summary: 'Cancel an execution of yours' },

@@ -20,7 +20,7 @@ const before: Readonly<Record<WaitTarget, readonly ExecutionState[]>> = {
 };
 
 const usual = 'PT20S';
-/** Proxies give up on an answer that takes longer, and a login is not checked again meanwhile. */
+/** Proxies give up on an answer that takes longer. */
 const longest = 30_000;
 
 /**
