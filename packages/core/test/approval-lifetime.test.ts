@@ -1,4 +1,12 @@
-import { cancelExecution, getExecution, listInbox } from '@belay/core';
+import {
+  cancelExecution,
+  createSignal,
+  createState,
+  getExecution,
+  listInbox,
+  resumeExecution,
+  signalExecution,
+} from '@belay/core';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
   access,
@@ -89,6 +97,30 @@ describe('an approval ends', () => {
       { status: 'approved' },
       { status: 'open' },
     ]);
+    await approve(grace, id);
+    await house.work();
+    expect(holds()).toBe(true);
+  });
+
+  it.each(['signal', 'state'])('is not given again by the %s that gave it the first time', async (kind) => {
+    const { house, ada, grace } = await open({ ...catalogWith({}), server: { approval_lifetime: 'PT10M' } });
+    const id = await ask(house, ada);
+    const [asked] = (await listInbox(grace)).approvals;
+    const requestDigest = String(asked?.request_digest);
+    const data = { approved: true, request_digest: requestDigest };
+    const { input } = await createSignal(grace, { id, type: 'belay.approval.decided', data });
+    const state = await createState(grace, { executionId: id, verdict: 'approve', requestDigest });
+    const decide = () =>
+      kind === 'signal' ? signalExecution(grace, { id, input }) : resumeExecution(grace, { state });
+    await decide();
+    house.provider.down = true;
+    for (let passed = 0; passed < 20; passed += 1) await house.pass(minute);
+    house.provider.down = false;
+    await house.pass(minute);
+    expect((await listInbox(grace)).approvals).toMatchObject([{ execution_id: id, request_digest: requestDigest }]);
+    await expect(decide()).rejects.toMatchObject({ code: 'conflict' });
+    await house.work();
+    expect(holds()).toBe(false);
     await approve(grace, id);
     await house.work();
     expect(holds()).toBe(true);

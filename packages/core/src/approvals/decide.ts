@@ -23,6 +23,8 @@ export interface Decide {
   comment?: string | undefined;
   /** The digest of what the approver saw; when given, it must be the approval's. */
   request_digest?: string | undefined;
+  /** When the approver saw it, where that is known: a request that was put to them later is another, be it the same content. */
+  seenAt?: Date | undefined;
   via: 'api' | 'signal' | 'resume' | 'page';
 }
 
@@ -45,6 +47,9 @@ export async function decideApproval(
   await requireApprover(ctx, user, found);
   if (input.request_digest !== undefined && input.request_digest !== found.requestDigest) {
     throw new AccessError('conflict', 'The request is not the one you decided on');
+  }
+  if (input.seenAt !== undefined && input.seenAt < found.createdAt) {
+    throw new AccessError('conflict', 'The request was asked again after you decided; look at it and decide anew');
   }
   let status = 'open';
   const committed = await commit(

@@ -15,6 +15,7 @@ const stateSchema = z.object({
   userId: z.string(),
   verdict: z.enum(['approve', 'deny']),
   requestDigest: z.string(),
+  madeAt: z.iso.datetime(),
 });
 
 export interface Resumed {
@@ -32,7 +33,12 @@ export async function createState(
 ): Promise<string> {
   const user = requireUser(ctx);
   const now = await readNow(ctx.db);
-  return seal(ctx.keyring, 'state', { ...input, userId: user.id }, { now, lifetime: ctx.timing.signal });
+  return seal(
+    ctx.keyring,
+    'state',
+    { ...input, userId: user.id, madeAt: now.toISOString() },
+    { now, lifetime: ctx.timing.signal },
+  );
 }
 
 /**
@@ -54,7 +60,8 @@ export async function createTaskToken(
 
 /**
  * Resumes a paused execution with a sealed state or a task token (interface, /elevate/resume). Single use follows from the
- * step being resolved once: a second use finds a decided approval, or an event that came already, and is a `conflict`.
+ * step being resolved once: a second use finds a decided approval, or one that was asked later, or an event that came
+ * already, and is a `conflict`.
  * Throws `invalid` for what is expired, tampered with or of another purpose, `forbidden` for another person's.
  */
 export async function resumeExecution(ctx: ActorContext, input: { state: string }): Promise<Resumed> {
@@ -97,7 +104,8 @@ async function act(
     await deliverEvent(ctx, user, found, state.event as CloudEvent, { early: 'refused' });
     return false;
   }
-  const { verdict, requestDigest: request_digest } = state;
-  const decided = await decideApproval(ctx, { id: found.execution.id, verdict, request_digest, via: 'resume' });
+  const { verdict, requestDigest: request_digest, madeAt } = state;
+  const decision = { id: found.execution.id, verdict, request_digest, seenAt: new Date(madeAt) };
+  const decided = await decideApproval(ctx, { ...decision, via: 'resume' });
   return decided.status === 'approved';
 }

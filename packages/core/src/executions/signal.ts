@@ -65,6 +65,7 @@ export async function signalExecution(
       verdict: approved ? 'approve' : 'deny',
       comment,
       request_digest,
+      seenAt: new Date(event.time ?? 0),
       via: 'signal',
     });
     return { message: 'The decision was recorded', workflow_id: execution.id };
