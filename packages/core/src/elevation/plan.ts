@@ -132,7 +132,7 @@ async function pin(
 
 function tooMany(input: ElevationInput): AccessError {
   const path = input.identities.length > 1 ? 'identities' : 'providers';
-  return invalid(path, `come to more than ${mostGrants} grants: ask for them in several requests`);
+  return invalid(path, `come to more than ${mostGrants} grants: split them into several requests`);
 }
 
 async function findIdentities(

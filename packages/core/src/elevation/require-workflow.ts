@@ -7,7 +7,7 @@ import { invalid } from '../errors.js';
  */
 export function requireWorkflow(catalog: Catalog, role: CompiledRole, name: string): void {
   if (!role.workflows.includes(name)) {
-    throw invalid('workflow', `the role "${role.name}" cannot be had through "${name}"`);
+    throw invalid('workflow', `the role "${role.name}" cannot be requested through "${name}"`);
   }
   if (catalog.workflows.get(name)?.enabled) return;
   const others = role.workflows.filter((each) => catalog.workflows.get(each)?.enabled);

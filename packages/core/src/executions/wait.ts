@@ -37,7 +37,7 @@ export async function waitForExecution(
     return getExecution(ctx, { id });
   }
   const milliseconds = requireDuration(input.wait ?? usual, 'wait');
-  if (milliseconds > longest) throw invalid('wait', 'is longer than PT30S, the longest allowed; ask again instead');
+  if (milliseconds > longest) throw invalid('wait', 'is longer than PT30S, the longest allowed; call again instead');
   const signal = AbortSignal.any([input.signal, AbortSignal.timeout(milliseconds)]);
   // The place is read before the state, so that nothing between the two is missed.
   let found = await getExecution(ctx, { id });

@@ -49,6 +49,6 @@ export async function receiveLogout(
         data: { logins: ended, whole: sid === undefined },
       },
     ]);
-    return { message: 'The logins that hang on this sign-in have ended' };
+    return { message: 'The logins of this sign-in have ended' };
   });
 }
