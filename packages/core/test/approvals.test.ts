@@ -51,7 +51,7 @@ describe('approvals', () => {
       subject: 'another',
       email: 'Grace@example.com',
     });
-    const other = withActor(house.ctx, { kind: 'user', ...twin, loginId: newId() });
+    const other = withActor(house.ctx, { kind: 'user', ...twin, loginId: grace.actor.loginId });
     await expect(approve(other, id)).rejects.toMatchObject({ code: 'conflict' });
     expect(holds()).toBe(false);
     expect(await approve(alan, id)).toMatchObject({ status: 'approved' });

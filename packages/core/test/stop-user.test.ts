@@ -40,6 +40,16 @@ const stop = (user = 'ada@example.com') => stopUser(cast.house.operator(), { use
 const holds = (name = 'ada') => cast.house.provider.holds(`${name}@example.com`, access);
 
 describe('belay user stop', () => {
+  it('refuses a decision of theirs that was on its way, held up by the provider that is asked who they are', async () => {
+    const { house, ada, grace } = cast;
+    const id = await ask(house, ada);
+    await stop('grace@example.com');
+    // Her login was verified before it ended.
+    await expect(approve(grace, id)).rejects.toMatchObject({ code: 'unauthenticated' });
+    await house.work();
+    expect([await statusOf(ada, id), await holds()]).toEqual(['waiting', false]);
+  });
+
   it('ends logins, tokens, open requests and access in one transaction, with the operator as actor', async () => {
     const { house, ada, grace } = cast;
     const { sql } = house.database;

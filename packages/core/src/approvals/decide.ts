@@ -10,6 +10,7 @@ import { commit, stay } from '../executions/runtime/commit.js';
 import type { Move } from '../executions/runtime/write.js';
 import { appendLedger } from '../ledger/append.js';
 import type { Person } from '../logins/people.js';
+import { requireLive } from '../logins/require-live.js';
 import { listSelves } from '../logins/selves.js';
 import { requireText } from '../text.js';
 import { isExcluded, isRequester } from './exclusion.js';
@@ -56,6 +57,8 @@ export async function decideApproval(
     ctx,
     found.executionId,
     async (execution, tx): Promise<Move | null> => {
+      // The provider was asked since the login was verified, which can take seconds.
+      await requireLive(tx, user);
       const [row] = await tx
         .select({ status: approvals.status, expired: sql<boolean>`${approvals.expiresAt} <= app_now()` })
         .from(approvals)
