@@ -26,7 +26,7 @@ export interface CreateToken {
 
 /**
  * Makes a bearer token for a person or an automation (`belay token create`): operators only, audited, with a fixed end.
- * A person who has signed in keeps the name and groups their provider gave them; groups may be named only for others.
+ * A person who has signed in keeps the name and groups their provider gave them; other groups are refused.
  */
 export async function createToken(
   ctx: ActorContext,
@@ -99,8 +99,14 @@ async function chooseIdentity(
     same.find(({ provider }) => isTrusted(ctx, provider, email)) ??
     theirs.find(({ provider }) => provider !== operatorProvider);
   if (signedIn) {
-    if (groups?.length) throw invalid('groups', `come from "${signedIn.provider}" for ${signedIn.email}`);
-    return asPerson(ctx, toPerson(signedIn));
+    const person = asPerson(ctx, toPerson(signedIn));
+    // Naming the groups that the provider gives changes nothing: one command line works before and after a sign-in.
+    const asGiven =
+      groups?.every((group) => person.groups.includes(group)) && person.groups.every((group) => groups.includes(group));
+    if (groups?.length && !asGiven) {
+      throw invalid('groups', `come from "${signedIn.provider}" for ${signedIn.email}; leave them out`);
+    }
+    return person;
   }
   return upsertUser(tx, {
     id: ctx.newId(),
