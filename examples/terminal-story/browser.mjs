@@ -13,6 +13,7 @@ export async function signInAsPerson(address, email) {
     }
     jar.set(url.origin, cookies);
     const location = response.headers.get('location');
+    if (!response.ok && location === null) throw new Error(`${url.origin}${url.pathname}: ${response.status}`);
     return location === null ? { url, body: await response.text() } : visit(new URL(location, url));
   }
 
@@ -20,6 +21,16 @@ export async function signInAsPerson(address, email) {
   const form = page.body.split('<form').find((part) => part.includes(email));
   const subject = /name="subject" value="([^"]*)"/.exec(form ?? '')?.[1];
   if (subject === undefined) throw new Error(`there is no form for ${email} at ${page.url}`);
-  const body = new URLSearchParams({ subject });
-  await visit(page.url, { method: 'POST', body, headers: { origin: page.url.origin } });
+  const submit = (url, fields) =>
+    visit(url, { method: 'POST', body: new URLSearchParams(fields), headers: { origin: url.origin } });
+  const signedIn = await submit(page.url, { subject });
+
+  // A program that signs in is confirmed on a page of its own.
+  const asked = signedIn.body.split('<form').find((part) => part.includes('name="request"'));
+  if (asked === undefined) return;
+  const hidden = [...asked.matchAll(/type="hidden" name="([^"]*)" value="([^"]*)"/g)].map(([, name, value]) => [
+    name,
+    value,
+  ]);
+  await submit(new URL(signedIn.url.pathname, signedIn.url), [...hidden, ['verdict', 'approve']]);
 }
