@@ -123,7 +123,8 @@ describe('what resumes nothing', () => {
   };
   const sealed = async ({ id }: Waiting, purpose: 'state' | 'task' | 'signal' | 'session', more: object = {}) => {
     const person = await callRest(world.url, 'GET', '/auth/whoami', { token: await world.token('approver') });
-    const payload = { executionId: id, userId: person.json.id, verdict: 'approve', requestDigest: 'x', ...more };
+    const seen = { requestDigest: 'x', madeAt: new Date().toISOString() };
+    const payload = { executionId: id, userId: person.json.id, verdict: 'approve', ...seen, ...more };
     return seal(world.context.keyring, purpose, payload, { now: new Date(), lifetime: 60_000 });
   };
 
