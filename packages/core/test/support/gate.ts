@@ -45,15 +45,21 @@ export function gateOf(house: House, operation: Paused, when: 'before' | 'after'
   return { ctx: { ...house.ctx, catalog: { current: () => house.catalog.current(), client } }, reached, open };
 }
 
-/** A second process of the house whose next transaction waits at a gate with its locks held, before it commits. */
-export function heldBeforeCommit<T extends Context>(ctx: T): { ctx: T; reached: Promise<void>; open(): void } {
+/**
+ * A second process of the house whose next transaction, or the one after `skipped` others, waits at a gate with its locks
+ * held, before it commits.
+ */
+export function heldBeforeCommit<T extends Context>(
+  ctx: T,
+  skipped = 0,
+): { ctx: T; reached: Promise<void>; open(): void } {
   const { reach, reached, open, opened } = latch();
-  let passed = false;
+  let left = skipped;
   const transaction = (work: (tx: never) => Promise<unknown>) =>
     ctx.db.transaction(async (tx) => {
       const result = await work(tx as never);
-      if (!passed) {
-        passed = true;
+      left -= 1;
+      if (left === -1) {
         reach();
         await opened;
       }
