@@ -7,7 +7,7 @@ import { send } from '../http/support/serve.js';
 import { openVisitor } from '../http/support/visitor.js';
 import { createWorld, type World } from '../http/support/world.js';
 
-/** Logins hang on the identity provider: what it ends is over here at once, and nobody else can say that it ended. */
+/** Logins depend on the identity provider: a logout there ends them here at once, and only that provider can send it. */
 
 let world: World;
 let company: Awaited<ReturnType<typeof openCompany>>;
@@ -137,8 +137,8 @@ describe('what is no logout token of the provider', () => {
     ['one with another event', () => company.token({ sub: 'vic', events: { 'urn:x': {} } })],
     ['one whose event is no object', () => company.token({ sub: 'vic', events: { [event]: true } })],
     ['one with a nonce, as an ID token has', () => company.token({ sub: 'vic', nonce: 'n' })],
-    ['one that names nobody', () => company.token({})],
-    ['one that names nobody in particular', () => company.token({ sub: '' })],
+    ['one without a subject', () => company.token({})],
+    ['one with an empty subject', () => company.token({ sub: '' })],
     ['one of another type', () => company.token({ sub: 'vic' }, { typ: 'at+jwt' })],
   ])('%s is refused and ends nothing', async (_what, make) => {
     const visitor = await signedIn('vic');
