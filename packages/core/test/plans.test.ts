@@ -40,8 +40,8 @@ const years = (hot: string, like: string, ada: string) => `
   insert into users (id, provider, subject, email, name, groups) select id, 'login', 'filler' || n, 'filler' || n || '@example.com', 'Filler', '["engineers"]' from people;
   create temp table runs as select n, gen_random_uuid() as id, case when n % 25 = 0 then '${ada}'::uuid else (select id from people where people.n = r.n % 5000 + 1) end as owner
     from generate_series(1, 25000) r(n);
-  insert into executions (id, workflow, definition, definition_digest, catalog_version, owner_id, input, status, state, created_at, started_at, ended_at)
-    select runs.id, e.workflow, e.definition, 'filler', 1, runs.owner, e.input, case when runs.n % 500 = 0 then 'waiting' else 'completed' end, e.state,
+  insert into executions (id, workflow, definition_digest, catalog_version, owner_id, input, status, state, created_at, started_at, ended_at)
+    select runs.id, e.workflow, e.definition_digest, 1, runs.owner, e.input, case when runs.n % 500 = 0 then 'waiting' else 'completed' end, e.state,
       app_now() - runs.n * interval '10 minutes', app_now() - runs.n * interval '10 minutes',
       case when runs.n % 500 = 0 then null else app_now() - runs.n * interval '9 minutes' end
     from runs, executions e where e.id = '${like}';

@@ -102,8 +102,8 @@ describe('the inbox of an approver', () => {
     const id = await ask(house, person);
     await house.database.sql`
       with copies as (
-        insert into executions (id, workflow, definition, definition_digest, catalog_version, owner_id, input, status, state, started_at)
-        select gen_random_uuid(), workflow, definition, definition_digest, catalog_version, owner_id, input, status, state, started_at
+        insert into executions (id, workflow, definition_digest, catalog_version, owner_id, input, status, state, started_at)
+        select gen_random_uuid(), workflow, definition_digest, catalog_version, owner_id, input, status, state, started_at
         from executions, generate_series(1, ${times}) where id = ${id} returning id)
       insert into approvals (id, execution_id, step_key, rule, excluded, subject, request_digest, status, expires_at)
       select gen_random_uuid(), copies.id, step_key, rule, excluded, subject, request_digest, status, expires_at

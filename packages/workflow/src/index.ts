@@ -11,6 +11,7 @@ export { deliver } from './machine/deliver.js';
 export { interrupt } from './machine/interrupt.js';
 export { resolve } from './machine/resolve.js';
 export { parseState, type State } from './machine/state.js';
+export { restoreState, storeState } from './machine/store.js';
 export type { Transition } from './machine/transition.js';
 export type {
   Admits,

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import sdk from '@serverlessworkflow/sdk';
 import { describe, expect, it } from 'vitest';
-import { deliver, loadWorkflow, parseState, resolve, type Transition } from '../src/index.js';
+import { deliver, loadWorkflow, parseState, resolve, restoreState, storeState, type Transition } from '../src/index.js';
 import type { CloudEvent, Json, Outcome } from '../src/types.js';
 import { parsed, sharedPool } from './support/drive.js';
 
@@ -11,7 +11,7 @@ const folder = new URL('./golden/', import.meta.url);
 
 interface Golden {
   workflow: Json;
-  state: Json;
+  state: { [key: string]: Json; input: Json };
   moves: ({ resolve: string; outcome: Outcome } | { send: CloudEvent })[];
   expected: { status: string; output?: Json };
 }
@@ -40,7 +40,7 @@ describe('a state stored before', () => {
     const workflow = loadWorkflow(golden.workflow);
     expect(parsed(golden.workflow)).toEqual(golden.workflow);
     const env = { now: '2026-02-01T00:00:00.000Z', executionId: 'golden', evaluate: sharedPool().evaluate };
-    let state = parseState(golden.state);
+    let state = restoreState(golden.state, golden.state.input);
     let last: Transition | null = null;
     for (const move of golden.moves) {
       last =
@@ -48,7 +48,7 @@ describe('a state stored before', () => {
           ? await deliver(workflow, state, move.send, env)
           : await resolve(workflow, state, move.resolve, move.outcome, env);
       if (!last) throw new Error('the event was not wanted');
-      state = parseState(JSON.parse(JSON.stringify(last.state)));
+      state = restoreState(JSON.parse(JSON.stringify(storeState(last.state))), golden.state.input);
     }
     expect(last).toMatchObject({ ...golden.expected, close: expect.any(Array) });
     expect(Object.keys(state.open)).toEqual([]);

@@ -1,6 +1,6 @@
-import { executions, grants, idempotencyKeys, inOrder, steps, type Transaction, users } from '@belay/db';
+import { definitions, executions, grants, idempotencyKeys, inOrder, steps, type Transaction, users } from '@belay/db';
 import { Retryable, Terminal } from '@belay/providers';
-import { begin, formatDuration, type Json, validateInput } from '@belay/workflow';
+import { begin, formatDuration, type Json, storeState, validateInput } from '@belay/workflow';
 import { and, eq, gt, isNotNull, isNull, sql } from 'drizzle-orm';
 import { can } from '../can.js';
 import { digestOf } from '../canonical.js';
@@ -9,7 +9,7 @@ import type { ActorContext, UserActor } from '../context.js';
 import { requireDuration } from '../duration.js';
 import { AccessError, invalid } from '../errors.js';
 import { environment } from '../executions/runtime/commit.js';
-import { keepWorkflow } from '../executions/runtime/load.js';
+import { forgetDefinition, keepWorkflow, storeDefinition } from '../executions/runtime/load.js';
 import { entriesOf, hintsOf, stepRows } from '../executions/runtime/write.js';
 import { appendLedger } from '../ledger/append.js';
 import { requireLive } from '../logins/require-live.js';
@@ -178,8 +178,9 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
   const id = ctx.newId();
   const transition = await begin(workflow.workflow, input as Json, environment(ctx, id, now, now));
   keepWorkflow(workflow.digest, workflow.workflow);
+  await storeDefinition(ctx.db, { digest: workflow.digest, document: workflow.definition.workflow });
   const ended = transition.status !== 'running' && transition.status !== 'waiting';
-  const existing = await ctx.db.transaction(async (tx) => {
+  const commit = async (tx: Transaction) => {
     await requireLive(tx, user);
     const earlier = await claimIdempotencyKey(ctx, tx, user, id, plan.request);
     if (earlier) return earlier;
@@ -189,13 +190,13 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
       tx.insert(executions).values({
         id,
         workflow: workflow.name,
-        definition: workflow.definition.workflow,
-        definitionDigest: workflow.digest,
+        // Null, and so rejected, where a database that was restored does not have it.
+        definitionDigest: sql`(select ${definitions.digest} from ${definitions} where ${definitions.digest} = ${workflow.digest})`,
         catalogVersion: catalog.version,
         ownerId: user.id,
         input,
         status: transition.status,
-        state: transition.state,
+        state: storeState(transition.state),
         output: transition.output,
         fault: transition.fault,
         startedAt: sql`app_now()`,
@@ -223,6 +224,10 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
       ]),
     ]);
     return null;
+  };
+  const existing = await ctx.db.transaction(commit).catch((error: unknown) => {
+    forgetDefinition(ctx.db, workflow.digest);
+    throw error;
   });
   ctx.crashpoint('started');
   if (!existing && !ended) ctx.waker.wake(hintsOf(id, transition.open));

@@ -15,13 +15,21 @@ export const executionStatuses = [
 ] as const;
 export type ExecutionStatus = (typeof executionStatuses)[number];
 
+/** Workflows as executions were started with them, once for each content. Never changed, never deleted. */
+export const definitions = pgTable('definitions', {
+  digest: text('digest').primaryKey(),
+  document: json<unknown>('document').notNull(),
+});
+
 /** One run of a workflow: its definition as it was, its input, and its continuation. */
 export const executions = pgTable(
   'executions',
   {
     id: uuid('id').primaryKey(),
     workflow: text('workflow').notNull(),
-    definition: json<unknown>('definition').notNull(),
+    /** Only in rows of an older version, which kept the definition in each of them. */
+    definition: json<unknown>('definition'),
+    /** Of the row in `definitions`. */
     definitionDigest: text('definition_digest').notNull(),
     catalogVersion: integer('catalog_version').notNull(),
     ownerId: uuid('owner_id')
@@ -29,6 +37,7 @@ export const executions = pgTable(
       .references(() => users.id),
     input: json<unknown>('input').notNull(),
     status: text('status').$type<ExecutionStatus>().notNull(),
+    /** Without its copies of the input (`storeState`). */
     state: json<unknown>('state').notNull(),
     output: json<unknown>('output'),
     fault: json<unknown>('fault'),

@@ -1,5 +1,13 @@
 import { type ExecutionStatus, executions, inOrder, type StepKind, signals, steps, type Transaction } from '@belay/db';
-import { type CloudEvent, deliver, type Env, parseState, type State, type Workflow } from '@belay/workflow';
+import {
+  type CloudEvent,
+  deliver,
+  type Env,
+  type Json,
+  restoreState,
+  type State,
+  type Workflow,
+} from '@belay/workflow';
 import { and, asc, eq, isNull, sql } from 'drizzle-orm';
 import type { Actor, Context, Hint } from '../../context.js';
 import { retryDeadlock } from '../../deadlock.js';
@@ -125,7 +133,7 @@ export async function lockExecution(
     startedAt: row.startedAt,
     input: row.input,
     definition: await workflowOf(tx, row),
-    state: parseState(row.state),
+    state: restoreState(row.state, row.input as Json),
     env: environment(ctx, executionId, now, row.startedAt),
     now,
     step: found?.[0] ?? null,

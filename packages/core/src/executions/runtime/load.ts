@@ -1,10 +1,12 @@
-import { type Database, executions, type Transaction } from '@belay/db';
+import { type Database, definitions, executions, type Transaction } from '@belay/db';
 import { loadWorkflow, type Workflow } from '@belay/workflow';
-import { eq } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 
 /** How many definitions a process keeps ready; a definition is fetched and prepared again when it is not among them. */
 const capacity = 200;
 const prepared = new Map<string, Workflow>();
+/** The digests that a process knows to be stored, for each database. */
+const stored = new WeakMap<Database, Set<string>>();
 
 /** Keeps a definition ready under its digest. The digest is of the content, so an entry can never be stale. */
 export function keepWorkflow(digest: string, workflow: Workflow): void {
@@ -12,6 +14,23 @@ export function keepWorkflow(digest: string, workflow: Workflow): void {
   prepared.set(digest, workflow);
   const oldest = prepared.keys().next().value;
   if (prepared.size > capacity && oldest !== undefined) prepared.delete(oldest);
+}
+
+/**
+ * Stores a definition under its digest before an execution is started with it; a process does so once for each. Nothing
+ * deletes definitions, so this needs no transaction with the start.
+ */
+export async function storeDefinition(db: Database, definition: { digest: string; document: unknown }): Promise<void> {
+  const known = stored.get(db) ?? new Set();
+  stored.set(db, known);
+  if (known.has(definition.digest)) return;
+  await db.insert(definitions).values(definition).onConflictDoNothing();
+  known.add(definition.digest);
+}
+
+/** Has the next start store its definition again: a database that was restored may have lost it. */
+export function forgetDefinition(db: Database, digest: string): void {
+  stored.get(db)?.delete(digest);
 }
 
 /** The definition of an execution as it was when it started, whatever the catalog says now (design §5.1). */
@@ -22,11 +41,14 @@ export async function workflowOf(
   const ready = prepared.get(execution.definitionDigest);
   if (ready) return ready;
   const [row] = await db
-    .select({ definition: executions.definition })
+    .select({
+      document: sql<unknown>`coalesce(${definitions.document}, ${executions.definition})`.mapWith(definitions.document),
+    })
     .from(executions)
+    .leftJoin(definitions, eq(definitions.digest, executions.definitionDigest))
     .where(eq(executions.id, execution.id));
   if (!row) throw new Error(`Execution ${execution.id} is gone`);
-  const workflow = loadWorkflow(row.definition);
+  const workflow = loadWorkflow(row.document);
   keepWorkflow(execution.definitionDigest, workflow);
   return workflow;
 }

@@ -8,7 +8,7 @@ import {
   steps,
   type Transaction,
 } from '@belay/db';
-import type { Step, Transition } from '@belay/workflow';
+import { type Step, storeState, type Transition } from '@belay/workflow';
 import { and, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { endGrants } from '../../access/end.js';
 import type { Actor, Hint } from '../../context.js';
@@ -138,7 +138,7 @@ export async function writeMove(tx: Transaction, execution: Written, move: Move)
       .update(executions)
       .set({
         status,
-        state: transition.state,
+        state: storeState(transition.state),
         ...(transition.output === undefined ? {} : { output: transition.output }),
         ...(transition.fault === undefined ? {} : { fault: transition.fault }),
         ...(ended ? { endedAt: sql`app_now()` } : {}),
