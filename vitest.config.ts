@@ -37,7 +37,7 @@ export default defineConfig({
           ...options,
           name: 'packages',
           isolate: false,
-          include: ['packages/*/test/**/*.test.{ts,tsx}', 'test/**/*.test.ts'],
+          include: ['packages/*/test/**/*.test.{ts,tsx}', 'chaos/test/**/*.test.ts', 'test/**/*.test.ts'],
         },
       },
     ],

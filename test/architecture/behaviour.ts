@@ -116,7 +116,7 @@ const longestTest = 600;
 /** Small files. */
 export function checkLength(tree: Tree): string[] {
   return [...tree]
-    .filter(([path]) => /^(packages|apps|bench|test|examples)\/.*\.(ts|tsx|js|mjs)$/.test(path))
+    .filter(([path]) => /^(packages|apps|bench|chaos|test|examples)\/.*\.(ts|tsx|js|mjs)$/.test(path))
     .map(([path, text]): [string, number] => [path, text.trimEnd().split('\n').length])
     .filter(([path, lines]) => lines > (isSource(path) ? longestSource : longestTest))
     .map(([path, lines]) => `${path} has ${lines} lines; split it`);

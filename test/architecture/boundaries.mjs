@@ -128,6 +128,11 @@ export const boundaries = {
       },
     ],
   },
+  chaos: {
+    workspace: ['server/composition'],
+    outside: ['postgres', 'node:*'],
+    why: 'it starts programs, speaks HTTP and reads the target, and knows nothing else of Belay',
+  },
 };
 
 /** Every specifier that a file may import besides relative ones, as patterns of the lint rule. */

@@ -36,7 +36,10 @@ export function checkWorkspaceDependencies(tree: Tree): string[] {
       continue;
     }
     const { workspace, files = [] } = boundaries[folder] ?? { workspace: [] };
-    const allowed = [...workspace.map((name) => `@belay/${name}`), ...files.flatMap(({ imports }) => imports)];
+    const allowed = [
+      ...workspace.map((name) => packageOf(`@belay/${name}`)),
+      ...files.flatMap(({ imports }) => imports),
+    ];
     for (const name of Object.keys(manifestOf(tree, folder).dependencies ?? {})) {
       if (name.startsWith('@belay/') && !allowed.includes(name)) faults.push(`${folder} may not depend on ${name}`);
     }
@@ -80,13 +83,16 @@ export function checkDeclarations(tree: Tree): string[] {
   return faults;
 }
 
+/** Workspaces that are run and never imported. */
+const programs = ['bench', 'chaos'];
+
 /** A package is entered by its front door: an `exports` map, and no import goes past it. */
 export function checkExports(tree: Tree): string[] {
   const faults: string[] = [];
   const doors = new Set<string>();
   for (const folder of workspacesOf(tree)) {
     const { exports } = manifestOf(tree, folder);
-    if (exports === undefined && folder !== 'bench') faults.push(`${folder}/package.json has no exports`);
+    if (exports === undefined && !programs.includes(folder)) faults.push(`${folder}/package.json has no exports`);
     for (const [subpath, conditions] of Object.entries(exports ?? {})) {
       doors.add(`@belay/${folder.split('/')[1]}${subpath.slice(1)}`);
       if (Object.keys(conditions).join() !== '@belay/source,types,default') {

@@ -70,7 +70,7 @@ export function checkTableComments(tree: Tree): string[] {
   return tables.filter((table) => !told.has(table)).map((table) => `the table ${table} has no comment`);
 }
 
-const ours = /^(\.\/)?(packages|apps|bench|docs|examples|test|\.ci)\/[\w./*{},<>-]*$/;
+const ours = /^(\.\/)?(packages|apps|bench|chaos|docs|examples|test|\.ci)\/[\w./*{},<>-]*$/;
 
 /** Every file that the documents name is there. */
 export function checkDocumentedPaths(tree: Tree): string[] {

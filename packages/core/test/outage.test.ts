@@ -2,7 +2,7 @@ import { isOutage, sweep } from '@belay/core';
 import { openDatabase } from '@belay/db';
 import { Retryable } from '@belay/providers';
 import { expect, it } from 'vitest';
-import { type Loss, startFaultyProxy } from '../../../test/support/faulty-proxy.js';
+import { type Loss, startFaultyProxy } from '../../../chaos/src/faulty-proxy.js';
 import { access, approve, minute, openCast, request, statusOf } from './support/stories.js';
 
 const losses: Loss[] = ['reset', 'close', 'half-close'];

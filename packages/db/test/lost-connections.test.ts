@@ -2,8 +2,8 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { openDatabase } from '@belay/db';
 import { sql } from 'drizzle-orm';
 import { expect, it } from 'vitest';
+import { type Loss, startFaultyProxy } from '../../../chaos/src/faulty-proxy.js';
 import { createTestDatabase } from '../../../test/support/database.js';
-import { type Loss, startFaultyProxy } from '../../../test/support/faulty-proxy.js';
 
 const losses: Loss[] = ['reset', 'close', 'half-close'];
 const statements = 3;

@@ -1,7 +1,7 @@
 import { serverRouter } from '@belay/api';
 import { openDatabase } from '@belay/db';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type FaultyProxy, startFaultyProxy } from '../../../../test/support/faulty-proxy.js';
+import { type FaultyProxy, startFaultyProxy } from '../../../../chaos/src/faulty-proxy.js';
 import { type Served, send, serve } from './support/serve.js';
 import { createWorld, type World } from './support/world.js';
 
