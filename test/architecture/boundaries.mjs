@@ -23,6 +23,11 @@ export const boundaries = {
         imports: ['node:worker_threads'],
         why: 'jq runs in threads that can be ended',
       },
+      {
+        names: ['expression/thread-clock.js'],
+        imports: ['node:fs'],
+        why: 'the kernel says how much processor time a thread has had',
+      },
     ],
   },
   'packages/providers': {

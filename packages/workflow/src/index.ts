@@ -9,6 +9,7 @@ export { CANCELLED, type StandardFault, standardFault } from './fault.js';
 export { begin } from './machine/begin.js';
 export { deliver } from './machine/deliver.js';
 export { interrupt } from './machine/interrupt.js';
+export { measureTurn } from './machine/measure-turn.js';
 export { resolve } from './machine/resolve.js';
 export { parseState, type State } from './machine/state.js';
 export { restoreState, storeState } from './machine/store.js';
@@ -16,6 +17,7 @@ export type { Transition } from './machine/transition.js';
 export type {
   Admits,
   CallCheck,
+  Caller,
   CloudEvent,
   Env,
   Evaluate,

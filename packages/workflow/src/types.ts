@@ -55,8 +55,22 @@ export interface LifecycleEvent {
   data: JsonObject;
 }
 
-/** Evaluates one jq program on `input` with the named arguments (without `$`). Throws `ExpressionError`. */
-export type Evaluate = (expression: string, input: Json, args: { [name: string]: Json }) => Promise<Json>;
+/** Whose an evaluation is: executions take turns. `spend` is called with the processor time of the jq thread. */
+export interface Caller {
+  executionId: string;
+  spend?: ((milliseconds: number) => void) | undefined;
+}
+
+/**
+ * Evaluates one jq program on `input` with the named arguments (without `$`). Calls `caller.spend` before it
+ * resolves or rejects, where a thread ran the program. Throws `ExpressionError`.
+ */
+export type Evaluate = (
+  expression: string,
+  input: Json,
+  args: { [name: string]: Json },
+  caller?: Caller,
+) => Promise<Json>;
 
 /** Everything impure, as values or as one argument. Times are ISO 8601, UTC. */
 export interface Env {
@@ -64,6 +78,14 @@ export interface Env {
   executionId: string;
   startedAt?: string;
   evaluate: Evaluate;
+  /**
+   * Asked before each task but the first of a transition. True ends the transition there: its state has a timer that is
+   * due now, and goes on from that task when the timer is resolved. Every transition runs at least one task. The machine
+   * awaits the answer, so that a host can give the event loop to others meanwhile.
+   */
+  pause?: () => boolean | Promise<boolean>;
+  /** Called with the milliseconds of processor time that each evaluation took in its thread, failed ones included. */
+  spend?: (milliseconds: number) => void;
   runtime?: { name: string; version: string };
 }
 

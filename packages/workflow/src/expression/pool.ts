@@ -1,5 +1,5 @@
 import { exceeds } from '../json.js';
-import type { Evaluate, Json } from '../types.js';
+import type { Caller, Evaluate, Json } from '../types.js';
 import { readProgram } from './allowed.js';
 import { ExpressionError } from './error.js';
 import { evaluatePlain } from './plain.js';
@@ -69,10 +69,12 @@ export function createExpressionPool(options: { size?: number; timeoutMillisecon
     if (next) open().then(next.give, next.refuse);
   }
 
-  async function runOnce(program: string, input: string, timeout: number): Promise<Checked> {
+  async function runOnce(program: string, input: string, timeout: number, caller?: Caller): Promise<Checked> {
     const thread = await take();
     busy.add(thread);
-    const answer = checkOutput(await thread.run(program, input, timeout));
+    const given = await thread.run(program, input, timeout);
+    caller?.spend?.('milliseconds' in given ? given.milliseconds : timeout);
+    const answer = checkOutput(given);
     busy.delete(thread);
     if (closed) throw closedError();
     if (answer.is === 'timeout' || answer.is === 'broken') replace(thread);
@@ -80,12 +82,12 @@ export function createExpressionPool(options: { size?: number; timeoutMillisecon
     return answer;
   }
 
-  const evaluate: Evaluate = async (expression, input, args) => {
+  const evaluate: Evaluate = async (expression, input, args, caller) => {
     const plain = evaluatePlain(expression, input, args);
     if (plain !== undefined) return plain;
     const { program, json } = prepare(expression, input, args);
-    let answer = await runOnce(program, json, limit);
-    if (answer.is === 'timeout') answer = await runOnce(program, json, limit * 4);
+    let answer = await runOnce(program, json, limit, caller);
+    if (answer.is === 'timeout') answer = await runOnce(program, json, limit * 4, caller);
     return read(answer);
   };
 

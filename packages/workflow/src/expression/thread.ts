@@ -1,9 +1,9 @@
 import { Worker } from 'node:worker_threads';
 
-/** What the worker says about one program; `timeout` and `broken` mean that the thread is gone. */
+/** What the worker says about one program; `timeout` and `broken` mean that the thread is gone. Times are its thread's. */
 export type Answer =
-  | { is: 'output'; text: string }
-  | { is: 'failed'; exitCode: number; message: string }
+  | { is: 'output'; text: string; milliseconds: number }
+  | { is: 'failed'; exitCode: number; message: string; milliseconds: number }
   | { is: 'broken' }
   | { is: 'timeout' };
 

@@ -40,7 +40,8 @@ export function workflowSight(run: Run, input: Json, withContext: boolean): Sigh
 function meteredEvaluate(run: Run): Sight['evaluate'] {
   return (expression, input, args) => {
     run.fuel -= JQ_FUEL;
-    return run.env.evaluate(expression, input, args);
+    const { executionId, spend } = run.env;
+    return run.env.evaluate(expression, input, args, { executionId, spend });
   };
 }
 

@@ -41,6 +41,9 @@ export interface TaskKind<T = Task> {
   advance?(run: Run, frame: Frame, task: T, variables: Variables, signal: Signal): Promise<Progress> | Progress;
 }
 
+/** How many tasks one transition may run before it pauses; an expression that needs jq counts for ten. */
+export const FUEL = 10_000;
+
 /** One transition being computed: a state that may be changed, and what becomes of it. */
 export interface Run {
   workflow: Workflow;
@@ -61,6 +64,14 @@ export function taskAt(run: Run, pointer: string): Task {
   const task = atPointer(run.workflow, pointer);
   if (task === undefined) throw new TypeError(`the definition has no task at ${pointer}`);
   return task as Task;
+}
+
+/** Whether a transition has done enough, by its fuel or by its host's word. Once it has, it stays so. */
+export async function hasDoneEnough(run: Run): Promise<boolean> {
+  // Nothing done yet: a transition that did nothing would be followed by another one, for ever.
+  if (run.fuel === FUEL) return false;
+  if (run.fuel > 0 && (await run.env.pause?.())) run.fuel = 0;
+  return run.fuel <= 0;
 }
 
 export function openStep(run: Run, step: Step): void {

@@ -9,6 +9,7 @@ import {
   closeInside,
   closeOwnSteps,
   closeStep,
+  hasDoneEnough,
   openStep,
   PENDING,
   type Progress,
@@ -33,9 +34,9 @@ export function inputOf(frame: Frame): Json {
   return frame.taken === undefined ? frame.input : frame.taken;
 }
 
-/** Starts a task, or pauses before it when this transition has done enough (an endless loop must not hold its lock). */
+/** Starts a task, or pauses before it when this transition has done enough (an endless loop must let others run). */
 export async function enterTask(run: Run, frame: Frame, variables: Variables): Promise<Progress> {
-  if (run.fuel <= 0) {
+  if (await hasDoneEnough(run)) {
     frame.body = { is: 'paused' };
     openStep(run, {
       key: `${frame.key}:continue`,

@@ -6,11 +6,17 @@ import { kinds } from '../tasks/index.js';
 import type { CloudEvent, Env, Fault, Json, LifecycleEvent, Status, Step, StepKey } from '../types.js';
 import { transform, workflowSight } from './data.js';
 import { advanceList } from './list.js';
-import { closeInside, closeStep, type Progress, type Run, recordTask, recordWorkflow, type Signal } from './run.js';
+import {
+  closeInside,
+  closeStep,
+  FUEL,
+  type Progress,
+  type Run,
+  recordTask,
+  recordWorkflow,
+  type Signal,
+} from './run.js';
 import type { State } from './state.js';
-
-/** How many tasks one transition may run before it pauses; an expression that needs jq counts for ten. */
-const FUEL = 10_000;
 
 export const WORKFLOW_TIMEOUT = '/timeout#0';
 
