@@ -30,11 +30,30 @@ export type Actor =
 /** "Look now": an id, never data. Losing one costs the sweeper's latency and nothing else. */
 export type Hint =
   | { queue: 'executions'; executionId: string; key: string; dueAt?: Date }
-  | { queue: 'entitlements'; entitlementId: string; dueAt?: Date };
+  | { queue: 'entitlements'; entitlementId: string; provider: string; task?: 'grant' | 'revoke'; dueAt?: Date };
+
+/** Where a worker does something: executions share their places, and every provider has its own. */
+export type Lane =
+  | { queue: 'executions' }
+  /** Grants may not take all places of a provider, so that its revocations never wait for them. */
+  | { queue: 'entitlements'; provider: string; task?: 'grant' | 'revoke' };
+
+/** A free place of a worker in this process, taken for the caller until it runs something there or releases it. */
+export interface Place {
+  /** Does the work in this place and frees the place afterwards. Returns at once; an error of the work is logged. */
+  run(work: () => Promise<void>): void;
+  /** Frees the place without work. Does nothing after `run`. */
+  release(): void;
+}
 
 /** Sends hints after commit. Never throws and never waits: correctness does not depend on it (design §5.4). */
 export interface Waker {
   wake(hints: readonly Hint[]): void;
+  /**
+   * Takes a free place of a worker in this process, for what the caller is about to claim; null when there is none, or
+   * no worker here: then the due row and a hint lead a worker to it.
+   */
+  reserve?(lane: Lane): Place | null;
 }
 
 /** The catalog in force in this process, and the clients of its enabled providers. */

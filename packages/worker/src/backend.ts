@@ -1,4 +1,4 @@
-import type { Logger } from '@belay/core';
+import type { Hint, Lane, Logger, Place } from '@belay/core';
 import { openPostgresBackend } from './postgres.js';
 import type { Payload, QueueName } from './queues.js';
 import { openRedisBackend } from './redis.js';
@@ -24,11 +24,15 @@ export interface HintWorker {
   close(force: boolean): Promise<void>;
 }
 
-/** Handles the data of one job. Must not reject: what a job was about is in the database, not in the queue. */
+/** Handles the data of one job of a queue. Must not reject: what a job was about is in the database, not in the queue. */
 export type Process = (data: unknown) => Promise<void>;
 
-/** Takes a hint for a worker of this process; false when it has no free place. */
-export type LocalLane = (queue: QueueName, payload: Payload) => boolean;
+/** A worker of this process, for its waker. */
+export interface LocalWorker {
+  /** Follows a hint; false when there is no free place for it. */
+  take(hint: Hint): boolean;
+  reserve(lane: Lane): Place | null;
+}
 
 /** Where hints travel. Opaque to everything outside this package, apart from `kind`, `check` and `close`. */
 export interface QueueBackend {
@@ -39,7 +43,7 @@ export interface QueueBackend {
   openQueue(name: QueueName): HintQueue;
   openWorker(name: QueueName, process: Process, concurrency: number): HintWorker;
   /** Set while a worker of this process takes hints directly (`startWorker`'s option `local`). */
-  local: LocalLane | null;
+  local: LocalWorker | null;
 }
 
 export interface QueueBackendOptions {

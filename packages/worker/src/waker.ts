@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Hint, Logger, Waker } from '@belay/core';
+import type { Hint, Lane, Logger, Place, Waker } from '@belay/core';
 import type { HintJob, HintQueue, QueueBackend } from './backend.js';
 import { payloadOf, type QueueName, queueNames } from './queues.js';
 
@@ -13,7 +13,7 @@ const mostAtOnce = 500;
 /** How long closing waits for hints that are still on their way. */
 const longestClose = 1_000;
 
-interface Lane {
+interface Outbox {
   name: QueueName;
   queue: HintQueue;
   pending: HintJob[];
@@ -29,37 +29,38 @@ export function createWaker(
   backend: QueueBackend,
   log: Logger,
   options: { now?: () => number } = {},
-): Waker & { close(): Promise<void> } {
+): Waker & { reserve(lane: Lane): Place | null; close(): Promise<void> } {
   const now = options.now ?? (() => performance.timeOrigin + performance.now());
-  const lanes = new Map<QueueName, Lane>();
-  for (const name of queueNames) lanes.set(name, { name, queue: backend.openQueue(name), pending: [], sending: null });
+  const outboxes = new Map<QueueName, Outbox>();
+  for (const name of queueNames) {
+    outboxes.set(name, { name, queue: backend.openQueue(name), pending: [], sending: null });
+  }
   let closed = false;
   let scheduled = false;
 
   function accept(hint: Hint): void {
-    const lane = lanes.get(hint.queue);
-    if (lane === undefined) return;
-    const payload = payloadOf(hint);
+    const outbox = outboxes.get(hint.queue);
+    if (outbox === undefined) return;
     const delay = hint.dueAt === undefined ? 0 : delayUntil(hint.dueAt, now());
-    if (delay === 0 && backend.local?.(lane.name, payload)) return;
-    if (lane.pending.length < mostPending) lane.pending.push({ payload, delay });
+    if (delay === 0 && backend.local?.take(hint)) return;
+    if (outbox.pending.length < mostPending) outbox.pending.push({ payload: payloadOf(hint), delay });
   }
 
-  function flush(lane: Lane): void {
-    if (lane.sending !== null || lane.pending.length === 0) return;
-    const jobs = lane.pending.splice(0, mostAtOnce);
-    lane.sending = lane.queue
+  function flush(outbox: Outbox): void {
+    if (outbox.sending !== null || outbox.pending.length === 0) return;
+    const jobs = outbox.pending.splice(0, mostAtOnce);
+    outbox.sending = outbox.queue
       .add(jobs)
-      .catch((error: unknown) => log.debug({ error, count: jobs.length }, `hints for ${lane.name} were dropped`))
+      .catch((error: unknown) => log.debug({ error, count: jobs.length }, `hints for ${outbox.name} were dropped`))
       .then(() => {
-        lane.sending = null;
-        flush(lane);
+        outbox.sending = null;
+        flush(outbox);
       });
   }
 
-  async function drain(lane: Lane): Promise<void> {
-    flush(lane);
-    while (lane.sending !== null) await lane.sending;
+  async function drain(outbox: Outbox): Promise<void> {
+    flush(outbox);
+    while (outbox.sending !== null) await outbox.sending;
   }
 
   return {
@@ -74,16 +75,17 @@ export function createWaker(
       scheduled = true;
       setImmediate(() => {
         scheduled = false;
-        for (const lane of lanes.values()) flush(lane);
+        for (const outbox of outboxes.values()) flush(outbox);
       });
     },
+    reserve: (lane) => (closed ? null : (backend.local?.reserve(lane) ?? null)),
     async close() {
       closed = true;
       await Promise.all(
-        [...lanes.values()].map(async (lane) => {
-          await Promise.race([drain(lane), wait(longestClose, undefined, { ref: false })]);
-          lane.pending.length = 0;
-          await lane.queue.close();
+        [...outboxes.values()].map(async (outbox) => {
+          await Promise.race([drain(outbox), wait(longestClose, undefined, { ref: false })]);
+          outbox.pending.length = 0;
+          await outbox.queue.close();
         }),
       );
     },

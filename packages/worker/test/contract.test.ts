@@ -12,6 +12,8 @@ import {
 } from './support/context.js';
 import { type Transport, transports } from './support/transports.js';
 
+/** A worker that does one thing at a time. */
+const one = { executions: 1, provider: 1, grants: 1 };
 const eventually = { timeout: 15_000, interval: 10 };
 
 describe.each(transports)('hints over $kind', ({ kind, start }) => {
@@ -86,7 +88,7 @@ describe.each(transports)('hints over $kind', ({ kind, start }) => {
     const entitlementId = stepHint().executionId;
     waker(backend).wake([
       { queue: 'executions', executionId, key },
-      { queue: 'entitlements', entitlementId },
+      { queue: 'entitlements', entitlementId, provider: 'memory' },
     ]);
     await vi.waitFor(() => expect(seen).toHaveLength(2), eventually);
     expect(seen).toContainEqual({ executionId, key });
@@ -138,7 +140,7 @@ describe.each(transports)('hints over $kind', ({ kind, start }) => {
     const verbs = recordVerbs((id) => {
       if (id === bad.key) throw new Error('the provider is away');
     });
-    const worker = await work(backend, verbs, { concurrency: { executions: 1, entitlements: 1 } });
+    const worker = await work(backend, verbs, { places: one });
     const send = waker(backend);
     const good = [stepHint(), stepHint(), stepHint()];
     send.wake([bad, ...good]);
@@ -159,7 +161,7 @@ describe.each(transports)('hints over $kind', ({ kind, start }) => {
       await gate;
       finished += 1;
     });
-    const worker = await work(backend, verbs, { concurrency: { executions: 1, entitlements: 1 } });
+    const worker = await work(backend, verbs, { places: one });
     const send = waker(backend);
     send.wake([stepHint(), stepHint()]);
     await vi.waitFor(() => expect(verbs.calls).toHaveLength(1), eventually);
@@ -205,16 +207,15 @@ describe.each(transports)('hints over $kind', ({ kind, start }) => {
         if (busy.size === 2) release();
         await both;
       });
-    const [one, two] = [verbsOf('one'), verbsOf('two')];
-    const concurrency = { executions: 1, entitlements: 1 };
-    await work(first, one, { concurrency });
-    await work(second, two, { concurrency });
+    const [verbsOne, verbsTwo] = [verbsOf('one'), verbsOf('two')];
+    await work(first, verbsOne, { places: one });
+    await work(second, verbsTwo, { places: one });
     const hints = Array.from({ length: 20 }, () => stepHint());
     waker(first).wake(hints);
-    await vi.waitFor(() => expect(one.calls.length + two.calls.length).toBe(20), eventually);
-    expect([...one.calls, ...two.calls].sort()).toEqual(hints.map((hint) => hint.key).sort());
-    expect(one.calls.length).toBeGreaterThan(0);
-    expect(two.calls.length).toBeGreaterThan(0);
+    await vi.waitFor(() => expect(verbsOne.calls.length + verbsTwo.calls.length).toBe(20), eventually);
+    expect([...verbsOne.calls, ...verbsTwo.calls].sort()).toEqual(hints.map((hint) => hint.key).sort());
+    expect(verbsOne.calls.length).toBeGreaterThan(0);
+    expect(verbsTwo.calls.length).toBeGreaterThan(0);
   });
 
   it('sweeps while the queue is down, says so, tells of it once, and hints flow again afterwards', async () => {
@@ -229,7 +230,7 @@ describe.each(transports)('hints over $kind', ({ kind, start }) => {
     expect(await backend.check()).not.toContain('127.0.0.1');
     const sweeps = verbs.sweeps;
     for (let round = 0; round < 5; round += 1) {
-      send.wake([stepHint(), { queue: 'entitlements', entitlementId: stepHint().executionId }]);
+      send.wake([stepHint(), { queue: 'entitlements', entitlementId: stepHint().executionId, provider: 'memory' }]);
       await vi.waitFor(() => expect(verbs.sweeps).toBeGreaterThan(sweeps + round), eventually);
     }
     expect(worker.running()).toBe(true);

@@ -32,14 +32,14 @@ describe('the waker', () => {
     const waker = createWaker(backend, recordLog(), { now });
     const [first, second, third] = [stepHint(), stepHint(), stepHint()];
     waker.wake([first]);
-    waker.wake([second, { queue: 'entitlements', entitlementId: third.executionId }]);
+    waker.wake([second, { queue: 'entitlements', entitlementId: third.executionId, provider: 'memory' }]);
     expect(sent).toEqual([]);
     await vi.waitFor(() => expect(sent).toHaveLength(2), 20_000);
     expect(sent.find(({ queue }) => queue === 'executions')?.jobs).toEqual(
       [first, second].map(({ executionId, key }) => ({ payload: { executionId, key }, delay: 0 })),
     );
     expect(sent.find(({ queue }) => queue === 'entitlements')?.jobs).toEqual([
-      { payload: { entitlementId: third.executionId }, delay: 0 },
+      { payload: { entitlementId: third.executionId, provider: 'memory' }, delay: 0 },
     ]);
     await waker.close();
   });
@@ -108,11 +108,14 @@ describe('the waker', () => {
   it('offers a worker of this process what is due now, and the queue what it has no place for', async () => {
     const { backend, sent } = memoryBackend();
     const taken: unknown[] = [];
-    backend.local = (_queue, payload) => taken.length === 0 && taken.push(payload) === 1;
+    backend.local = {
+      reserve: () => null,
+      take: (hint) => taken.length === 0 && taken.push(hint) === 1,
+    };
     const waker = createWaker(backend, recordLog(), { now });
     const [later, first, second] = [stepHint(new Date(now() + 1_000)), stepHint(), stepHint()];
     waker.wake([later, first, second]);
-    expect(taken).toEqual([{ executionId: first.executionId, key: first.key }]);
+    expect(taken).toEqual([first]);
     await vi.waitFor(() => expect(sent.flatMap(({ jobs }) => jobs)).toHaveLength(2), 20_000);
     await waker.close();
   });

@@ -43,8 +43,12 @@ export async function endGrants(tx: Transaction, input: EndGrants): Promise<Hint
       .orderBy(asc(entitlements.id))
       .for('update');
   }
-  await inOrder([
-    tx.update(entitlements).set({ dueAt: sql`app_now()` }).where(inArray(entitlements.id, ids)),
+  const [due] = await inOrder([
+    tx
+      .update(entitlements)
+      .set({ dueAt: sql`app_now()` })
+      .where(inArray(entitlements.id, ids))
+      .returning({ entitlementId: entitlements.id, provider: entitlements.provider }),
     appendLedger(
       tx,
       ended.map((grant) => ({
@@ -58,5 +62,5 @@ export async function endGrants(tx: Transaction, input: EndGrants): Promise<Hint
       })),
     ),
   ]);
-  return ids.map((entitlementId): Hint => ({ queue: 'entitlements', entitlementId }));
+  return due.map((row): Hint => ({ queue: 'entitlements', ...row }));
 }

@@ -131,7 +131,10 @@ async function release(ctx: Context, claim: Claimed): Promise<void> {
     .set({ leaseUntil: null, dueAt: sql`app_now()` })
     .where(and(eq(entitlements.id, claim.id), eq(entitlements.fence, claim.fence)))
     .returning({ id: entitlements.id });
-  if (released.length > 0) ctx.waker.wake([{ queue: 'entitlements', entitlementId: claim.id }]);
+  if (released.length > 0) {
+    const { id, provider, task } = claim;
+    ctx.waker.wake([{ queue: 'entitlements', entitlementId: id, provider, task }]);
+  }
 }
 
 function readingLive(ctx: Context, tx: Transaction, entitlementId: string) {

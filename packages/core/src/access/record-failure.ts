@@ -88,12 +88,16 @@ export async function recordFailure(ctx: Context, claim: Claimed, message: strin
           data: { failures: claim.failures + 1, ...(refused ? {} : { retry_in_milliseconds: wait }) },
         })),
       );
-      return { dueAt: still?.dueAt, executionIds: affected.map((grant) => grant.executionId) };
+      return { dueAt: still?.dueAt, wanted, executionIds: affected.map((grant) => grant.executionId) };
     })
     .catch(ignoreRollback);
   ctx.crashpoint('failure recorded');
   if (!next) return recordLate(ctx, claim);
-  if (next.dueAt) ctx.waker.wake([{ queue: 'entitlements', entitlementId: claim.id, dueAt: next.dueAt }]);
+  if (next.dueAt) {
+    const { id, provider } = claim;
+    const task = next.wanted ? 'grant' : 'revoke';
+    ctx.waker.wake([{ queue: 'entitlements', entitlementId: id, provider, task, dueAt: next.dueAt }]);
+  }
   await wakeSteps(ctx, next.executionIds);
 }
 

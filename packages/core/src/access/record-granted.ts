@@ -92,6 +92,9 @@ export async function recordGranted(ctx: Context, claim: Claimed, held: Held): P
     .catch(ignoreRollback);
   ctx.crashpoint('grant recorded');
   if (!next) return recordLate(ctx, claim);
-  if (next.dueAt) ctx.waker.wake([{ queue: 'entitlements', entitlementId: claim.id, dueAt: next.dueAt }]);
+  if (next.dueAt) {
+    const { id, provider } = claim;
+    ctx.waker.wake([{ queue: 'entitlements', entitlementId: id, provider, dueAt: next.dueAt }]);
+  }
   await wakeSteps(ctx, next.executionIds);
 }

@@ -32,5 +32,5 @@ export async function recordLate(ctx: Context, claim: Claimed): Promise<void> {
     ]);
     return true;
   });
-  if (due) ctx.waker.wake([{ queue: 'entitlements', entitlementId: claim.id }]);
+  if (due) ctx.waker.wake([{ queue: 'entitlements', entitlementId: claim.id, provider: claim.provider }]);
 }

@@ -96,7 +96,7 @@ export async function recordRevoked(ctx: Context, claim: Claimed, held: Held): P
   ctx.crashpoint('revoke recorded');
   if (next === 'late') return recordLate(ctx, claim);
   if (!next) return;
-  const hint = { queue: 'entitlements', entitlementId: claim.id } as const;
+  const hint = { queue: 'entitlements', entitlementId: claim.id, provider: claim.provider } as const;
   if (next.again) ctx.waker.wake([hint]);
   if (next.dueAt) ctx.waker.wake([{ ...hint, dueAt: next.dueAt }]);
   await wakeSteps(ctx, next.executionIds);
