@@ -25,7 +25,7 @@ export async function createLogin(
     toldAt: null,
     now,
   };
-  const session = await luciaOf(ctx, db).createSession(input.user.id, attributes, { sessionId: token });
+  const session = await luciaOf(ctx, { db }).createSession(input.user.id, attributes, { sessionId: token });
   await appendLedger(db, [
     {
       type: 'login.created',

@@ -45,9 +45,15 @@ export function newLoginSecret(ctx: Context): string {
   return Buffer.from(ctx.randomBytes(32)).toString('base64url');
 }
 
-/** Lucia over our tables: the only module that knows it (design, issue 2). Sessions slide; its ids are the logins' secrets. */
-export function luciaOf(ctx: Context, db: Database | Transaction = ctx.db): Lucia<LoginAttributes, PersonAttributes> {
-  return new Lucia(createAdapter(ctx, db), {
+/**
+ * Lucia over our tables: the only module that knows it (design, issue 2). Sessions slide; its ids are the logins' secrets.
+ * `row` is the login that it is to validate, as `readLogins` has read it.
+ */
+export function luciaOf(
+  ctx: Context,
+  { db = ctx.db, row }: { db?: Database | Transaction; row?: LoginRow } = {},
+): Lucia<LoginAttributes, PersonAttributes> {
+  return new Lucia(createAdapter(ctx, db, row), {
     sessionExpiresIn: new TimeSpan(ctx.timing.login, 'ms'),
     getSessionAttributes: (attributes) => attributes,
     getUserAttributes: (attributes) => attributes,
@@ -58,13 +64,12 @@ export function luciaOf(ctx: Context, db: Database | Transaction = ctx.db): Luci
  * Lucia's adapter with two differences from its own: a secret is stored as its hash, and times are the database's. Lucia
  * compares with the process's clock, so times are shifted on their way in and out by what the two clocks differ.
  */
-function createAdapter(ctx: Context, db: Database | Transaction): Adapter {
+function createAdapter(ctx: Context, db: Database | Transaction, row: LoginRow | undefined): Adapter {
   let shift = 0;
   const toRow = (time: Date) => new Date(time.getTime() - shift);
   const toProcess = (time: Date) => new Date(time.getTime() + shift);
   return {
     async getSessionAndUser(secret) {
-      const [row] = await readLogin(ctx.db).execute({ hash: hashSecret(secret) });
       if (!row) return [null, null];
       const now = new Date(row.now);
       shift = ctx.clock().getTime() - now.getTime();
@@ -147,30 +152,50 @@ function createAdapter(ctx: Context, db: Database | Transaction): Adapter {
   };
 }
 
-const prepared = new WeakMap<Database, ReturnType<typeof prepareLogin>>();
+/** How many logins one query reads: a statement must not grow with the number of callers. */
+const together = 500;
 
-/** Asked with every request: prepared once for each pool. */
-function readLogin(db: Database) {
-  const ready = prepared.get(db) ?? prepareLogin(db);
-  prepared.set(db, ready);
+/** Reads the logins that secrets prove, by secret; many share one query. A secret that is unknown has none. */
+export async function readLogins(ctx: Context, secrets: readonly string[]): Promise<ReadonlyMap<string, LoginRow>> {
+  const byHash = new Map(secrets.map((secret) => [hashSecret(secret), secret]));
+  const hashes = [...byHash.keys()];
+  const found = new Map<string, LoginRow>();
+  for (let from = 0; from < hashes.length; from += together) {
+    const rows = await prepared(ctx.db).execute({ hashes: hashes.slice(from, from + together).join(',') });
+    for (const row of rows) found.set(byHash.get(row.login.secretHash) ?? '', row);
+  }
+  return found;
+}
+
+export type LoginRow = Awaited<ReturnType<ReturnType<typeof prepareLogins>['execute']>>[number];
+
+const statements = new WeakMap<Database, ReturnType<typeof prepareLogins>>();
+
+/** Asked with every request: prepared once for each pool, the same text for one login and for many. */
+function prepared(db: Database) {
+  const ready = statements.get(db) ?? prepareLogins(db);
+  statements.set(db, ready);
   return ready;
 }
 
-function prepareLogin(db: Database) {
-  return db
-    .select({ login: logins, user: users, identity: userIdentities, now: sql<string>`app_now()` })
-    .from(logins)
-    .innerJoin(users, eq(users.id, logins.userId))
-    .leftJoin(
-      userIdentities,
-      and(
-        eq(userIdentities.provider, logins.provider),
-        eq(userIdentities.subject, logins.subject),
-        eq(userIdentities.userId, logins.userId),
-      ),
-    )
-    .where(eq(logins.secretHash, sql.placeholder('hash')))
-    .prepare('read_login');
+function prepareLogins(db: Database) {
+  return (
+    db
+      .select({ login: logins, user: users, identity: userIdentities, now: sql<string>`app_now()` })
+      .from(logins)
+      .innerJoin(users, eq(users.id, logins.userId))
+      .leftJoin(
+        userIdentities,
+        and(
+          eq(userIdentities.provider, logins.provider),
+          eq(userIdentities.subject, logins.subject),
+          eq(userIdentities.userId, logins.userId),
+        ),
+      )
+      // One text for any number of them: a hash has no comma in it.
+      .where(sql`${logins.secretHash} = any(string_to_array(${sql.placeholder('hashes')}, ','))`)
+      .prepare('read_logins')
+  );
 }
 
 /** When a login ends however much it is used: as it was made, or earlier where the operator has shortened it since. */
