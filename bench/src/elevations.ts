@@ -1,5 +1,4 @@
-import { requestElevation, returnAccess } from '@belay/core';
-import { listenToRecords } from './access-events.js';
+import { elevations } from './belay/elevate.js';
 import { type BenchOptions, openBench } from './setup.js';
 
 export interface Throughput {
@@ -26,19 +25,7 @@ export async function measureElevations(options: {
 async function run(options: BenchOptions, milliseconds: number): Promise<Throughput> {
   const bench = await openBench(options);
   try {
-    const next = listenToRecords(bench);
-    const once = async (person: (typeof bench.people)[number]) => {
-      const active = next(person.actor.email);
-      const { output } = await requestElevation(person, {
-        role: 'reader',
-        workflow: 'automatic',
-        reason: 'a benchmark',
-      });
-      await active;
-      const gone = next(person.actor.email);
-      await returnAccess(person, { execution_id: output.execution_id });
-      await gone;
-    };
+    const once = elevations(bench);
     // The first rounds warm everything up and teach who has which entitlement.
     for (let round = 0; round < 3; round += 1) await Promise.all(bench.people.map(once));
     bench.statements.take();

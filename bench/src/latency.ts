@@ -1,7 +1,7 @@
 import { decideApproval, listInbox, requestElevation } from '@belay/core';
 import { grants } from '@belay/db';
 import { eq } from 'drizzle-orm';
-import { listenToRecords } from './access-events.js';
+import { listenToRecords } from './belay/records.js';
 import { type Bench, openBench } from './setup.js';
 import { type Spread, spreadOf } from './spread.js';
 

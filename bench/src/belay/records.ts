@@ -1,6 +1,6 @@
 import { entitlements } from '@belay/db';
 import { eq } from 'drizzle-orm';
-import type { Bench } from './setup.js';
+import type { Belay } from './open.js';
 
 /** Resolves when the reconciler has recorded something about a person's entitlement: it is granted, or gone. */
 export type NextRecord = (email: string) => Promise<void>;
@@ -9,10 +9,10 @@ export type NextRecord = (email: string) => Promise<void>;
  * Listens to the hints that the reconciler sends after each record, so that nothing is asked of the database in the
  * meantime. Everybody has exactly one entitlement, whose id is learnt when it is first seen.
  */
-export function listenToRecords(bench: Bench): NextRecord {
+export function listenToRecords(belay: Belay): NextRecord {
   const waiting = new Map<string, () => void>();
   const emails = new Map<string, string>();
-  bench.onHint((hint) => {
+  belay.onHint((hint) => {
     // An early end asks for the reconciler at once; a record names the time at which it wants to look again.
     if (hint.queue !== 'entitlements' || hint.dueAt === undefined) return;
     void announce(hint.entitlementId);
@@ -22,7 +22,7 @@ export function listenToRecords(bench: Bench): NextRecord {
   async function announce(id: string): Promise<void> {
     let email = emails.get(id);
     if (email === undefined) {
-      const [row] = await bench.ctx.db
+      const [row] = await belay.ctx.db
         .select({ identity: entitlements.identity })
         .from(entitlements)
         .where(eq(entitlements.id, id));

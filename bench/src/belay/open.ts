@@ -1,0 +1,137 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import {
+  type ActorContext,
+  applyCatalog,
+  type Context,
+  createKeyring,
+  createLogin,
+  type Hint,
+  openCatalog,
+  timing,
+  type UserActor,
+  upsertUser,
+  withActor,
+} from '@belay/core';
+import { migrateDatabase, openDatabase } from '@belay/db';
+import { type Connector, createRegistry } from '@belay/providers';
+import { createMemoryConnector, createMemoryProvider, type MemoryProvider } from '@belay/providers/testkit';
+import { newId } from '@belay/server/composition';
+import { createWaker, openQueueBackend, startWorker } from '@belay/worker';
+import { createExpressionPool } from '@belay/workflow';
+import { catalogDocument } from './catalog.js';
+import { countStatements, type StatementCount } from './statements.js';
+
+export type Person = ActorContext & { actor: UserActor };
+
+export interface Belay {
+  ctx: Context;
+  provider: MemoryProvider;
+  people: Person[];
+  approver: Person;
+  token: string;
+  statements: StatementCount;
+  /** Adds a listener for every hint, which is sent after its commit. */
+  onHint(listener: (hint: Hint) => void): void;
+  close(): Promise<void>;
+}
+
+export interface BelayOptions {
+  people: number;
+  redisUrl?: string;
+  local?: boolean;
+  /** Counting statements takes time of its own, so it is done in a run that is not timed. */
+  count?: boolean;
+}
+
+const log: Context['log'] = {
+  debug() {},
+  info() {},
+  warn: (detail, message) => console.error('warn', message, detail),
+  error: (detail, message) => console.error('error', message, detail),
+};
+
+/** Opens a whole Belay on a database, with a memory provider and an inline worker. */
+export async function openBelay(url: string, options: BelayOptions): Promise<Belay> {
+  const delay: Context['delay'] = async (milliseconds, signal) =>
+    void (await wait(milliseconds, undefined, { signal }));
+  await migrateDatabase(url);
+  const statements = countStatements();
+  const database = openDatabase(url, { max: 20, ...(options.count ? { onStatement: statements.hear } : {}) });
+  const names = Array.from({ length: options.people }, (_, index) => `person${index}`);
+  const provider = createMemoryProvider({
+    now: () => new Date(),
+    people: [...names, 'approver'].map((name) => ({ id: `${name}@example.com`, name, email: `${name}@example.com` })),
+  });
+  const connectors = createRegistry([createMemoryConnector(provider) as Connector]);
+  const resolve = () => undefined;
+  await applyCatalog(database.db, { document: catalogDocument, source: 'bench' }, { connectors, resolve });
+  const catalog = await openCatalog({ db: database.db, connectors, resolve, log, timing, delay });
+  const pool = createExpressionPool();
+  const backend = await openQueueBackend({
+    databaseUrl: url,
+    log,
+    ...(options.redisUrl ? { redisUrl: options.redisUrl } : {}),
+  });
+  const waker = createWaker(backend, log);
+  const listeners: ((hint: Hint) => void)[] = [];
+  const ctx: Context = {
+    db: database.db,
+    catalog,
+    waker: {
+      ...waker,
+      wake(hints) {
+        waker.wake(hints);
+        for (const hint of hints) for (const listener of listeners) listener(hint);
+      },
+    },
+    keyring: createKeyring(['a secret of the benchmark, long enough']),
+    evaluate: pool.evaluate,
+    timing,
+    log,
+    newId,
+    randomBytes: (size) => randomBytes(size),
+    clock: () => new Date(),
+    delay,
+    fetch: (request) => fetch(request),
+    crashpoint: () => {},
+    program: { version: '0.1.0', revision: 'bench', baseUrl: 'http://127.0.0.1:8080' },
+  };
+  const worker = await startWorker({ context: ctx, backend, local: options.local ?? true });
+  const people = await Promise.all(names.map((name) => signIn(ctx, name, ['engineers'])));
+  const approver = await signIn(ctx, 'approver', ['approvers']);
+  const [first] = people;
+  if (!first) throw new Error('The benchmark needs people');
+  const { token } = await createLogin(ctx, { user: first.actor, kind: 'device' });
+  return {
+    ctx,
+    provider,
+    people,
+    approver,
+    token,
+    statements,
+    onHint: (listener) => void listeners.push(listener),
+    async close() {
+      await worker.stop();
+      await waker.close();
+      await backend.close();
+      await catalog.close();
+      await pool.close();
+      await database.close();
+    },
+  };
+}
+
+async function signIn(ctx: Context, name: string, groups: string[]): Promise<Person> {
+  const user = await upsertUser(ctx.db, {
+    id: newId(),
+    // A provider that is not in the catalog, as for a person whom an operator made a token for.
+    provider: 'operator',
+    subject: name,
+    email: `${name}@example.com`,
+    name,
+    groups,
+  });
+  const { loginId } = await createLogin(ctx, { user, kind: 'browser' });
+  return withActor(ctx, { kind: 'user' as const, ...user, loginId });
+}

@@ -1,0 +1,56 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+export interface Older {
+  /** The program that performs elevations with the packages of that revision. */
+  program: string;
+  remove(): Promise<void>;
+}
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+/** What an elevation needs of the benchmark; it imports nothing but packages of ours that every revision has. */
+const carried = ['belay', 'compare/serve.js', 'contenders/belay.js'];
+
+/** Runs npm in a folder. Throws with the end of what it printed. */
+async function npm(cwd: string, ...words: string[]): Promise<void> {
+  try {
+    await run('npm', words, { cwd, maxBuffer: 64 * 1024 * 1024 });
+  } catch (error) {
+    const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string };
+    const said = `${stdout}${stderr}`.trim().split('\n').slice(-10).join('\n');
+    throw new Error(`npm ${words.join(' ')} failed in ${cwd}:\n${said}`);
+  }
+}
+
+/**
+ * Builds an older revision of this repository in a worktree of its own, with what its lock file says, and puts the present
+ * benchmark's program beside it: the same measurement of other code. Throws when the revision is unknown or does not build.
+ */
+export async function buildOlder(revision: string): Promise<Older> {
+  const folder = await mkdtemp(join(tmpdir(), 'belay-before-'));
+  const git = (...words: string[]) => run('git', ['-C', root, ...words]);
+  const remove = async () => {
+    await git('worktree', 'remove', '--force', folder).catch(() => undefined);
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    await git('worktree', 'add', '--detach', folder, revision);
+    // Not `npm ci`: the lock file has the optional packages of one platform only, which that command refuses.
+    await npm(folder, 'install', '--no-audit', '--no-fund');
+    await npm(folder, 'run', 'build');
+    for (const part of carried) {
+      await cp(fileURLToPath(new URL(`../${part}`, import.meta.url)), join(folder, 'bench/dist', part), {
+        recursive: true,
+      });
+    }
+    return { program: join(folder, 'bench/dist/contenders/belay.js'), remove };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}

@@ -1,0 +1,37 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import type { Done } from './serve.js';
+
+/** A contender in its own process. */
+export interface Runner {
+  /** Performs elevations for so long. Rejects when the process ends meanwhile. */
+  run(milliseconds: number): Promise<Done>;
+  stop(): Promise<void>;
+}
+
+/** Starts the program of a contender on a database; resolves when it is ready to take orders. */
+export async function startRunner(file: string, url: string, people: number): Promise<Runner> {
+  const child = fork(file, [url, String(people)], { env: { PATH: process.env.PATH, TMPDIR: process.env.TMPDIR } });
+  await answerOf(child);
+  return {
+    run(milliseconds) {
+      const done = answerOf(child) as Promise<Done>;
+      child.send({ milliseconds });
+      return done;
+    },
+    async stop() {
+      if (child.exitCode !== null) return;
+      const gone = once(child, 'exit');
+      child.disconnect();
+      await gone;
+    },
+  };
+}
+
+async function answerOf(child: ChildProcess): Promise<unknown> {
+  const [answer] = await Promise.race([
+    once(child, 'message'),
+    once(child, 'exit').then(() => Promise.reject(new Error('A program that is measured has ended'))),
+  ]);
+  return answer;
+}

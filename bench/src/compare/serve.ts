@@ -1,0 +1,48 @@
+/** Someone's way to perform complete elevations on a database, one at a time for each person. */
+export interface Contender {
+  elevate(person: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What the parent orders: elevations by so many people for so long, or, with 0 milliseconds, one each. */
+export interface Order {
+  milliseconds: number;
+}
+
+export interface Done {
+  elevations: number;
+  milliseconds: number;
+}
+
+/** Runs a contender in a process of its own: `node <file> <database URL> <people>`, with orders over the IPC channel. */
+export async function serveContender(open: (url: string, people: number) => Promise<Contender>): Promise<void> {
+  const [, , url = '', count = '1'] = process.argv;
+  const people = Array.from({ length: Number(count) }, (_, index) => index);
+  const contender = await open(url, people.length);
+  process.on('message', (order: Order) => {
+    run(contender, people, order).then(
+      (done) => process.send?.(done),
+      (error: unknown) => {
+        console.error(error);
+        process.exit(1);
+      },
+    );
+  });
+  process.once('disconnect', () => void contender.close().finally(() => process.exit(0)));
+  process.send?.('ready');
+}
+
+async function run(contender: Contender, people: readonly number[], { milliseconds }: Order): Promise<Done> {
+  const started = performance.now();
+  const until = started + milliseconds;
+  let elevations = 0;
+  await Promise.all(
+    people.map(async (person) => {
+      do {
+        await contender.elevate(person);
+        elevations += 1;
+      } while (performance.now() < until);
+    }),
+  );
+  return { elevations, milliseconds: performance.now() - started };
+}

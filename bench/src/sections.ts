@@ -1,0 +1,117 @@
+import { measureAgent } from './agent.js';
+import { compareElevations } from './compare/compare.js';
+import { measureElevations } from './elevations.js';
+import { measureLatency } from './latency.js';
+import { fixed, spreadCells, table } from './markdown.js';
+import { startRedis } from './redis.js';
+import { measureRolesRatio } from './roles-ratio.js';
+
+export interface SectionOptions {
+  quick: boolean;
+  before?: string | undefined;
+}
+
+interface Section {
+  title: string;
+  print(write: (text?: string) => void, options: SectionOptions): Promise<void>;
+}
+
+/** Every benchmark by the name that the command line knows it by, in the order of docs/benchmarks.md. */
+export const sections: Readonly<Record<string, Section>> = {
+  compare: {
+    title: 'Complete elevations, beside DBOS and rows written by hand',
+    async print(write, { quick, before }) {
+      const compared = await compareElevations({
+        people: 48,
+        rounds: quick ? 2 : 7,
+        milliseconds: quick ? 2_000 : 8_000,
+        before,
+      });
+      const rateOf = (name: string) => compared.find((one) => one.name === name)?.perSecond ?? Number.NaN;
+      const rows = compared.map(({ name, perSecond, rounds, statements, commits, walBytes }) => [
+        name,
+        `${fixed(perSecond)}/s`,
+        `${fixed(Math.min(...rounds))} to ${fixed(Math.max(...rounds))}`,
+        fixed(statements, 1),
+        fixed(commits, 1),
+        fixed(walBytes),
+        fixed(perSecond / rateOf('DBOS'), 2),
+        fixed(perSecond / rateOf('By hand'), 2),
+      ]);
+      const head = ['', 'Median', 'Rounds', 'Statements', 'Commits', 'WAL bytes', 'Of DBOS', 'Of by hand'];
+      write(table(head, rows));
+    },
+  },
+  elevations: {
+    title: 'Complete elevations on either queue',
+    print: (write, { quick }) =>
+      onEachQueue(write, ['Queue', 'Complete elevations', 'Commits', 'Statements'], async (name, redis) => {
+        const milliseconds = quick ? 2_000 : 15_000;
+        const { perSecond, commits, statements } = await measureElevations({ together: 48, milliseconds, ...redis });
+        return [[name, `${fixed(perSecond)}/s`, fixed(commits, 1), fixed(statements, 1)]];
+      }),
+  },
+  latency: {
+    title: 'How long people wait, and how late access ends, in milliseconds',
+    print: (write, { quick }) =>
+      onEachQueue(
+        write,
+        ['Queue, worker', 'Approve → active p50', 'p99', 'worst', 'Expiry → gone p50', 'p99', 'worst'],
+        async (name, redis) => {
+          const rows: string[][] = [];
+          for (const local of [true, false]) {
+            const found = await measureLatency({ people: 8, rounds: quick ? 2 : 12, local, ...redis });
+            const worker = local ? 'same process' : 'through the queue';
+            rows.push([
+              `${name}, ${worker}`,
+              ...spreadCells(found.approveToActive),
+              ...spreadCells(found.expiryToGone),
+            ]);
+          }
+          return rows;
+        },
+      ),
+  },
+  roles: {
+    title: 'An authenticated GET /api/v1/roles, beside a bare Express route that answers the same bytes',
+    async print(write, { quick }) {
+      const rows: string[][] = [];
+      for (const together of [8, 32]) {
+        const found = await measureRolesRatio({ turns: quick ? 3 : 9, requests: quick ? 500 : 3_000, together });
+        const { belayPerSecond, barePerSecond, ratio, bytes } = found;
+        rows.push([
+          String(together),
+          `${fixed(belayPerSecond)}/s`,
+          `${fixed(barePerSecond)}/s`,
+          fixed(ratio, 2),
+          String(bytes),
+        ]);
+      }
+      write(table(['Connections', 'Belay', 'Bare Express', 'Ratio', 'Bytes'], rows));
+    },
+  },
+  agent: {
+    title: 'An agent: from the start of its process to its first answer, and resident memory',
+    async print(write, { quick }) {
+      const agent = await measureAgent({ starts: quick ? 3 : 15, requests: 1_000 });
+      const memory = [agent.memoryAtStart, agent.memoryAfterRequests].map((size) => `${fixed(size)} MB`);
+      const [p50 = '', , worst = ''] = spreadCells(agent.start);
+      const head = ['First answer p50', 'worst', 'Memory at first', `after ${agent.requests} requests`];
+      write(table(head, [[`${p50} ms`, `${worst} ms`, ...memory]]));
+    },
+  },
+};
+
+/** Prints one table of what is measured on the PostgreSQL queue and, where there is a Redis, on that. */
+async function onEachQueue(
+  write: (text?: string) => void,
+  head: readonly string[],
+  measure: (name: string, redis: { redisUrl?: string }) => Promise<string[][]>,
+): Promise<void> {
+  const redis = await startRedis(process.env.REDIS_URL);
+  const rows = await measure('PostgreSQL', {});
+  if (redis) rows.push(...(await measure('Redis', { redisUrl: redis.url })));
+  write(table(head, rows));
+  if (!redis) write('\nThere is no redis-server on the path and no REDIS_URL: the Redis queue was not measured.');
+  await redis?.stop();
+}
