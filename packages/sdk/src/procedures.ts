@@ -38,7 +38,7 @@ export interface Procedures extends LocalProcedures {
   'elevation.prepareResume': Mutation<t.ResumeRequest, { state: string }>;
   'elevation.resume': Mutation<{ state: string }, t.Resumption>;
   'executions.list': Query<Paged, t.ExecutionList>;
-  'executions.get': Query<{ id: string; until?: t.WaitTarget; wait?: string }, t.ExecutionDetails>;
+  'executions.get': Query<{ id: string; until?: t.WaitTarget; wait?: string } & Paged, t.ExecutionDetails>;
   'executions.start': Mutation<t.ExecutionStart, t.StartedExecution>;
   'executions.cancel': Mutation<{ id: string }, t.Done>;
   'executions.terminate': Mutation<{ id: string }, t.Done>;

@@ -1,4 +1,4 @@
-import type { ExecutionDetails } from '@belay/sdk';
+import type { BelayClient, ExecutionDetails } from '@belay/sdk';
 import { addCommand, type Parent } from '../command.js';
 import { describeAccess } from '../output/describe-access.js';
 import { describeState } from '../output/describe-state.js';
@@ -53,6 +53,17 @@ function render(execution: ExecutionDetails, output: Output): string {
   return sections.join('\n');
 }
 
+/** One execution with all the pages of its history. */
+async function getWhole(client: BelayClient, id: string, signal: AbortSignal): Promise<ExecutionDetails> {
+  const execution = await client.executions.get(id, { signal });
+  for (let cursor = execution.next; cursor !== null; cursor = execution.next) {
+    const older = await client.executions.get(id, { cursor, signal });
+    execution.history.unshift(...older.history);
+    execution.next = older.next;
+  }
+  return execution;
+}
+
 /** `belay executions show <id>`: one request with its grants, decisions and history. */
 export function addExecutionsShow(parent: Parent): void {
   addCommand(parent, {
@@ -62,7 +73,7 @@ export function addExecutionsShow(parent: Parent): void {
     values: { id: 'executions' },
     run: async ({ args: [id = ''], output, connect, shell: { signal } }) => {
       const { client } = await connect();
-      const execution = await client.executions.get(id, { signal });
+      const execution = await getWhole(client, id, signal);
       output.result(execution, () => render(execution, output));
       return undefined;
     },

@@ -43,9 +43,10 @@ const executionSummary = z.object({
 });
 
 const executionDetails = executionSummary.extend({
-  history: z.array(
-    z.object({ event_type: z.string(), timestamp: instant, message: z.string(), task: z.string().optional() }),
-  ),
+  history: z
+    .array(z.object({ event_type: z.string(), timestamp: instant, message: z.string(), task: z.string().optional() }))
+    .describe('Oldest first; without `cursor` the newest entries'),
+  next: next.describe('Cursor of the older entries of the history; null when there are none'),
   input: z.unknown(),
   output: z.unknown(),
   error: z
@@ -138,14 +139,23 @@ export const executionsRouter = router({
     })
     .input(
       execution.extend({
+        limit: z
+          .number()
+          .int()
+          .min(1)
+          .max(1_000)
+          .optional()
+          .describe('How many entries of the history; 1,000 when left out'),
+        cursor: opaque.max(200).optional().describe('`next` of an answer, for the entries of the history before it'),
         until: z.enum(waitTargets).optional().describe('Answer only once it has come this far, or the time is over'),
         wait: duration.optional().describe('How long at most, with `until`: PT20S when left out, PT30S at most'),
       }),
     )
     .output(executionDetails)
-    .query(({ ctx, input, signal }) => {
+    .query(async ({ ctx, input, signal }) => {
       if (input.until !== undefined) ctx.stayOpen?.();
-      return waitForExecution(ctx.caller, { ...input, signal: signal ?? new AbortController().signal });
+      const found = await waitForExecution(ctx.caller, { ...input, signal: signal ?? new AbortController().signal });
+      return linkNext(ctx, found);
     }),
   cancel: authenticated
     .meta({

@@ -1,11 +1,12 @@
-import { type Database, executions, grants, ledger, watches } from '@belay/db';
-import { and, asc, desc, eq, gt, isNull, lt, lte, sql } from 'drizzle-orm';
+import { type Database, executions, grants, watches } from '@belay/db';
+import { and, eq, isNull, lt, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
-import { taskOf } from './get.js';
+import { type Happening, readHappenings } from './history.js';
+import { taskEventsPerRow } from './task-events.js';
 import type { WatchEvent } from './watch.js';
 
-/** How far back each read looks for rows that were committed late, under a number lower than one already seen. */
-const overlap = 1_000;
+/** How far back each read looks for rows that were committed late, under a number lower than one already seen: a thousand rows. */
+const overlap = 1_000 * taskEventsPerRow;
 /** How many events a feed keeps; older ones are read from the database by the few who ask for them. */
 const kept = 500;
 /** The first wait between two looks, in milliseconds; it doubles up to `timing.watchPoll`. */
@@ -141,7 +142,8 @@ function createLook(ctx: Context, id: string, feed: Shared): () => Promise<void>
       marked = time;
     }
     const state = await readState(ctx, id);
-    const rows = await readNewest(ctx, id, Math.max(feed.floor, cursor - overlap));
+    const after = Math.max(feed.floor, cursor - overlap);
+    const rows = await readHappenings(ctx.db, id, { after, from: 'newest', limit: kept });
     const oldest = rows[0]?.seq ?? 0;
     feed.status = state.status;
     // A full page whose oldest row is new is not all that is new: what is older has to be read from the database.
@@ -179,29 +181,15 @@ async function markWatched(ctx: Context, id: string): Promise<void> {
   await ctx.db.delete(watches).where(lt(watches.until, sql`app_now() - ${lifetime}`));
 }
 
-const columns = { seq: ledger.seq, type: ledger.type, at: ledger.at, message: ledger.message, data: ledger.data };
-type Row = { seq: number; type: string; at: Date; message: string; data: unknown };
-
-function toEvent(row: Row, status: string): WatchEvent {
+function toEvent({ seq, type, at, message, task }: Happening, status: string): WatchEvent {
   return {
-    seq: row.seq,
-    event_type: row.type,
-    timestamp: row.at.toISOString(),
-    message: row.message,
-    ...taskOf(row.data),
+    seq,
+    event_type: type,
+    timestamp: at.toISOString(),
+    message,
+    ...(task === undefined ? {} : { task }),
     status,
   };
-}
-
-/** The newest rows after a number, oldest first. */
-async function readNewest(ctx: Context, id: string, after: number): Promise<Row[]> {
-  const rows = await ctx.db
-    .select(columns)
-    .from(ledger)
-    .where(and(eq(ledger.executionId, id), gt(ledger.seq, after)))
-    .orderBy(desc(ledger.seq))
-    .limit(kept);
-  return rows.reverse();
 }
 
 /** One page of the events between two numbers (`after` is not among them, `upTo` is), oldest first. */
@@ -210,13 +198,8 @@ export async function readEvents(
   id: string,
   { after, upTo, status }: { after: number; upTo: number; status: string },
 ): Promise<WatchEvent[]> {
-  const rows = await ctx.db
-    .select(columns)
-    .from(ledger)
-    .where(and(eq(ledger.executionId, id), gt(ledger.seq, after), lte(ledger.seq, upTo)))
-    .orderBy(asc(ledger.seq))
-    .limit(kept);
-  return rows.map((row) => toEvent(row, status));
+  const part = { after, before: upTo + 1, from: 'oldest', limit: kept } as const;
+  return (await readHappenings(ctx.db, id, part)).map((happening) => toEvent(happening, status));
 }
 
 /** Read before the rows, so that an execution that is over has no row that is not read yet. */

@@ -1,12 +1,15 @@
-import { type ApprovalStatus, approvals, decisions, entitlements, grants, ledger, users } from '@belay/db';
+import { type ApprovalStatus, approvals, decisions, entitlements, grants, users } from '@belay/db';
 import type { Fault, Json } from '@belay/workflow';
 import { and, asc, eq } from 'drizzle-orm';
 import { type Aftermath, aftermathOf } from '../access/aftermath.js';
 import { isNotOver } from '../access/wanted.js';
 import type { ActorContext, Context } from '../context.js';
+import { invalid } from '../errors.js';
 import { readNow } from '../now.js';
+import type { PageAsk } from '../paging.js';
 import { findExecution } from './find.js';
 import { type GrantState, grantState } from './grant-state.js';
+import { type Happening, readGap, readHappenings } from './history.js';
 import { type ExecutionSummary, readWaiting, summarise } from './list.js';
 import { executionState } from './state.js';
 
@@ -44,7 +47,10 @@ export interface ExecutionApproval {
 }
 
 export interface ExecutionDetails extends ExecutionSummary {
+  /** Oldest first; the newest 1,000 entries unless another page is requested. */
   history: HistoryEntry[];
+  /** Cursor of the entries before these; null when there are none. */
+  next: string | null;
   input: Json;
   output: Json;
   error: Fault | null;
@@ -53,13 +59,22 @@ export interface ExecutionDetails extends ExecutionSummary {
   grants: ExecutionGrant[];
 }
 
-/** One execution with its history (interface, GET /execution/{id}); `not_found` for whoever may not see it. */
-export async function getExecution(ctx: ActorContext, input: { id: string }): Promise<ExecutionDetails> {
+const mostHistory = 1_000;
+
+export interface GetExecution extends PageAsk {
+  id: string;
+}
+
+/**
+ * One execution with a page of its history (interface, GET /execution/{id}); `not_found` for whoever may not see it, `invalid`
+ * for a cursor that is not one of its history.
+ */
+export async function getExecution(ctx: ActorContext, input: GetExecution): Promise<ExecutionDetails> {
   const { execution, owner } = await findExecution(ctx, ctx.actor, input.id);
   const now = await readNow(ctx.db);
-  const [waiting, history, asked, held] = await Promise.all([
+  const [waiting, { history, next }, asked, held] = await Promise.all([
     readWaiting(ctx, [execution.id]),
-    readHistory(ctx, execution.id),
+    readHistory(ctx, execution, input),
     readApprovals(ctx, execution.id),
     readGrants(ctx, execution.id, now),
   ]);
@@ -72,6 +87,7 @@ export async function getExecution(ctx: ActorContext, input: { id: string }): Pr
   return {
     ...summarise(execution, owner.email, { state, waitingFor: waiting.get(execution.id) ?? [] }, now),
     history,
+    next,
     input: execution.input as Json,
     output: (execution.output ?? null) as Json,
     error: (execution.fault as Fault | null) ?? null,
@@ -81,24 +97,37 @@ export async function getExecution(ctx: ActorContext, input: { id: string }): Pr
   };
 }
 
-async function readHistory(ctx: Context, executionId: string): Promise<HistoryEntry[]> {
-  const rows = await ctx.db
-    .select({ type: ledger.type, at: ledger.at, message: ledger.message, data: ledger.data })
-    .from(ledger)
-    .where(eq(ledger.executionId, executionId))
-    .orderBy(asc(ledger.seq));
-  return rows.map((row) => ({
-    event_type: row.type,
-    timestamp: row.at.toISOString(),
-    message: row.message,
-    ...taskOf(row.data),
-  }));
+/** One page of the history, the newest at first; an entry says how many task events between the first and the last are not kept. */
+async function readHistory(
+  ctx: Context,
+  execution: { id: string; taskEvents: number },
+  { limit = mostHistory, cursor }: PageAsk,
+): Promise<{ history: HistoryEntry[]; next: string | null }> {
+  if (cursor !== undefined && !/^\d{1,15}$/.test(cursor)) throw invalid('cursor', 'is not one of this list');
+  const before = cursor === undefined ? undefined : Number(cursor);
+  const wanted = Math.min(limit, mostHistory);
+  const [found, gap] = await Promise.all([
+    // One more than is shown says whether there are more.
+    readHappenings(ctx.db, execution.id, { before, from: 'newest', limit: wanted + 1 }),
+    readGap(ctx.db, execution),
+  ]);
+  const shown = found.slice(-wanted);
+  const history = shown.flatMap((happening): HistoryEntry[] =>
+    happening.seq === gap?.before ? [describeGap(gap), toEntry(happening)] : [toEntry(happening)],
+  );
+  return { history, next: found.length > wanted ? String(shown[0]?.seq) : null };
 }
 
-/** The task that a ledger row tells of, when it tells of one. */
-export function taskOf(data: unknown): { task?: string } {
-  const task = data !== null && typeof data === 'object' && 'task' in data ? data.task : undefined;
-  return typeof task === 'string' ? { task } : {};
+function toEntry({ type, at, message, task }: Happening): HistoryEntry {
+  return { event_type: type, timestamp: at.toISOString(), message, ...(task === undefined ? {} : { task }) };
+}
+
+function describeGap({ at, count }: { at: Date; count: number }): HistoryEntry {
+  return {
+    event_type: 'belay.history.omitted',
+    timestamp: at.toISOString(),
+    message: `${count} events of tasks before this are not kept`,
+  };
 }
 
 async function readApprovals(ctx: Context, executionId: string): Promise<ExecutionApproval[]> {

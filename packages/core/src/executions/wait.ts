@@ -1,9 +1,8 @@
-import { ledger } from '@belay/db';
-import { eq, max } from 'drizzle-orm';
 import type { ActorContext } from '../context.js';
 import { requireDuration } from '../duration.js';
 import { invalid } from '../errors.js';
-import { type ExecutionDetails, getExecution } from './get.js';
+import { type ExecutionDetails, type GetExecution, getExecution } from './get.js';
+import { lastSeq } from './history.js';
 import type { ExecutionState } from './state.js';
 import { watchExecution } from './watch.js';
 
@@ -29,34 +28,27 @@ const longest = 30_000;
  */
 export async function waitForExecution(
   ctx: ActorContext,
-  input: { id: string; until?: WaitTarget | undefined; wait?: string | undefined; signal: AbortSignal },
+  input: GetExecution & { until?: WaitTarget | undefined; wait?: string | undefined; signal: AbortSignal },
 ): Promise<ExecutionDetails> {
-  const { id, until } = input;
+  const { id, until, limit, cursor } = input;
+  const get = () => getExecution(ctx, { id, limit, cursor });
   if (until === undefined) {
     if (input.wait !== undefined) throw invalid('wait', 'needs "until", which says what to wait for');
-    return getExecution(ctx, { id });
+    return get();
   }
   const milliseconds = requireDuration(input.wait ?? usual, 'wait');
   if (milliseconds > longest) throw invalid('wait', 'is longer than PT30S, the longest allowed; call again instead');
   const signal = AbortSignal.any([input.signal, AbortSignal.timeout(milliseconds)]);
   // The place is read before the state, so that nothing between the two is missed.
-  let found = await getExecution(ctx, { id });
+  let found = await get();
   const isTooEarly = () => before[until].includes(found.state);
   if (!isTooEarly()) return found;
-  const after = await lastSeq(ctx, id);
-  found = await getExecution(ctx, { id });
+  const after = await lastSeq(ctx.db, id);
+  found = await get();
   if (!isTooEarly()) return found;
   for await (const _event of watchExecution(ctx, { id, after, signal })) {
-    found = await getExecution(ctx, { id });
+    found = await get();
     if (!isTooEarly()) return found;
   }
-  return getExecution(ctx, { id });
-}
-
-async function lastSeq(ctx: ActorContext, id: string): Promise<number | undefined> {
-  const [row] = await ctx.db
-    .select({ seq: max(ledger.seq) })
-    .from(ledger)
-    .where(eq(ledger.executionId, id));
-  return row?.seq ?? undefined;
+  return get();
 }

@@ -1,4 +1,13 @@
-import { type Database, type LedgerLevel, ledger, type Statement, type Transaction, watches } from '@belay/db';
+import {
+  type Database,
+  type LedgerLevel,
+  ledger,
+  type Statement,
+  type TaskEvent,
+  type Transaction,
+  taskEvents,
+  watches,
+} from '@belay/db';
 import { sql } from 'drizzle-orm';
 import type { Actor } from '../context.js';
 
@@ -17,6 +26,17 @@ export interface LedgerEntry {
   data?: Record<string, unknown> | null;
 }
 
+/** Task events of one execution that follow each other, which are kept beside the ledger. */
+export interface TaskEntry {
+  actor: Actor;
+  userId: string;
+  executionId: string;
+  /** The number of the first among all of the execution's, from 1. */
+  nth: number;
+  /** A hundred at most. */
+  events: TaskEvent[];
+}
+
 /**
  * Appends to the ledger, in the transaction of what it tells of, so that the two cannot disagree (design §5.1). All rows
  * travel as one parameter: this is written with every transition, and a statement of one text is prepared once. Executions that
@@ -25,30 +45,39 @@ export interface LedgerEntry {
  */
 export function appendLedger(
   tx: Transaction | Database,
-  entries: readonly LedgerEntry[],
+  entries: readonly (LedgerEntry | TaskEntry)[],
 ): (Statement & PromiseLike<unknown>) | undefined {
   if (entries.length === 0) return undefined;
-  const rows = entries.map((entry) => ({
+  return tx.execute(sql`
+    with entry as materialized (
+    select nextval('ledger_seq_seq') as seq, entry.*
+    from jsonb_to_recordset(${JSON.stringify(entries.map(toRow))}::text::jsonb) as entry (
+      type text, level text, message text, actor jsonb, user_id uuid, provider text, execution_id uuid,
+      entitlement_id uuid, data jsonb, nth int, events jsonb)),
+    written as (
+    insert into ${ledger} (seq, type, level, message, actor, user_id, provider, execution_id, entitlement_id, data)
+    select seq, type, level, message, actor, user_id, provider, execution_id, entitlement_id, data
+    from entry where nth is null),
+    kept as (
+    insert into ${taskEvents} (execution_id, seq, nth, actor, user_id, events)
+    select execution_id, seq, nth, actor, user_id, events from entry where nth is not null)
+    select pg_notify(${sql.raw(`'${ledgerChannel}'`)}, execution_id::text)
+    from (select distinct execution_id from entry) as told join ${watches} using (execution_id) where until > app_now()`);
+}
+
+/** What an entry is in the parameter; what is left out is null. */
+function toRow(entry: LedgerEntry | TaskEntry): object {
+  const common = { actor: describeActor(entry.actor), user_id: entry.userId, execution_id: entry.executionId };
+  if ('events' in entry) return { ...common, nth: entry.nth, events: entry.events };
+  return {
+    ...common,
     type: entry.type,
     level: entry.level ?? 'info',
     message: entry.message,
-    actor: describeActor(entry.actor),
-    user_id: entry.userId ?? null,
-    provider: entry.provider ?? null,
-    execution_id: entry.executionId ?? null,
-    entitlement_id: entry.entitlementId ?? null,
-    data: entry.data ?? null,
-  }));
-  return tx.execute(sql`
-    with written as (
-    insert into ${ledger} (type, level, message, actor, user_id, provider, execution_id, entitlement_id, data)
-    select type, level, message, actor, user_id, provider, execution_id, entitlement_id, nullif(data, 'null'::jsonb)
-    from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as entry (
-      type text, level text, message text, actor jsonb, user_id uuid, provider text, execution_id uuid,
-      entitlement_id uuid, data jsonb)
-    returning execution_id)
-    select pg_notify(${sql.raw(`'${ledgerChannel}'`)}, execution_id::text)
-    from (select distinct execution_id from written) as told join ${watches} using (execution_id) where until > app_now()`);
+    provider: entry.provider,
+    entitlement_id: entry.entitlementId,
+    data: entry.data ?? undefined,
+  };
 }
 
 /** Who acted, as the ledger keeps it: enough for an auditor, nothing that proves anything. */

@@ -4,6 +4,7 @@ import type { Actor, Context, UserActor } from '../context.js';
 import { invalid } from '../errors.js';
 import { isId } from '../executions/find.js';
 import { isKnownAs } from '../logins/people.js';
+import { readTaskEvents } from './read-task-events.js';
 
 export interface LogFilter {
   level?: LedgerLevel | undefined;
@@ -49,6 +50,7 @@ export async function readLedger(
   if (filter.workflow_id !== undefined && !isId(filter.workflow_id)) return [];
   const since = readTime(filter.since, 'since');
   const until = readTime(filter.until, 'until');
+  const wanted = filter.user;
   const shared: (SQL | undefined)[] = [
     page.before === undefined ? undefined : lt(ledger.seq, page.before),
     filter.level === undefined ? undefined : eq(ledger.level, filter.level),
@@ -66,7 +68,6 @@ export async function readLedger(
       // As the indexes have it: another place for nulls, though there are none, would mean a sort of everything.
       .orderBy(sql`${ledger.seq} desc nulls last`)
       .limit(page.limit);
-  const wanted = filter.user;
   shared.push(
     wanted === undefined
       ? undefined
@@ -78,24 +79,40 @@ export async function readLedger(
   const acted = walk(and(...shared, eq(sql`${ledger.actor} ->> 'id'`, user.id), notLike(ledger.type, `${steps}%`)));
   const aboutSomebody = filter.user !== undefined || filter.workflow_id !== undefined;
   const common = aboutSomebody ? [] : walk(and(...shared, isNull(ledger.userId), inArray(ledger.type, everybodys)));
-  const found = (await Promise.all([concerned, acted, common])).flat();
+  const tasks = readTaskEvents(ctx, user, filter, { ...page, since, until });
+  const [told, ...found] = await Promise.all([tasks, concerned, acted, common]);
+  const rows: FoundEntry[] = [...told, ...found.flat().map(({ entry, email }) => ({ ...entry, email }))];
   // What a person did about a request of their own is found both ways.
-  return [...new Map(found.map((row) => [row.entry.seq, row])).values()]
-    .sort((a, b) => b.entry.seq - a.entry.seq)
+  return [...new Map(rows.map((row) => [row.seq, row])).values()]
+    .sort((a, b) => b.seq - a.seq)
     .slice(0, page.limit)
-    .map(({ entry, email }) => ({
-      seq: entry.seq,
-      entry: {
-        timestamp: entry.at.toISOString(),
-        level: entry.level,
-        message: entry.message,
-        provider: entry.provider ?? '',
-        user: whoActed(entry.actor as Partial<Actor>),
-        owner: email ?? '',
-        workflow_id: entry.executionId ?? '',
-        type: entry.type,
-      },
-    }));
+    .map((row) => ({ seq: row.seq, entry: toEntry(row) }));
+}
+
+/** An entry as it was found, with the address of the person whom it concerns. */
+export interface FoundEntry {
+  seq: number;
+  at: Date;
+  type: string;
+  level: LedgerLevel;
+  message: string;
+  actor: unknown;
+  provider: string | null;
+  executionId: string | null;
+  email: string | null;
+}
+
+function toEntry(row: FoundEntry): LogEntry {
+  return {
+    timestamp: row.at.toISOString(),
+    level: row.level,
+    message: row.message,
+    provider: row.provider ?? '',
+    user: whoActed(row.actor as Partial<Actor>),
+    owner: row.email ?? '',
+    workflow_id: row.executionId ?? '',
+    type: row.type,
+  };
 }
 
 function whoActed(actor: Partial<Actor>): string {

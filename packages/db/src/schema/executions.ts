@@ -41,6 +41,8 @@ export const executions = pgTable(
     state: json<unknown>('state').notNull(),
     output: json<unknown>('output'),
     fault: json<unknown>('fault'),
+    /** How many task events there were, kept or not. */
+    taskEvents: integer('task_events').notNull().default(0),
     cancelRequestedAt: instant('cancel_requested_at'),
     createdAt: instant('created_at').notNull().default(appNow),
     startedAt: instant('started_at'),

@@ -20,7 +20,8 @@ import type {
 export interface ExecutionsResource {
   /** The caller's running ones, newest first, 500 at most; `next` goes on. */
   list(options?: PageOptions): Promise<ExecutionList>;
-  get(id: string, options?: CallOptions): Promise<ExecutionDetails>;
+  /** With the newest 1,000 entries of its history; `next` as the `cursor` gives the ones before. */
+  get(id: string, options?: PageOptions): Promise<ExecutionDetails>;
   /**
    * Resolves with the execution when it has reached `until`, or after 20 seconds. `state` says which; call again to
    * continue waiting.
@@ -47,7 +48,8 @@ export function createExecutions(transport: Transport): ExecutionsResource {
   return {
     list: ({ limit, cursor, ...options } = {}) =>
       transport.query('executions.list', pageOf({ limit, cursor }), options),
-    get: (id, options) => transport.query('executions.get', { id }, options),
+    get: (id, { limit, cursor, ...options } = {}) =>
+      transport.query('executions.get', { id, ...pageOf({ limit, cursor }) }, options),
     wait: (id, until, options) => transport.query('executions.get', { id, until, wait: 'PT20S' }, options),
     start: ({ idempotencyKey, ...start }, options) =>
       transport.mutate('executions.start', start, { ...options, idempotencyKey }),

@@ -82,7 +82,10 @@ export interface ExecutionGrant {
 }
 
 export interface ExecutionDetails extends Execution {
+  /** Oldest first. */
   history: HistoryEntry[];
+  /** Cursor of the older entries; null when there are none. */
+  next: string | null;
   input?: unknown;
   output?: unknown;
   error: { type: string; status: number; title?: string; detail?: string; instance?: string } | null;

@@ -201,6 +201,15 @@ function Timeline({ execution, view }: { execution: Execution; view: View }): VN
       <details id="steps">
         <summary>Every step ({all.length})</summary>
         <Entries entries={all} view={view} />
+        {execution.next !== null && (
+          <p>
+            <a
+              href={`${to(view, 'execution', execution.workflow_id)}?${new URLSearchParams({ cursor: execution.next })}`}
+            >
+              Older events
+            </a>
+          </p>
+        )}
       </details>
     </>
   );

@@ -1,0 +1,96 @@
+import { type Database, ledger, taskEvents } from '@belay/db';
+import { and, asc, desc, eq, gt, lt, sql } from 'drizzle-orm';
+import { unionAll } from 'drizzle-orm/pg-core';
+import { describeTaskEvent, keptTaskEvents, taskEventsPerRow } from './task-events.js';
+
+/** Something that happened to an execution, as its history shows it. */
+export interface Happening {
+  seq: number;
+  type: string;
+  at: Date;
+  message: string;
+  /** JSON pointer of the task, for events of a task. */
+  task?: string;
+}
+
+export interface HistoryPart {
+  /** Neither of the two is part of it. */
+  after?: number | undefined;
+  before?: number | undefined;
+  /** Which end of the part to take when there is more than `limit`. */
+  from: 'oldest' | 'newest';
+  limit: number;
+}
+
+/** Returns what happened to an execution between two numbers, oldest first: the ledger and the task events that are kept. */
+export async function readHappenings(db: Database, id: string, part: HistoryPart): Promise<Happening[]> {
+  const { after = 0, before = Number.MAX_SAFE_INTEGER, from, limit } = part;
+  const order = from === 'oldest' ? asc : desc;
+  const rows = await unionAll(
+    db
+      .select({
+        seq: ledger.seq,
+        at: ledger.at,
+        type: sql<string | null>`${ledger.type}`,
+        message: sql<string | null>`${ledger.message}`,
+        task: sql<string | null>`${ledger.data} ->> 'task'`,
+        events: sql`null::jsonb`.mapWith(taskEvents.events),
+      })
+      .from(ledger)
+      .where(and(eq(ledger.executionId, id), gt(ledger.seq, after), lt(ledger.seq, before)))
+      .orderBy(order(ledger.seq))
+      .limit(limit),
+    db
+      .select({
+        seq: taskEvents.seq,
+        at: taskEvents.at,
+        type: sql<string | null>`null::text`,
+        message: sql<string | null>`null::text`,
+        task: sql<string | null>`null::text`,
+        events: taskEvents.events,
+      })
+      .from(taskEvents)
+      // A row that begins before the part may end in it.
+      .where(
+        and(eq(taskEvents.executionId, id), gt(taskEvents.seq, after - taskEventsPerRow), lt(taskEvents.seq, before)),
+      )
+      .orderBy(order(taskEvents.seq))
+      .limit(limit + 1),
+  );
+  const happenings = rows
+    .flatMap(({ seq, at, type, message, task, events }): Happening[] =>
+      type === null || message === null
+        ? (events ?? []).map((event, index) => toHappening(seq + index, at, describeTaskEvent(event)))
+        : [toHappening(seq, at, { type, message, ...(task === null ? {} : { task }) })],
+    )
+    .filter(({ seq }) => seq > after && seq < before)
+    .sort((a, b) => a.seq - b.seq);
+  return from === 'oldest' ? happenings.slice(0, limit) : happenings.slice(-limit);
+}
+
+function toHappening(seq: number, at: Date, what: { type: string; message: string; task?: string }): Happening {
+  const { type, message, task } = what;
+  return { seq, at, type, message, ...(task === undefined ? {} : { task }) };
+}
+
+/** The number of the newest happening, or 0. */
+export async function lastSeq(db: Database, id: string): Promise<number> {
+  const [newest] = await readHappenings(db, id, { from: 'newest', limit: 1 });
+  return newest?.seq ?? 0;
+}
+
+/** How many task events are not kept, and the number of the first after them; null while all are. */
+export async function readGap(
+  db: Database,
+  execution: { id: string; taskEvents: number },
+): Promise<{ before: number; at: Date; count: number } | null> {
+  if (execution.taskEvents <= 2 * keptTaskEvents) return null;
+  const [row] = await db
+    .select({ seq: taskEvents.seq, at: taskEvents.at, nth: taskEvents.nth })
+    .from(taskEvents)
+    .where(and(eq(taskEvents.executionId, execution.id), gt(taskEvents.nth, keptTaskEvents)))
+    .orderBy(asc(taskEvents.seq))
+    .limit(1);
+  const count = (row?.nth ?? 0) - keptTaskEvents - 1;
+  return row && count > 0 ? { before: row.seq, at: row.at, count } : null;
+}

@@ -1,0 +1,70 @@
+import type { LedgerLevel, TaskEvent } from '@belay/db';
+import type { CloudEvent, LifecycleEvent } from '@belay/workflow';
+
+/** How many of an execution's first and of its last task events are kept. */
+export const keptTaskEvents = 1_000;
+/** How many of them are in one row at most; no row has some of the first thousand and others. */
+export const taskEventsPerRow = 100;
+
+const lifecycle = /^io\.serverlessworkflow\.task\.([a-z-]+)\.v1$/;
+const emitted = 'emitted';
+/** What a workflow can say of itself in an event, in characters. */
+const longest = 500;
+
+/** A task's lifecycle event as it is stored. */
+export function toTaskEvent(event: LifecycleEvent): TaskEvent {
+  const [, what = ''] = lifecycle.exec(event.type) ?? [];
+  const about = clip(typeof event.data.task === 'string' ? event.data.task : '');
+  const error = errorText(event);
+  return error === undefined ? [what, about] : [what, about, clip(error)];
+}
+
+/** An event that a task emitted, as it is stored. */
+export function toEmitted(event: CloudEvent): TaskEvent {
+  return [emitted, clip(event.type), clip(event.source), clip(event.id)];
+}
+
+/** How an event type is stored: as one of the DSL's own, or as that of an emitted event. */
+export function kindOf(type: string): { what: string; about?: string } {
+  const [, what] = lifecycle.exec(type) ?? [];
+  return what === undefined ? { what: emitted, about: type } : { what };
+}
+
+/** A stored task event in words, as history and logs show it. */
+export function describeTaskEvent([what, about, error]: TaskEvent): {
+  type: string;
+  level: LedgerLevel;
+  message: string;
+  task?: string;
+} {
+  if (what === emitted) return { type: about, level: 'info', message: `Emitted ${about}` };
+  const name = about.split('/').at(-1) ?? about;
+  return {
+    type: `io.serverlessworkflow.task.${what}.v1`,
+    level: what === 'faulted' ? 'warning' : 'info',
+    message: `Task ${name} ${verbs[what] ?? what}${error === undefined ? '' : `: ${error}`}`,
+    task: about,
+  };
+}
+
+export const verbs: Readonly<Record<string, string>> = {
+  started: 'started',
+  completed: 'completed',
+  faulted: 'failed',
+  cancelled: 'was cancelled',
+  retried: 'is tried again',
+  created: 'was created',
+  suspended: 'was suspended',
+  resumed: 'was resumed',
+};
+
+/** The error that a lifecycle event tells of, in words. */
+export function errorText({ data: { error } }: LifecycleEvent): string | undefined {
+  if (error === null || typeof error !== 'object' || Array.isArray(error)) return undefined;
+  const text = error.detail ?? error.title ?? error.type;
+  return typeof text === 'string' ? text : undefined;
+}
+
+function clip(text: string): string {
+  return text.length > longest ? `${text.slice(0, longest)}…` : text;
+}
