@@ -26,12 +26,15 @@ export interface FaultyProxy extends AsyncDisposable {
    * and the answer never comes. Undefined ends it.
    */
   loseAnswers(isLost: (() => boolean) | undefined): void;
+  /** How often a client has spoken since its server did: the round trips so far. */
+  rounds(): number;
 }
 
 interface Pair {
   client: Socket;
   server: Socket;
   mute: boolean;
+  spokeLast?: 'client' | 'server';
 }
 
 /** Starts a TCP proxy on loopback that loses connections, and what goes over them, as it is told. */
@@ -41,6 +44,7 @@ export async function startFaultyProxy(target: { host: string; port: number }): 
   let refusing = false;
   let swallowing = false;
   let held = 0;
+  let rounds = 0;
   let isAnswerLost: (() => boolean) | undefined;
 
   const listener = createServer({ allowHalfOpen: true }, (client) => {
@@ -48,7 +52,7 @@ export async function startFaultyProxy(target: { host: string; port: number }): 
       client.resetAndDestroy();
       return;
     }
-    const pair = { client, server: connect({ ...target, allowHalfOpen: true }), mute: swallowing };
+    const pair: Pair = { client, server: connect({ ...target, allowHalfOpen: true }), mute: swallowing };
     open.add(pair);
     pass(pair, 'client');
     pass(pair, 'server');
@@ -73,6 +77,8 @@ export async function startFaultyProxy(target: { host: string; port: number }): 
     const to = pair[end === 'client' ? 'server' : 'client'];
     const hold = createDelay(() => held);
     from.on('data', (chunk) => {
+      if (end === 'client' && pair.spokeLast !== 'client') rounds += 1;
+      pair.spokeLast = end;
       if (survives(pair, end)) hold(() => void (to.writable && !pair.mute && to.write(chunk)));
     });
     from.on('end', () => hold(() => void (pair.mute || to.end())));
@@ -107,6 +113,7 @@ export async function startFaultyProxy(target: { host: string; port: number }): 
     loseAnswers: (isLost) => {
       isAnswerLost = isLost;
     },
+    rounds: () => rounds,
     async [Symbol.asyncDispose]() {
       for (const { client, server } of open) {
         client.destroy();

@@ -26,8 +26,8 @@ export interface DatabaseOptions {
  * our patch (docs/decisions/0060): without it a lost connection ends the process.
  */
 export function openDatabase(url: string, options: DatabaseOptions = {}): DatabaseClient {
-  if (!('survivesLostConnections' in postgres)) {
-    throw new Error('The driver "postgres" lacks the patch in patches/: run "npm install" or "npm run build"');
+  if (!('survivesLostConnections' in postgres && postgres.survivesLostConnections === 2)) {
+    throw new Error('The driver "postgres" lacks the patch in patches/: run "npm run build"');
   }
   const client = postgres(url, {
     max: options.max ?? 10,

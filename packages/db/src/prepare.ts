@@ -10,7 +10,8 @@ export function preparing<T extends Sql>(client: T): T {
     get(target, property, receiver) {
       const value: unknown = Reflect.get(target, property, receiver);
       if (property === 'unsafe') {
-        return (text: string, parameters?: never[]) => target.unsafe(text, parameters, { prepare: true });
+        // Handed over at once: an `await` would do it a turn later, behind what is sent after it (`commitWith`).
+        return (text: string, parameters?: never[]) => target.unsafe(text, parameters, { prepare: true }).execute();
       }
       if (property === 'begin' || property === 'savepoint') {
         return (...given: unknown[]) => {

@@ -1,0 +1,18 @@
+import { spawnSync } from 'node:child_process';
+import { readdirSync, rmSync } from 'node:fs';
+
+/**
+ * Applies the patches of this folder before a build. A package that carries an older version of its patch is installed anew:
+ * patch-package can neither apply a patch on top of another nor take that one off.
+ */
+const run = (...command) => spawnSync(command.join(' '), { shell: true, stdio: ['ignore', 'ignore', 'inherit'] }).status;
+
+if (run('patch-package', '--error-on-fail', '2>&1') !== 0) {
+  const folder = new URL('.', import.meta.url);
+  for (const name of readdirSync(folder)) {
+    if (!name.endsWith('.patch')) continue;
+    const [patched] = name.split('+');
+    rmSync(new URL(`../node_modules/${patched}`, folder), { recursive: true, force: true });
+  }
+  process.exitCode = run('npm', 'install', '--no-audit', '--no-fund') ?? 1;
+}
