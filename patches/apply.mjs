@@ -5,7 +5,8 @@ import { readdirSync, rmSync } from 'node:fs';
  * Applies the patches of this folder before a build. A package that carries an older version of its patch is installed anew:
  * patch-package can neither apply a patch on top of another nor take that one off.
  */
-const run = (...command) => spawnSync(command.join(' '), { shell: true, stdio: ['ignore', 'ignore', 'inherit'] }).status;
+const run = (...command) =>
+  spawnSync(command.join(' '), { shell: true, stdio: ['ignore', 'ignore', 'inherit'] }).status;
 
 if (run('patch-package', '--error-on-fail', '2>&1') !== 0) {
   const folder = new URL('.', import.meta.url);

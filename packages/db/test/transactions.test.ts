@@ -168,7 +168,10 @@ it('runs nothing when BEGIN itself fails', async () => {
 it('runs nothing outside of the transaction when a prepared statement is out of date', async () => {
   const touch = (id: number) =>
     client.db.transaction((tx) =>
-      commitWith(tx, [tx.execute(insert(id)), tx.execute(sql`update written set note = 'y' where id < ${100} returning *`)]),
+      commitWith(tx, [
+        tx.execute(insert(id)),
+        tx.execute(sql`update written set note = 'y' where id < ${100} returning *`),
+      ]),
     );
   await touch(3);
   await database.sql`alter table written add column late int`;
