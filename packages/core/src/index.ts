@@ -1,4 +1,6 @@
+export { type Claim, claimDue } from './access/claim.js';
 export * from './access/list.js';
+export { performClaims } from './access/perform.js';
 export * from './access/reconcile.js';
 export * from './access/return.js';
 export * from './access/revoke.js';

@@ -8,8 +8,8 @@ import { authorizerOf } from './authorizer.js';
 import type { Claimed } from './claimed.js';
 import { entitlementKey } from './rows.js';
 
-/** A granted entitlement without a pin, which nothing else is due for. */
-export type Resting = Pick<Claimed, 'id' | 'provider' | 'identity' | 'access' | 'fence'> & { task: 'rest' };
+/** An entitlement that was claimed and is as it should be: nothing is due for it, unless it has no pin. */
+export type Resting = Pick<Claimed, 'id' | 'provider' | 'identity' | 'access' | 'fence' | 'pin'> & { task: 'rest' };
 
 /**
  * Returns an entitlement as its connector is to see it: by its pin. A row of an older version has none: its names are
@@ -18,7 +18,7 @@ export type Resting = Pick<Claimed, 'id' | 'provider' | 'identity' | 'access' | 
 export async function referTo(
   ctx: Context,
   authorizer: Authorizer,
-  row: Omit<Resting, 'task'> & { pin?: EntitlementRef['pin'] | null },
+  row: Omit<Resting, 'task'>,
   signal: AbortSignal,
 ): Promise<EntitlementRef> {
   const named = { id: row.id, identity: row.identity, access: row.access as EntitlementRef['access'] };

@@ -8,7 +8,7 @@ import {
   taskEvents,
   watches,
 } from '@belay/db';
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import type { Actor } from '../context.js';
 
 /** Where the database says which execution was written about, as long as a process watches it. */
@@ -61,8 +61,7 @@ export function appendLedger(
     kept as (
     insert into ${taskEvents} (execution_id, seq, nth, actor, user_id, events)
     select execution_id, seq, nth, actor, user_id, events from entry where nth is not null)
-    select pg_notify(${sql.raw(`'${ledgerChannel}'`)}, execution_id::text)
-    from (select distinct execution_id from entry) as told join ${watches} using (execution_id) where until > app_now()`);
+    ${notifying('entry')}`);
 }
 
 /** What an entry is in the parameter; what is left out is null. */
@@ -78,6 +77,24 @@ function toRow(entry: LedgerEntry | TaskEntry): object {
     entitlement_id: entry.entitlementId,
     data: entry.data ?? undefined,
   };
+}
+
+/**
+ * For a statement that appends what it has just done: its rows in the order type, level, message, actor, user, provider,
+ * execution, entitlement, data. Belongs in a common table expression `told`, beside `notifying('told')`.
+ */
+export function writingLedger(rows: SQL): SQL {
+  return sql`
+    insert into ${ledger} (type, level, message, actor, user_id, provider, execution_id, entitlement_id, data) ${rows}
+    returning execution_id`;
+}
+
+/** Notifies of the executions of a common table expression that are watched. Runs only where its result is read. */
+export function notifying(told: 'entry' | 'told'): SQL {
+  return sql`
+    select pg_notify(${sql.raw(`'${ledgerChannel}'`)}, execution_id::text)
+    from (select distinct execution_id from ${sql.raw(told)}) as told join ${watches} using (execution_id)
+    where until > app_now()`;
 }
 
 /** Who acted, as the ledger keeps it: enough for an auditor, nothing that proves anything. */

@@ -1,0 +1,130 @@
+import { entitlements, grants } from '@belay/db';
+import type { Json } from '@belay/providers';
+import { type SQL, sql } from 'drizzle-orm';
+import type { Context } from '../context.js';
+import { notifying, writingLedger } from '../ledger/append.js';
+import type { Claimed } from './claimed.js';
+import { decideClaim } from './decide.js';
+import type { Resting } from './refer.js';
+import { isLive } from './wanted.js';
+
+/** What a claim came to: a call to make, or an entitlement that is as it should be. */
+export type Claim = Claimed | Resting;
+
+/**
+ * Claims up to `limit` entitlements of a provider that are due, revocations before grants, in one statement that commits
+ * itself. At most `grants` of them are grants. What another worker works on is left out.
+ */
+export function claimDue(
+  ctx: Context,
+  which: { provider: string; limit: number; grants?: number },
+): Promise<Claim[]> {
+  const { provider, limit, grants: most = limit } = which;
+  const of = sql`${entitlements.provider} = ${provider} and`;
+  return claim(
+    ctx,
+    sql`
+    first as (select ${columns} from ${entitlements} where ${of} ${entitlements.state} <> 'granting' and ${isDue}
+      order by ${entitlements.dueAt} limit ${limit} for update skip locked),
+    rest as (select ${columns} from ${entitlements} where ${of} ${entitlements.state} = 'granting' and ${isDue}
+      order by ${entitlements.dueAt} limit least(${most}, ${limit} - (select count(*) from first)) for update skip locked),
+    locked as (select * from first union all select * from rest)`,
+  );
+}
+
+/** Claims one entitlement if it is due and no other worker works on it, in one statement that commits itself. */
+export async function claimOne(ctx: Context, entitlementId: string): Promise<Claim | null> {
+  const which = sql`
+    locked as (select ${columns} from ${entitlements} where ${entitlements.id} = ${entitlementId} and ${isDue}
+      for update skip locked)`;
+  const [found] = await claim(ctx, which);
+  return found ?? null;
+}
+
+const isDue = sql`${entitlements.state} <> 'absent' and ${entitlements.dueAt} <= app_now()
+  and (${entitlements.leaseUntil} is null or ${entitlements.leaseUntil} <= app_now())`;
+
+const columns = sql`${entitlements.id}, ${entitlements.state}, ${entitlements}.xmin as version`;
+
+/** `decideClaim` as the database evaluates it: one branch for each of its answers. */
+const task: SQL = sql.raw(
+  `case ${(['absent', 'granting', 'granted', 'revoking'] as const)
+    .flatMap((state) =>
+      [true, false].map((wanted) => {
+        const decision = decideClaim({ state, lastGrantCallAt: null }, wanted);
+        return `when locked.state = '${state}' and ${wanted ? '' : 'not '}live.wanted then '${decision.do}'`;
+      }),
+    )
+    .join(' ')} end`,
+);
+
+type Row = {
+  id: string;
+  provider: string;
+  identity: string;
+  access: string;
+  target: string | null;
+  subject: string | null;
+  fence: number;
+  failures: number;
+  called: string | null;
+  now: string;
+  until: string | null;
+  task: 'grant' | 'revoke' | 'rest';
+};
+
+/**
+ * Takes the lease, raises the fence and commits what is about to be done, before it is done (R1, R4); says of grants that have
+ * run out that they have. The statement sees the grants as they were when it began. Whoever changes what is wanted changes the
+ * entitlement's row in the same transaction, so a row that is newer than that is left alone: it is due again.
+ */
+async function claim(ctx: Context, which: SQL): Promise<Claim[]> {
+  const claimingAt = ctx.clock().getTime();
+  const leaseEnd = sql`app_now() + ${`${ctx.timing.lease} milliseconds`}::interval`;
+  const rows = await ctx.db.execute<Row>(sql`
+    with ${which},
+    judged as (
+      select locked.*, live.next_expiry, live.until, ${task} as task
+      from locked
+      cross join lateral (select e.xmin as version from ${entitlements} e where e.id = locked.id offset 0) as seen
+      cross join lateral (
+        select count(*) > 0 as wanted, min(${grants.expiresAt}) as next_expiry, max(case when ${grants.activatedAt} is null
+          then app_now() + (${grants.duration} + ${ctx.timing.callTimeout}) * interval '1 millisecond'
+          else ${grants.expiresAt} end) as until
+        from ${grants} where ${grants.entitlementId} = locked.id and ${isLive}) as live
+      where seen.version = locked.version),
+    claimed as (
+      update ${entitlements} e set
+        state = case task when 'grant' then 'granting' when 'revoke' then 'revoking' else e.state end,
+        fence = case task when 'rest' then e.fence else e.fence + 1 end,
+        lease_until = case task when 'rest' then e.lease_until else ${leaseEnd} end,
+        due_at = case task when 'rest' then coalesce(next_expiry, app_now()) else ${leaseEnd} end,
+        last_grant_call_at = case task when 'grant' then app_now() else e.last_grant_call_at end,
+        failures = case when task = 'revoke' and judged.state <> 'revoking' then 0 else e.failures end
+      from judged where e.id = judged.id and task <> 'nothing'
+      returning e.id, e.provider, e.identity, e.access, e.target, e.subject, e.fence, e.failures, e.last_grant_call_at,
+        task, until, judged.state as was),
+    told as (${writingLedger(sql`
+      select 'grant.expired', 'info', 'The time at ' || claimed.provider || ' is over for ' || claimed.identity,
+        '{"kind": "system", "name": "reconcile"}'::jsonb, ${grants.userId}, claimed.provider, ${grants.executionId},
+        claimed.id, null::jsonb
+      from claimed join ${grants} on ${grants.entitlementId} = claimed.id
+      where task = 'revoke' and was <> 'revoking' and ${grants.goneAt} is null and ${grants.endedAt} is null
+        and ${grants.expiresAt} <= app_now()`)}),
+    notified as (${notifying('told')})
+    select id, provider, identity, access::text, target, subject::text, fence, failures, last_grant_call_at as called,
+      app_now() as now, until, task, (select count(*) from notified)
+    from claimed order by task = 'grant'`);
+  return rows.map((row) => claimOf(row, claimingAt));
+}
+
+function claimOf(row: Row, claimingAt: number): Claim {
+  const { id, provider, identity, fence, failures, target, task } = row;
+  const access = JSON.parse(row.access) as Claimed['access'];
+  const pin = target === null || row.subject === null ? null : { target, subject: JSON.parse(row.subject) as Json };
+  if (task === 'rest') return { id, provider, identity, access, pin, fence, task };
+  const now = new Date(row.now);
+  const generation = row.called === null ? null : new Date(row.called).toISOString();
+  const until = row.until === null ? now : new Date(row.until);
+  return { id, provider, identity, access, pin, fence, generation, failures, startedAt: now, task, until, claimingAt };
+}

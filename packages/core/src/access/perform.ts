@@ -1,0 +1,98 @@
+import type { Authorizer } from '@belay/providers';
+import type { Context } from '../context.js';
+import { isOutage } from '../outage.js';
+import { authorizerOf, publicMessage } from './authorizer.js';
+import type { Claim } from './claim.js';
+import type { Claimed } from './claimed.js';
+import { inGroups } from './in-groups.js';
+import { isRecorded } from './is-recorded.js';
+import { readHeld } from './read-held.js';
+import { recordFailure } from './record-failure.js';
+import { recordGranted } from './record-granted.js';
+import { recordRevoked } from './record-revoked.js';
+import { type Called, type Recorded, recordTogether } from './record-together.js';
+import { pinResting, referTo } from './refer.js';
+import { release } from './release.js';
+
+/** How often a record is tried again while the database is away, and the pause before each try, in milliseconds. */
+const patience = { tries: 60, pause: 1_000 };
+
+/**
+ * Makes the provider match the rows for entitlements that this process has claimed: calls, reads back, records. The calls are
+ * made side by side and none waits for another: a result is recorded as soon as it is there, together with those that came while
+ * the record before it was being written. A call's error is written down and tried again later; a revoke never gives up.
+ * `settled` hears of each claim when nothing is left to do for it. Throws nothing that one of them throws: the lease ends.
+ */
+export async function performClaims(
+  ctx: Context,
+  claims: readonly Claim[],
+  settled: (claim: Claim) => void = () => {},
+): Promise<void> {
+  const together = inGroups((group: readonly Called[]) => recordTogether(ctx, group));
+  const follow = async (claim: Claim): Promise<void> => {
+    if (claim.task === 'rest') return claim.pin === null ? pinResting(ctx, claim) : undefined;
+    const outcome = await callProvider(ctx, claim);
+    if (outcome === 'too late') return release(ctx, claim);
+    await recordPatiently(ctx, outcome, together);
+  };
+  const following = claims.map((claim) =>
+    follow(claim)
+      .catch((error: unknown) =>
+        ctx.log.error({ entitlement: claim.id, provider: claim.provider, error }, 'a claim could not be followed'),
+      )
+      .finally(() => settled(claim)),
+  );
+  await Promise.all(following);
+}
+
+type Outcome = Called | { claim: Claimed; error: unknown };
+
+/** Calls the provider and reads back what it holds now (R6). Calls nothing when too little of the lease is left. */
+async function callProvider(ctx: Context, claim: Claimed): Promise<Outcome | 'too late'> {
+  const signal = AbortSignal.timeout(ctx.timing.callTimeout);
+  try {
+    const authorizer: Authorizer = authorizerOf(ctx, claim.provider, claim.task);
+    const named = await referTo(ctx, authorizer, claim, signal);
+    const reference = claim.generation === null ? named : { ...named, generation: claim.generation };
+    // A call that could outlast the lease would land beside that of the next worker: it is not begun.
+    if (ctx.clock().getTime() - claim.claimingAt > ctx.timing.lease - ctx.timing.callTimeout) return 'too late';
+    if (claim.task === 'grant') await authorizer.ensurePresent(reference, claim.until, signal);
+    else await authorizer.ensureAbsent(reference, signal);
+    ctx.crashpoint(`${claim.task} called`);
+    // What counts is what the provider says now, not that the call returned; one that cannot say has settled nothing.
+    return { claim, held: await readHeld(authorizer, reference, signal) };
+  } catch (error) {
+    return { claim, error };
+  }
+}
+
+/**
+ * Records what came of a call, and does not give up while the database is away: what a call did after its lease ended is known
+ * to this process alone (decision 0032). Each try is safe, because the fence is compared under the lock.
+ */
+async function recordPatiently(
+  ctx: Context,
+  outcome: Outcome,
+  together: (called: Called) => Promise<Recorded>,
+): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      // An earlier try may have been committed although its answer was lost.
+      if (tries === 1 || !(await isRecorded(ctx, outcome.claim))) await record(ctx, outcome, together);
+      return;
+    } catch (error) {
+      if (tries >= patience.tries || !isOutage(error)) throw error;
+      await ctx.delay(patience.pause);
+    }
+  }
+}
+
+/** Records with its neighbours what came out as claimed; everything else by itself. */
+async function record(ctx: Context, outcome: Outcome, together: (called: Called) => Promise<Recorded>): Promise<void> {
+  const { claim } = outcome;
+  if ('error' in outcome) return recordFailure(ctx, claim, publicMessage(outcome.error), outcome.error);
+  const { ids, woken } = await together(outcome);
+  if (ids.has(claim.id)) return woken;
+  if (claim.task === 'grant') await recordGranted(ctx, claim, outcome.held);
+  else await recordRevoked(ctx, claim, outcome.held);
+}

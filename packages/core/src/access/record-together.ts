@@ -1,0 +1,177 @@
+import { entitlements, grants } from '@belay/db';
+import { type SQL, sql } from 'drizzle-orm';
+import type { Context, Hint } from '../context.js';
+import { retryDeadlock } from '../deadlock.js';
+import { notifying, writingLedger } from '../ledger/append.js';
+import type { Claimed } from './claimed.js';
+import { decideGranted, decideRevoked, type Held } from './decide.js';
+import { wakeSteps } from './wake-steps.js';
+import { isLive } from './wanted.js';
+
+/** A call that returned, and what was read back after it. */
+export interface Called {
+  claim: Claimed;
+  held: Held;
+}
+
+/** Which claims were recorded; `woken` resolves when the steps that waited for them have looked. */
+export interface Recorded {
+  ids: ReadonlySet<string>;
+  woken: Promise<void>;
+}
+
+/**
+ * Records calls that came out as claimed, each kind in one statement that commits itself: the provider holds what was to be
+ * granted, or no longer holds what was to be revoked. What is decided rests on the rows being as the claim left them: the fence,
+ * the state and the due time, which all that concerns an entitlement changes. A row that is otherwise is left out, and so is a
+ * call that came out otherwise: they are recorded one by one, under their locks.
+ */
+export async function recordTogether(ctx: Context, group: readonly Called[]): Promise<Recorded> {
+  const granted = group.filter(({ claim, held }) => claim.task === 'grant' && isGranted(claim, held));
+  const revoked = group.filter(({ claim, held }) => claim.task === 'revoke' && held !== true);
+  // What takes access away comes first.
+  const rows = [
+    ...(revoked.length === 0 ? [] : await retryDeadlock(() => recordRevocations(ctx, revoked))),
+    ...(granted.length === 0 ? [] : await retryDeadlock(() => recordGrants(ctx, granted))),
+  ];
+  if (granted.length > 0) ctx.crashpoint('grant recorded');
+  if (revoked.length > 0) ctx.crashpoint('revoke recorded');
+  const providers = new Map(group.map(({ claim }) => [claim.id, claim.provider]));
+  const due = new Map(rows.map((row) => [row.id, new Date(row.due)]));
+  ctx.waker.wake(
+    [...due].map(
+      ([entitlementId, dueAt]): Hint => ({
+        queue: 'entitlements',
+        entitlementId,
+        provider: providers.get(entitlementId) ?? '',
+        dueAt,
+      }),
+    ),
+  );
+  const executionIds = rows.flatMap(({ execution }) => (execution === null ? [] : [execution]));
+  return { ids: new Set(due.keys()), woken: wakeSteps(ctx, executionIds) };
+}
+
+function isGranted(claim: Claimed, held: Held): boolean {
+  return decideGranted({ state: 'granting', lastGrantCallAt: claim.startedAt.getTime() }, held) === 'granted';
+}
+
+/** A row for each grant that was touched; one with no execution for an entitlement without. */
+type Row = { id: string; due: string; execution: string | null };
+
+const actor = sql`'{"kind": "system", "name": "reconcile"}'::jsonb`;
+
+/** Rows as a relation: a parameter for each column, so that the statement is prepared once for every number of rows. */
+function relation<T>(
+  rows: readonly T[],
+  columns: readonly [name: string, type: string, value: (row: T) => unknown][],
+): SQL {
+  const lists = columns.map(([, type, value]) => {
+    const text = `{${rows.map((row) => String(value(row))).join(',')}}`;
+    return sql`${text}::text::${sql.raw(type)}[]`;
+  });
+  return sql`select * from unnest(${sql.join(lists, sql`, `)}) as called (${sql.raw(columns.map(([name]) => name).join(', '))})`;
+}
+
+/** Locks the rows that are as their claims left them. Lock order: `earlier` is the expression that locks the grants. */
+function lockedAs(state: 'granting' | 'revoking', earlier: 'starting' | 'over', also?: SQL): SQL {
+  return sql`
+    locked as (
+      select e.id, e.provider, e.identity, e.access, called.* from ${entitlements} e join called on e.id = called.claim
+      where (select count(*) from ${sql.raw(earlier)}) >= 0 and e.fence = called.fence and e.state = ${state}
+        and e.due_at = e.lease_until ${also ?? sql``}
+      order by e.id for update of e)`;
+}
+
+/** Starts the clocks of the grants that waited, and lets the entitlements rest until the first of them ends. */
+function recordGrants(ctx: Context, group: readonly Called[]): Promise<Row[]> {
+  const { activatedAt, duration, entitlementId, expiresAt, id } = grants;
+  return ctx.db.execute<Row>(sql`
+    with called as (${relation(group, [
+      ['claim', 'uuid', ({ claim }) => claim.id],
+      ['fence', 'int', ({ claim }) => claim.fence],
+      ['until', 'timestamptz', ({ claim }) => claim.until.toISOString()],
+      ['verified', 'boolean', ({ held }) => held === true],
+    ])}),
+    starting as (
+      select ${id}, ${entitlementId}, (app_now() + ${duration} * interval '1 millisecond')::timestamptz(3) as ends
+      from ${grants} join called on ${entitlementId} = called.claim
+      where ${activatedAt} is null and ${isLive}
+      order by ${id} for update of ${grants}),
+    ${lockedAs(
+      'granting',
+      'starting',
+      // A later end than the provider was told has to be told first.
+      sql`and not exists (select 1 from starting where entitlement_id = e.id and ends > called.until)`,
+    )},
+    recorded as (
+      update ${entitlements} e set state = 'granted', lease_until = null, failures = 0, last_error = null, elsewhere = false,
+        due_at = coalesce(least(
+          (select min(ends) from starting where entitlement_id = e.id),
+          (select min(${expiresAt}) from ${grants} where ${entitlementId} = e.id and ${activatedAt} is not null and ${isLive})
+        ), app_now())
+      from locked where e.id = locked.id
+      returning e.id, e.due_at),
+    active as (
+      update ${grants} g set activated_at = app_now(), expires_at = starting.ends
+      from starting join recorded on recorded.id = starting.entitlement_id where g.id = starting.id
+      returning g.entitlement_id, g.execution_id, g.user_id, g.expires_at),
+    told as (${writingLedger(sql`
+      select 'entitlement.granted', 'info',
+        locked.identity || ' holds the access at ' || locked.provider || ' until ' || ${iso(sql`active.expires_at`)},
+        ${actor}, active.user_id, locked.provider, active.execution_id, locked.id, jsonb_build_object('identity', locked.identity,
+          'access', locked.access, 'expires_at', ${iso(sql`active.expires_at`)}, 'verified', locked.verified)
+      from active join locked on locked.id = active.entitlement_id`)}),
+    notified as (${notifying('told')})
+    select recorded.id, recorded.due_at as due, active.execution_id as execution, (select count(*) from notified)
+    from recorded left join active on active.entitlement_id = recorded.id`);
+}
+
+/** Writes down that the access is gone: for good, or until the second revoke that R5 owes. */
+function recordRevocations(ctx: Context, group: readonly Called[]): Promise<Row[]> {
+  const { quarantine } = ctx.timing;
+  const decided = group.map(({ claim, held }) => {
+    const lastGrantCallAt = claim.generation === null ? null : Date.parse(claim.generation);
+    const startedAt = claim.startedAt.getTime();
+    const call = { startedAt, wanted: false, disturbed: false, quarantine };
+    const decision = decideRevoked({ state: 'revoking', lastGrantCallAt }, call);
+    const again = decision?.state === 'revoking' ? new Date(decision.notBefore).toISOString() : null;
+    return { claim, held, again };
+  });
+  const { endedAt, entitlementId, expiresAt, goneAt, id } = grants;
+  return ctx.db.execute<Row>(sql`
+    with called as (${relation(decided, [
+      ['claim', 'uuid', ({ claim }) => claim.id],
+      ['fence', 'int', ({ claim }) => claim.fence],
+      ['again', 'timestamptz', ({ again }) => again],
+      ['verified', 'boolean', ({ held }) => held === false],
+    ])}),
+    over as (
+      select ${id}, ${entitlementId} from ${grants} join called on ${entitlementId} = called.claim
+      where ${goneAt} is null and (${endedAt} is not null or ${expiresAt} <= app_now())
+      order by ${id} for update of ${grants}),
+    ${lockedAs('revoking', 'over')},
+    recorded as (
+      update ${entitlements} e set state = case when locked.again is null then 'absent' else 'revoking' end,
+        lease_until = null, failures = 0, last_error = null, elsewhere = false, due_at = coalesce(locked.again, app_now()),
+        last_grant_call_at = case when locked.again is null then null else e.last_grant_call_at end
+      from locked where e.id = locked.id
+      returning e.id, e.due_at),
+    gone as (
+      update ${grants} g set gone_at = app_now()
+      from over join recorded on recorded.id = over.entitlement_id where g.id = over.id
+      returning g.entitlement_id, g.execution_id, g.user_id),
+    told as (${writingLedger(sql`
+      select 'entitlement.revoked', 'info', locked.identity || ' no longer holds the access at ' || locked.provider,
+        ${actor}, gone.user_id, locked.provider, gone.execution_id, locked.id,
+        jsonb_build_object('identity', locked.identity, 'access', locked.access, 'verified', locked.verified)
+      from gone join locked on locked.id = gone.entitlement_id`)}),
+    notified as (${notifying('told')})
+    select recorded.id, recorded.due_at as due, gone.execution_id as execution, (select count(*) from notified)
+    from recorded left join gone on gone.entitlement_id = recorded.id`);
+}
+
+/** A time as `toISOString` writes it. */
+function iso(time: SQL): SQL {
+  return sql`to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+}
