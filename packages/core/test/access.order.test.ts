@@ -1,8 +1,8 @@
-import { getExecution, reconcileEntitlement, returnAccess, sweep } from '@belay/core';
+import { claimDue, getExecution, performClaims, reconcileEntitlement, returnAccess, sweep } from '@belay/core';
 import { openDatabase } from '@belay/db';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { heldBeforeCommit, someoneWaits } from './support/gate.js';
-import { access, approve, ask, type Cast, openCast, request } from './support/stories.js';
+import { heldBeforeCommit, someoneWaits, stopClockOf } from './support/gate.js';
+import { access, approve, ask, type Cast, hour, openCast, request, second } from './support/stories.js';
 import { openWire, type Wire } from './support/wire.js';
 
 describe('a decision under a lock', () => {
@@ -12,6 +12,8 @@ describe('a decision under a lock', () => {
   });
   afterEach(() => cast[Symbol.asyncDispose]());
   const holds = () => cast.house.provider.holds('ada@example.com', access);
+  const stateOf = async () =>
+    (await cast.house.database.sql`select state, fence, lease_until from entitlements`)[0] ?? {};
   const entitlementId = async () => (await cast.house.database.sql`select id from entitlements`)[0]?.id as string;
 
   it('sees the end of the second of two grants that are returned at the same time', async () => {
@@ -25,13 +27,65 @@ describe('a decision under a lock', () => {
     const gate = heldBeforeCommit(ada);
     const returning = returnAccess(gate.ctx, { execution_id: other });
     await gate.reached;
-    // The worker that was woken by the first return meets the second just before its commit.
-    const reconciling = reconcileEntitlement(house.ctx, { entitlementId: await entitlementId() });
-    await someoneWaits(house);
+    // The worker that was woken by the first return meets the second just before its commit: it leaves the row to whom that wakes.
+    await reconcileEntitlement(house.ctx, { entitlementId: await entitlementId() });
+    expect(await stateOf()).toMatchObject({ state: 'granted', lease_until: null });
     gate.open();
-    await Promise.all([returning, reconciling]);
+    await returning;
     await house.work();
     expect(holds()).toBe(false);
+  });
+
+  it('is not made by a claim that began before an intent was committed: that claim leaves the row alone', async () => {
+    const { house, ada } = cast;
+    await ask(house, ada, { workflow: 'automatic', duration: 'PT30M' });
+    await house.database.advance(hour);
+    // A claim to revoke, which has its snapshot and stands at the look at the clock.
+    const stopped = await stopClockOf(house, 'late');
+    const client = openDatabase(house.database.url, { max: 1, applicationName: 'late' });
+    const claiming = claimDue({ ...house.ctx, db: client.db }, { provider: 'memory', limit: 10 });
+    await stopped.reached();
+    const later = await ask(house, ada, { workflow: 'automatic', duration: 'PT30M' });
+    const before = await stateOf();
+    await house.database.sql`update entitlements set due_at = app_now(), lease_until = null`;
+    await stopped.release();
+    expect(await claiming).toEqual([]);
+    await client.close();
+    expect(await stateOf()).toMatchObject({ state: 'granted', fence: before.fence });
+    expect((await getExecution(ada, { id: later })).grants).toMatchObject([{ state: 'active' }]);
+  });
+
+  it.each(['grant', 'revoke'] as const)('of a recorded %s takes the grants before the entitlement', async (task) => {
+    const { house, ada } = cast;
+    const { sql } = house.database;
+    house.provider.inject('ensurePresent', { kind: 'throttle' });
+    await ask(house, ada, { workflow: 'automatic', duration: 'PT30M' });
+    await house.pass(task === 'revoke' ? 5 * second : 0);
+    await house.database.advance(task === 'revoke' ? hour : 5 * second);
+    const claims = await claimDue(house.ctx, { provider: 'memory', limit: 10 });
+    expect(claims).toMatchObject([{ task }]);
+    let performing: Promise<void> | undefined;
+    await sql.begin(async (tx) => {
+      await tx`select id from grants for update`;
+      performing = performClaims(house.ctx, claims);
+      await someoneWaits(house);
+      await tx`select id from entitlements for update nowait`;
+    });
+    await performing;
+    expect(await stateOf()).toMatchObject({ state: task === 'grant' ? 'granted' : 'absent', lease_until: null });
+  });
+
+  it('is made anew under the lock when the row is not as its claim left it', async () => {
+    const { house, ada } = cast;
+    await ask(house, ada, { workflow: 'automatic', duration: 'PT30M' });
+    await house.database.advance(hour);
+    const claims = await claimDue(house.ctx, { provider: 'memory', limit: 10 });
+    await ask(house, ada, { workflow: 'automatic', duration: 'PT30M' });
+    await performClaims(house.ctx, claims);
+    expect(holds()).toBe(false);
+    expect(await stateOf()).toMatchObject({ state: 'granting' });
+    await house.work();
+    expect(holds()).toBe(true);
   });
 });
 
@@ -79,20 +133,8 @@ describe('on the wire', () => {
       [lock('executions'), read('steps'), lock('entitlements'), /^insert into "grants"/],
     ],
     [
-      'a claim locks the entitlement before it reads what is wanted',
-      [lock('entitlements'), /^select min\(.* from "grants"/s, /^update "entitlements" .*"lease_until" = app_now/s],
-    ],
-    [
-      'a recorded grant takes the grants before the entitlement',
-      [/^update "grants" set "activated_at"/, lock('entitlements'), /^update "entitlements"/],
-    ],
-    [
       'a return locks the execution before it reads the parked steps',
       [lock('executions'), read('steps'), /^update "grants" set "ended_at"/],
-    ],
-    [
-      'a recorded revocation locks grants and entitlement before it reads what is wanted',
-      [lock('grants'), lock('entitlements'), read('grants'), /^update "grants" set "gone_at"/],
     ],
   ])('%s', (_, order) => {
     const found = sent.filter((statements) => order.every((form) => statements.some((text) => form.test(text))));

@@ -1,6 +1,7 @@
 import {
   type ActorContext,
   cancelExecution,
+  claimDue,
   createLogin,
   expireLogins,
   getExecution,
@@ -135,6 +136,7 @@ describe('with years of history, everything is found by an index', () => {
     ['logs of one execution', () => scans((ctx) => listLogs(ctx, { workflow_id: ids.active }))],
     ['logs of one level', () => scans((ctx) => listLogs(ctx, { level: 'error', limit: 20 }))],
     ['sweeps with nothing to do', () => scans((ctx) => sweep(ctx))],
+    ['what is due at a provider', () => scans((ctx) => claimDue(ctx, { provider: 'memory', limit: 32 }))],
     ['overdue revocations', () => scans((ctx) => readMetrics(ctx, { uptimeMilliseconds: 1, requests: 1 }))],
     ['expiring logins', () => scans((ctx) => expireLogins(ctx))],
   ])('%s', async (_name, look) => {

@@ -15,10 +15,7 @@ export type Claim = Claimed | Resting;
  * Claims up to `limit` entitlements of a provider that are due, revocations before grants, in one statement that commits
  * itself. At most `grants` of them are grants. What another worker works on is left out.
  */
-export function claimDue(
-  ctx: Context,
-  which: { provider: string; limit: number; grants?: number },
-): Promise<Claim[]> {
+export function claimDue(ctx: Context, which: { provider: string; limit: number; grants?: number }): Promise<Claim[]> {
   const { provider, limit, grants: most = limit } = which;
   const of = sql`${entitlements.provider} = ${provider} and`;
   return claim(

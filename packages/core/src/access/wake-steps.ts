@@ -1,7 +1,10 @@
 import { steps } from '@belay/db';
-import { and, eq, gt, inArray, isNull } from 'drizzle-orm';
-import type { Context } from '../context.js';
+import { and, eq, gt, inArray, isNull, sql } from 'drizzle-orm';
+import type { Context, Hint } from '../context.js';
 import { advanceStep } from '../executions/runtime/advance.js';
+
+/** Up to this many steps look at once, in the turn of whoever recorded it; more are made due, for every worker to share. */
+const few = 4;
 
 /**
  * Lets the parked steps of executions look again, after something was recorded about what they were granted: it became
@@ -9,18 +12,20 @@ import { advanceStep } from '../executions/runtime/advance.js';
  */
 export async function wakeSteps(ctx: Context, executionIds: readonly string[]): Promise<void> {
   if (executionIds.length === 0) return;
-  const waiting = await ctx.db
-    .select({ executionId: steps.executionId, key: steps.key })
-    .from(steps)
-    .where(
-      and(
-        inArray(steps.executionId, [...new Set(executionIds)]),
-        eq(steps.status, 'open'),
-        eq(steps.kind, 'call'),
-        isNull(steps.leaseUntil),
-        gt(steps.attempt, 0),
-      ),
-    );
+  const parked = and(
+    inArray(steps.executionId, [...new Set(executionIds)]),
+    eq(steps.status, 'open'),
+    eq(steps.kind, 'call'),
+    isNull(steps.leaseUntil),
+    gt(steps.attempt, 0),
+  );
+  const which = { executionId: steps.executionId, key: steps.key };
+  const waiting = await ctx.db.select(which).from(steps).where(parked);
+  if (waiting.length > few) {
+    const due = await ctx.db.update(steps).set({ dueAt: sql`app_now()` }).where(parked).returning(which);
+    ctx.waker.wake(due.map((step): Hint => ({ queue: 'executions', ...step })));
+    return;
+  }
   for (const step of waiting) {
     // One that cannot be advanced must not keep the others waiting; it looks for itself when its time comes.
     await advanceStep(ctx, step.executionId, step.key).catch((error: unknown) =>

@@ -82,6 +82,31 @@ export async function someoneWaits(house: House): Promise<void> {
   throw new Error('No connection waited for a lock');
 }
 
+/**
+ * From now on the statements of an application stand still where they first look at the clock: with their snapshot, and
+ * before they have locked anything. (Volatile: a stable one is called by the planner, before there is a snapshot.)
+ */
+export async function stopClockOf(
+  house: House,
+  application: string,
+): Promise<{ reached(): Promise<void>; release(): Promise<void> }> {
+  const { sql } = house.database;
+  const key = 7235310;
+  await sql.unsafe(`
+    create or replace function app_now() returns timestamptz language plpgsql volatile as $$ begin
+      if current_setting('application_name') = '${application}' then perform pg_advisory_xact_lock_shared(${key}); end if;
+      return (select at from public.test_clock); end $$`);
+  const holder = await sql.reserve();
+  await holder`select pg_advisory_lock(${key})`;
+  return {
+    reached: () => someoneWaits(house),
+    async release() {
+      await holder`select pg_advisory_unlock(${key})`;
+      holder.release();
+    },
+  };
+}
+
 function latch() {
   let reach: () => void = () => {};
   let open: () => void = () => {};

@@ -40,6 +40,8 @@ export const entitlements = pgTable(
   (table) => [
     unique('entitlements_are_one_per_key').on(table.key),
     index('entitlements_due_idx').on(table.dueAt).where(sql`${table.state} <> 'absent'`),
+    // Each provider's due rows are looked for by themselves.
+    index('entitlements_due_there_idx').on(table.provider, table.dueAt).where(sql`${table.state} <> 'absent'`),
     index('entitlements_elsewhere_idx').on(table.id).where(sql`${table.elsewhere}`),
     check('entitlement_state_is_known', sql`${table.state} in ('absent', 'granting', 'granted', 'revoking')`),
     check(

@@ -1,0 +1,1 @@
+CREATE INDEX "entitlements_due_there_idx" ON "entitlements" USING btree ("provider","due_at") WHERE "entitlements"."state" <> 'absent';
