@@ -19,9 +19,9 @@ export interface EndGrants {
  * Answers the hints that wake it.
  */
 export async function endGrants(tx: Transaction, input: EndGrants): Promise<Hint[]> {
-  const ended = await tx
-    .update(grants)
-    .set({ endedAt: sql`app_now()`, endedReason: input.reason })
+  const live = tx
+    .select({ id: grants.id })
+    .from(grants)
     .where(
       and(
         eq(grants.executionId, input.executionId),
@@ -31,6 +31,13 @@ export async function endGrants(tx: Transaction, input: EndGrants): Promise<Hint
         input.entitlementIds === undefined ? undefined : inArray(grants.entitlementId, [...input.entitlementIds]),
       ),
     )
+    // In the order in which sets of entitlements are recorded (recordTogether), so that the two cannot deadlock.
+    .orderBy(asc(grants.id))
+    .for('update');
+  const ended = await tx
+    .update(grants)
+    .set({ endedAt: sql`app_now()`, endedReason: input.reason })
+    .where(inArray(grants.id, live))
     .returning({ entitlementId: grants.entitlementId, userId: grants.userId });
   if (ended.length === 0) return [];
   const ids = [...new Set(ended.map((grant) => grant.entitlementId))];
