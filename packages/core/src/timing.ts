@@ -6,6 +6,12 @@ export const timing = {
   earlyCheck: 2_000,
   /** How long a provider whose address changes is asked for its target before the configuration is refused. */
   targetCheck: 5_000,
+  identity: {
+    /** How long what a provider said about an approver's identity there is taken without asking again. */
+    fresh: 15 * 60_000,
+    /** How long it counts while the provider does not answer. */
+    known: 24 * 60 * 60_000,
+  },
   /** How long a claim lasts; longer than any call, so that no heartbeat is needed. */
   lease: 45_000,
   /** How long a sealed signal or state may be used. */

@@ -212,8 +212,9 @@ describe('the main job: ask, decide, grant, take away', () => {
   it('waits for a provider that is down and says so; the clock starts when the access is active', async () => {
     const id = await ask('approved');
     house.provider.down = true;
-    // Who would be elevated cannot be told now: in doubt, refuse.
-    await expect(decideApproval(grace, { id, verdict: 'approve', via: 'api' })).rejects.toMatchObject({
+    // Whether they would be elevated cannot be told now: in doubt, refuse.
+    const stranger = await house.person('stranger', ['approvers']);
+    await expect(decideApproval(stranger, { id, verdict: 'approve', via: 'api' })).rejects.toMatchObject({
       code: 'unavailable',
     });
     house.provider.down = false;

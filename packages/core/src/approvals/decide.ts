@@ -13,6 +13,7 @@ import type { Person } from '../logins/people.js';
 import { requireLive } from '../logins/require-live.js';
 import { listSelves } from '../logins/selves.js';
 import { requireText } from '../text.js';
+import { wouldBeElevated } from './elevated.js';
 import { isExcluded, isRequester } from './exclusion.js';
 import type { ApprovalSubject } from './inbox.js';
 import { settleApproval, settleRenewals } from './settle.js';
@@ -45,7 +46,7 @@ export async function decideApproval(
   if (input.comment !== undefined) requireText(input.comment, 'comment', 2_000);
   const found = await findApproval(ctx, user, input.id);
   if (!found) throw notFound('The approval');
-  await requireApprover(ctx, user, found);
+  await requireApprover(ctx, user, found, input.verdict);
   if (input.request_digest !== undefined && input.request_digest !== found.requestDigest) {
     throw new AccessError('conflict', 'The request is not the one you decided on');
   }
@@ -167,32 +168,18 @@ async function findApproval(ctx: ActorContext, user: UserActor, id: string): Pro
 }
 
 /** The one rule of who may decide. The requester, and whoever would be elevated, never may, whatever the rule names (design §10). */
-async function requireApprover(ctx: ActorContext, user: UserActor, approval: Approval): Promise<void> {
+async function requireApprover(
+  ctx: ActorContext,
+  user: UserActor,
+  approval: Approval,
+  verdict: Decide['verdict'],
+): Promise<void> {
   if (user.id === approval.ownerId) throw ownRequest();
   if (!isNamed(user, approval.rule)) throw notFound('The approval');
   // Whoever has several identities is one person under each of them.
   const selves = [user, ...(await listSelves(ctx.db, user.id))];
   requireOther(selves, approval);
-  if (await wouldBeElevated(ctx, selves, approval)) throw ownAccess();
-}
-
-/** Whether an identity of the request is the approver's own at its provider, under whatever name it goes there. */
-async function wouldBeElevated(ctx: ActorContext, faces: Person[], approval: Approval): Promise<boolean> {
-  const { grants } = approval.subject as ApprovalSubject;
-  for (const provider of new Set(grants.map((grant) => grant.provider))) {
-    const identities = ctx.catalog.client(provider)?.identities;
-    if (!identities) continue;
-    try {
-      const signal = AbortSignal.timeout(ctx.timing.earlyCheck);
-      const found = await Promise.all(faces.map((face) => identities.find(face, signal)));
-      const own = new Set(found.map((identity) => identity?.id));
-      if (grants.some((grant) => grant.provider === provider && own.has(grant.identity))) return true;
-    } catch (cause) {
-      // In doubt, refuse: without the provider's answer it cannot be told who is elevated.
-      throw new AccessError('unavailable', `The provider "${provider}" cannot be asked who you are there; try again`, {
-        cause,
-      });
-    }
-  }
-  return false;
+  // Who denies gives nobody anything: no provider has to be asked.
+  if (verdict === 'deny') return;
+  if (await wouldBeElevated(ctx, selves, approval.subject as ApprovalSubject)) throw ownAccess();
 }

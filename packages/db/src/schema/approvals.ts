@@ -68,3 +68,12 @@ export const decisions = pgTable(
     check('decision_verdict_is_known', sql`${table.verdict} in ('approve', 'deny')`),
   ],
 );
+
+/** Who a person was at a provider when it was last asked: what a decision rests on while the provider does not answer. */
+export const knownIdentities = pgTable('known_identities', {
+  /** Digest of the provider, where its configuration leads, and what the person was looked up by. */
+  key: text('key').primaryKey(),
+  /** Null for somebody who has none there. */
+  identity: text('identity'),
+  seenAt: instant('seen_at').notNull().default(appNow),
+});

@@ -1,0 +1,115 @@
+import { knownIdentities } from '@belay/db';
+import type { Identities } from '@belay/providers';
+import { and, gt, inArray, sql } from 'drizzle-orm';
+import { digestOf } from '../canonical.js';
+import { addressOf } from '../catalog/targets.js';
+import type { Context } from '../context.js';
+import { AccessError } from '../errors.js';
+import type { Person } from '../logins/people.js';
+import type { ApprovalSubject } from './inbox.js';
+
+/** What this process was told lately, by the client that was asked: a client of another configuration knows nothing yet. */
+const told = new WeakMap<Identities, Map<string, { identity: string | null; at: number }>>();
+const mostTold = 10_000;
+
+/**
+ * Whether an identity of a request is the approver's own at its provider, under whatever name it goes there. A provider is
+ * asked only about whom it was not asked lately; while it does not answer, what it said within the last day counts
+ * (decision 0071). Throws `unavailable` for somebody about whom nothing is known: in doubt, nobody decides on themselves.
+ */
+export async function wouldBeElevated(
+  ctx: Context,
+  faces: readonly Person[],
+  { grants }: Pick<ApprovalSubject, 'grants'>,
+): Promise<boolean> {
+  const providers = [...new Set(grants.map(({ provider }) => provider))];
+  const found = await Promise.all(
+    providers.map(async (provider) => {
+      const own = await ownIdentities(ctx, provider, faces);
+      return grants.some((grant) => grant.provider === provider && own.has(grant.identity));
+    }),
+  );
+  return found.includes(true);
+}
+
+/** Returns what a person is called at a provider, by any of their identities. */
+async function ownIdentities(ctx: Context, provider: string, faces: readonly Person[]): Promise<Set<string | null>> {
+  const compiled = ctx.catalog.current().providers.get(provider);
+  // Nothing is granted at a provider that is gone or switched off, or where nobody has an identity.
+  if (!compiled?.enabled) return new Set();
+  const client = ctx.catalog.client(provider);
+  if (client && !client.identities) return new Set();
+  const address = addressOf(compiled);
+  const keyed = new Map(faces.map((face) => [keyOf(provider, address, face), face]));
+  const results = await Promise.all(
+    [...keyed].map(async ([key, face]) => ({ key, ...(await askFor(ctx, client?.identities, key, face)) })),
+  );
+  const asked = results.flatMap(({ key, identity, fresh }) => (fresh ? [{ key, identity: identity ?? null }] : []));
+  if (asked.length > 0) await store(ctx, asked);
+  const silent = results.filter(({ identity }) => identity === undefined);
+  const known = silent.length === 0 ? new Map<string, string | null>() : await readKnown(ctx, silent);
+  for (const { key, cause } of silent) {
+    if (known.has(key)) continue;
+    throw new AccessError('unavailable', `The provider "${provider}" cannot be asked who you are there; try again`, {
+      cause,
+    });
+  }
+  return new Set([...results.map(({ identity }) => identity ?? null), ...known.values()]);
+}
+
+/** What somebody was looked up by: another address is another question. */
+function keyOf(provider: string, address: string | null, { email, name, subject }: Person): string {
+  return digestOf([provider, address, email, name, subject]);
+}
+
+interface Answer {
+  /** Null where they have none; undefined when the provider did not say. */
+  identity?: string | null;
+  fresh?: true;
+  cause?: unknown;
+}
+
+async function askFor(ctx: Context, identities: Identities | undefined, key: string, face: Person): Promise<Answer> {
+  if (!identities) return {};
+  const now = ctx.clock().getTime();
+  const lately = told.get(identities) ?? new Map<string, { identity: string | null; at: number }>();
+  told.set(identities, lately);
+  const last = lately.get(key);
+  if (last && Math.abs(now - last.at) < ctx.timing.identity.fresh) return { identity: last.identity };
+  try {
+    const found = await identities.find(face, AbortSignal.timeout(ctx.timing.earlyCheck));
+    const identity = found?.id ?? null;
+    if (lately.size >= mostTold) lately.clear();
+    lately.set(key, { identity, at: now });
+    return { identity, fresh: true };
+  } catch (cause) {
+    return { cause };
+  }
+}
+
+async function store(ctx: Context, asked: readonly { key: string; identity: string | null }[]): Promise<void> {
+  await ctx.db
+    .insert(knownIdentities)
+    .values([...asked])
+    .onConflictDoUpdate({
+      target: knownIdentities.key,
+      set: { identity: sql`excluded.identity`, seenAt: sql`app_now()` },
+    });
+}
+
+async function readKnown(ctx: Context, silent: readonly { key: string }[]): Promise<Map<string, string | null>> {
+  const { known } = ctx.timing.identity;
+  const rows = await ctx.db
+    .select({ key: knownIdentities.key, identity: knownIdentities.identity })
+    .from(knownIdentities)
+    .where(
+      and(
+        inArray(
+          knownIdentities.key,
+          silent.map(({ key }) => key),
+        ),
+        gt(knownIdentities.seenAt, sql`app_now() - ${`${known} milliseconds`}::interval`),
+      ),
+    );
+  return new Map(rows.map(({ key, identity }) => [key, identity]));
+}

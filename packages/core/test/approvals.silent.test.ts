@@ -1,0 +1,89 @@
+import { openDatabase } from '@belay/db';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { approve, ask, type Cast, deny, hour, openCast, statusOf } from './support/stories.js';
+
+describe('a decision while the target is silent', () => {
+  let cast: Cast;
+  beforeEach(async () => {
+    cast = await openCast({ timing: { earlyCheck: 50 } });
+  });
+  afterEach(() => cast[Symbol.asyncDispose]());
+  const silence = () => cast.house.provider.inject('identities', { kind: 'hang' }, 1_000);
+  const asked = () => cast.house.provider.count('identities');
+  /** The same house as another process has it: it remembers nothing, and reads the same rows. */
+  const elsewhere = async () => {
+    const { house, grace } = cast;
+    const client = openDatabase(house.database.url, { max: 2 });
+    const catalog = {
+      current: () => house.catalog.current(),
+      client: (provider: string) => {
+        const ready = house.catalog.client(provider);
+        return ready?.identities ? { ...ready, identities: { ...ready.identities } } : ready;
+      },
+    };
+    return { person: { ...grace, db: client.db, catalog }, close: client.close };
+  };
+
+  it('denies without asking the target', async () => {
+    const id = await ask(cast.house, cast.ada);
+    silence();
+    const before = asked();
+    expect(await deny(cast.grace, id)).toMatchObject({ status: 'denied' });
+    expect(asked()).toBe(before);
+  });
+
+  it('refuses the approval of somebody about whom nothing is known there', async () => {
+    const id = await ask(cast.house, cast.ada);
+    silence();
+    await expect(approve(cast.grace, id)).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await statusOf(cast.ada, id)).toBe('waiting');
+  });
+
+  it('approves for somebody who was looked up there lately, without asking again', async () => {
+    const { house, ada, grace } = cast;
+    await approve(grace, await ask(house, ada));
+    const id = await ask(house, ada);
+    silence();
+    const before = asked();
+    expect(await approve(grace, id)).toMatchObject({ status: 'approved' });
+    expect(asked()).toBe(before);
+  });
+
+  it('approves in another process for somebody who was looked up within the last day, and not after it', async () => {
+    const { house, ada, grace } = cast;
+    await approve(grace, await ask(house, ada));
+    const id = await ask(house, ada);
+    silence();
+    const other = await elsewhere();
+    expect(await approve(other.person, id)).toMatchObject({ status: 'approved' });
+    while (house.provider.take({ operation: 'identities' })) continue;
+    await house.pass(23 * hour);
+    const later = await ask(house, ada);
+    await house.pass(2 * hour);
+    silence();
+    const third = await elsewhere();
+    await expect(approve(third.person, later)).rejects.toMatchObject({ code: 'unavailable' });
+    await Promise.all([other.close(), third.close()]);
+  });
+
+  it('asks again about somebody whose address has changed since', async () => {
+    const { house, ada, grace } = cast;
+    await approve(grace, await ask(house, ada));
+    const id = await ask(house, ada);
+    silence();
+    await house.database.sql`update user_identities set email = 'hopper@example.com' where subject = 'grace'`;
+    await expect(approve(grace, id)).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
+  it('never lets somebody decide who is known to be the one that would be elevated', async () => {
+    const { house, ada, grace } = cast;
+    await approve(grace, await ask(house, ada));
+    const id = await ask(house, ada);
+    silence();
+    // What was said of her within the last day: she goes by this name there.
+    await house.database.sql`update known_identities set identity = 'ada@example.com'`;
+    const other = await elsewhere();
+    await expect(approve(other.person, id)).rejects.toMatchObject({ code: 'forbidden' });
+    await other.close();
+  });
+});
