@@ -1,0 +1,39 @@
+import type { Scope } from '../history.js';
+import type { Person } from '../load/person.js';
+import type { Random } from '../seed.js';
+import type { Stage } from '../stage/open-stage.js';
+
+/** What a fault is done to, and with. */
+export interface Actors {
+  stage: Stage;
+  random: Random;
+  /** People whose only part is to be owed revocations by the target that falls silent. */
+  debtors: readonly Person[];
+  /** A person who starts workflows that are a burden. */
+  burden: Person;
+  wait(milliseconds: number): Promise<void>;
+}
+
+export interface Fault {
+  name: string;
+  /** What it is, for the documentation and the table. */
+  does: string;
+  scope: Scope;
+  /** A process that may have leased work is killed or stopped. */
+  lease?: boolean;
+  /** It is over as soon as it has happened: the clock of the recovery starts with it. */
+  momentary?: boolean;
+  /** Only where Redis is the queue. */
+  redis?: boolean;
+  /** Goes on beside other faults, because it takes most of a minute; these must leave the workers alone. */
+  beside?: boolean;
+  /** It kills workers, so it cannot be beside one that is stopped. */
+  workers?: boolean;
+  /** What has to be there before it begins. */
+  prepare?(actors: Actors): Promise<void>;
+  /**
+   * Injects and heals; `stretch` is 1 in the short form. Returns what may still go on after the healing, such as processes
+   * that start.
+   */
+  run(actors: Actors, stretch: number): Promise<{ after: Promise<unknown> } | undefined>;
+}

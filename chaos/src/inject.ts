@@ -1,0 +1,56 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Actors, Fault } from './faults/fault.js';
+import type { FaultWindow, History } from './history.js';
+import { bear } from './load/client.js';
+import { targets } from './stage/names.js';
+
+/** Longer than the bound: what has not recovered by then is written down as never. */
+const longestRecovery = 15_000;
+
+/** Prepares, injects and heals one fault, waits until everything that it may harm works again, and writes it down. */
+export async function injectFault(fault: Fault, actors: Actors, history: History, stretch: number): Promise<void> {
+  await bear(fault.prepare?.(actors) ?? Promise.resolve(), history);
+  const from = Date.now();
+  const window: FaultWindow = {
+    name: fault.name,
+    scope: fault.scope,
+    from,
+    healed: Number.POSITIVE_INFINITY,
+    lease: fault.lease ?? false,
+    recovered: {},
+  };
+  history.faults.push(window);
+  const left = await bear(fault.run(actors, stretch), history);
+  window.healed = fault.momentary ? from : Date.now();
+  await untilRecovered(window, actors, history);
+  await bear(left?.after ?? Promise.resolve(), history);
+}
+
+/** From the healing to the next request that a server answered, and to the next grant that was seen at a target. */
+async function untilRecovered(window: FaultWindow, actors: Actors, history: History): Promise<void> {
+  const { scope, healed, recovered } = window;
+  const servers = scope === 'everything' ? actors.stage.servers.map(({ name }) => name) : [];
+  const systems = scope === 'nothing' ? [] : typeof scope === 'string' ? targets : [scope.target];
+  for (const name of [...servers, ...systems]) recovered[name] = null;
+  const deadline = Date.now() + longestRecovery;
+  while (Date.now() < deadline && Object.values(recovered).includes(null)) {
+    for (const name of servers) recovered[name] ??= firstAnswer(history, name, healed);
+    for (const name of systems) recovered[name] ??= firstGrant(history, name, healed);
+    await wait(100);
+  }
+}
+
+function firstAnswer({ attempts }: History, server: string, healed: number): number | null {
+  for (const each of attempts.slice(-2_000)) {
+    if (each.server !== server || each.operation === 'ready' || typeof each.outcome !== 'number') continue;
+    if (each.at >= healed && each.outcome < 500) return each.at + each.took - healed;
+  }
+  return null;
+}
+
+function firstGrant({ held }: History, target: string, healed: number): number | null {
+  const starts = Object.entries(held)
+    .filter(([holding]) => holding.split(' ')[1]?.startsWith(`${target}/`))
+    .flatMap(([, intervals]) => intervals.map(({ from }) => from).filter((from) => from >= healed));
+  return starts.length === 0 ? null : Math.min(...starts) - healed;
+}

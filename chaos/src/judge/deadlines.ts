@@ -1,0 +1,37 @@
+import type { FaultWindow, Scope } from '../history.js';
+import { bounds } from './bounds.js';
+
+/** Whether a fault may be the reason that something at a target is late. */
+export function touches(scope: Scope, target: string): boolean {
+  return typeof scope === 'string' ? scope !== 'nothing' : scope.target === target;
+}
+
+/** The faults that were going on, or had just been healed, between the time that something was due and the time it was done. */
+export function faultsBetween(
+  faults: readonly FaultWindow[],
+  target: string,
+  due: number,
+  done: number,
+): FaultWindow[] {
+  return faults.filter(
+    ({ scope, from, healed }) => touches(scope, target) && from <= done && healed + bounds.afterFault >= due,
+  );
+}
+
+/** Until when something that is due may take, given what it is seen to have taken and when it was requested. */
+export function deadline(
+  faults: readonly FaultWindow[],
+  { target, due, done, requestedAt }: { target: string; due: number; done: number; requestedAt: number },
+): number {
+  let latest = due + bounds.late;
+  for (const { healed } of faultsBetween(faults, target, due, done)) {
+    latest = Math.max(latest, Math.max(due, healed) + bounds.afterFault);
+  }
+  for (const { lease, from, healed } of faults) {
+    // Only what was under way can have been leased by the process that is gone, and only for as long as a lease lasts.
+    if (!lease || requestedAt > from + bounds.leased || done < from || due > Math.max(from + bounds.lease, healed))
+      continue;
+    latest = Math.max(latest, Math.max(due, from) + bounds.lease);
+  }
+  return latest;
+}

@@ -1,0 +1,92 @@
+import type { History } from '../history.js';
+import { bounds } from './bounds.js';
+import { deadline, faultsBetween } from './deadlines.js';
+import { gaps, type Holding, type Stray } from './holdings.js';
+
+/** One revocation, as the target showed it. */
+export interface Revocation {
+  target: string;
+  /** When it had to be gone, and when it last was not. */
+  due: number;
+  done: number;
+  /** Whether a fault was going on, or had just been healed, that may be a reason. */
+  undisturbed: boolean;
+}
+
+/** Rules 1, 2 and 4 as far as the target shows them. Returns what is wrong, and how late revocations were. */
+export function judgeTarget(history: History, holdings: readonly Holding[], strays: readonly Stray[]) {
+  const wrong: Record<string, string[]> = { unrequested: [], overstayed: [], missing: [], slow: [], left: [] };
+  const revocations: Revocation[] = [];
+  for (const { holding, interval } of strays) {
+    wrong.unrequested?.push(`${holding} was held from ${clockOf(history, interval.from)} and nobody requested it`);
+  }
+  for (const each of holdings) {
+    judgeStart(history, each, wrong.slow ?? []);
+    judgeMissing(history, each, wrong.missing ?? []);
+    const revocation = judgeEnd(history, each, wrong.overstayed ?? []);
+    if (revocation) revocations.push(revocation);
+    if (each.held.some(({ to }) => to >= history.endedAt - 2 * bounds.missing)) {
+      wrong.left?.push(`${each.holding} is still held at the end (${each.request.key})`);
+    }
+  }
+  return { wrong, revocations };
+}
+
+/** What was allowed to be granted is granted in time, unless it was ended before. */
+function judgeStart(history: History, { request, holding, target, held }: Holding, wrong: string[]): void {
+  const { mayHoldFrom: due, final, endSentAt } = request;
+  if (due === null || final === null || final.state === 'cancelled' || final.status === 'faulted') return;
+  const [first] = held;
+  if (!first && endSentAt !== null) return;
+  const done = first?.from ?? history.endedAt;
+  const latest = deadline(history.faults, { target, due, done, requestedAt: request.sentAt });
+  // Without a fault a grant has as long as it has after one: how fast it is, is a figure and not a promise.
+  if (done > Math.max(latest, due + bounds.afterFault)) {
+    wrong.push(`${holding} was granted ${done - due} ms after it was due (${request.key})`);
+  }
+}
+
+/** What was acknowledged as active is held until it may end. */
+function judgeMissing(
+  history: History,
+  { request, holding, target, held, mayEndFrom }: Holding,
+  wrong: string[],
+): void {
+  if (request.activeAt === null || mayEndFrom === null || mayEndFrom <= request.activeAt) return;
+  const span = { from: request.activeAt, to: mayEndFrom - bounds.missing };
+  // Where nothing was sampled, nothing is known.
+  for (const gap of gaps(span, [...held, ...history.blind])) {
+    const disturbed = faultsBetween(history.faults, target, gap.from, gap.to).length > 0;
+    const allowed = disturbed ? bounds.afterFault : bounds.missing;
+    const took = gap.to - gap.from;
+    if (took > allowed) {
+      wrong.push(`${holding} was missing for ${took} ms at ${clockOf(history, gap.from)} (${request.key})`);
+    }
+  }
+}
+
+/** What has ended is not held any more. */
+function judgeEnd(history: History, each: Holding, wrong: string[]): Revocation | null {
+  const { request, holding, target, held, mustEndBy: due } = each;
+  if (held.length === 0) return null;
+  const done = Math.max(...held.map(({ to }) => to));
+  if (due === null) {
+    wrong.push(`${holding} was held and no answer said until when (${request.key})`);
+    return null;
+  }
+  const latest = deadline(history.faults, { target, due, done, requestedAt: request.sentAt });
+  if (done > latest) {
+    wrong.push(`${holding} was held for ${done - due} ms after its end, ${done - latest} ms too long (${request.key})`);
+  }
+  const { goneAt } = request;
+  if (goneAt !== null && held.some(({ from, to }) => from < goneAt && to > goneAt)) {
+    wrong.push(`${holding} was held when an answer said that it is gone (${request.key})`);
+  }
+  const undisturbed = faultsBetween(history.faults, target, due, Math.max(due, done)).length === 0;
+  return { target, due, done, undisturbed };
+}
+
+/** Seconds since the run began. */
+export function clockOf(history: History, at: number): string {
+  return `${((at - history.startedAt) / 1_000).toFixed(1)} s`;
+}

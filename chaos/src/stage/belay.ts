@@ -1,0 +1,106 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const main = fileURLToPath(new URL('../../../apps/server/dist/main.js', import.meta.url));
+const stepClock = new URL('../step-clock.js', import.meta.url).href;
+
+export interface BelayProcess {
+  name: string;
+  /** Where it serves; empty for a worker. Stays the same over restarts. */
+  url: string;
+  pid(): number;
+  /** kill -9, and started again. Resolves when it runs. */
+  killAndRestart(): Promise<void>;
+  /** kill -9. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
+  signal(signal: NodeJS.Signals): void;
+  /** SIGTERM, and SIGKILL after ten seconds. */
+  stop(): Promise<void>;
+}
+
+interface Options {
+  name: string;
+  folder: string;
+  environment: Record<string, string>;
+  /** The port to serve at; absent in a worker. */
+  port?: number;
+  /** Hears of an end that nobody here caused. The process is started again, as an operator's supervisor does. */
+  onDeath(how: string): void;
+}
+
+/** A server or a worker as an operator runs it, with its log in the folder, and a supervisor that starts it again. */
+export async function startBelay(options: Options): Promise<BelayProcess> {
+  const { name, folder, port } = options;
+  let child: ChildProcess | undefined;
+  let wanted = true;
+  const env = {
+    PATH: process.env.PATH,
+    HOME: process.env.HOME,
+    BELAY_DATA: join(folder, '.belay'),
+    ...options.environment,
+    ...(port === undefined ? { BELAY_WORKER: 'only' } : { BELAY_WORKER: 'off', PORT: String(port) }),
+    CHAOS_CLOCK: join(folder, 'clock'),
+    NODE_OPTIONS: `--import=${stepClock}`,
+  };
+  const start = async () => {
+    wanted = true;
+    const started = spawn(process.execPath, [main], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    child = started;
+    const log = createWriteStream(join(folder, `${name}.log`), { flags: 'a' });
+    started.stderr.pipe(log, { end: false });
+    started.stdout.pipe(log, { end: false });
+    started.once('exit', (code, signal) => {
+      log.end();
+      if (!wanted || child !== started) return;
+      options.onDeath(String(code ?? signal));
+      // It may fail to start for as long as the fault lasts.
+      setTimeout(() => void (wanted && child === started && start().catch(() => {})), 500);
+    });
+    await new Promise<void>((resolve, reject) => {
+      let said = '';
+      started.stdout.on('data', (data) => {
+        said += String(data);
+        if (said.includes('  Worker  ')) resolve();
+      });
+      started.once('exit', (code) =>
+        reject(new Error(`${name} ended with ${code} while it was starting; see its log`)),
+      );
+    });
+  };
+  const kill = async () => {
+    wanted = false;
+    const killed = child;
+    if (killed === undefined || killed.exitCode !== null || killed.signalCode !== null) return;
+    const exit = once(killed, 'exit');
+    killed.kill('SIGKILL');
+    await exit;
+  };
+  const process_ = {
+    name,
+    url: port === undefined ? '' : `http://127.0.0.1:${port}`,
+    pid: () => child?.pid ?? 0,
+    kill,
+    start,
+    async killAndRestart() {
+      await kill();
+      await start();
+    },
+    signal: (signal: NodeJS.Signals) => void child?.kill(signal),
+    async stop() {
+      wanted = false;
+      const stopped = child;
+      if (stopped === undefined || stopped.exitCode !== null || stopped.signalCode !== null) return;
+      const exit = once(stopped, 'exit');
+      stopped.kill('SIGTERM');
+      const timer = setTimeout(() => stopped.kill('SIGKILL'), 10_000);
+      await exit;
+      clearTimeout(timer);
+    },
+  };
+  await start();
+  return process_;
+}

@@ -1,0 +1,66 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { startEmbeddedPostgres } from '@belay/server/composition';
+import postgres from 'postgres';
+import { listDescendants, signalAll } from './signals.js';
+
+export interface PostgresServer {
+  port: number;
+  /** The superuser's URL, past every proxy. */
+  url(database: string): string;
+  ensureDatabase(name: string): Promise<void>;
+  /** Ends every connection in order, stops, and starts again on the same port. */
+  restart(): Promise<void>;
+  /** SIGSTOP for the server and every process of it; what is returned lets them go on. */
+  freeze(): Promise<() => void>;
+  stop(): Promise<void>;
+}
+
+/** A durable PostgreSQL in a folder of its own. */
+export async function startPostgres(name: string): Promise<PostgresServer> {
+  const folder = await mkdtemp(join(tmpdir(), `belay-chaos-${name}-`));
+  await chmod(folder, 0o711);
+  const start = (port?: number) =>
+    startEmbeddedPostgres({
+      dataDirectory: folder,
+      log() {},
+      randomBytes: (size) => randomBytes(size),
+      delay: (milliseconds) => wait(milliseconds),
+      settings: { max_connections: '200' },
+      ...(port === undefined ? {} : { port }),
+    });
+  let server = await start();
+  const port = Number(new URL(server.url('postgres')).port);
+  return {
+    port,
+    url: (database) => server.url(database),
+    ensureDatabase: (database) => server.ensureDatabase(database),
+    async restart() {
+      await server.stop();
+      server = await start(port);
+    },
+    async freeze() {
+      const leader = await findPostmaster(server.url('postgres'));
+      const family = [leader, ...(await listDescendants(leader))];
+      signalAll(family, 'SIGSTOP');
+      return () => signalAll(family, 'SIGCONT');
+    },
+    async stop() {
+      await server.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function findPostmaster(url: string): Promise<number> {
+  const sql = postgres(url, { max: 1, onnotice: () => {} });
+  try {
+    const [row] = await sql<[{ folder: string }]>`select current_setting('data_directory') as folder`;
+    return Number((await readFile(join(row.folder, 'postmaster.pid'), 'utf8')).split('\n', 1)[0]);
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+}
