@@ -6,6 +6,7 @@ import type { Logger } from '@belay/core';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ConfigurationError, explainIssues } from '../src/config/configuration-error.js';
 import { findConfiguration } from '../src/config/find-configuration.js';
+import { parseText } from '../src/config/parse-text.js';
 import { type Configuration, readConfiguration } from '../src/config/read-configuration.js';
 import { createReferences } from '../src/config/resolve-reference.js';
 import { type ConfigurationWatch, watchConfiguration } from '../src/config/watch-configuration.js';
@@ -44,6 +45,22 @@ describe('reading a configuration', () => {
       roles: { reader: { providers: ['db'], workflows: ['w'] }, writer: { providers: ['db'] } },
     });
     expect(files).toHaveLength(3);
+  });
+
+  it('reads a long text in a thread, as it reads a short one', async () => {
+    const many = Array.from({ length: 3_000 }, (_, index) => `  role-${index}: { providers: [db], workflows: [w] }`);
+    const text = `version: .nan\nempty: {}\nbase: &b [1]\nagain: *b\nroles:\n  __proto__: { a: 1 }\n${many.join('\n')}\n`;
+    const { document } = await readConfiguration(await write('long.yaml', text));
+    const short = parseText(text) as { content: { roles: object } };
+    expect(document).toEqual(short.content);
+    expect(Object.keys(document.roles as object)).toEqual(Object.keys(short.content.roles));
+    expect(Object.getPrototypeOf(document.roles)).toBe(Object.prototype);
+    const faulty = await write('faulty.yaml', `${text}  role-7: {}\n  other: [\n`);
+    const place = expect.stringMatching(/^.*faulty\.yaml:3007:3: Map keys must be unique/);
+    expect(await refusal(faulty)).toContainEqual(place);
+    expect(await refusal(await write('list.yaml', `- ${'a'.repeat(30_000)}`))).toEqual([
+      expect.stringContaining('a configuration is a mapping'),
+    ]);
   });
 
   it('names the file and the key that an issue speaks of, also when names contain dots', async () => {

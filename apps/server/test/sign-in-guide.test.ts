@@ -15,15 +15,15 @@ async function examplesOf(guide: string) {
   );
 }
 
-function compile(document: object) {
-  const result = compileCatalog(document, { connectors, resolve });
+async function compile(document: object) {
+  const result = await compileCatalog(document, { connectors, resolve });
   return result.ok ? { issues: [], warnings: result.catalog.warnings } : { issues: result.issues, warnings: [] };
 }
 
 it('every example of the guide to signing in is a configuration that is taken', async () => {
   const types: string[] = [];
   for (const example of await examplesOf('sign-in.md')) {
-    expect(compile(example)).toEqual({ issues: [], warnings: [] });
+    expect(await compile(example)).toEqual({ issues: [], warnings: [] });
     types.push(...Object.values(example.providers ?? {}).map(({ provider }) => provider));
   }
   expect(types.sort()).toEqual(['oauth2', 'oauth2', 'oauth2', 'oidc', 'saml']);
@@ -35,9 +35,11 @@ it('all of them together are taken without a warning: each says which of its gro
     ...(await examplesOf('sign-in.md')).map((example) => example.providers),
   ) as Record<string, { groups?: unknown }>;
   expect(Object.keys(providers).length).toBeGreaterThan(3);
-  expect(compile({ providers })).toEqual({ issues: [], warnings: [] });
+  expect(await compile({ providers })).toEqual({ issues: [], warnings: [] });
   // And what is warned about is a provider that does not.
   const { corp, ...others } = providers;
   const { groups: _left, ...silent } = corp ?? {};
-  expect(compile({ providers: { ...others, corp: silent } }).warnings).toMatchObject([{ path: 'providers.corp' }]);
+  expect((await compile({ providers: { ...others, corp: silent } })).warnings).toMatchObject([
+    { path: 'providers.corp' },
+  ]);
 });

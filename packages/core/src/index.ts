@@ -16,6 +16,7 @@ export * from './agents/sign.js';
 export * from './agents/verify.js';
 export * from './approvals/decide.js';
 export * from './approvals/inbox.js';
+export * from './breathe.js';
 export * from './can.js';
 export * from './catalog/apply.js';
 export * from './catalog/compile.js';

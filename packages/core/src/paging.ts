@@ -9,19 +9,27 @@ export interface PageAsk {
 }
 
 /**
- * One page of a list that is there as a whole. A cursor is a place in the list that `query` found, and is refused for any
+ * One page of a list that is there as a whole, or of those of its items that `fits` takes: what comes after the page is
+ * looked at only until the next one that fits. A cursor is a place in the list that `query` found, and is refused for any
  * other. Throws `invalid`.
  */
 export function pageOf<T>(
   items: readonly T[],
   { limit, cursor }: PageAsk,
   query: unknown,
+  fits: (item: T) => boolean = () => true,
 ): { page: T[]; next: string | null } {
   // Most lists are asked for whole and need no mark.
   const mark = () => digestOf(query).slice(0, 12);
   const start = cursor === undefined ? 0 : placeOf(cursor, mark());
-  const page = items.slice(start, limit === undefined ? undefined : start + limit);
-  const end = start + page.length;
+  const page: T[] = [];
+  let end = start;
+  for (; end < items.length; end += 1) {
+    const item = items[end];
+    if (item === undefined || !fits(item)) continue;
+    if (page.length === limit) break;
+    page.push(item);
+  }
   return { page, next: page.length > 0 && end < items.length ? `${end}.${mark()}` : null };
 }
 

@@ -271,34 +271,36 @@ describe('bounds in the configuration', () => {
     connectors: createRegistry([createMemoryConnector() as Connector, postgresConnector as Connector]),
     resolve: () => undefined,
   };
-  const issues = (dynamic: object, provider: object = { provider: 'memory' }) => {
+  const issues = async (dynamic: object, provider: object = { provider: 'memory' }) => {
     const document = {
       ...(catalogOf() as object),
       providers: { memory: { provider: 'memory' }, p: { ...provider, dynamic } },
     };
-    const result = compileCatalog(document, options);
+    const result = await compileCatalog(document, options);
     return result.ok ? [] : result.issues.map(({ path }) => path);
   };
 
-  it('are refused where they are unsound, naming the key', () => {
-    expect(issues(bounds)).toEqual([]);
-    expect(issues({ ...bounds, requesters: {} })).toEqual(['providers.p.dynamic.requesters']);
-    expect(issues({ ...bounds, requesters: undefined })).toEqual(['providers.p.dynamic.requesters']);
-    expect(issues({ ...bounds, workflows: [] })).toEqual(['providers.p.dynamic.workflows']);
-    expect(issues({ ...bounds, workflows: ['gone'] })).toEqual(['providers.p.dynamic.workflows[0]']);
-    expect(issues({ ...bounds, permissions: {}, groups: {} })).toEqual(['providers.p.dynamic']);
-    expect(issues({ ...bounds, default_duration: 'PT9H' })).toEqual(['providers.p.dynamic.default_duration']);
-    expect(issues({ ...bounds, anything: 'else' })).toEqual(['providers.p.dynamic']);
+  it('are refused where they are unsound, naming the key', async () => {
+    expect(await issues(bounds)).toEqual([]);
+    expect(await issues({ ...bounds, requesters: {} })).toEqual(['providers.p.dynamic.requesters']);
+    expect(await issues({ ...bounds, requesters: undefined })).toEqual(['providers.p.dynamic.requesters']);
+    expect(await issues({ ...bounds, workflows: [] })).toEqual(['providers.p.dynamic.workflows']);
+    expect(await issues({ ...bounds, workflows: ['gone'] })).toEqual(['providers.p.dynamic.workflows[0]']);
+    expect(await issues({ ...bounds, permissions: {}, groups: {} })).toEqual(['providers.p.dynamic']);
+    expect(await issues({ ...bounds, default_duration: 'PT9H' })).toEqual(['providers.p.dynamic.default_duration']);
+    expect(await issues({ ...bounds, anything: 'else' })).toEqual(['providers.p.dynamic']);
   });
 
-  it('that the connector cannot grant are refused', () => {
+  it('that the connector cannot grant are refused', async () => {
     const postgres = { provider: 'postgres', config: { url: 'postgres://belay@127.0.0.1/target', identity: 'email' } };
     const groups = { ...bounds, permissions: {}, groups: { allow: ['reporting_*'], deny: ['reporting_owner'] } };
-    expect(issues(groups, postgres)).toEqual([]);
-    expect(issues({ ...groups, permissions: { allow: ['SELECT'] } }, postgres)).toEqual([
+    expect(await issues(groups, postgres)).toEqual([]);
+    expect(await issues({ ...groups, permissions: { allow: ['SELECT'] } }, postgres)).toEqual([
       'providers.p.dynamic.permissions.allow[0]',
     ]);
-    expect(issues({ ...bounds, resources: { allow: ['bucket'] } })).toEqual(['providers.p.dynamic.resources.allow[0]']);
+    expect(await issues({ ...bounds, resources: { allow: ['bucket'] } })).toEqual([
+      'providers.p.dynamic.resources.allow[0]',
+    ]);
   });
 });
 

@@ -217,33 +217,35 @@ describe('sign_in', () => {
 describe('a configuration', () => {
   const connectors = createRegistry(['corp', 'github'].map((id) => createPeopleProvider(id).connector));
   const compile = (providers: object) => compileCatalog({ providers }, { connectors, resolve: () => undefined });
-  const issues = (providers: object) => {
-    const result = compile(providers);
+  const issues = async (providers: object) => {
+    const result = await compile(providers);
     return result.ok ? [] : result.issues.map(({ path, message }) => `${path}: ${message}`);
   };
-  const warnings = (providers: object) => {
-    const result = compile(providers);
+  const warnings = async (providers: object) => {
+    const result = await compile(providers);
     return result.ok ? result.catalog.warnings.map(({ path }) => path) : undefined;
   };
 
-  it('is warned about each provider whose groups do not pass for want of a rule', () => {
+  it('is warned about each provider whose groups do not pass for want of a rule', async () => {
     const [corp, github] = [{ provider: 'corp' }, { provider: 'github' }];
-    expect(warnings({ corp })).toEqual([]);
-    expect(warnings({ corp, github: { ...github, enabled: false } })).toEqual([]);
-    expect(warnings({ corp, github: { ...github, capabilities: [] } })).toEqual([]);
-    expect(warnings({ corp, github })).toEqual(['providers.corp', 'providers.github']);
-    expect(warnings({ corp: { ...corp, groups: 'all' }, github })).toEqual(['providers.github']);
-    expect(warnings({ corp: { ...corp, groups: 'all' }, github: { ...github, groups: { allow: [] } } })).toEqual([]);
+    expect(await warnings({ corp })).toEqual([]);
+    expect(await warnings({ corp, github: { ...github, enabled: false } })).toEqual([]);
+    expect(await warnings({ corp, github: { ...github, capabilities: [] } })).toEqual([]);
+    expect(await warnings({ corp, github })).toEqual(['providers.corp', 'providers.github']);
+    expect(await warnings({ corp: { ...corp, groups: 'all' }, github })).toEqual(['providers.github']);
+    expect(await warnings({ corp: { ...corp, groups: 'all' }, github: { ...github, groups: { allow: [] } } })).toEqual(
+      [],
+    );
   });
 
-  it('is refused with rules that are none, or where no person signs in', () => {
+  it('is refused with rules that are none, or where no person signs in', async () => {
     const github = { provider: 'github' };
     const rules = 'must be all, {allow: [group, …]} or {map: {their group: our group, …}}';
     for (const groups of ['none', ['a'], { allow: 'a' }, { allow: [], map: {} }, {}]) {
-      expect(issues({ github: { ...github, groups } })).toEqual([`providers.github.groups: ${rules}`]);
+      expect(await issues({ github: { ...github, groups } })).toEqual([`providers.github.groups: ${rules}`]);
     }
-    expect(issues({ github: { ...github, groups: { map: { a: '' } } } })).toHaveLength(1);
-    expect(issues({ github: { ...github, sign_in: {} } })).toEqual([
+    expect(await issues({ github: { ...github, groups: { map: { a: '' } } } })).toHaveLength(1);
+    expect(await issues({ github: { ...github, sign_in: {} } })).toEqual([
       'providers.github.sign_in: must have email_domains, organizations or groups',
     ]);
     for (const sign_in of [
@@ -252,22 +254,24 @@ describe('a configuration', () => {
       { groups: [] },
       { users: ['a@b.example'] },
     ]) {
-      expect(issues({ github: { ...github, sign_in } })).not.toEqual([]);
+      expect(await issues({ github: { ...github, sign_in } })).not.toEqual([]);
     }
-    expect(issues({ github: { ...github, capabilities: [], groups: 'all', sign_in: { groups: ['a'] } } })).toEqual([
+    expect(
+      await issues({ github: { ...github, capabilities: [], groups: 'all', sign_in: { groups: ['a'] } } }),
+    ).toEqual([
       'providers.github.groups: is for providers that people sign in with',
       'providers.github.sign_in: is for providers that people sign in with',
     ]);
-    expect(issues({ operator: github })).toEqual([
+    expect(await issues({ operator: github })).toEqual([
       'providers.operator: is a reserved name: operators make tokens under it',
     ]);
   });
 
-  it('is refused with an address that systems would compare differently', () => {
+  it('is refused with an address that systems would compare differently', async () => {
     const refused = (permissions: object) => issues({ github: { provider: 'github', permissions } });
-    expect(refused({ users: ['Rita@Example.com', 'élodie@example.com'] })).toEqual([]);
+    expect(await refused({ users: ['Rita@Example.com', 'élodie@example.com'] })).toEqual([]);
     for (const user of ['İvan@example.com', 'rita', 'straße@example.com', ' rita@example.com', '"rita"@example.com']) {
-      expect(refused({ users: ['rita@example.com', user] })).toEqual([
+      expect(await refused({ users: ['rita@example.com', user] })).toEqual([
         expect.stringMatching(
           /^providers\.github\.permissions\.users\[1\]: is not an e-mail address that can be compared/,
         ),

@@ -233,9 +233,9 @@ describe('whose word counts for a listen', () => {
 });
 
 describe('a configuration with a listen', () => {
-  const compile = (tasks: unknown[], more: object = { events }) => {
+  const compile = async (tasks: unknown[], more: object = { events }) => {
     const provider = createMemoryProvider({ now: () => new Date(0), people: [] });
-    const result = compileCatalog(
+    const result = await compileCatalog(
       { ...catalogWith({ flow: tasks }), ...more },
       { connectors: createRegistry([createMemoryConnector(provider)]), resolve: (reference) => secrets[reference] },
     );
@@ -243,9 +243,9 @@ describe('a configuration with a listen', () => {
   };
   const grant = { call: 'access.grant' };
 
-  it('must say whose events count where it grants, however deep either of them is', () => {
+  it('must say whose events count where it grants, however deep either of them is', async () => {
     const required = expect.stringContaining('metadata/from: is required, because the workflow grants access');
-    expect(compile([{ hear: hear(undefined) }, { grant }])).toEqual([required]);
+    expect(await compile([{ hear: hear(undefined) }, { grant }])).toEqual([required]);
     const nested = [
       { outer: { fork: { branches: [{ a: { do: [{ hear: hear(undefined) }] } }] } } },
       {
@@ -255,31 +255,34 @@ describe('a configuration with a listen', () => {
         },
       },
     ];
-    expect(compile(nested)).toEqual([required, required]);
+    expect(await compile(nested)).toEqual([required, required]);
     expect(
-      compile([{ hear: { ...hear({ requester: true }), foreach: { do: [{ inner: hear(undefined) }] } } }, { grant }]),
+      await compile([
+        { hear: { ...hear({ requester: true }), foreach: { do: [{ inner: hear(undefined) }] } } },
+        { grant },
+      ]),
     ).toEqual([required]);
-    expect(compile([{ hear: hear(undefined) }])).toEqual([]);
-    expect(compile([{ hear: hear({ requester: true }) }, { grant }])).toEqual([]);
+    expect(await compile([{ hear: hear(undefined) }])).toEqual([]);
+    expect(await compile([{ hear: hear({ requester: true }) }, { grant }])).toEqual([]);
   });
 
-  it('names only what there is', () => {
+  it('names only what there is', async () => {
     for (const from of [{}, { requester: false }, { groups: [] }, { anyone: true }, 'requester', null]) {
-      expect(compile([{ hear: { ...hear(undefined), metadata: { from } } }, { grant }])).not.toEqual([]);
+      expect(await compile([{ hear: { ...hear(undefined), metadata: { from } } }, { grant }])).not.toEqual([]);
     }
-    expect(compile([{ hear: hear({ sources: ['nowhere'] }) }, { grant }])).toEqual([
+    expect(await compile([{ hear: hear({ sources: ['nowhere'] }) }, { grant }])).toEqual([
       expect.stringContaining('events.sources has no "nowhere"'),
     ]);
-    expect(compile([{ hear: hear({ approvers: true }) }, { grant }])).toEqual([
+    expect(await compile([{ hear: hear({ approvers: true }) }, { grant }])).toEqual([
       expect.stringContaining('no access.approve'),
     ]);
   });
 
-  it('has sources with one secret each, as a reference that is long enough', () => {
+  it('has sources with one secret each, as a reference that is long enough', async () => {
     const source = (settings: object) => compile([], { events: { sources: { ci: settings } } });
-    expect(source({})).toEqual([expect.stringContaining('either token or standard_webhooks')]);
-    expect(source({ token })).toEqual([expect.stringContaining('must be a reference')]);
-    expect(source({ token: '${env:MISSING}' })).toEqual([expect.stringContaining('has no value')]);
-    expect(source({ token: '${env:CI}', standard_webhooks: { secret: '${env:HOOK}' } })).toHaveLength(1);
+    expect(await source({})).toEqual([expect.stringContaining('either token or standard_webhooks')]);
+    expect(await source({ token })).toEqual([expect.stringContaining('must be a reference')]);
+    expect(await source({ token: '${env:MISSING}' })).toEqual([expect.stringContaining('has no value')]);
+    expect(await source({ token: '${env:CI}', standard_webhooks: { secret: '${env:HOOK}' } })).toHaveLength(1);
   });
 });

@@ -28,12 +28,12 @@ async function suggest(catalog: Catalog, text: string, person = engineer): Promi
 }
 
 const first = async (catalog: Catalog, text: string) => (await suggest(catalog, text))[0];
-const catalog = compileFixture();
+const catalog = await compileFixture();
 
 describe('what the matcher makes of words', () => {
   it('is the same each time', async () => {
     const text = 'read the orders in production';
-    expect(await suggest(catalog, text)).toEqual(await suggest(compileFixture(), text));
+    expect(await suggest(catalog, text)).toEqual(await suggest(await compileFixture(), text));
   });
 
   it('is the least access that fits', async () => {
@@ -67,7 +67,7 @@ describe('what the matcher makes of words', () => {
   });
 });
 
-describe('what a person may not have', () => {
+describe('what a person may not have', async () => {
   const hiddenNames = ['orders-db-read', 'k8s-prod-view', 'billing-write', 'okta-helpdesk', 'aws-prod-admin'];
   const hide = (role: Record<string, unknown>, name: string) =>
     hiddenNames.includes(name)
@@ -77,8 +77,8 @@ describe('what a person may not have', () => {
     ...document,
     roles: Object.fromEntries(Object.entries(document.roles).filter(([name]) => !hiddenNames.includes(name))),
   });
-  const hidden = compileFixture(catalogDocument(hide));
-  const absent = compileFixture(without(catalogDocument()));
+  const hidden = await compileFixture(catalogDocument(hide));
+  const absent = await compileFixture(without(catalogDocument()));
 
   it('changes nothing of what is suggested: neither the roles nor their order nor their words', async () => {
     for (const { text } of Object.values(sentences).flat()) {
@@ -98,7 +98,7 @@ describe('what a person may not have', () => {
     const document = catalogDocument();
     const provider = { provider: 'gcp', name: 'Zebra vault', permissions: { groups: ['others'] } };
     const role = document.roles['bigquery-read'];
-    const both = compileFixture({
+    const both = await compileFixture({
       ...document,
       providers: { ...document.providers, zebra: provider },
       roles: {
@@ -130,7 +130,7 @@ describe('whatever a suggester answers', () => {
     why: fc.constant([]),
   });
 
-  it('comes to something that may be asked for', () => {
+  it('comes to something that may be asked for', async () => {
     fc.assert(
       fc.property(fc.array(anything, { maxLength: 12 }), (answers) => {
         const settled = settleSuggestions(catalog, requestable, answers);
@@ -162,19 +162,19 @@ describe('whatever a suggester answers', () => {
 
 describe('reading words', () => {
   const terms = (text: string) => readWords(text).map(({ term }) => term);
-  it('takes identifiers whole and in parts, and one word for many', () => {
+  it('takes identifiers whole and in parts, and one word for many', async () => {
     expect(terms('s3:GetObject')).toEqual(['s3', 'getobject', 'get', 'object']);
     expect(terms('PROD k8s pods')).toEqual(['production', 'kubernetes', 'pod']);
     expect(terms('ｐｒｏｄ\u200buction')).toEqual(['production']);
   });
-  it('knows a wish from a refusal', () => {
+  it('knows a wish from a refusal', async () => {
     const negated = (text: string) => readWords(text).flatMap((word) => (word.negated ? [word.raw] : []));
     expect(negated('not production but staging')).toEqual(['production']);
     expect(negated("I don't need admin, only read")).toContain('admin');
     expect(negated('not authorized to perform: s3:GetObject')).toEqual([]);
     expect(negated(clearPasted('ada is not in the sudoers file'))).toEqual([]);
   });
-  it('leaves out who was refused', () => {
+  it('leaves out who was refused', async () => {
     expect(clearPasted('User "orders" cannot list pods')).not.toContain('orders');
   });
 });
@@ -189,7 +189,7 @@ describe('five hundred roles', () => {
         return [`${name}-team${index}`, { ...role, description: `${String(role.description)} of team${index}` }];
       }),
     );
-    const large = compileFixture({ ...document, roles });
+    const large = await compileFixture({ ...document, roles });
     const started = performance.now();
     await suggest(large, 'read the orders of team7');
     const indexed = performance.now() - started;

@@ -12,7 +12,7 @@ const floors = {
 } as const;
 
 const now = new Date('2026-03-01T10:00:00.000Z');
-const catalog = compileFixture();
+const catalog = await compileFixture();
 const ctx = contextOf(catalog);
 
 async function suggest(text: string): Promise<Suggestion[]> {
@@ -69,19 +69,19 @@ describe.each(['tuned', 'held_out', 'fresh'] as const)('the lexical matcher on t
     if (process.env.SHOW_MISSES !== undefined && name === 'tuned') process.stdout.write(`${misses.join('\n')}\n`);
   });
 
-  it('finds the role first, or keeps still, about as often as published', () => {
+  it('finds the role first, or keeps still, about as often as published', async () => {
     expect(result.first).toBeGreaterThanOrEqual(floors[name].first);
   });
-  it('has it among the first three', () => {
+  it('has it among the first three', async () => {
     expect(result.three).toBeGreaterThanOrEqual(floors[name].three);
   });
-  it('reads the duration', () => {
+  it('reads the duration', async () => {
     expect(result.duration).toBeGreaterThanOrEqual(floors[name].duration);
   });
 });
 
 describe('the labelled set', () => {
-  it('is large enough, and names roles that there are', () => {
+  it('is large enough, and names roles that there are', async () => {
     const all = Object.values(sentences).flat();
     expect(all.length).toBeGreaterThanOrEqual(120);
     expect(sentences.held_out.length).toBeGreaterThanOrEqual(40);

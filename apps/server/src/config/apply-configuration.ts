@@ -1,4 +1,4 @@
-import { AccessError, applyCatalog } from '@belay/core';
+import { AccessError, applyCatalog, type Breathe } from '@belay/core';
 import type { Database } from '@belay/db';
 import type { ConnectorRegistry } from '@belay/providers';
 import { ConfigurationError, explainIssues } from './configuration-error.js';
@@ -9,6 +9,8 @@ export interface ApplyOptions {
   db: Database;
   connectors: ConnectorRegistry;
   references: Pick<References, 'prepare'>;
+  /** Lets others have the event loop while a long configuration is compiled. */
+  breathe?: Breathe;
   /** What to call the configuration in the ledger, when not by its path. */
   source?: string;
 }
@@ -22,11 +24,11 @@ export async function applyConfiguration(
   configuration: Configuration,
   options: ApplyOptions,
 ): Promise<{ version: number; applied: boolean; warnings: readonly string[] }> {
-  const { db, connectors, references, source = configuration.source } = options;
+  const { db, connectors, references, breathe, source = configuration.source } = options;
   const resolve = await references.prepare(configuration.document);
   try {
     const input = { document: configuration.document, source };
-    const { version, applied, warnings } = await applyCatalog(db, input, { connectors, resolve });
+    const { version, applied, warnings } = await applyCatalog(db, input, { connectors, resolve, breathe });
     return { version, applied, warnings: explainIssues(warnings, configuration.locate) };
   } catch (error) {
     if (!(error instanceof AccessError) || error.code !== 'invalid') throw error;

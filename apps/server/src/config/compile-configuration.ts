@@ -26,7 +26,7 @@ export async function compileConfiguration<Found extends { ok: true }>(
     const references = openReferences({ environment: parseEnvironment(variables), variables });
     try {
       const resolve = await references.prepare(configuration.document);
-      const result = compileCatalog(configuration.document, { connectors, resolve });
+      const result = await compileCatalog(configuration.document, { connectors, resolve });
       if (!result.ok) return { ok: false, messages: explainIssues(result.issues, configuration.locate) };
       return await look(result.catalog, configuration);
     } finally {

@@ -60,10 +60,10 @@ function define(target: Record<string, unknown>, key: string, value: unknown): v
 
 /** The longest defined key that the path begins with: names may contain dots themselves. */
 function findOwner(owners: ReadonlyMap<string, string>, path: string): string | undefined {
-  let best = '';
-  for (const key of owners.keys()) {
-    const begins = path === key || path.startsWith(`${key}.`) || path.startsWith(`${key}[`);
-    if (begins && key.length > best.length) best = key;
+  for (let end = path.length; end > 0; end -= 1) {
+    if (end < path.length && path[end] !== '.' && path[end] !== '[') continue;
+    const owner = owners.get(path.slice(0, end));
+    if (owner !== undefined) return owner;
   }
-  return owners.get(best);
+  return undefined;
 }

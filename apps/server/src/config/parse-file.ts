@@ -1,5 +1,7 @@
-import { LineCounter, parseDocument } from 'yaml';
+import type { Breathe } from '@belay/core';
 import { ConfigurationError } from './configuration-error.js';
+import { parseLongText } from './parse-long.js';
+import { parseText } from './parse-text.js';
 
 /** One parsed configuration file: a mapping, as plain JSON values. */
 export interface ConfigurationFile {
@@ -7,29 +9,22 @@ export interface ConfigurationFile {
   content: Record<string, unknown>;
 }
 
+/** A text of more characters is parsed in a thread: about a millisecond goes by for every thousand. */
+const long = 20_000;
+
 /**
  * Parses one YAML or JSON file (JSON is YAML). An empty file is an empty mapping.
- * Throws `ConfigurationError` with `file:line: reason`, also for what YAML merely warns about: an unknown tag would
- * change what a value means without a word.
+ * Throws `ConfigurationError` with `file:line: reason`.
  */
-export function parseConfigurationFile(file: string, text: string): ConfigurationFile {
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
-  const faults = [...document.errors, ...document.warnings];
-  if (faults.length > 0) {
+export async function parseConfigurationFile(file: string, text: string, breathe: Breathe): Promise<ConfigurationFile> {
+  const parsed = text.length > long ? await parseLongText(text, breathe) : parseText(text);
+  if ('faults' in parsed) {
     throw new ConfigurationError(
-      faults.map((fault) => {
-        const { line, col } = lines.linePos(fault.pos[0]);
-        return `${file}:${line}:${col}: ${fault.message.replace(/\s*\n\s*/g, ' ')}`;
-      }),
+      parsed.faults.map(({ line, col, message }) => `${file}:${line}:${col}: ${message.replace(/\s*\n\s*/g, ' ')}`),
     );
   }
-  let content: unknown;
-  try {
-    content = document.toJS({ maxAliasCount: 100 });
-  } catch (error) {
-    throw new ConfigurationError([`${file}: ${error instanceof Error ? error.message : 'cannot be read as YAML'}`]);
-  }
+  if ('unreadable' in parsed) throw new ConfigurationError([`${file}: ${parsed.unreadable}`]);
+  const { content } = parsed;
   if (content === null || content === undefined) return { file, content: {} };
   if (typeof content !== 'object' || Array.isArray(content)) {
     throw new ConfigurationError([

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { type Breathe, inOnePiece } from '@belay/core';
 import { ConfigurationError } from './configuration-error.js';
 import { listConfigurationFiles } from './list-files.js';
 import { type MergedConfiguration, mergeConfigurationFiles } from './merge-files.js';
@@ -21,7 +22,7 @@ function reasonOf(error: unknown): string {
  * Reads `belay.yaml`, or every YAML and JSON file of a folder, into one document (design §15).
  * Throws `ConfigurationError`; its messages name the file, and the line or the key.
  */
-export async function readConfiguration(path: string): Promise<Configuration> {
+export async function readConfiguration(path: string, breathe: Breathe = inOnePiece): Promise<Configuration> {
   let names: string[];
   try {
     names = await listConfigurationFiles(path);
@@ -35,7 +36,7 @@ export async function readConfiguration(path: string): Promise<Configuration> {
   const faults: string[] = [];
   for (const name of names) {
     try {
-      files.push(parseConfigurationFile(name, await readFile(name, 'utf8')));
+      files.push(await parseConfigurationFile(name, await readFile(name, 'utf8'), breathe));
     } catch (error) {
       if (error instanceof ConfigurationError) faults.push(...error.messages);
       else faults.push(`${name}: ${reasonOf(error)}`);

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
-import type { Logger } from '@belay/core';
+import type { Breathe, Logger } from '@belay/core';
 import { watch } from 'chokidar';
 import { ConfigurationError } from './configuration-error.js';
 import { listConfigurationFiles } from './list-files.js';
@@ -12,6 +12,8 @@ export interface WatchOptions {
   /** Called with the messages of a configuration that could not be read; the old one stays in force. */
   refuse(messages: readonly string[]): void;
   log: Logger;
+  /** Lets others have the event loop while a long configuration is read. */
+  breathe?: Breathe;
   delay(milliseconds: number, signal?: AbortSignal): Promise<void>;
   /** How long a path must be quiet before it is read, in milliseconds; 150 by default. */
   quiet?: number;
@@ -59,7 +61,7 @@ export async function watchConfiguration(path: string, options: WatchOptions): P
     seen = await fingerprint(path);
     for (let attempt = 1; ; attempt++) {
       try {
-        return await options.apply(await readConfiguration(path));
+        return await options.apply(await readConfiguration(path, options.breathe));
       } catch (error) {
         if (!(error instanceof ConfigurationError)) throw error;
         if (attempt === readAttempts) return options.refuse(error.messages);

@@ -1,5 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Context, configureSuggester, openCatalog, openChanges, timing } from '@belay/core';
+import {
+  type Breathe,
+  breatheBy,
+  type Context,
+  configureSuggester,
+  openCatalog,
+  openChanges,
+  timing,
+} from '@belay/core';
 import { migrateDatabase, openDatabase } from '@belay/db';
 import { openLanguageModel } from '@belay/providers';
 import { createWaker, openQueueBackend } from '@belay/worker';
@@ -64,8 +72,9 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
   const references = openReferences({ environment, variables: { ...options.variables, ...demo?.variables } });
   closing.add('The vault', references.close);
   const { resolve, follow: prepare } = references;
-  await applyChoice(choice, { db, connectors, references }, log);
-  const catalog = await openCatalog({ db, connectors, resolve, prepare, log, timing, delay }).catch(
+  const breathe = breatheBy(() => clock().getTime());
+  await applyChoice(choice, { db, connectors, references, breathe }, log);
+  const catalog = await openCatalog({ db, connectors, resolve, prepare, log, timing, delay, breathe }).catch(
     (cause: unknown) => {
       throw new StartError(oneLine(cause), { cause });
     },
@@ -109,7 +118,7 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
   const reload = await watchChoice(choice, {
     closing,
     log,
-    apply: { db, connectors, references },
+    apply: { db, connectors, references, breathe },
     async refresh(how) {
       await catalog.refresh(how);
       if (!isDeepStrictEqual(catalog.current().document.services?.encryption, document.services?.encryption)) {
@@ -151,13 +160,17 @@ interface ApplyTools {
   db: Parameters<typeof applyConfiguration>[1]['db'];
   connectors: typeof connectors;
   references: References;
+  breathe: Breathe;
 }
 
 async function applyChoice(choice: ConfigurationChoice, tools: ApplyTools, log: StartOptions['log']): Promise<void> {
   if (choice.kind === 'stored') return;
   const source = choice.kind === 'demo' ? demoSource : undefined;
   try {
-    const { warnings } = await applyConfiguration(await readConfiguration(choice.path), { ...tools, source });
+    const { warnings } = await applyConfiguration(await readConfiguration(choice.path, tools.breathe), {
+      ...tools,
+      source,
+    });
     warn(log, warnings);
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
@@ -193,6 +206,7 @@ async function watchChoice(
   const watch = await watchConfiguration(choice.path, {
     log,
     delay,
+    breathe: apply.breathe,
     refuse,
     async apply(configuration) {
       try {

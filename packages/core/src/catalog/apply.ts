@@ -1,10 +1,12 @@
 import { catalogs, type Database, type Transaction } from '@belay/db';
 import { desc, sql } from 'drizzle-orm';
+import { inOnePiece } from '../breathe.js';
 import { AccessError, type ErrorIssue } from '../errors.js';
 import { appendLedger } from '../ledger/append.js';
 import { askTargets } from './ask-targets.js';
 import { type Catalog, type CompileOptions, compileCatalog, versionText } from './compile.js';
 import { type AskedTargets, lookAtTargets, storeAddresses } from './targets.js';
+import { writeDocument } from './text.js';
 
 /**
  * Puts a configuration in force as one new version, or refuses it whole (design §15). The same document as the one in
@@ -15,13 +17,14 @@ export async function applyCatalog(
   input: { document: unknown; source: string },
   options: CompileOptions,
 ): Promise<{ version: number; applied: boolean; warnings: Catalog['warnings'] }> {
-  const result = compileCatalog(input.document, options);
+  const result = await compileCatalog(input.document, options);
   if (!result.ok) throw new AccessError('invalid', 'The configuration was refused', { issues: result.issues });
   const { catalog } = result;
+  const { text } = await writeDocument(catalog.document, options.breathe ?? inOnePiece);
   const asked: AskedTargets = new Map();
   for (;;) {
     await askTargets(db, catalog, asked);
-    const applied = await db.transaction((tx) => apply(tx, catalog, asked, input.source));
+    const applied = await db.transaction((tx) => apply(tx, { catalog, text, source: input.source }, asked));
     // Something came to be held meanwhile at a provider that was not asked: it is asked now.
     if (applied !== 'unasked') return { ...applied, warnings: catalog.warnings };
   }
@@ -29,9 +32,8 @@ export async function applyCatalog(
 
 async function apply(
   tx: Transaction,
-  catalog: Catalog,
+  { catalog, text, source }: { catalog: Catalog; text: string; source: string },
   asked: AskedTargets,
-  source: string,
 ): Promise<{ version: number; applied: boolean } | 'unasked'> {
   // Processes that start together apply the same files: one version comes of it. Intents that were planned with the version
   // before are waited for; those that come later see the new one.
@@ -48,7 +50,9 @@ async function apply(
   await storeAddresses(tx, catalog, asked);
   if (latest?.digest === catalog.digest) return { version: latest.version, applied: false };
   const version = (latest?.version ?? 0) + 1;
-  await tx.insert(catalogs).values({ version, document: catalog.document, digest: catalog.digest, source });
+  // As text that was written in pieces: the driver would write a long document at once.
+  const document = sql`${text}::text::jsonb`;
+  await tx.insert(catalogs).values({ version, document, digest: catalog.digest, source });
   await appendLedger(tx, [
     {
       type: 'catalog.applied',

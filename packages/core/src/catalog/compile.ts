@@ -1,5 +1,6 @@
 import type { Access, Capability, Connector, ConnectorRegistry } from '@belay/providers';
 import { compilePattern, type Pattern, parseWorkflow, type Workflow } from '@belay/workflow';
+import { type Breathe, inOnePiece } from '../breathe.js';
 import { canonicalJson, digestOf } from '../canonical.js';
 import { readDuration } from '../duration.js';
 import type { ErrorIssue } from '../errors.js';
@@ -12,15 +13,11 @@ import { compileDynamic, type DynamicBounds } from './dynamic.js';
 import { compileEventSources, type EventSource } from './event-sources.js';
 import { type Contribution, collectAccess, type RoleGraph } from './inherit.js';
 import { compileLoginEnd } from './login-end.js';
+import { parseCatalog } from './parse.js';
 import { type ResolveReference, resolveReferences } from './references.js';
-import {
-  type CatalogDocument,
-  catalogSchema,
-  type ProviderDefinition,
-  type RoleDefinition,
-  type WorkflowDefinition,
-} from './schema.js';
+import type { CatalogDocument, ProviderDefinition, RoleDefinition, WorkflowDefinition } from './schema.js';
 import { checkServices } from './services.js';
+import { writeDocument } from './text.js';
 
 export interface CompiledProvider {
   id: string;
@@ -86,6 +83,8 @@ export interface Catalog {
 export interface CompileOptions {
   connectors: ConnectorRegistry;
   resolve: ResolveReference;
+  /** Lets others have the event loop between the parts of a long catalog; without it, it is compiled in one piece. */
+  breathe?: Breathe | undefined;
 }
 
 export type CompileResult = { ok: true; catalog: Catalog } | { ok: false; issues: ErrorIssue[] };
@@ -94,35 +93,32 @@ export { versionText } from './version.js';
 
 /**
  * Checks a configuration whole and makes it ready to act on. Nothing is asked of any provider. Answers every issue
- * found, each with the path of its key, as in `roles.admin.providers[0]`.
+ * found, each with the path of its key, as in `roles.admin.providers[0]`. The document must not change meanwhile.
  */
-export function compileCatalog(document: unknown, options: CompileOptions): CompileResult {
-  const parsed = catalogSchema.safeParse(document);
-  if (!parsed.success) {
-    return {
-      ok: false,
-      issues: parsed.error.issues.map((issue) => ({ path: pathText(issue.path), message: issue.message })),
-    };
-  }
+export async function compileCatalog(given: unknown, options: CompileOptions): Promise<CompileResult> {
+  const { breathe = inOnePiece } = options;
+  const parsed = await parseCatalog(given, breathe);
+  if (!parsed.ok) return parsed;
+  const { document } = parsed;
   const issues: ErrorIssue[] = [];
-  checkServices(parsed.data, options, issues);
-  const providers = compileProviders(parsed.data, options, issues);
+  checkServices(document, options, issues);
+  const providers = compileProviders(document, options, issues);
   const { authenticators, warnings } = checkAuthenticators(providers, issues);
-  const eventSources = compileEventSources(parsed.data, options.resolve, issues);
-  const workflows = compileWorkflows(parsed.data, issues);
+  const eventSources = compileEventSources(document, options.resolve, issues);
+  const workflows = await compileWorkflows(document, issues, breathe);
   for (const { name, workflow } of workflows.values()) checkListens(name, workflow, eventSources, issues);
   const serverMaximum =
-    readDuration(parsed.data.server.max_duration, 'server.max_duration', issues) ?? timing.maximumDuration;
-  const loginEnd = compileLoginEnd(parsed.data.server.login, issues);
+    readDuration(document.server.max_duration, 'server.max_duration', issues) ?? timing.maximumDuration;
+  const loginEnd = compileLoginEnd(document.server.login, issues);
   const approvalLifetime =
-    readDuration(parsed.data.server.approval_lifetime, 'server.approval_lifetime', issues) ?? timing.approvalLifetime;
-  const roles = compileRoles(parsed.data, providers, { serverMaximum, approvalLifetime }, issues);
+    readDuration(document.server.approval_lifetime, 'server.approval_lifetime', issues) ?? timing.approvalLifetime;
+  const roles = await compileRoles(document, providers, { serverMaximum, approvalLifetime, breathe }, issues);
   const dynamic = compileDynamic({ providers, workflows, serverMaximum }, issues);
   if (issues.length > 0) return { ok: false, issues };
   const catalog: Catalog = {
     version: 0,
-    document: parsed.data,
-    digest: digestOf(parsed.data),
+    document,
+    digest: (await writeDocument(document, breathe)).digest,
     providers,
     roles,
     workflows,
@@ -130,11 +126,11 @@ export function compileCatalog(document: unknown, options: CompileOptions): Comp
     authenticators,
     warnings,
     approvalLifetime,
-    callbacks: parsed.data.server.callbacks,
+    callbacks: document.server.callbacks,
     loginEnd,
-    httpHosts: parsed.data.server.http_hosts.map((entry) => ({ host: entry.host, allowPrivate: entry.allow_private })),
+    httpHosts: document.server.http_hosts.map((entry) => ({ host: entry.host, allowPrivate: entry.allow_private })),
     eventSources,
-    limits: compileLimits(parsed.data.server.limits),
+    limits: compileLimits(document.server.limits),
   };
   return { ok: true, catalog };
 }
@@ -194,9 +190,10 @@ function compileProviders(document: CatalogDocument, options: CompileOptions, is
   return providers;
 }
 
-function compileWorkflows(document: CatalogDocument, issues: ErrorIssue[]) {
+async function compileWorkflows(document: CatalogDocument, issues: ErrorIssue[], breathe: Breathe) {
   const workflows = new Map<string, CompiledWorkflow>();
   for (const [name, definition] of inOrderOfName(document.workflows)) {
+    await breathe();
     checkName(definition.name, name, `workflows.${name}`, issues);
     const result = parseWorkflow(definition.workflow, { functions: functionChecks });
     if (!result.ok) {
@@ -214,15 +211,16 @@ function compileWorkflows(document: CatalogDocument, issues: ErrorIssue[]) {
   return workflows;
 }
 
-function compileRoles(
+async function compileRoles(
   document: CatalogDocument,
   providers: ReadonlyMap<string, CompiledProvider>,
-  { serverMaximum, approvalLifetime }: { serverMaximum: number; approvalLifetime: number },
+  { serverMaximum, approvalLifetime, breathe }: { serverMaximum: number; approvalLifetime: number; breathe: Breathe },
   issues: ErrorIssue[],
 ) {
   const graph: RoleGraph = { roles: document.roles, providers: document.providers };
   const roles = new Map<string, CompiledRole>();
   for (const [name, definition] of inOrderOfName(document.roles)) {
+    await breathe();
     const path = `roles.${name}`;
     checkName(definition.name, name, path, issues);
     definition.workflows.forEach((workflow, index) => {

@@ -4,6 +4,7 @@ import { can, isNamed } from '../can.js';
 import type { ActorContext, Context } from '../context.js';
 import { AccessError, notFound } from '../errors.js';
 import { type PageAsk, pageOf } from '../paging.js';
+import { rolesConcerning } from './audiences.js';
 import { type CompiledProvider, versionText } from './compile.js';
 import { type SearchMemory, searchList } from './search.js';
 
@@ -86,7 +87,9 @@ function mayRequestAt(ctx: ActorContext, id: string): boolean {
   const catalog = ctx.catalog.current();
   const bounds = catalog.dynamic.get(id);
   if (bounds && ctx.actor.kind === 'user' && isNamed(ctx.actor, bounds.requesters)) return true;
-  return [...catalog.roles.values()].some((role) => role.providers.includes(id) && can(ctx.actor, 'request', { role }));
+  return rolesConcerning(ctx.actor, catalog).some(
+    (role) => role.providers.includes(id) && can(ctx.actor, 'request', { role }),
+  );
 }
 
 function describeProvider(provider: CompiledProvider): ProviderDetails {

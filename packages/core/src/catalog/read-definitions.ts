@@ -20,7 +20,7 @@ export async function readDefinitions(db: Database, connectors: ConnectorRegistr
     const capabilities = new Set(definition.capabilities ?? connector.capabilities);
     providers.set(id, { id, definition, enabled, connector, capabilities, config: undefined, maxDuration: undefined });
   }
-  const nothing = compileCatalog({}, { connectors, resolve: () => undefined });
+  const nothing = await compileCatalog({}, { connectors, resolve: () => undefined });
   if (!nothing.ok) throw new Error('A configuration without anything has to compile');
   const { version = 0, digest = '' } = latest ?? {};
   return { ...nothing.catalog, version, digest, document, providers, ...checkAuthenticators(providers, []) };

@@ -31,6 +31,8 @@ export function findReferences(value: unknown, kind: 'env' | 'vault'): string[] 
   const found = new Set<string>();
   const look = (item: unknown): void => {
     if (typeof item === 'string') {
+      // Most texts refer to nothing, and a long configuration has many.
+      if (!item.includes('${')) return;
       for (const [, reference = ''] of item.matchAll(pattern))
         if (reference.startsWith(`${kind}:`)) found.add(reference);
     } else if (item !== null && typeof item === 'object') {

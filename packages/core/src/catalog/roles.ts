@@ -4,6 +4,7 @@ import { can } from '../can.js';
 import type { ActorContext } from '../context.js';
 import { notFound } from '../errors.js';
 import { type PageAsk, pageOf } from '../paging.js';
+import { rolesConcerning } from './audiences.js';
 import { type CompiledRole, versionText } from './compile.js';
 
 export interface RoleDetails {
@@ -26,11 +27,13 @@ export interface RoleDetails {
 export function listRoles(ctx: ActorContext, { provider, ...asked }: PageAsk & { provider?: string[] | undefined }) {
   const catalog = ctx.catalog.current();
   const wanted = provider ?? [];
-  const visible = [...catalog.roles.values()].filter(
+  const { page, next } = pageOf(
+    rolesConcerning(ctx.actor, catalog),
+    asked,
+    ['roles', catalog.version, wanted],
     (role) =>
       can(ctx.actor, 'view', { role }) && (wanted.length === 0 || wanted.some((id) => role.providers.includes(id))),
   );
-  const { page, next } = pageOf(visible, asked, ['roles', catalog.version, wanted]);
   return {
     version: versionText(catalog.version),
     roles: Object.fromEntries(page.map((role) => [role.name, { role: describeRole(role) }])),

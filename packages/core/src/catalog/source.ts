@@ -1,11 +1,13 @@
 import { catalogs, type Database } from '@belay/db';
 import type { ProviderClient } from '@belay/providers';
-import { desc, eq } from 'drizzle-orm';
+import { desc } from 'drizzle-orm';
+import { inOnePiece } from '../breathe.js';
 import { canonicalJson } from '../canonical.js';
 import type { CatalogSource, Context, Logger } from '../context.js';
 import type { Timing } from '../timing.js';
 import { checkTargets } from './ask-targets.js';
 import { type Catalog, type CompiledProvider, type CompileOptions, compileCatalog, versionText } from './compile.js';
+import { readStoredDocument } from './read-stored.js';
 import type { ResolveReference } from './references.js';
 
 export interface LiveCatalog extends CatalogSource {
@@ -35,32 +37,38 @@ export async function openCatalog(options: CatalogSourceOptions): Promise<LiveCa
   const ended = new AbortController();
   let current: Catalog | undefined;
   let following: Promise<void> = Promise.resolve();
+  let refreshing: Promise<void> = Promise.resolve();
 
-  async function refresh({ reread = false } = {}): Promise<void> {
+  /** One after the other: an older version that is compiled for longer must not replace a newer one. */
+  function refresh(how: { reread?: boolean } = {}): Promise<void> {
+    const done = refreshing.then(() => readNewest(how));
+    refreshing = done.catch(() => undefined);
+    return done;
+  }
+
+  async function readNewest({ reread = false }: { reread?: boolean }): Promise<void> {
     const [latest] = await db
       .select({ version: catalogs.version })
       .from(catalogs)
       .orderBy(desc(catalogs.version))
       .limit(1);
     if (!latest || (latest.version === current?.version && !reread)) return;
-    const [row] = await db.select().from(catalogs).where(eq(catalogs.version, latest.version));
-    if (!row) return;
-    const resolve = (await options.prepare?.(row.document)) ?? options.resolve;
-    const result = compileCatalog(row.document, { ...options, resolve });
+    const { version } = latest;
+    const document = await readStoredDocument(db, version, options.breathe ?? inOnePiece);
+    const resolve = (await options.prepare?.(document)) ?? options.resolve;
+    const result = await compileCatalog(document, { ...options, resolve });
     if (!result.ok) {
       const [first] = result.issues;
       throw new Error(
-        `The configuration ${versionText(row.version)} cannot be used here: ${first?.path}: ${first?.message}`,
+        `The configuration ${versionText(version)} cannot be used here: ${first?.path}: ${first?.message}`,
       );
     }
     // R7: another process may have applied it, with another environment than this one has.
     const [moved] = await checkTargets(db, result.catalog);
     if (moved) {
-      throw new Error(
-        `The configuration ${versionText(row.version)} cannot be used here: ${moved.path}: ${moved.message}`,
-      );
+      throw new Error(`The configuration ${versionText(version)} cannot be used here: ${moved.path}: ${moved.message}`);
     }
-    current = { ...result.catalog, version: row.version };
+    current = { ...result.catalog, version };
     await openClients(current);
   }
 

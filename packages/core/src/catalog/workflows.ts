@@ -2,6 +2,7 @@ import type { Json } from '@belay/workflow';
 import { can } from '../can.js';
 import type { ActorContext } from '../context.js';
 import { notFound } from '../errors.js';
+import { rolesConcerning } from './audiences.js';
 import { type CompiledWorkflow, versionText } from './compile.js';
 
 export interface WorkflowSummary {
@@ -17,9 +18,8 @@ export interface WorkflowDetails extends WorkflowSummary {
 /** The enabled workflows that the caller may see, keyed by name (interface, GET /workflows). */
 export function listWorkflows(ctx: ActorContext) {
   const catalog = ctx.catalog.current();
-  const visible = [...catalog.workflows.values()].filter((workflow) =>
-    can(ctx.actor, 'view', { workflow, roles: catalog.roles.values() }),
-  );
+  const roles = rolesConcerning(ctx.actor, catalog);
+  const visible = [...catalog.workflows.values()].filter((workflow) => can(ctx.actor, 'view', { workflow, roles }));
   return {
     version: versionText(catalog.version),
     workflows: Object.fromEntries(visible.map((workflow) => [workflow.name, summarise(workflow)])),
@@ -30,7 +30,7 @@ export function listWorkflows(ctx: ActorContext) {
 export function getWorkflow(ctx: ActorContext, input: { name: string }): WorkflowDetails {
   const catalog = ctx.catalog.current();
   const workflow = catalog.workflows.get(input.name);
-  if (!workflow || !can(ctx.actor, 'view', { workflow, roles: catalog.roles.values() })) {
+  if (!workflow || !can(ctx.actor, 'view', { workflow, roles: rolesConcerning(ctx.actor, catalog) })) {
     throw notFound(`Workflow ${input.name}`);
   }
   const { dsl, namespace, name, version } = workflow.workflow.document;

@@ -1,5 +1,6 @@
 import { formatDuration } from '@belay/workflow';
 import { requireUser } from '../actor.js';
+import { breatheBy } from '../breathe.js';
 import type { ActorContext } from '../context.js';
 import { invalid } from '../errors.js';
 import { readNow } from '../now.js';
@@ -77,7 +78,10 @@ async function answer(ctx: SuggestionContext, question: SuggestionQuestion): Pro
       ctx.log.warn({ error }, 'the language model did not answer; the lexical matcher does');
     }
   }
-  const lexical = lexicalSuggester(ctx.catalog.current());
+  const lexical = lexicalSuggester(
+    ctx.catalog.current(),
+    breatheBy(() => ctx.clock().getTime()),
+  );
   return { answers: await lexical.suggest(question, new AbortController().signal), engine: 'lexical' };
 }
 

@@ -1,5 +1,6 @@
 import MiniSearch from 'minisearch';
-import type { Catalog } from '../catalog/compile.js';
+import type { Breathe } from '../breathe.js';
+import type { Catalog, CompiledRole } from '../catalog/compile.js';
 import { allOfIt, canonicalWord, environments, levelOf } from './lexicon.js';
 import { partsOf, plain } from './words.js';
 
@@ -29,19 +30,18 @@ const longestMemory = 256;
  * The words of a catalog, made searchable once for each version. It knows every role; whoever searches keeps to those
  * that the caller may see, and takes no statistics from the others.
  */
-export function createCatalogIndex(catalog: Catalog): CatalogIndex {
-  const roles = search(
+export async function createCatalogIndex(catalog: Catalog, breathe: Breathe): Promise<CatalogIndex> {
+  const roles = await search(
+    breathe,
     [...catalog.roles.values()].map((role) => ({
       key: role.name,
       name: role.name,
       description: role.definition.description,
-      gives: [...role.accesses.values()]
-        .flat()
-        .map((access) => JSON.stringify(access))
-        .join(' '),
+      gives: givenBy(role),
     })),
   );
-  const providers = search(
+  const providers = await search(
+    breathe,
     [...catalog.providers.values()].map(({ id, definition }) => ({
       key: id,
       name: `${id} ${definition.name ?? ''} ${definition.provider}`,
@@ -49,16 +49,12 @@ export function createCatalogIndex(catalog: Catalog): CatalogIndex {
       gives: '',
     })),
   );
-  const facts = new Map(
-    [...catalog.roles.values()].map((role): [string, RoleFacts] => {
-      const said = termsOf(`${role.name} ${role.definition.description}`);
-      const gives = [...role.accesses.values()]
-        .flat()
-        .map((access) => JSON.stringify(access))
-        .join(' ');
-      return [role.name, { level: levelIn(said, gives), environments: environmentsIn(said) }];
-    }),
-  );
+  const facts = new Map<string, RoleFacts>();
+  for (const role of catalog.roles.values()) {
+    const said = termsOf(`${role.name} ${role.definition.description}`);
+    facts.set(role.name, { level: levelIn(said, givenBy(role)), environments: environmentsIn(said) });
+    await breathe();
+  }
   const places = new Map(
     [...catalog.providers.values()].map(({ id, definition }): [string, ReadonlySet<string>] => [
       id,
@@ -73,6 +69,13 @@ export function createCatalogIndex(catalog: Catalog): CatalogIndex {
   };
 }
 
+function givenBy({ accesses }: CompiledRole): string {
+  return [...accesses.values()]
+    .flat()
+    .map((access) => JSON.stringify(access))
+    .join(' ');
+}
+
 interface Entry {
   key: string;
   name: string;
@@ -80,14 +83,17 @@ interface Entry {
   gives: string;
 }
 
-function search(entries: Entry[]): (term: string) => Fit {
+async function search(breathe: Breathe, entries: Entry[]): Promise<(term: string) => Fit> {
   const index = new MiniSearch<Entry>({
     idField: 'key',
     fields: ['name', 'description', 'gives'],
     tokenize: (text) => termsOf(text).map(({ term }) => term),
     processTerm: (term) => term,
   });
-  index.addAll(entries);
+  for (const entry of entries) {
+    index.add(entry);
+    await breathe();
+  }
   // The same words come again and again; what is remembered is bounded, because the words are the caller's.
   const memory = new Map<string, Fit>();
   return (term) => {

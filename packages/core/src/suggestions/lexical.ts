@@ -1,4 +1,5 @@
 import { formatDuration } from '@belay/workflow';
+import { type Breathe, inOnePiece } from '../breathe.js';
 import type { Catalog } from '../catalog/compile.js';
 import { type CatalogIndex, createCatalogIndex } from './catalog-index.js';
 import { readWishedDuration } from './durations.js';
@@ -16,21 +17,17 @@ const mostEquals = 3;
 const mostTerms = 60;
 const mostAnswers = 5;
 
-const indexes = new WeakMap<Catalog, CatalogIndex>();
+const indexes = new WeakMap<Catalog, Promise<CatalogIndex>>();
 
 /**
  * The matcher that is always there: words of the text against words of the catalog, with the same answer to the same
  * question every time. Its index is made once for each version of the catalog; only the roles of the question count, in
  * the answer as well as in what makes a word rare.
  */
-export function lexicalSuggester(catalog: Catalog): Suggester {
-  let index = indexes.get(catalog);
-  if (!index) {
-    index = createCatalogIndex(catalog);
-    indexes.set(catalog, index);
-  }
-  const ready = index;
-  return { suggest: async ({ text, roles, now }) => rank(ready, readWish(text, now), roles) };
+export function lexicalSuggester(catalog: Catalog, breathe: Breathe = inOnePiece): Suggester {
+  const index = indexes.get(catalog) ?? createCatalogIndex(catalog, breathe);
+  indexes.set(catalog, index);
+  return { suggest: async ({ text, roles, now }) => rank(await index, readWish(text, now), roles, breathe) };
 }
 
 interface Wish {
@@ -106,11 +103,25 @@ interface Judged {
   providers: string[];
 }
 
-function rank(index: CatalogIndex, wish: Wish, roles: readonly SuggestibleRole[]): SuggestedRole[] {
-  const matches = [...wish.terms].map(([term, weight]) => matchTerm(index, term, weight, roles));
+async function rank(
+  index: CatalogIndex,
+  wish: Wish,
+  roles: readonly SuggestibleRole[],
+  breathe: Breathe,
+): Promise<SuggestedRole[]> {
+  const matches: TermMatch[] = [];
+  for (const [term, weight] of wish.terms) {
+    matches.push(matchTerm(index, term, weight, roles));
+    await breathe();
+  }
   const said = matches.reduce((sum, { weight, rarity }) => sum + (weight >= 0.5 ? weight * rarity : 0), 0);
-  const judged = roles
-    .flatMap((role) => judge(index, wish, matches, said, role) ?? [])
+  const all: Judged[] = [];
+  for (const role of roles) {
+    const one = judge(index, wish, matches, said, role);
+    if (one) all.push(one);
+    await breathe();
+  }
+  const judged = all
     .filter(({ score, coverage }) => score >= leastScore && coverage >= leastCoverage)
     .sort((a, b) => b.score - a.score || a.level - b.level || (a.role.name < b.role.name ? -1 : 1));
   const [best] = judged;

@@ -1,6 +1,7 @@
 import type { Access, Json } from '@belay/providers';
 import { formatDuration } from '@belay/workflow';
 import { can } from '../can.js';
+import { rolesConcerning } from '../catalog/audiences.js';
 import type { Catalog, CompiledRole } from '../catalog/compile.js';
 import type { Context, UserActor } from '../context.js';
 import { longestDuration } from '../elevation/plan.js';
@@ -29,7 +30,7 @@ export function listRequestable(ctx: Context, user: UserActor): ReadonlyMap<stri
       .map(({ id }) => id),
   );
   const found = new Map<string, Requestable>();
-  for (const role of catalog.roles.values()) {
+  for (const role of rolesConcerning(user, catalog)) {
     if (!can(user, 'request', { role })) continue;
     const { authenticators } = role.definition;
     if (authenticators && !authenticators.includes(user.provider)) continue;

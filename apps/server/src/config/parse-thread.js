@@ -1,0 +1,36 @@
+// Parses one long text of YAML, which holds the event loop for seconds, and sends what it is in pieces that are soon read.
+import { serialize } from 'node:v8';
+import { parentPort, workerData } from 'node:worker_threads';
+import { parseText } from './parse-text.js';
+
+/** How many entries of a section are one piece. */
+const together = 50;
+
+const parsed = parseText(workerData);
+parentPort?.postMessage('content' in parsed ? { pieces: piecesOf(parsed.content) } : parsed);
+
+/**
+ * @param {unknown} content
+ * @returns {Uint8Array[]}
+ */
+function piecesOf(content) {
+  // What is no mapping is refused anyway.
+  if (!isMapping(content)) return [serialize({ whole: content })];
+  return Object.entries(content).flatMap(([section, value]) => {
+    const entries = isMapping(value) ? Object.entries(value) : [];
+    if (entries.length === 0) return [serialize({ section, value })];
+    const pieces = [];
+    for (let from = 0; from < entries.length; from += together) {
+      pieces.push(serialize({ section, entries: entries.slice(from, from + together) }));
+    }
+    return pieces;
+  });
+}
+
+/**
+ * @param {unknown} value
+ * @returns {value is Record<string, unknown>}
+ */
+function isMapping(value) {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,48 @@
+import { foldAddress } from '@belay/providers/address';
+import type { Actor } from '../context.js';
+import type { Catalog, CompiledRole } from './compile.js';
+
+/** Places of roles in the order of the catalog, by whom they name. */
+interface Audiences {
+  roles: readonly CompiledRole[];
+  everyone: number[];
+  byGroup: Map<string, number[]>;
+  byUser: Map<string, number[]>;
+}
+
+const known = new WeakMap<Catalog['roles'], Audiences>();
+
+/**
+ * Returns the roles that may concern somebody, in the order of the catalog: those that name them, one of their groups, or
+ * nobody. `can` decides about each of them; the others need not be asked about, however many there are.
+ */
+export function rolesConcerning(actor: Actor, { roles }: Pick<Catalog, 'roles'>): readonly CompiledRole[] {
+  const audiences = known.get(roles) ?? sortRoles(roles);
+  known.set(roles, audiences);
+  if (actor.kind !== 'user') return audiences.roles;
+  const places = new Set(audiences.everyone);
+  const mine = [
+    audiences.byUser.get(foldAddress(actor.email) ?? ''),
+    ...actor.groups.map((group) => audiences.byGroup.get(group)),
+  ];
+  for (const list of mine) for (const place of list ?? []) places.add(place);
+  return [...places].sort((one, other) => one - other).flatMap((place) => audiences.roles[place] ?? []);
+}
+
+function sortRoles(all: Catalog['roles']): Audiences {
+  const roles = [...all.values()];
+  const audiences: Audiences = { roles, everyone: [], byGroup: new Map(), byUser: new Map() };
+  for (const [place, { definition }] of roles.entries()) {
+    const { users, groups } = definition.permissions ?? {};
+    if (users === undefined && groups === undefined) audiences.everyone.push(place);
+    for (const user of users ?? []) list(audiences.byUser, foldAddress(user) ?? '').push(place);
+    for (const group of groups ?? []) list(audiences.byGroup, group).push(place);
+  }
+  return audiences;
+}
+
+function list(lists: Map<string, number[]>, key: string): number[] {
+  const found = lists.get(key) ?? [];
+  lists.set(key, found);
+  return found;
+}
