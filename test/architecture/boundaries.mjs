@@ -25,8 +25,13 @@ export const boundaries = {
       },
       {
         names: ['expression/thread-clock.js'],
-        imports: ['node:fs'],
+        imports: ['node:fs', 'node:os'],
         why: 'the kernel says how much processor time a thread has had',
+      },
+      {
+        names: ['expression/bounded-jq.js'],
+        imports: ['node:buffer'],
+        why: 'what jq writes is taken from its memory',
       },
     ],
   },

@@ -1,7 +1,10 @@
 import type { Context } from './context.js';
 
-/** What a caller is told while the database cannot be reached, or cannot serve. */
-export const outageMessage = 'The service cannot reach its database at the moment; try again';
+/** What a caller is told while the service lacks something of its own: its database, or room for expressions. */
+export const outageMessage = 'The service cannot serve this request at the moment; try again';
+
+/** Too many expressions wait, or no thread can run them (`ExpressionOutage` of the workflow package). */
+const expressionOutage = 'EXPRESSIONS_UNAVAILABLE';
 
 /** Failures of a connection, as Node and the driver name them. */
 const connectionCodes = new Set([
@@ -27,12 +30,14 @@ const connectionCodes = new Set([
 const serverStates = [/^08...$/, /^40...$/, /^53...$/, /^57...$/, /^58...$/, /^55P03$/, /^25P0[34]$/];
 
 /**
- * Returns whether an error, or one that it was caused by, says that the database could not be reached or could not serve.
+ * Returns whether an error, or one that it was caused by, says that the database could not be reached or could not serve,
+ * or that expressions cannot be evaluated now.
  * Such an error is waited out: it is never the caller's fault, and never the workflow's.
  */
 export function isOutage(error: unknown): boolean {
   for (let one = error, depth = 0; one instanceof Error && depth < 8; one = one.cause, depth += 1) {
     const code = 'code' in one && typeof one.code === 'string' ? one.code : '';
+    if (code === expressionOutage) return true;
     if (connectionCodes.has(code) || (one.name === 'PostgresError' && serverStates.some((state) => state.test(code)))) {
       return true;
     }
@@ -49,10 +54,9 @@ export function noteOutage(ctx: Pick<Context, 'log' | 'clock'>, error: unknown):
   const now = ctx.clock().getTime();
   if (now - (noted.get(ctx.log) ?? Number.NEGATIVE_INFINITY) < quietFor) return;
   noted.set(ctx.log, now);
-  ctx.log.error(
-    { because: codeOf(error) },
-    'the database cannot be reached; requests are answered with 503 until it can',
-  );
+  const because = codeOf(error);
+  const what = because === expressionOutage ? 'expressions cannot be evaluated' : 'the database cannot be reached';
+  ctx.log.error({ because }, `${what}; requests are answered with 503 until that is over`);
 }
 
 function codeOf(error: unknown): string {

@@ -1,6 +1,7 @@
 import { isOutage, sweep } from '@belay/core';
 import { openDatabase } from '@belay/db';
 import { Retryable } from '@belay/providers';
+import { ExpressionOutage } from '@belay/workflow';
 import { expect, it } from 'vitest';
 import { type Loss, startFaultyProxy } from '../../../chaos/src/faulty-proxy.js';
 import { access, approve, minute, openCast, request, statusOf } from './support/stories.js';
@@ -56,6 +57,7 @@ it('tells an outage of the database from other errors, by codes and through caus
     coded('PostgresError', '53300'),
     coded('PostgresError', '40P01'),
     coded('PostgresError', '25P03'),
+    new ExpressionOutage('too many expressions wait to be evaluated'),
     new Error('Failed query', { cause: coded('PostgresError', '57P03') }),
   ]) {
     expect(isOutage(error)).toBe(true);

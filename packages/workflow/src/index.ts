@@ -3,7 +3,7 @@ export { type ListedTask, listTasks } from './document/list-tasks.js';
 export { loadWorkflow, type ParseResult, parseWorkflow, validateInput } from './document/parse.js';
 export { compilePattern, type Pattern } from './document/pattern.js';
 export { durationOf, formatDuration, LONGEST as longestDuration, parseDuration } from './duration.js';
-export { ExpressionError, type ExpressionErrorCode } from './expression/error.js';
+export { ExpressionError, type ExpressionErrorCode, ExpressionOutage } from './expression/error.js';
 export { createExpressionPool, type ExpressionPool } from './expression/pool.js';
 export { CANCELLED, type StandardFault, standardFault } from './fault.js';
 export { begin } from './machine/begin.js';

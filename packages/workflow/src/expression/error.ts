@@ -8,6 +8,15 @@ export type ExpressionErrorCode =
   | 'ERR_EXPRESSION_TOO_DEEP'
   | 'ERR_EXPRESSION_TOO_LONG';
 
+/**
+ * The threads that run expressions cannot do it now: too many wait, none can be started, the machine is too busy to give
+ * them processor time, or the process is ending. Never the workflow's fault; the same expression can be evaluated later.
+ */
+export class ExpressionOutage extends Error {
+  override readonly name = 'ExpressionOutage';
+  readonly code = 'EXPRESSIONS_UNAVAILABLE';
+}
+
 /** A runtime expression that could not be evaluated; the machine makes the DSL's expression fault (400) of it. */
 export class ExpressionError extends Error {
   override readonly name = 'ExpressionError';

@@ -1,26 +1,18 @@
 // Runs jq, one program at a time, in a thread of its own that the pool ends when a program takes too long.
-import { parentPort } from 'node:worker_threads';
-import ready from 'jq-web';
-import { openThreadClock } from './thread-clock.js';
+import { parentPort, workerData } from 'node:worker_threads';
+import { loadJq } from './bounded-jq.js';
+import { lowerPriority, openThreadClock, threadId } from './thread-clock.js';
 
 const port = parentPort;
 if (!port) throw new Error('the jq worker runs only as a worker thread');
-const jq = await ready;
-const clock = openThreadClock();
+const thread = threadId();
+lowerPriority(thread);
+const clock = openThreadClock(thread);
+const jq = await loadJq(workerData.module);
 
-port.on('message', (/** @type {{ program: string, input: string }} */ { program, input }) => {
+port.on('message', (/** @type {{ program: string, input: string, raises: boolean }} */ { program, input, raises }) => {
   const before = clock();
-  try {
-    const text = jq.raw(input, program, ['-c']) ?? '';
-    port.postMessage({ is: 'output', text, milliseconds: clock() - before });
-  } catch (error) {
-    const exitCode = error instanceof Error && 'exitCode' in error ? error.exitCode : undefined;
-    // Without an exit code jq itself broke, and would answer every later program wrongly.
-    if (exitCode === undefined) port.postMessage({ is: 'broken' });
-    else {
-      const message = error instanceof Error ? error.message : '';
-      port.postMessage({ is: 'failed', exitCode, message, milliseconds: clock() - before });
-    }
-  }
+  const result = jq.run(program, input, raises);
+  port.postMessage({ ...result, milliseconds: clock() - before, worn: jq.isWorn() });
 });
-port.postMessage({ is: 'ready' });
+port.postMessage({ is: 'ready', thread, module: jq.module });

@@ -1,20 +1,51 @@
 import { Worker } from 'node:worker_threads';
+import { openThreadClock } from './thread-clock.js';
 
-/** What the worker says about one program; `timeout` and `broken` mean that the thread is gone. Times are its thread's. */
-export type Answer =
-  | { is: 'output'; text: string; milliseconds: number }
-  | { is: 'failed'; exitCode: number; message: string; milliseconds: number }
+/** One program with its input. `raises`: whether it may call `error`. */
+export interface Program {
+  program: string;
+  input: string;
+  raises: boolean;
+}
+
+/** What a thread says about one program. */
+export type Result =
+  | { is: 'output'; text: string }
+  | { is: 'failed'; exitCode: number; message: string; own: boolean }
+  | { is: 'exceeded'; what: 'memory' | 'output' }
   | { is: 'broken' }
-  | { is: 'timeout' };
+  | { is: 'timeout' }
+  | { is: 'starved' };
+
+/** A result, the processor time of the thread that it took, and whether the thread must not be used again. */
+export interface Answer {
+  result: Result;
+  milliseconds: number;
+  spoilt: boolean;
+}
 
 /** One worker thread with jq in it. It runs one program at a time and keeps the process alive only meanwhile. */
 export interface Thread {
-  run(program: string, input: string, timeoutMilliseconds: number): Promise<Answer>;
+  /** jq as this thread has compiled it, for others. */
+  module: object;
+  /** Runs a program for at most `limit` milliseconds of processor time. */
+  run(program: Program, limit: number): Promise<Answer>;
   end(): Promise<void>;
 }
 
+interface Ready {
+  is: 'ready';
+  thread: number | null;
+  module: object;
+}
+type Finished = Result & { milliseconds: number; worn: boolean };
+
+/** How much longer than its limit a program may take on a machine so busy that its thread hardly runs. */
+const PATIENCE = 40;
+const SHORTEST_LOOK = 5;
+
 /** Starts a thread; resolves when jq is loaded in it, so that loading never counts as a program's time. */
-export async function startThread(): Promise<Thread> {
+export async function startThread(module?: object): Promise<Thread> {
   const worker = new Worker(new URL('./jq-worker.js', import.meta.url), {
     // jq must not see the environment, and what it prints is nobody's business.
     env: {},
@@ -22,35 +53,81 @@ export async function startThread(): Promise<Thread> {
     stdout: true,
     stderr: true,
     resourceLimits: { maxOldGenerationSizeMb: 128 },
+    workerData: { module },
   });
-  let answer: ((answer: Answer | { is: 'ready' }) => void) | null = null;
-  let timer: NodeJS.Timeout | undefined;
-
-  const settle = (value: Answer | { is: 'ready' }) => {
-    clearTimeout(timer);
+  let receive: ((message: Ready | Finished | null) => void) | null = null;
+  const settle = (message: Ready | Finished | null) => {
     worker.unref();
-    answer?.(value);
-    answer = null;
+    receive?.(message);
+    receive = null;
   };
   worker.on('message', settle);
-  worker.on('error', () => settle({ is: 'broken' }));
-  worker.on('exit', () => settle({ is: 'broken' }));
+  worker.on('error', () => settle(null));
+  worker.on('exit', () => settle(null));
 
-  const first = await new Promise<Answer | { is: 'ready' }>((resolve) => {
-    answer = resolve;
+  const first = await new Promise<Ready | Finished | null>((resolve) => {
+    receive = resolve;
   });
-  if (first.is !== 'ready') throw new Error('jq could not be started in a thread');
+  if (first?.is !== 'ready') throw new Error('jq could not be started in a thread');
+  const clock = openThreadClock(first.thread);
 
   return {
-    run: (program, input, timeoutMilliseconds) =>
-      new Promise((resolve, reject) => {
-        answer = (value) => (value.is === 'ready' ? reject(new Error('jq started twice')) : resolve(value));
+    module: first.module,
+    run: (program, limit) =>
+      new Promise((resolve) => {
+        const watch = watchThread(clock, limit, (is, milliseconds) => {
+          receive = null;
+          worker.unref();
+          resolve({ result: { is }, milliseconds, spoilt: true });
+        });
+        receive = (message) => {
+          const milliseconds = watch.end();
+          if (message === null || message.is === 'ready') {
+            resolve({ result: { is: 'broken' }, milliseconds, spoilt: true });
+          } else {
+            const { milliseconds: own, worn, ...result } = message;
+            const spoilt = worn || result.is === 'broken' || result.is === 'exceeded';
+            resolve({ result, milliseconds: own, spoilt });
+          }
+        };
         worker.ref();
-        timer = setTimeout(() => settle({ is: 'timeout' }), timeoutMilliseconds);
-        worker.postMessage({ program, input });
+        worker.postMessage(program);
       }),
     end: async () => {
+      clock.close();
       await worker.terminate();
+    },
+  };
+}
+
+/**
+ * Calls `stop` when a thread has had `limit` milliseconds of processor time, or when it did not get them in a time much
+ * longer than that. Where the system cannot say how much a thread has had, the time that passes counts.
+ */
+function watchThread(
+  clock: ReturnType<typeof openThreadClock>,
+  limit: number,
+  stop: (is: 'timeout' | 'starved', milliseconds: number) => void,
+): { end(): number } {
+  const before = clock();
+  let waited = 0;
+  let timer: NodeJS.Timeout;
+  const used = () => (clock.exact ? clock() - before : waited);
+  const look = () => {
+    const milliseconds = used();
+    if (milliseconds >= limit) stop('timeout', milliseconds);
+    else if (waited >= limit * PATIENCE) stop('starved', milliseconds);
+    else wait(Math.max(SHORTEST_LOOK, limit - milliseconds));
+  };
+  const wait = (milliseconds: number) => {
+    waited += milliseconds;
+    timer = setTimeout(look, milliseconds);
+  };
+  wait(limit);
+  return {
+    end() {
+      clearTimeout(timer);
+      return used();
     },
   };
 }

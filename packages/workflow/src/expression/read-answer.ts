@@ -1,0 +1,66 @@
+import { storable } from '../json.js';
+import type { Json } from '../types.js';
+import { ExpressionError, ExpressionOutage } from './error.js';
+import type { Result } from './thread.js';
+
+const COMPILE_ERROR = 3;
+const LONGEST_MESSAGE = 200;
+
+/** A result whose output was read: its first two values are enough to know. */
+export type Read = Exclude<Result, { is: 'output' }> | { is: 'values'; values: Json[] };
+
+/** Reads a thread's output. When it is not JSON, jq broke without noticing. */
+export function readOutput(result: Result): Read {
+  if (result.is !== 'output') return result;
+  try {
+    const lines = result.text.split('\n').filter((line) => line !== '');
+    return { is: 'values', values: lines.map((line) => JSON.parse(line) as Json) };
+  } catch {
+    return { is: 'broken' };
+  }
+}
+
+/** The one value of a program. Throws `ExpressionError`, or `ExpressionOutage` when it did not have its time. */
+export function readValue(read: Read): Json {
+  switch (read.is) {
+    case 'values': {
+      const [value] = read.values;
+      if (value === undefined) throw new ExpressionError('ERR_EXPRESSION_RESULT', 'the expression gave no result');
+      if (read.values.length === 1) return value;
+      throw new ExpressionError('ERR_EXPRESSION_RESULT', 'the expression gave more than one result');
+    }
+    case 'failed': {
+      if (read.own) throw new ExpressionError('ERR_EXPRESSION_FAILED', cut(storable(read.message)));
+      const code = read.exitCode === COMPILE_ERROR ? 'ERR_EXPRESSION_SYNTAX' : 'ERR_EXPRESSION_FAILED';
+      throw new ExpressionError(code, readableMessage(read.message));
+    }
+    case 'exceeded':
+      if (read.what === 'output') throw new ExpressionError('ERR_EXPRESSION_RESULT', 'the result is too long');
+      throw new ExpressionError('ERR_EXPRESSION_FAILED', 'the expression takes too much memory');
+    case 'broken':
+      throw new ExpressionError('ERR_EXPRESSION_FAILED', 'the expression was too much for jq');
+    case 'timeout':
+      throw new ExpressionError('ERR_EXPRESSION_TIMEOUT', 'the expression took too long');
+    case 'starved':
+      throw new ExpressionOutage('expressions do not get the processor time that they need');
+  }
+}
+
+/** jq's message without the data it quotes, which may be anything the workflow holds. */
+function readableMessage(message: string): string {
+  const [found = ''] = message.split('\n');
+  if (!/^(Cannot|syntax error|[a-z]+ \(.*\) (and|cannot)|\$?[\w/]+ is not defined|.*cannot be)/.test(found)) {
+    return 'the expression failed';
+  }
+  return found
+    .replace(/ \(.*\)( and [a-z]+)/, '$1')
+    .replace(/ \(.*\)/g, '')
+    .replace(/ "[^"]*"/g, '')
+    .replace(/ at <top-level>.*/, '')
+    .slice(0, LONGEST_MESSAGE);
+}
+
+/** At most so many characters, and never half of one. */
+function cut(text: string): string {
+  return text.length <= LONGEST_MESSAGE ? text : storable(text.slice(0, LONGEST_MESSAGE)).replace(/\uFFFD$/, '');
+}

@@ -1,0 +1,117 @@
+import { ExpressionOutage } from './error.js';
+import { createFairQueue } from './fair-queue.js';
+import { type Read, readOutput } from './read-answer.js';
+import { type Program, startThread, type Thread } from './thread.js';
+
+/** How many programs may wait. Callers above this are told to come again, rather than kept for longer and longer. */
+const MOST_WAITING = 1_000;
+
+interface Job {
+  prepare(): Program;
+  give(answer: Answered): void;
+  refuse(error: unknown): void;
+}
+
+/** What came of a program, and the processor time that it took. */
+interface Answered {
+  read: Read;
+  milliseconds: number;
+}
+
+export interface ThreadPool {
+  /**
+   * Runs a program when it is its owner's turn; `prepare` is called then. Rejects with what `prepare` throws, and with
+   * `ExpressionOutage` when too many wait, no thread can be started or the pool is closed.
+   */
+  run(owner: string, prepare: () => Program): Promise<Answered>;
+  close(): Promise<void>;
+}
+
+/** At most `size` programs at a time, each for at most `limit` milliseconds of processor time. */
+export function createThreadPool({ size, limit }: { size: number; limit: number }): ThreadPool {
+  const queue = createFairQueue<Job>(limit);
+  const idle: Thread[] = [];
+  const all = new Set<Thread>();
+  let module: object | undefined;
+  let starting = 0;
+  let running = 0;
+  let closed = false;
+
+  const closedError = () => new ExpressionOutage('the expression pool is closed');
+
+  async function start(): Promise<Thread> {
+    starting += 1;
+    try {
+      const thread = await startThread(module);
+      module = thread.module;
+      if (closed) {
+        await thread.end();
+        throw closedError();
+      }
+      all.add(thread);
+      return thread;
+    } catch (error) {
+      if (error instanceof ExpressionOutage) throw error;
+      throw new ExpressionOutage('no thread can be started for expressions', { cause: error });
+    } finally {
+      starting -= 1;
+    }
+  }
+
+  /** Ends a thread, and has another one ready before it is needed, so that nobody waits for its start. */
+  function replace(thread: Thread): void {
+    all.delete(thread);
+    void thread.end();
+    if (closed || all.size + starting > size) return;
+    start().then(
+      (fresh) => idle.push(fresh),
+      () => undefined,
+    );
+  }
+
+  async function work(owner: string, job: Job): Promise<void> {
+    let cost = 0;
+    try {
+      const program = job.prepare();
+      const thread = idle.pop() ?? (await start());
+      const { result, milliseconds, spoilt } = await thread.run(program, limit);
+      cost = milliseconds;
+      if (closed) throw closedError();
+      const read = readOutput(result);
+      if (spoilt || read.is === 'broken') replace(thread);
+      else idle.push(thread);
+      job.give({ read, milliseconds });
+    } catch (error) {
+      job.refuse(error);
+    } finally {
+      running -= 1;
+      queue.charge(owner, cost);
+      next();
+    }
+  }
+
+  function next(): void {
+    while (running < size) {
+      const turn = queue.next();
+      if (!turn) return;
+      running += 1;
+      void work(turn.owner, turn.item);
+    }
+  }
+
+  return {
+    run: (owner, prepare) =>
+      new Promise((give, refuse) => {
+        if (closed) return refuse(closedError());
+        if (queue.size >= MOST_WAITING)
+          return refuse(new ExpressionOutage('too many expressions wait to be evaluated'));
+        queue.add(owner, { prepare, give, refuse });
+        next();
+      }),
+    async close() {
+      closed = true;
+      for (const { refuse } of queue.clear()) refuse(closedError());
+      await Promise.all([...all].map((thread) => thread.end()));
+    },
+  };
+}
