@@ -10,7 +10,8 @@ export function checkAuthorizerCalls(tree: Tree): string[] {
 
 /** Transactions of core that change nothing an auditor would ask for, each with its reason. */
 const silentTransactions: Record<string, string> = {
-  'packages/core/src/functions/hold.ts': 'writes only what a step waits for; the ledger tells of its start and its end',
+  'packages/core/src/executions/runtime/advance.ts':
+    'writes only what a step waits for; the ledger tells of its start and its end',
 };
 
 /** The functions of core that append to the ledger in their caller's transaction, opening none of their own. */

@@ -14,6 +14,8 @@ export const timing = {
   },
   /** How long a claim lasts; longer than any call, so that no heartbeat is needed. */
   lease: 45_000,
+  /** How much processor time an execution takes in one turn, its expressions included; then others have theirs. */
+  turn: 250,
   /** How long a sealed signal or state may be used. */
   signal: 60 * 60_000,
   /** How often every worker looks for due rows that no hint reached. */

@@ -4,6 +4,7 @@ import { gateOf } from './support/gate.js';
 import {
   access,
   ask,
+  beginOnly,
   type Cast,
   catalogWith,
   hour,
@@ -279,6 +280,7 @@ describe('a worker that was paused changes nothing when it comes back', () => {
     ];
     const { house, ada } = await open({ forked: [{ both: { fork: { branches } } }] });
     const id = await request(ada, { workflow: 'forked' });
+    await beginOnly(house, id);
     const keys = await house.database
       .sql`select key from steps where execution_id = ${id} and status = 'open' order by request ->> 'call'`;
     const [approve, grant] = keys.map(({ key }) => ({ executionId: id, key: key as string }));

@@ -3,7 +3,7 @@ import { type Connector, createRegistry } from '@belay/providers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { heldBeforeCommit, someoneWaits } from './support/gate.js';
 import { type Keeper, keeperHouse } from './support/keeper.js';
-import { type Cast, openCast, request, second } from './support/stories.js';
+import { beginOnly, type Cast, openCast, request, second } from './support/stories.js';
 
 describe('a provider that leaves the configuration while access is granted there', () => {
   let cast: Cast;
@@ -36,6 +36,7 @@ describe('a provider that leaves the configuration while access is granted there
   it('is kept when the intent was first', async () => {
     const { house, ada } = cast;
     const id = await request(ada, { workflow: 'automatic', role: 'elsewhere' });
+    await beginOnly(house, id);
     // The first looks whether the approvals still count; the second is the intent.
     const gate = heldBeforeCommit(house.ctx, 1);
     const performing = performStep(gate.ctx, await stepOf(id));

@@ -123,12 +123,15 @@ describe('whose word counts for a listen', () => {
     const id = await listening('mixed');
     // Early for the second task, and not the first one's.
     await send(alan, id);
+    await cast.house.work();
     expect(await statusOf(ada, id)).toBe('waiting');
     await send(ada, id);
+    await cast.house.work();
     expect(await statusOf(ada, id)).toBe('completed');
     const other = await listening('mixed');
     await send(ada, other);
     await send(ada, other);
+    await cast.house.work();
     expect(await statusOf(ada, other)).toBe('waiting');
   });
 

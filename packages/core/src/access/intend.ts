@@ -6,7 +6,7 @@ import type { Judgement } from '../approvals/judge.js';
 import { addressOf } from '../catalog/targets.js';
 import type { Actor, Context, Hint } from '../context.js';
 import type { Plan, PlannedGrant } from '../elevation/plan.js';
-import { lockExecution } from '../executions/runtime/commit.js';
+import { lockExecution } from '../executions/runtime/lock.js';
 import { appendLedger } from '../ledger/append.js';
 import { authorizerOf } from './authorizer.js';
 import { decideIntent } from './decide.js';
@@ -70,9 +70,9 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
   );
   const result = await ctx.db.transaction(async (tx): Promise<Intended & { hints?: Hint[] }> => {
     // The order of the locks: the execution, the configuration, the entitlements.
-    const locked = await lockExecution(ctx, tx, intention.executionId, intention.stepKey);
+    const locked = await lockExecution(tx, intention.executionId, intention.stepKey);
     if (!locked?.step || locked.step.attempt !== intention.attempt) return { outcome: 'moved_on' };
-    if (locked.state.cancelling) return { outcome: 'cancelled' };
+    if (locked.cancelled) return { outcome: 'cancelled' };
     await requireVersion(tx, intention.catalogVersion);
     const judged = await intention.confirm(tx);
     if ('refusal' in judged) return { outcome: 'not_approved', refusal: judged.refusal };

@@ -1,13 +1,13 @@
 import { approvals, decisions, executions, type Transaction } from '@belay/db';
-import { resolve } from '@belay/workflow';
 import { and, desc, eq, inArray, or, sql } from 'drizzle-orm';
 import { requireFreshGroups, requireUser } from '../actor.js';
 import { isNamed } from '../can.js';
 import type { ActorContext, UserActor } from '../context.js';
+import { retryDeadlock } from '../deadlock.js';
 import { AccessError, notFound } from '../errors.js';
 import { isId } from '../executions/find.js';
-import { commit, stay } from '../executions/runtime/commit.js';
-import type { Move } from '../executions/runtime/write.js';
+import { lockExecution } from '../executions/runtime/lock.js';
+import { storeOutcome } from '../executions/runtime/outcome.js';
 import { appendLedger } from '../ledger/append.js';
 import type { Person } from '../logins/people.js';
 import { requireLive } from '../logins/require-live.js';
@@ -33,8 +33,8 @@ export interface Decide {
 type Approval = typeof approvals.$inferSelect & { ownerId: string };
 
 /**
- * Records an approver's decision, and moves the execution when that settles it: decision, approval and next state are one
- * transaction (design §5.5). Throws `not_found` for whoever is neither approver nor requester, `forbidden` for the
+ * Records an approver's decision, and what came of the approval when that settles it, in one transaction (design §5.5); the
+ * execution's turn follows. Throws `not_found` for whoever is neither approver nor requester, `forbidden` for the
  * requester and for whoever would be elevated, `conflict` for a second decision, a closed approval or other content.
  */
 export async function decideApproval(
@@ -53,69 +53,69 @@ export async function decideApproval(
   if (input.seenAt !== undefined && input.seenAt < found.createdAt) {
     throw new AccessError('conflict', 'The request was asked again after you decided; look at it and decide anew');
   }
-  let status = 'open';
-  const committed = await commit(
-    ctx,
-    found.executionId,
-    async (execution, tx): Promise<Move | null> => {
-      // The provider was asked since the login was verified, which can take seconds.
-      await requireLive(tx, user);
-      const [row] = await tx
-        .select({ status: approvals.status, expired: sql<boolean>`${approvals.expiresAt} <= app_now()` })
-        .from(approvals)
-        .where(eq(approvals.id, found.id))
-        .for('update');
-      // A decision that comes late is none: an approval past its time can only be refused (design §5.5).
-      if (row?.status !== 'open' || row.expired || !execution.step)
-        throw new AccessError('conflict', 'The request has been decided already, or its time is over');
-      await refuseSelf(tx, user, found);
-      const [made] = await tx
-        .insert(decisions)
-        .values({
-          approvalId: found.id,
-          approverId: user.id,
-          verdict: input.verdict,
-          comment: input.comment ?? null,
-          requestDigest: found.requestDigest,
-          via: input.via,
-        })
-        .onConflictDoNothing()
-        .returning({ approvalId: decisions.approvalId });
-      if (!made) throw new AccessError('conflict', 'You have decided already');
-      await appendLedger(tx, [
-        {
-          type: 'approval.decided',
-          message: `${user.email} ${input.verdict === 'approve' ? 'approved' : 'refused'} the request${input.comment ? `: ${input.comment}` : ''}`,
-          actor: user,
-          userId: found.ownerId,
-          executionId: found.executionId,
-          data: { verdict: input.verdict, via: input.via, request_digest: found.requestDigest, approver_id: user.id },
-        },
-      ]);
-      const progress = await (found.renews === null
-        ? settleApproval(ctx, tx, execution, found.stepKey)
-        : settleRenewals(tx, execution, found.stepKey));
-      if (!progress) {
-        // One decision of several: it is recorded and the execution keeps waiting. A step that asked again continues by itself.
-        const [after] = await tx.select({ status: approvals.status }).from(approvals).where(eq(approvals.id, found.id));
-        status = after?.status ?? status;
-        const hint = { queue: 'executions', executionId: found.executionId, key: found.stepKey } as const;
-        return { ...stay(execution, user), hints: status === 'approved' ? [hint] : [] };
-      }
-      status = progress.outcome.ok && isApproved(progress.outcome.value) ? 'approved' : 'denied';
-      const transition = await resolve(
-        execution.definition,
-        execution.state,
-        found.stepKey,
-        progress.outcome,
-        execution.env,
-      );
-      return { transition, resolved: { key: found.stepKey, ok: progress.outcome.ok }, actor: user };
-    },
-    { key: found.stepKey },
+  const { status, settled } = await retryDeadlock(() =>
+    ctx.db.transaction((tx) => record(ctx, tx, { user, input, found })),
   );
-  if (!committed) throw new AccessError('conflict', 'The request has ended');
+  ctx.crashpoint('decided');
+  if (settled) ctx.waker.wake([{ queue: 'executions', executionId: found.executionId, key: found.stepKey }]);
   return { id: found.id, status, execution_id: found.executionId };
+}
+
+/** Writes a decision, and keeps the outcome of the step when that settles it. */
+async function record(
+  ctx: ActorContext,
+  tx: Transaction,
+  { user, input, found }: { user: UserActor; input: Decide; found: Approval },
+): Promise<{ status: string; settled: boolean }> {
+  const { executionId, stepKey } = found;
+  const execution = await lockExecution(tx, executionId, stepKey);
+  if (!execution) throw new AccessError('conflict', 'The request has ended');
+  // The provider was asked since the login was verified, which can take seconds.
+  await requireLive(tx, user);
+  const [row] = await tx
+    .select({ status: approvals.status, expired: sql<boolean>`${approvals.expiresAt} <= app_now()` })
+    .from(approvals)
+    .where(eq(approvals.id, found.id))
+    .for('update');
+  // A decision that comes late is none: an approval past its time can only be refused (design §5.5).
+  if (row?.status !== 'open' || row.expired || !execution.step)
+    throw new AccessError('conflict', 'The request has been decided already, or its time is over');
+  await refuseSelf(tx, user, found);
+  const [made] = await tx
+    .insert(decisions)
+    .values({
+      approvalId: found.id,
+      approverId: user.id,
+      verdict: input.verdict,
+      comment: input.comment ?? null,
+      requestDigest: found.requestDigest,
+      via: input.via,
+    })
+    .onConflictDoNothing()
+    .returning({ approvalId: decisions.approvalId });
+  if (!made) throw new AccessError('conflict', 'You have decided already');
+  await appendLedger(tx, [
+    {
+      type: 'approval.decided',
+      message: `${user.email} ${input.verdict === 'approve' ? 'approved' : 'refused'} the request${input.comment ? `: ${input.comment}` : ''}`,
+      actor: user,
+      userId: found.ownerId,
+      executionId,
+      data: { verdict: input.verdict, via: input.via, request_digest: found.requestDigest, approver_id: user.id },
+    },
+  ]);
+  const progress = await (found.renews === null
+    ? settleApproval(ctx, tx, execution, stepKey)
+    : settleRenewals(tx, execution, stepKey));
+  if (progress) {
+    const { outcome } = progress;
+    await storeOutcome(tx, { executionId, key: stepKey, outcome });
+    return { status: outcome.ok && isApproved(outcome.value) ? 'approved' : 'denied', settled: true };
+  }
+  // One decision of several: it is recorded and the execution keeps waiting. A step that asked again continues by itself.
+  const [after] = await tx.select({ status: approvals.status }).from(approvals).where(eq(approvals.id, found.id));
+  const status = after?.status ?? 'open';
+  return { status, settled: status === 'approved' };
 }
 
 /**

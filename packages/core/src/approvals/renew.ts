@@ -3,7 +3,7 @@ import { formatDuration, type Json } from '@belay/workflow';
 import { and, count, eq, isNull } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import type { Plan } from '../elevation/plan.js';
-import type { Locked } from '../executions/runtime/commit.js';
+import type { Locked } from '../executions/runtime/lock.js';
 import { callWith } from '../executions/runtime/request.js';
 import { approveWith } from '../functions/checks.js';
 import type { ClaimedCall } from '../functions/function.js';

@@ -2,7 +2,7 @@ import { type ApprovalStatus, approvals, decisions, inOrder, steps, type Transac
 import type { Json } from '@belay/workflow';
 import { and, asc, eq, isNotNull, isNull, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
-import type { Locked } from '../executions/runtime/commit.js';
+import type { Locked } from '../executions/runtime/lock.js';
 import { NOT_APPROVED } from '../functions/faults.js';
 import type { Progress } from '../functions/progress/progress.js';
 import { appendLedger } from '../ledger/append.js';

@@ -1,6 +1,6 @@
-import { definitions, executions, grants, idempotencyKeys, inOrder, steps, type Transaction, users } from '@belay/db';
+import { definitions, executions, grants, idempotencyKeys, inOrder, type Transaction, users } from '@belay/db';
 import { Retryable, Terminal } from '@belay/providers';
-import { begin, formatDuration, type Json, storeState, validateInput } from '@belay/workflow';
+import { formatDuration, type Json, validateInput } from '@belay/workflow';
 import { and, eq, gt, isNotNull, isNull, sql } from 'drizzle-orm';
 import { can } from '../can.js';
 import { digestOf } from '../canonical.js';
@@ -8,9 +8,8 @@ import type { Catalog, CompiledRole, CompiledWorkflow } from '../catalog/compile
 import type { ActorContext, UserActor } from '../context.js';
 import { requireDuration } from '../duration.js';
 import { AccessError, invalid } from '../errors.js';
-import { environment } from '../executions/runtime/commit.js';
 import { forgetDefinition, keepWorkflow, storeDefinition } from '../executions/runtime/load.js';
-import { entriesOf, hintsOf, stepRows } from '../executions/runtime/write.js';
+import { makingTurnDue, turnHint } from '../executions/runtime/turn-row.js';
 import { appendLedger } from '../ledger/append.js';
 import { requireLive } from '../logins/require-live.js';
 import { readNow } from '../now.js';
@@ -60,7 +59,7 @@ interface Submission {
 
 /**
  * The one way of every request to its execution: checks the names, the reason, the duration, the proof of who asks and the
- * workflow's own schema before anything is stored; commits the execution with its first steps and answers its id. Throws
+ * workflow's own schema before anything is stored; commits the execution, which a worker begins, and answers its id. Throws
  * `invalid` naming the field.
  */
 export async function submitRequest(ctx: ActorContext, submission: Submission): Promise<ElevationResult> {
@@ -92,7 +91,7 @@ export async function submitRequest(ctx: ActorContext, submission: Submission): 
     });
   }
   await refuseEarly(ctx, { input, workflow: workflow.name });
-  return start(ctx, user, { catalog, workflow, input, now, request });
+  return start(ctx, user, { catalog, workflow, input, request });
 }
 
 function chooseIdentities(asked: readonly string[]): string[] {
@@ -169,23 +168,19 @@ interface Start {
   catalog: Catalog;
   workflow: CompiledWorkflow;
   input: ElevationInput;
-  now: Date;
   request: RequestTerms;
 }
 
 async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<ElevationResult> {
-  const { catalog, workflow, input, now } = plan;
+  const { catalog, workflow, input } = plan;
   const id = ctx.newId();
-  const transition = await begin(workflow.workflow, input as Json, environment(ctx, id, now, now));
   keepWorkflow(workflow.digest, workflow.workflow);
   await storeDefinition(ctx.db, { digest: workflow.digest, document: workflow.definition.workflow });
-  const ended = transition.status !== 'running' && transition.status !== 'waiting';
   const commit = async (tx: Transaction) => {
     await requireLive(tx, user);
     const earlier = await claimIdempotencyKey(ctx, tx, user, id, plan.request);
     if (earlier) return earlier;
     await refuseMore(tx, user, catalog.limits.openRequests);
-    const opened = ended ? [] : transition.open;
     await inOrder([
       tx.insert(executions).values({
         id,
@@ -195,14 +190,12 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
         catalogVersion: catalog.version,
         ownerId: user.id,
         input,
-        status: transition.status,
-        state: storeState(transition.state),
-        output: transition.output,
-        fault: transition.fault,
+        // It has no state before its first turn, which a worker takes: nothing of the workflow runs in a request.
+        status: 'pending',
+        state: {},
         startedAt: sql`app_now()`,
-        ...(ended ? { endedAt: sql`app_now()` } : {}),
       }),
-      opened.length > 0 ? tx.insert(steps).values(stepRows(id, opened)) : undefined,
+      makingTurnDue(tx, id),
       appendLedger(tx, [
         {
           type: 'elevation.requested',
@@ -220,7 +213,6 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
             ...(input.dynamic === undefined ? {} : { asked: input.dynamic }),
           },
         },
-        ...entriesOf({ id, workflow: workflow.name, ownerId: user.id, startedAt: now }, transition, ctx.actor),
       ]),
     ]);
     return null;
@@ -230,7 +222,7 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
     throw error;
   });
   ctx.crashpoint('started');
-  if (!existing && !ended) ctx.waker.wake(hintsOf(id, transition.open));
+  if (!existing) ctx.waker.wake([turnHint(id)]);
   const executionId = existing ?? id;
   return { status: 'pending', output: { workflow_id: executionId, execution_id: executionId } };
 }

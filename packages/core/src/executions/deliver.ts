@@ -1,19 +1,26 @@
-import { approvals, executions, signals, type Transaction } from '@belay/db';
-import { type CloudEvent, deliver, type Json } from '@belay/workflow';
+import { approvals, type Database, executions, inOrder, signals, type Transaction } from '@belay/db';
+import type { CloudEvent, Json } from '@belay/workflow';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { requireFreshGroups } from '../actor.js';
 import { isExcluded, isRequester } from '../approvals/exclusion.js';
 import { isNamed } from '../can.js';
 import type { ActorContext, UserActor } from '../context.js';
+import { retryDeadlock } from '../deadlock.js';
 import { AccessError, notFound } from '../errors.js';
 import { appendLedger } from '../ledger/append.js';
 import { listSelves } from '../logins/selves.js';
 import { requireJson, requireText } from '../text.js';
 import { findExecution, isId } from './find.js';
-import { commit, stay } from './runtime/commit.js';
+import { decideTurn } from './runtime/decide-turn.js';
 import { workflowOf } from './runtime/load.js';
-import { admitsFrom, describeSender, isHeard, type Sender } from './senders.js';
+import { lockExecution } from './runtime/lock.js';
+import { readSnapshot } from './runtime/snapshot.js';
+import { makingTurnDue, TURN, turnHint } from './runtime/turn-row.js';
+import { describeSender, isHeard, type Sender } from './senders.js';
+
+/** How often an execution that moved while it was asked is asked again. */
+const tries = 5;
 
 /** An event in a sealed token, with the one person and the one execution that it was made for. */
 export const sealedEventSchema = z.object({
@@ -104,17 +111,68 @@ export interface Arrival {
   early: 'kept' | 'refused';
 }
 
-/** Gives a verified sender's event to the tasks that listen for it, or keeps it. Throws as `deliverEvent` does. */
+/** Keeps a verified sender's event for the execution's turn, which gives it to a task. Throws as `deliverEvent` does. */
 export async function acceptEvent(ctx: ActorContext, arrival: Arrival): Promise<void> {
-  const { executionId, event, sender, deliveryId, early } = arrival;
-  const committed = await commit(ctx, executionId, async (locked, tx) => {
-    const [fresh] = await tx
-      .insert(signals)
-      .values({ executionId, source: event.source, eventId: event.id, type: event.type, event, sender, deliveryId })
-      .onConflictDoNothing()
-      .returning({ eventId: signals.eventId });
-    if (!fresh) throw new AccessError('conflict', 'The signal was delivered already');
-    await appendLedger(tx, [
+  let refusal =
+    arrival.early === 'refused' ? new AccessError('conflict', 'The execution does not wait for this') : null;
+  for (let made = 0; made < tries; made += 1) {
+    // What a task takes needs no room in the inbox; whether one does is seen without a lock, and only where it matters.
+    const seen = refusal ? await lookFor(ctx, arrival, refusal) : null;
+    const kept = await retryDeadlock(() => ctx.db.transaction((tx) => keep(ctx, tx, arrival, seen)));
+    if (kept instanceof AccessError) refusal = kept;
+    else if (kept) {
+      ctx.crashpoint('signal kept');
+      ctx.waker.wake([turnHint(arrival.executionId)]);
+      return;
+    }
+  }
+  throw new AccessError('unavailable', 'The execution does not stand still to be asked; try again');
+}
+
+/** What an execution looked like when it waited for an event. */
+interface Seen {
+  version: number;
+  /** How often it was due so far: another event would have made it due again. */
+  turn: number | null;
+}
+
+/** Throws the refusal unless a task takes the event as the execution is now; no transaction is open meanwhile. */
+async function lookFor(ctx: ActorContext, arrival: Arrival, refusal: AccessError): Promise<Seen> {
+  const { executionId, event, sender } = arrival;
+  const snapshot = await readSnapshot(ctx, executionId);
+  if (!snapshot) throw ended();
+  const decided = await decideTurn(ctx, snapshot, { is: 'event', event, sender });
+  if (decided?.applied) return { version: snapshot.version, turn: snapshot.turn };
+  if (await isKnown(ctx.db, executionId, event)) throw repeated();
+  throw refusal;
+}
+
+/**
+ * Writes the event to the inbox and makes the execution's turn due. Returns false when the execution is no longer as it was
+ * seen, and the refusal of one event more than the inbox takes.
+ */
+async function keep(
+  ctx: ActorContext,
+  tx: Transaction,
+  arrival: Arrival,
+  seen: Seen | null,
+): Promise<boolean | AccessError> {
+  const { executionId, event, sender, deliveryId } = arrival;
+  const locked = await lockExecution(tx, executionId, TURN);
+  if (!locked) throw ended();
+  if (seen && (seen.version !== locked.version || seen.turn !== (locked.step?.attempt ?? null))) return false;
+  if (await isKnown(tx, executionId, event)) throw repeated();
+  const full = seen ? null : await refuseMore(tx, executionId, event.source, ctx.catalog.current().limits.signals);
+  if (full) return full;
+  const [fresh] = await tx
+    .insert(signals)
+    .values({ executionId, source: event.source, eventId: event.id, type: event.type, event, sender, deliveryId })
+    .onConflictDoNothing()
+    .returning({ eventId: signals.eventId });
+  if (!fresh) throw repeated();
+  await inOrder([
+    makingTurnDue(tx, executionId),
+    appendLedger(tx, [
       {
         type: 'signal.received',
         message: `Received ${event.type}`,
@@ -123,27 +181,40 @@ export async function acceptEvent(ctx: ActorContext, arrival: Arrival): Promise<
         executionId,
         data: { type: event.type, source: event.source, id: event.id },
       },
-    ]);
-    const admits = admitsFrom(locked.definition, sender);
-    const transition = await deliver(locked.definition, locked.state, event, locked.env, admits);
-    if (transition) return { transition, actor: ctx.actor, consumed: { source: event.source, eventId: event.id } };
-    if (early === 'refused') throw new AccessError('conflict', 'The execution does not wait for this');
-    await refuseMore(tx, executionId, event.source, ctx.catalog.current().limits.signals);
-    // Nobody wants it yet: it waits in the inbox for a `listen` that does.
-    return stay(locked, ctx.actor);
-  });
-  if (!committed) throw new AccessError('conflict', 'The execution has ended');
+    ]),
+  ]);
+  return true;
 }
 
-/** Refuses one event more than a sender may have waiting at one execution; the execution's lock is held. */
-async function refuseMore(tx: Transaction, executionId: string, source: string, limit: number): Promise<void> {
+async function isKnown(db: Database | Transaction, executionId: string, event: CloudEvent): Promise<boolean> {
+  const [known] = await db
+    .select({ eventId: signals.eventId })
+    .from(signals)
+    .where(and(eq(signals.executionId, executionId), eq(signals.source, event.source), eq(signals.eventId, event.id)));
+  return known !== undefined;
+}
+
+function ended(): AccessError {
+  return new AccessError('conflict', 'The execution has ended');
+}
+
+function repeated(): AccessError {
+  return new AccessError('conflict', 'The signal was delivered already');
+}
+
+/** The refusal of one event more than a sender may have waiting at one execution; the execution's lock is held. */
+async function refuseMore(
+  tx: Transaction,
+  executionId: string,
+  source: string,
+  limit: number,
+): Promise<AccessError | null> {
   const [counted] = await tx
     .select({ waiting: sql<number>`count(*)::int` })
     .from(signals)
     .where(and(eq(signals.executionId, executionId), eq(signals.source, source), isNull(signals.consumedAt)));
-  // This one is among them.
-  if ((counted?.waiting ?? 0) <= limit) return;
-  throw new AccessError(
+  if ((counted?.waiting ?? 0) < limit) return null;
+  return new AccessError(
     'too_many_requests',
     `${limit} events of yours wait at this execution, which is the limit for one sender; send more when a task has taken some`,
     { retryAfter: 60 },

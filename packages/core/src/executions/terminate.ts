@@ -1,7 +1,10 @@
 import type { ActorContext } from '../context.js';
+import { retryDeadlock } from '../deadlock.js';
 import { AccessError } from '../errors.js';
 import { requireOwned } from './cancel.js';
-import { commit } from './runtime/commit.js';
+import { endByForce } from './runtime/end-by-force.js';
+import { lockExecution } from './runtime/lock.js';
+import { writePrepared } from './runtime/prepared.js';
 
 /**
  * Ends the caller's execution by force: no further task runs, no cleanup. Its grants still end at once (design §14.1):
@@ -12,21 +15,16 @@ export async function terminateExecution(
   input: { id: string },
 ): Promise<{ status: 'ok'; message: string }> {
   await requireOwned(ctx, input.id);
-  const done = await commit(ctx, input.id, async (execution) => ({
-    transition: { status: 'cancelled', state: execution.state, open: [], close: [], events: [], emitted: [] },
-    status: 'terminated',
-    actor: ctx.actor,
-    entries: [
-      {
-        type: 'execution.terminated',
-        level: 'warning',
-        message: `${ctx.actor.kind === 'user' ? ctx.actor.email : 'An operator'} terminated the execution`,
-        actor: ctx.actor,
-        userId: execution.ownerId,
-        executionId: execution.id,
-      },
-    ],
-  }));
-  if (!done) throw new AccessError('conflict', 'The execution has ended already');
+  const hints = await retryDeadlock(() =>
+    ctx.db.transaction(async (tx) => {
+      const execution = await lockExecution(tx, input.id);
+      if (!execution) throw new AccessError('conflict', 'The execution has ended already');
+      const move = endByForce(ctx, execution);
+      await writePrepared(tx, move);
+      return move.hints;
+    }),
+  );
+  ctx.crashpoint('committed');
+  ctx.waker.wake(hints);
   return { status: 'ok', message: 'The execution is terminated and its access ends' };
 }

@@ -5,7 +5,7 @@ import { describeRule, excludedFrom, subjectOf } from '../approvals/subject.js';
 import { requireDuration } from '../duration.js';
 import { planElevation } from '../elevation/plan.js';
 import { AccessError } from '../errors.js';
-import { lockExecution } from '../executions/runtime/commit.js';
+import { lockExecution } from '../executions/runtime/lock.js';
 import { appendLedger } from '../ledger/append.js';
 import { approveWith } from './checks.js';
 import { type CallFunction, parked } from './function.js';
@@ -29,7 +29,7 @@ export const approve: CallFunction = {
     const rule: ApprovalRule = { users: users.map((user) => foldAddress(user) ?? user), groups, count, refusals };
     const timeout = stage.timeout === undefined ? ctx.timing.approval : requireDuration(stage.timeout, 'timeout');
     const expiresAt = await ctx.db.transaction(async (tx) => {
-      const locked = await lockExecution(ctx, tx, call.executionId, call.key);
+      const locked = await lockExecution(tx, call.executionId, call.key);
       if (!locked?.step || locked.step.attempt !== call.attempt) return null;
       // The approvers' time begins when they can see the request, not when a provider that was down kept it from them.
       const expiresAt = opened?.expiresAt ?? new Date(locked.now.getTime() + timeout);

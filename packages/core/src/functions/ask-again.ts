@@ -4,7 +4,7 @@ import { renewApprovals, type Telling } from '../approvals/renew.js';
 import { describeRule } from '../approvals/subject.js';
 import type { Context } from '../context.js';
 import type { Plan } from '../elevation/plan.js';
-import { lockExecution } from '../executions/runtime/commit.js';
+import { lockExecution } from '../executions/runtime/lock.js';
 import { type ClaimedCall, type Performed, parked } from './function.js';
 import { deliverMessage } from './notify.js';
 import { parkCall } from './park.js';
@@ -20,7 +20,7 @@ export async function askAgain(
   signal: AbortSignal,
 ): Promise<Performed | null> {
   const asked = await ctx.db.transaction(async (tx): Promise<Asked> => {
-    const execution = await lockExecution(ctx, tx, call.executionId, call.key);
+    const execution = await lockExecution(tx, call.executionId, call.key);
     if (!execution?.step || execution.step.attempt !== call.attempt) return { performed: parked };
     const current = await readCurrentApprovals(tx, call.executionId, lifetime);
     const open = current.filter(({ status, renews }) => status === 'open' && renews !== null);

@@ -14,7 +14,6 @@ export interface ClaimedCall {
   workflow: string;
   input: ElevationInput;
   ownerId: string;
-  openedAt: Date;
 }
 
 /**

@@ -1,26 +1,17 @@
-import { lockExecution } from '../executions/runtime/commit.js';
-import { type CallFunction, done, parked } from './function.js';
-import { parkCall } from './park.js';
+import { readNow } from '../now.js';
+import { type CallFunction, done } from './function.js';
 import { endReason, lastExpiry } from './progress/hold.js';
 
-/** `access.hold`: waits until the execution's grants have ended, by time or early (design §16). */
+/**
+ * `access.hold`: waits until the execution's grants have ended, by time or early (design §16). The move that opens it parks
+ * it until then (`executions/runtime/prepared.ts`); this is for what has changed when that time comes.
+ */
 export const hold: CallFunction = {
   async perform(ctx, call) {
-    const held = await ctx.db.transaction(async (tx) => {
-      const locked = await lockExecution(ctx, tx, call.executionId, call.key);
-      if (!locked?.step || locked.step.attempt !== call.attempt) return { performed: parked };
-      const last = await lastExpiry(tx, call.executionId);
-      if (!last) return { performed: done({ ended: true, reason: await endReason(tx, call.executionId) }) };
-      await parkCall(tx, call, {
-        waitingFor: `the end of the access at ${last.toISOString()}`,
-        dueAt: last,
-        waiting: true,
-      });
-      return { performed: parked, last };
-    });
-    ctx.crashpoint('held');
-    if (held.last)
-      ctx.waker.wake([{ queue: 'executions', executionId: call.executionId, key: call.key, dueAt: held.last }]);
-    return held.performed;
+    const last = await lastExpiry(ctx.db, call.executionId);
+    if (!last) return done({ ended: true, reason: await endReason(ctx.db, call.executionId) });
+    const now = await readNow(ctx.db);
+    const because = `the end of the access at ${last.toISOString()}`;
+    return { kind: 'again', after: Math.max(0, last.getTime() - now.getTime()), because };
   },
 };

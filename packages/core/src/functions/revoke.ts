@@ -2,7 +2,7 @@ import { endGrants } from '../access/end.js';
 import { reconcileEntitlement } from '../access/reconcile.js';
 import type { Hint } from '../context.js';
 import { advanceStep } from '../executions/runtime/advance.js';
-import { lockExecution } from '../executions/runtime/commit.js';
+import { lockExecution } from '../executions/runtime/lock.js';
 import { type CallFunction, parked } from './function.js';
 import { parkCall } from './park.js';
 
@@ -10,7 +10,7 @@ import { parkCall } from './park.js';
 export const revoke: CallFunction = {
   async perform(ctx, call) {
     const hints = await ctx.db.transaction(async (tx): Promise<Hint[]> => {
-      const locked = await lockExecution(ctx, tx, call.executionId, call.key);
+      const locked = await lockExecution(tx, call.executionId, call.key);
       if (!locked?.step || locked.step.attempt !== call.attempt) return [];
       const ended = await endGrants(tx, {
         executionId: call.executionId,

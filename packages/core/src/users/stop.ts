@@ -14,8 +14,9 @@ import { isLive } from '../access/wanted.js';
 import type { ActorContext, Hint } from '../context.js';
 import { retryDeadlock } from '../deadlock.js';
 import { AccessError, invalid, notFound } from '../errors.js';
-import { lockExecution } from '../executions/runtime/commit.js';
-import { writeMove } from '../executions/runtime/write.js';
+import { endByForce } from '../executions/runtime/end-by-force.js';
+import { lockExecution } from '../executions/runtime/lock.js';
+import { writePrepared } from '../executions/runtime/prepared.js';
 import { appendLedger } from '../ledger/append.js';
 import { isKnownAs } from '../logins/people.js';
 import { requireText } from '../text.js';
@@ -179,21 +180,9 @@ async function lockHeld(tx: Transaction, { ids, names }: Known): Promise<{ id: s
 
 /** As `terminateExecution` does, in this transaction: no task runs any more, and its grants end. */
 async function terminate(ctx: ActorContext, tx: Transaction, id: string): Promise<Hint[]> {
-  const execution = await lockExecution(ctx, tx, id);
+  const execution = await lockExecution(tx, id);
   if (!execution) return [];
-  return await writeMove(tx, execution, {
-    transition: { status: 'cancelled', state: execution.state, open: [], close: [], events: [], emitted: [] },
-    status: 'terminated',
-    actor: ctx.actor,
-    entries: [
-      {
-        type: 'execution.terminated',
-        level: 'warning',
-        message: 'An operator terminated the execution',
-        actor: ctx.actor,
-        userId: execution.ownerId,
-        executionId: id,
-      },
-    ],
-  });
+  const move = endByForce(ctx, execution);
+  await writePrepared(tx, move);
+  return move.hints;
 }

@@ -130,6 +130,11 @@ for (let round = 0; round < 2; round += 1) {
   await work();
   await core.cancelExecution(requester, { id: cancelled });
   await work();
+  const listening = await request('listening');
+  await work();
+  const { input } = await core.createSignal(requester, { id: listening, type: 'go' });
+  await core.signalExecution(requester, { id: listening, input });
+  await work();
   const refused = await request('approved');
   await work();
   await core.decideApproval(approver, { id: refused, verdict: 'deny', via: 'api' });

@@ -20,7 +20,9 @@ const crashpoints = [
   'grant recorded',
   'failure recorded',
   'looked again',
-  'held',
+  'outcome stored',
+  'decided',
+  'signal kept',
   'returned',
   'revocation asked',
   'revoke called',
@@ -46,8 +48,10 @@ describe('a process that is killed anywhere', () => {
 
   beforeAll(async () => {
     const tasks = [{ grant: { call: 'access.grant' } }, { revoke: { call: 'access.revoke' } }];
+    const hear = { listen: { to: { one: { with: { type: 'go' } } } }, timeout: { after: { hours: 1 } } };
+    const listening = [{ hear }];
     for (let index = 0; index < lanes; index += 1) {
-      const cast = await openCast({ catalog: catalogWith({ revoking: tasks }) });
+      const cast = await openCast({ catalog: catalogWith({ revoking: tasks, listening }) });
       const served = await serve(cast.house.provider);
       servers.push(served.server);
       all.push({ ...cast, providerUrl: served.url });

@@ -7,6 +7,7 @@ import {
   type HouseOptions,
   workflowOf,
 } from '../../../../test/support/house.js';
+import { takeTurn } from '../../src/executions/runtime/take-turn.js';
 
 export const second = 1_000;
 export const minute = 60 * second;
@@ -74,6 +75,11 @@ export async function request(person: Person, asked: Asked = {}): Promise<string
     ...asked,
   });
   return output.execution_id;
+}
+
+/** Takes the first turn of an execution, and nothing more: what it opens is left to the caller. */
+export async function beginOnly(house: House, executionId: string): Promise<void> {
+  await takeTurn(house.ctx, executionId);
 }
 
 /** A request, worked on until it waits. */

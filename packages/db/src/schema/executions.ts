@@ -39,6 +39,8 @@ export const executions = pgTable(
     status: text('status').$type<ExecutionStatus>().notNull(),
     /** Without its copies of the input (`storeState`). */
     state: json<unknown>('state').notNull(),
+    /** Rises with every move: who decided on an older state decides again. */
+    version: integer('version').notNull().default(0),
     output: json<unknown>('output'),
     fault: json<unknown>('fault'),
     /** How many task events there were, kept or not. */
@@ -61,7 +63,8 @@ export const executions = pgTable(
   ],
 );
 
-export type StepKind = 'call' | 'timer' | 'event';
+/** `turn`: not a step of the workflow, but the mark that something of the execution is to be applied. */
+export type StepKind = 'call' | 'timer' | 'event' | 'turn';
 export type StepStatus = 'open' | 'done' | 'failed' | 'closed';
 
 /** Something an execution waits for; resolved exactly once, in the transaction that writes the next state. */
@@ -80,13 +83,16 @@ export const steps = pgTable(
     attempt: integer('attempt').notNull().default(0),
     dueAt: instant('due_at'),
     leaseUntil: instant('lease_until'),
+    /** What came of a call, as the machine is told of it; an open step with one waits for the execution's turn. */
+    outcome: json<unknown>('outcome'),
+    outcomeAt: instant('outcome_at'),
     openedAt: instant('opened_at').notNull().default(appNow),
     closedAt: instant('closed_at'),
   },
   (table) => [
     primaryKey({ name: 'steps_pk', columns: [table.executionId, table.key] }),
-    index('steps_due_idx').on(table.dueAt).where(sql`${table.status} = 'open' and ${table.kind} in ('call', 'timer')`),
-    check('step_kind_is_known', sql`${table.kind} in ('call', 'timer', 'event')`),
+    index('steps_due_idx').on(table.dueAt).where(sql`${table.status} = 'open' and ${table.kind} <> 'event'`),
+    check('step_kind_is_known', sql`${table.kind} in ('call', 'timer', 'event', 'turn')`),
     check('step_status_is_known', sql`${table.status} in ('open', 'done', 'failed', 'closed')`),
   ],
 );

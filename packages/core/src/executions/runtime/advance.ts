@@ -1,25 +1,30 @@
-import { resolve } from '@belay/workflow';
-import type { Context } from '../../context.js';
+import type { Context, Hint } from '../../context.js';
+import { retryDeadlock } from '../../deadlock.js';
 import { progressOf } from '../../functions/progress/table.js';
-import { commit } from './commit.js';
+import { lockExecution } from './lock.js';
+import { storeOutcome } from './outcome.js';
 import { callName } from './request.js';
 
 /**
- * Looks whether a parked call can be resolved by now, and resolves it. Nothing to resolve is success.
- * The call's function decides from rows alone, under the execution's lock.
+ * Looks whether a parked call can be resolved by now, and resolves it. Nothing to resolve is success. The call's function
+ * decides from rows alone, under the execution's lock, and what it says is kept; the execution's turn comes after. Returns
+ * whether the step has its outcome.
  */
-export async function advanceStep(ctx: Context, executionId: string, key: string): Promise<void> {
-  await commit(
-    ctx,
-    executionId,
-    async (execution, tx) => {
-      if (!execution.step) return null;
+export async function advanceStep(ctx: Context, executionId: string, key: string): Promise<boolean> {
+  const settled = await retryDeadlock(() =>
+    ctx.db.transaction(async (tx): Promise<Hint[] | null> => {
+      const execution = await lockExecution(tx, executionId, key);
+      if (!execution?.step) return null;
+      if (execution.step.outcomeAt) return [];
       const progress = await progressOf.get(callName(execution.step.request))?.(ctx, tx, execution, key);
       if (!progress) return null;
       const { outcome, hints = [] } = progress;
-      const transition = await resolve(execution.definition, execution.state, key, outcome, execution.env);
-      return { transition, resolved: { key, ok: outcome.ok }, actor: { kind: 'system', name: 'runtime' }, hints };
-    },
-    { key },
+      await storeOutcome(tx, { executionId, key, outcome });
+      return hints;
+    }),
   );
+  ctx.crashpoint('outcome stored');
+  if (!settled) return false;
+  ctx.waker.wake([...settled, { queue: 'executions', executionId, key }]);
+  return true;
 }

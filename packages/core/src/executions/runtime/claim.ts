@@ -32,6 +32,7 @@ export async function claimCall(ctx: Context, executionId: string, key: string):
         eq(steps.key, key),
         eq(steps.kind, 'call'),
         eq(steps.status, 'open'),
+        isNull(steps.outcomeAt),
         lte(steps.dueAt, sql`app_now()`),
         or(isNull(steps.leaseUntil), lte(steps.leaseUntil, sql`app_now()`)),
         eq(executions.id, steps.executionId),
@@ -40,7 +41,6 @@ export async function claimCall(ctx: Context, executionId: string, key: string):
     .returning({
       request: steps.request,
       attempt: steps.attempt,
-      openedAt: steps.openedAt,
       workflow: executions.workflow,
       input: executions.input,
       ownerId: executions.ownerId,
@@ -50,8 +50,26 @@ export async function claimCall(ctx: Context, executionId: string, key: string):
     });
   if (!row) return null;
   ctx.crashpoint('step claimed');
+  return claimedCall(ctx, { executionId, key, ...row });
+}
+
+interface ClaimedRow {
+  executionId: string;
+  key: string;
+  request: unknown;
+  attempt: number;
+  workflow: string;
+  input: unknown;
+  ownerId: string;
+  email: string | null;
+  groups: string[] | null;
+  organizations: string[] | null;
+}
+
+/** A claimed call as its function is given it. */
+export function claimedCall(ctx: Context, row: ClaimedRow): ClaimedCall {
   const input = row.input as ElevationInput;
-  const { email, groups, organizations } = row;
+  const { executionId, key, attempt, workflow, ownerId, email, groups, organizations } = row;
   const now = {
     provider: input.user.provider,
     email: email ?? '',
@@ -63,17 +81,16 @@ export async function claimCall(ctx: Context, executionId: string, key: string):
   return {
     executionId,
     key,
-    attempt: row.attempt,
+    attempt,
     name: callName(row.request),
     with: callWith(row.request),
-    workflow: row.workflow,
+    workflow,
     // Who they are now, by the identity they asked under: somebody who has left a group since has left its rights, and an
     // identity without a user, or one that may not sign in any more, has none (design §16, access.validate).
     input: {
       ...input,
       user: { ...input.user, email: admitted ? now.email : '', groups: admitted ? passingGroups(catalog, now) : [] },
     },
-    ownerId: row.ownerId,
-    openedAt: row.openedAt,
+    ownerId,
   };
 }

@@ -1,5 +1,5 @@
 import { entitlements, steps } from '@belay/db';
-import { and, asc, eq, inArray, isNull, lte, ne, or, sql } from 'drizzle-orm';
+import { and, asc, eq, isNull, lte, ne, or, sql } from 'drizzle-orm';
 import { reconcileEntitlement } from '../../access/reconcile.js';
 import type { Context } from '../../context.js';
 import { performStep } from './perform.js';
@@ -32,7 +32,7 @@ export async function sweep(ctx: Context): Promise<{ steps: number; entitlements
     .where(
       and(
         eq(steps.status, 'open'),
-        inArray(steps.kind, ['call', 'timer']),
+        ne(steps.kind, 'event'),
         lte(steps.dueAt, sql`app_now()`),
         or(isNull(steps.leaseUntil), lte(steps.leaseUntil, sql`app_now()`)),
       ),

@@ -7,7 +7,7 @@ import { approvalLifetime, readCurrentApprovals } from '../../approvals/current.
 import { settleRenewals } from '../../approvals/settle.js';
 import type { Context } from '../../context.js';
 import type { ElevationInput } from '../../elevation/input.js';
-import type { Locked } from '../../executions/runtime/commit.js';
+import type { Locked } from '../../executions/runtime/lock.js';
 import { communicationFault } from '../faults.js';
 import type { Progress } from './progress.js';
 

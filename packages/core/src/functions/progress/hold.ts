@@ -1,8 +1,8 @@
-import { grants, type Transaction } from '@belay/db';
+import { type Database, grants, type Transaction } from '@belay/db';
 import { and, eq, sql } from 'drizzle-orm';
 import { isLive, isNotLapsed } from '../../access/wanted.js';
 import type { Context } from '../../context.js';
-import type { Locked } from '../../executions/runtime/commit.js';
+import type { Locked } from '../../executions/runtime/lock.js';
 import type { Progress } from './progress.js';
 
 /** Whether the execution's grants have all ended, by time or early. */
@@ -12,7 +12,7 @@ export async function settleHold(_ctx: Context, tx: Transaction, execution: Lock
 }
 
 /** When the last live grant of an execution expires; null when none is live. */
-export async function lastExpiry(tx: Transaction, executionId: string): Promise<Date | null> {
+export async function lastExpiry(tx: Database | Transaction, executionId: string): Promise<Date | null> {
   const [row] = await tx
     .select({ last: sql<string | null>`max(${grants.expiresAt})` })
     .from(grants)
@@ -21,7 +21,7 @@ export async function lastExpiry(tx: Transaction, executionId: string): Promise<
 }
 
 /** Why they ended, in one word for the workflow. */
-export async function endReason(tx: Transaction, executionId: string): Promise<string> {
+export async function endReason(tx: Database | Transaction, executionId: string): Promise<string> {
   const rows = await tx
     .select({ reason: grants.endedReason })
     .from(grants)

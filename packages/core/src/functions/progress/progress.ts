@@ -1,7 +1,7 @@
 import type { Transaction } from '@belay/db';
 import type { Outcome } from '@belay/workflow';
 import type { Context, Hint } from '../../context.js';
-import type { Locked } from '../../executions/runtime/commit.js';
+import type { Locked } from '../../executions/runtime/lock.js';
 
 export interface Progress {
   outcome: Outcome;

@@ -1,7 +1,7 @@
 import { grants, type Transaction } from '@belay/db';
 import { eq, sql } from 'drizzle-orm';
 import type { Context } from '../../context.js';
-import type { Locked } from '../../executions/runtime/commit.js';
+import type { Locked } from '../../executions/runtime/lock.js';
 import type { Progress } from './progress.js';
 
 /** Whether everything the execution was granted is gone at the provider. */

@@ -1,0 +1,275 @@
+import type { ExecutionStatus, StepStatus } from '@belay/db';
+import {
+  begin,
+  type CloudEvent,
+  deliver,
+  type Env,
+  type Fault,
+  interrupt,
+  type Json,
+  measureTurn,
+  type Outcome,
+  resolve,
+  type State,
+  type Step,
+  type Transition,
+} from '@belay/workflow';
+import type { Actor, Context } from '../../context.js';
+import type { LedgerEntry } from '../../ledger/append.js';
+import { admitsFrom, type Sender } from '../senders.js';
+import { entriesOf } from './entries.js';
+import { isFinal } from './final.js';
+import { callName } from './request.js';
+import { type ReadyStep, readSignals, type Snapshot, type WaitingSignal } from './snapshot.js';
+
+/** What a turn applies beside what the rows hold. */
+export type Given =
+  | { is: 'outcome'; key: string; outcome: Outcome; attempt?: number | undefined }
+  | { is: 'event'; event: CloudEvent; sender: Sender }
+  | { is: 'interrupt'; actor: Actor };
+
+/** What became of an execution in a turn, of one transition or several. */
+export interface Decided {
+  status: ExecutionStatus;
+  state: State;
+  output?: Json;
+  fault?: Fault;
+  open: Step[];
+  /** The steps that are over, with how they ended. */
+  over: { key: string; status: StepStatus }[];
+  consumed: { source: string; eventId: string }[];
+  entries: LedgerEntry[];
+  /** Whether what was given is among what was applied. */
+  applied: boolean;
+  /** Whether signals wait that were not looked at yet. */
+  unread: boolean;
+  /** Whether something else that is ready was left for the next turn. */
+  left: boolean;
+}
+
+type Item = { at: Date } & (
+  | { is: 'timer'; key: string }
+  | { is: 'outcome'; key: string; outcome: Outcome; given: boolean }
+  | { is: 'signal'; index: number }
+);
+
+/**
+ * Applies everything that is ready to an execution, in the order of its times, for a bounded time; null when nothing is
+ * ready. Pure but for expressions and for reading the inbox: no transaction is open meanwhile.
+ */
+export async function decideTurn(ctx: Context, snapshot: Snapshot, given?: Given): Promise<Decided | null> {
+  const turn = new Turn(ctx, snapshot, given);
+  await turn.run();
+  return turn.result();
+}
+
+class Turn {
+  private state: State | null;
+  private last: Transition | null = null;
+  private readonly opened = new Map<string, Step>();
+  private readonly over = new Map<string, StepStatus>();
+  private readonly consumed: { source: string; eventId: string }[] = [];
+  private readonly entries: LedgerEntry[] = [];
+  private readonly env: Env;
+  private readonly pause: () => boolean | Promise<boolean>;
+  /** The time that the execution has come to: what happens late happens at its own time. */
+  private at = new Date(0);
+  private signals: WaitingSignal[] | null = null;
+  /** The signals before this one are wanted by nothing that listens now. */
+  private unwanted = 0;
+  private looks: boolean;
+  private applied = false;
+  private paused = false;
+  private left = false;
+
+  constructor(
+    private readonly ctx: Context,
+    private readonly snapshot: Snapshot,
+    private readonly given: Given | undefined,
+  ) {
+    this.state = snapshot.state;
+    this.looks = snapshot.turn !== null || given?.is === 'event';
+    const measured = measureTurn({
+      evaluate: ctx.evaluate,
+      limit: ctx.timing.turn,
+      clock: () => ctx.clock().getTime(),
+    });
+    this.pause = measured.pause;
+    this.env = { ...environment(ctx, snapshot.id, snapshot.now, snapshot.startedAt), ...measured };
+  }
+
+  async run(): Promise<void> {
+    if (this.state === null) await this.begin();
+    if (this.given?.is === 'interrupt') await this.interrupt(this.given.actor);
+    for (;;) {
+      if (this.isOver()) return;
+      const item = await this.next();
+      if (!item) return;
+      if (this.last && (await this.pause())) {
+        this.paused = true;
+        this.left = item.is !== 'signal';
+        return;
+      }
+      await this.apply(item);
+    }
+  }
+
+  result(): Decided | null {
+    const { snapshot, last, state, given } = this;
+    const seen = snapshot.turn !== null;
+    if (!state || (!last && !seen && this.over.size === 0)) return null;
+    const status = last?.status ?? snapshot.status;
+    return {
+      status: this.waitsForAccess(status) ? 'waiting' : (status as ExecutionStatus),
+      state,
+      ...(last?.output === undefined ? {} : { output: last.output }),
+      ...(last?.fault === undefined ? {} : { fault: last.fault }),
+      open: isFinal(status) ? [] : [...this.opened.values()],
+      over: [...this.over].map(([key, how]) => ({ key, status: how })),
+      consumed: this.consumed,
+      entries: this.entries,
+      applied: given === undefined || this.applied,
+      unread: this.paused && this.looks && this.unwanted < (this.signals?.length ?? 1),
+      left: this.left,
+    };
+  }
+
+  /** A hold is opened waiting (`openSteps`), and so is the execution when it is all that is open. */
+  private waitsForAccess(status: string): boolean {
+    const calls = Object.entries(this.state?.open ?? {}).flatMap(([key, kind]) => (kind === 'call' ? [key] : []));
+    return status === 'running' && calls.every((key) => callName(this.opened.get(key)?.request) === 'access.hold');
+  }
+
+  private isOver(): boolean {
+    return this.last !== null && isFinal(this.last.status);
+  }
+
+  private async begin(): Promise<void> {
+    const { snapshot } = this;
+    const env = this.envAt(snapshot.startedAt ?? snapshot.now);
+    // What is cancelled before it began has begun, and does nothing more.
+    const pause = this.given?.is === 'interrupt' ? () => true : this.pause;
+    const transition = await begin(snapshot.definition, snapshot.input, { ...env, pause });
+    this.take(transition, { kind: 'system', name: 'runtime' });
+  }
+
+  private async interrupt(actor: Actor): Promise<void> {
+    this.applied = true;
+    if (!this.state || this.isOver()) return;
+    this.take(await interrupt(this.snapshot.definition, this.state, this.envAt(this.snapshot.now)), actor);
+  }
+
+  /** What is ready and came first. */
+  private async next(): Promise<Item | null> {
+    const ready: Item[] = [];
+    for (const step of this.snapshot.steps) ready.push(...this.itemsOf(step));
+    for (const step of this.opened.values()) {
+      const at = step.kind === 'timer' && step.dueAt !== undefined ? new Date(step.dueAt) : null;
+      if (at && at <= this.snapshot.now) ready.push({ is: 'timer', key: step.key, at });
+    }
+    const { given } = this;
+    if (given?.is === 'outcome' && !this.applied && this.isOpen(given.key)) {
+      ready.push({ is: 'outcome', key: given.key, outcome: given.outcome, given: true, at: this.snapshot.now });
+    }
+    const signal = await this.nextSignal();
+    if (signal) ready.push(signal);
+    // The sort is stable: of what came at the same time, what was opened first is first.
+    return ready.sort((a, b) => a.at.getTime() - b.at.getTime())[0] ?? null;
+  }
+
+  private itemsOf(step: ReadyStep): Item[] {
+    if (this.over.has(step.key)) return [];
+    const { key, kind, outcome, outcomeAt, dueAt } = step;
+    if (outcome && outcomeAt) return [{ is: 'outcome', key, outcome, given: false, at: outcomeAt }];
+    return kind === 'timer' && dueAt && dueAt <= this.snapshot.now ? [{ is: 'timer', key, at: dueAt }] : [];
+  }
+
+  private isOpen(key: string): boolean {
+    return this.state !== null && Object.hasOwn(this.state.open, key);
+  }
+
+  private async nextSignal(): Promise<Item | null> {
+    if (!this.looks || !this.state || !Object.values(this.state.open).includes('event')) return null;
+    this.signals ??= await this.readInbox();
+    const signal = this.signals[this.unwanted];
+    return signal ? { is: 'signal', index: this.unwanted, at: signal.receivedAt } : null;
+  }
+
+  private async readInbox(): Promise<WaitingSignal[]> {
+    const waiting = await readSignals(this.ctx, this.snapshot.id);
+    const { given, snapshot } = this;
+    if (given?.is !== 'event') return waiting;
+    const { source, id: eventId } = given.event;
+    return [...waiting, { source, eventId, event: given.event, sender: given.sender, receivedAt: snapshot.now }];
+  }
+
+  private async apply(item: Item): Promise<void> {
+    const { definition } = this.snapshot;
+    if (!this.state) return;
+    const env = this.envAt(item.at);
+    if (item.is === 'signal') return await this.offer(item.index, env);
+    const outcome: Outcome = item.is === 'timer' ? { ok: true, value: null } : item.outcome;
+    const transition = await resolve(definition, this.state, item.key, outcome, env);
+    this.take(transition, { kind: 'system', name: item.is === 'timer' ? 'clock' : 'runtime' });
+    if (item.is === 'outcome' && item.given) this.applied = true;
+    // One that was opened in this turn never was a row.
+    if (!this.opened.delete(item.key)) this.over.set(item.key, outcome.ok ? 'done' : 'failed');
+  }
+
+  /** Gives a signal to what listens. A listener that it opens may want a signal that came before it. */
+  private async offer(index: number, env: Env): Promise<void> {
+    const signal = this.signals?.[index];
+    if (!signal || !this.state) return;
+    const { definition } = this.snapshot;
+    const transition = await deliver(definition, this.state, signal.event, env, admitsFrom(definition, signal.sender));
+    if (!transition) {
+      this.unwanted += 1;
+      return;
+    }
+    this.take(transition, { kind: 'system', name: 'inbox' });
+    this.signals?.splice(index, 1);
+    this.unwanted = 0;
+    if (this.given?.is === 'event' && this.given.event.id === signal.eventId) this.applied = true;
+    this.consumed.push({ source: signal.source, eventId: signal.eventId });
+  }
+
+  private take(transition: Transition, actor: Actor): void {
+    const late = this.snapshot.now.getTime() - this.at.getTime();
+    for (const key of transition.close) if (!this.opened.delete(key)) this.over.set(key, 'closed');
+    const meetsWorld = transition.open.some(({ kind }) => kind !== 'timer');
+    for (const step of transition.open) {
+      this.opened.set(step.key, meetsWorld ? startingNow(step, late) : step);
+      if (step.kind === 'event') {
+        this.looks = true;
+        this.unwanted = 0;
+      }
+    }
+    this.entries.push(...entriesOf(this.snapshot, transition, actor));
+    this.state = transition.state;
+    this.last = transition;
+  }
+
+  /** What the machine knows of the world at a time, which never goes back within a turn. */
+  private envAt(at: Date): Env {
+    if (at > this.at) this.at = at;
+    return { ...this.env, now: this.at.toISOString() };
+  }
+}
+
+/** The time limit of what others have to answer begins when they can: not while nobody took the execution's turn. */
+function startingNow(step: Step, late: number): Step {
+  const purpose = (step.request as { purpose?: unknown } | null)?.purpose;
+  if (step.kind !== 'timer' || purpose !== 'timeout' || step.dueAt === undefined || late <= 0) return step;
+  return { ...step, dueAt: new Date(Date.parse(step.dueAt) + late).toISOString() };
+}
+
+/** What the machine may know of the world, as values. */
+function environment(ctx: Context, executionId: string, now: Date, startedAt: Date | null): Env {
+  return {
+    now: now.toISOString(),
+    executionId,
+    startedAt: (startedAt ?? now).toISOString(),
+    evaluate: ctx.evaluate,
+    runtime: { name: 'belay', version: ctx.program.version },
+  };
+}

@@ -1,0 +1,191 @@
+import { approvals, type ExecutionStatus, executions, inOrder, signals, steps, type Transaction } from '@belay/db';
+import { type Fault, type Json, type State, type Step, storeState } from '@belay/workflow';
+import { eq, sql } from 'drizzle-orm';
+import { endGrants } from '../../access/end.js';
+import type { Actor, Context, Hint } from '../../context.js';
+import { appendLedger, type LedgerEntry } from '../../ledger/append.js';
+import type { Decided } from './decide-turn.js';
+import { isFinal } from './final.js';
+import { callName } from './request.js';
+import type { Snapshot } from './snapshot.js';
+import { TURN, turnHint } from './turn-row.js';
+
+/** A move that was decided outside any transaction, and is written where the execution still has the version it was decided on. */
+export interface PreparedMove {
+  execution: { id: string; ownerId: string };
+  version: number;
+  status: ExecutionStatus;
+  /** Absent when the execution ends as it stands (terminate). */
+  state?: State;
+  output?: Json | undefined;
+  fault?: Fault | undefined;
+  open: Step[];
+  /** The call among them that whoever writes performs: it is opened with a lease. */
+  claimed: string | null;
+  /** How long that lease is, in milliseconds. */
+  lease: number;
+  over: Decided['over'];
+  consumed: Decided['consumed'];
+  /** The mark that this turn has seen, and whether another turn is due after it. */
+  turn: { seen: number | null; again: boolean };
+  entries: LedgerEntry[];
+  actor: Actor;
+  /** To be sent after commit; complete when the move is written. */
+  hints: Hint[];
+}
+
+const runtime: Actor = { kind: 'system', name: 'runtime' };
+
+/** Makes a move of what was decided. `claim`: who writes it performs the call that it opens, when it is only one. */
+export function prepare(
+  ctx: Context,
+  snapshot: Snapshot,
+  decided: Decided,
+  { actor = runtime, claim = false }: { actor?: Actor; claim?: boolean } = {},
+): PreparedMove {
+  const { id, ownerId, version } = snapshot;
+  const { status, state, output, fault, open, over, consumed, entries } = decided;
+  const calls = open.filter((step) => step.kind === 'call' && !isParked(step));
+  const claimed = claim && calls.length === 1 ? (calls[0]?.key ?? null) : null;
+  const again = decided.unread && !isFinal(status);
+  const hints = hintsOf(id, open, claimed);
+  if ((again || decided.left) && !isFinal(status)) hints.push(turnHint(id));
+  return {
+    execution: { id, ownerId },
+    version,
+    status,
+    state,
+    output,
+    fault,
+    open,
+    claimed,
+    lease: ctx.timing.lease,
+    over,
+    consumed,
+    turn: { seen: snapshot.turn, again },
+    entries,
+    actor,
+    hints,
+  };
+}
+
+/** "Look now" for every step that can be due and that is nobody's yet; an event step waits for somebody else. */
+function hintsOf(executionId: string, open: readonly Step[], claimed: string | null): Hint[] {
+  return open
+    .filter((step) => step.kind !== 'event' && step.key !== claimed && !isParked(step))
+    .map((step) => ({
+      queue: 'executions',
+      executionId,
+      key: step.key,
+      ...(step.dueAt ? { dueAt: new Date(step.dueAt) } : {}),
+    }));
+}
+
+/** A hold only waits for the end of the access, so it is opened waiting, in the move that comes to it. */
+function isParked(step: Step): boolean {
+  return step.kind === 'call' && callName(step.request) === 'access.hold';
+}
+
+/**
+ * Writes a move in the caller's transaction, and with it the end of the grants of an execution that was abandoned: no grant
+ * outlives the right to it (design §5.3, §6). False, and nothing is written, when the execution has moved since.
+ */
+export async function writePrepared(tx: Transaction, move: PreparedMove): Promise<boolean> {
+  const { id: executionId } = move.execution;
+  const { status, actor } = move;
+  const given = move.over.filter(({ status: how }) => how === 'closed').map(({ key }) => key);
+  // A statement that waits for the lock is as old as the wait: what it withdraws, or waits for, is read by one after it.
+  const reads = given.length > 0 || isFinal(status) || move.open.some(isParked);
+  const lock = tx.select({ id: executions.id }).from(executions).where(eq(executions.id, executionId)).for('update');
+  const [, moved] = await inOrder([reads ? lock : undefined, tx.execute(writing(move))]);
+  if (moved.length === 0) return false;
+  await appendLedger(tx, move.entries);
+  // A grant step that is closed before it was resolved was given up: what it intended is nobody's any more.
+  if (given.length > 0) {
+    move.hints.push(...(await endGrants(tx, { executionId, stepKeys: given, reason: 'failed', actor })));
+  }
+  // One that completes leaves its grants to expire.
+  if (status === 'faulted' || status === 'cancelled' || status === 'terminated') {
+    move.hints.push(...(await endGrants(tx, { executionId, reason: status, actor })));
+  }
+  return true;
+}
+
+/** The state, the steps, the approvals and the inbox of a move, in one statement that does nothing at another version. */
+function writing(move: PreparedMove) {
+  const { execution, version, status, state, output, fault, over, consumed, turn } = move;
+  const ended = isFinal(status);
+  const forced = state === undefined;
+  const parts = [
+    sql`moved as (
+      update ${executions} set status = ${status}, version = version + 1,
+        state = coalesce(${state ? JSON.stringify(storeState(state)) : null}::text::jsonb, state),
+        output = coalesce(${asText(output)}::text::jsonb, output),
+        fault = coalesce(${asText(fault)}::text::jsonb, fault),
+        ended_at = case when ${ended}::boolean then app_now() end
+      where id = ${execution.id} and version = ${version} and ended_at is null
+      returning id)`,
+  ];
+  if (over.length > 0 || ended) {
+    const these = ended ? sql`` : sql`and ${steps}.key in (select key from ending)`;
+    parts.push(
+      sql`ending as (select * from jsonb_to_recordset(${JSON.stringify(over)}::text::jsonb) as one (key text, status text))`,
+      sql`closed as (
+        update ${steps} set status = coalesce((select ending.status from ending where ending.key = ${steps}.key), 'closed'),
+          closed_at = app_now(), lease_until = null, waiting_for = null
+        from moved where execution_id = moved.id and ${steps}.status = 'open' ${these})`,
+    );
+  }
+  if (forced || over.some(({ status: how }) => how === 'closed')) {
+    parts.push(sql`withdrawn as (
+      update ${approvals} set status = 'withdrawn', closed_at = app_now()
+      from moved where execution_id = moved.id and ${approvals}.status = 'open'
+        and (${forced}::boolean or step_key in (select key from ending where ending.status = 'closed')))`);
+  }
+  if (!ended && move.open.length > 0) parts.push(opening(move));
+  if (consumed.length > 0) {
+    parts.push(sql`taken as (
+      update ${signals} set consumed_at = app_now()
+      from moved, jsonb_to_recordset(${JSON.stringify(consumed)}::text::jsonb) as one (source text, "eventId" text)
+      where execution_id = moved.id and ${signals}.source = one.source and event_id = one."eventId")`);
+  }
+  if (!ended && turn.again) {
+    parts.push(sql`again as (
+      insert into ${steps} (execution_id, key, kind, status, request, attempt, due_at)
+      select id, ${TURN}, 'turn', 'open', '{}'::jsonb, 1, app_now() from moved
+      on conflict (execution_id, key) do update
+        set status = 'open', attempt = ${steps}.attempt + 1, due_at = app_now(), lease_until = null, closed_at = null)`);
+  } else if (!ended && turn.seen !== null) {
+    parts.push(sql`seen as (
+      update ${steps} set status = 'closed', closed_at = app_now(), lease_until = null
+      from moved where execution_id = moved.id and key = ${TURN} and attempt = ${turn.seen})`);
+  }
+  return sql`with ${sql.join(parts, sql`, `)} select id from moved`;
+}
+
+function opening(move: PreparedMove) {
+  const rows = move.open.map((step) => ({
+    key: step.key,
+    kind: step.kind,
+    request: step.request,
+    due: step.dueAt ?? null,
+    parked: isParked(step),
+    claimed: step.key === move.claimed,
+  }));
+  // A call is due at once, and a timer at its time; an event never is. What is parked looks when the access ends.
+  const end = sql`(select max(expires_at) from grants
+    where grants.execution_id = moved.id and ended_at is null and expires_at > app_now())`;
+  return sql`opened as (
+    insert into ${steps} (execution_id, key, kind, status, request, attempt, due_at, lease_until, waiting_for)
+    select moved.id, one.key, one.kind, 'open', one.request, case when one.parked or one.claimed then 1 else 0 end,
+      case when one.parked then coalesce(${end}, app_now()) when one.kind = 'call' then app_now() else one.due end,
+      case when one.claimed then app_now() + ${`${move.lease} milliseconds`}::interval end,
+      case when one.parked then 'the end of the access at '
+        || to_char(${end} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') end
+    from moved, jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb)
+      as one (key text, kind text, request jsonb, due timestamptz, parked boolean, claimed boolean))`;
+}
+
+function asText(value: unknown): string | null {
+  return value === undefined ? null : JSON.stringify(value);
+}

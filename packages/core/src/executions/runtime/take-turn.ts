@@ -1,0 +1,98 @@
+import type { Outcome } from '@belay/workflow';
+import type { Context } from '../../context.js';
+import { retryDeadlock } from '../../deadlock.js';
+import type { ClaimedCall } from '../../functions/function.js';
+import { claimedCall } from './claim.js';
+import { type Decided, decideTurn } from './decide-turn.js';
+import { storeOutcome } from './outcome.js';
+import { type PreparedMove, prepare, writePrepared } from './prepared.js';
+import { readSnapshot, type Snapshot } from './snapshot.js';
+import { turnHint } from './turn-row.js';
+
+/** How often a move that lost to another is decided again before it is left to the sweeper. */
+const tries = 5;
+
+/**
+ * Takes the turn of an execution: applies what is ready and writes it once. Nothing ready is success. Returns the one call
+ * that it opened, claimed for the caller, when `claim` says that the caller performs it.
+ */
+export async function takeTurn(ctx: Context, executionId: string, { claim = false } = {}): Promise<ClaimedCall | null> {
+  for (let made = 0; made < tries; made += 1) {
+    const snapshot = await readSnapshot(ctx, executionId);
+    const decided = snapshot && (await decideTurn(ctx, snapshot));
+    if (!snapshot || !decided) return null;
+    const move = prepare(ctx, snapshot, decided, { claim });
+    if (await writeAlone(ctx, move)) return claimedBy(ctx, snapshot, move);
+  }
+  ctx.waker.wake([turnHint(executionId)]);
+  return null;
+}
+
+/**
+ * Decides outside any transaction what becomes of an execution when a call of it comes out so, with everything else that is
+ * ready before it; `writePrepared` writes it. Null when the step is not open, is claimed by another attempt, or its turn does
+ * not come yet: then `storeOutcome` keeps it.
+ */
+export async function prepareMove(
+  ctx: Context,
+  executionId: string,
+  key: string,
+  outcome: Outcome,
+  { attempt, claim = false }: { attempt?: number; claim?: boolean } = {},
+): Promise<PreparedMove | null> {
+  return (await prepareOutcome(ctx, executionId, { key, outcome, attempt, claim }))?.move ?? null;
+}
+
+/** Resolves a call with its outcome, unless another has taken it over. Returns the call to go on with. */
+export async function resolveCall(
+  ctx: Context,
+  call: Pick<ClaimedCall, 'executionId' | 'key' | 'attempt'>,
+  outcome: Outcome,
+  { claim = false } = {},
+): Promise<ClaimedCall | null> {
+  for (let made = 0; made < tries; made += 1) {
+    const prepared = await prepareOutcome(ctx, call.executionId, { ...call, outcome, claim });
+    if (!prepared) break;
+    if (await writeAlone(ctx, prepared.move)) return claimedBy(ctx, prepared.snapshot, prepared.move);
+  }
+  const { executionId, key, attempt } = call;
+  const kept = await storeOutcome(ctx.db, { executionId, key, attempt, outcome });
+  ctx.crashpoint('outcome stored');
+  if (kept) ctx.waker.wake([{ queue: 'executions', executionId, key }]);
+  return null;
+}
+
+async function prepareOutcome(
+  ctx: Context,
+  executionId: string,
+  given: { key: string; outcome: Outcome; attempt?: number | undefined; claim: boolean },
+): Promise<{ snapshot: Snapshot; decided: Decided; move: PreparedMove } | null> {
+  const snapshot = await readSnapshot(ctx, executionId, given.key);
+  const step = snapshot?.steps.find(({ key }) => key === given.key);
+  if (!snapshot || !step || step.outcome || (given.attempt ?? step.attempt) !== step.attempt) return null;
+  const decided = await decideTurn(ctx, snapshot, { is: 'outcome', key: given.key, outcome: given.outcome });
+  if (!decided) return null;
+  // Something before it ended the step, or it has its turn: either way nothing of it is left to be kept.
+  if (!decided.applied && !decided.over.some(({ key }) => key === given.key)) return null;
+  return { snapshot, decided, move: prepare(ctx, snapshot, decided, { claim: given.claim }) };
+}
+
+/** Writes a move in a transaction of its own, and sends its hints. */
+export async function writeAlone(ctx: Context, move: PreparedMove): Promise<boolean> {
+  const before = move.hints.length;
+  const written = await retryDeadlock(() => {
+    move.hints.length = before;
+    return ctx.db.transaction((tx) => writePrepared(tx, move));
+  });
+  ctx.crashpoint('committed');
+  if (written) ctx.waker.wake(move.hints);
+  return written;
+}
+
+function claimedBy(ctx: Context, snapshot: Snapshot, move: PreparedMove): ClaimedCall | null {
+  const step = move.open.find(({ key }) => key === move.claimed);
+  if (!step) return null;
+  const { id: executionId, workflow, ownerId, input, requester } = snapshot;
+  const row = { executionId, key: step.key, request: step.request, attempt: 1, workflow, input, ownerId };
+  return claimedCall(ctx, { ...row, ...requester });
+}
