@@ -46,7 +46,6 @@ export function checkTransactions(tree: Tree): string[] {
 /** Files of core with a transaction and a `Promise.all` beside it, each with what it waits for together. */
 const besideTransactions: Record<string, string> = {
   'packages/core/src/access/intend.ts': 'observations at the providers, before the transaction',
-  'packages/core/src/approvals/decide.ts': 'identities at a provider, before the transaction',
   'packages/core/src/functions/revoke.ts': 'revocations, after the transaction',
 };
 
