@@ -11,6 +11,7 @@ const connectionCodes = new Set([
   'CONNECTION_CLOSED',
   'CONNECTION_DESTROYED',
   'CONNECTION_ENDED',
+  'CONNECTION_SILENT',
   'CONNECT_TIMEOUT',
   'EAI_AGAIN',
   'ECONNABORTED',
@@ -21,6 +22,7 @@ const connectionCodes = new Set([
   'ENOTFOUND',
   'EPIPE',
   'ETIMEDOUT',
+  'POOL_TIMEOUT',
 ]);
 
 /**

@@ -1,5 +1,5 @@
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
-import postgres from 'postgres';
+import { createClient } from './connect.js';
 import { preparing } from './prepare.js';
 import * as schema from './schema/index.js';
 
@@ -17,33 +17,39 @@ export interface DatabaseOptions {
   /** How many connections at most. */
   max?: number;
   applicationName?: string;
+  /** How long one statement may run; 5 seconds when absent. */
+  statementMilliseconds?: number;
   /** Hears every statement as it is sent, with its connection's number; for the benchmark. */
   onStatement?: (connection: number, statement: string) => void;
 }
 
+/** How long a statement may run. Lists and moves take milliseconds; a request that waits for one ends within 10 s. */
+const defaultStatement = 5_000;
+/** How much longer an answer may take than its statement. */
+const onTheWay = 2_000;
+/** How long a statement waits for a place in the pool. */
+const wait = 2_000;
+
 /**
- * Opens a pool on a database of Belay. Connects lazily; a wrong URL shows at the first query. Throws when the driver lacks
- * our patch (docs/decisions/0060): without it a lost connection ends the process.
+ * Opens a pool on a database of Belay. Connects lazily; a wrong URL shows at the first query. No statement is waited for
+ * longer than its time limit, the way, and the wait for a place: then it rejects with an error that counts as an outage, and
+ * its connection is replaced.
  */
 export function openDatabase(url: string, options: DatabaseOptions = {}): DatabaseClient {
-  if (!('survivesLostConnections' in postgres && postgres.survivesLostConnections === 2)) {
-    throw new Error('The driver "postgres" lacks the patch in patches/: run "npm run build"');
-  }
-  const client = postgres(url, {
+  const statement = options.statementMilliseconds ?? defaultStatement;
+  const client = createClient(url, {
     max: options.max ?? 10,
-    connect_timeout: 10,
+    silence: statement + onTheWay,
+    wait,
     // Seconds until the next attempt to connect. The driver's own backs off to 20, which delays work after the database is back.
     backoff: (retries) => Math.min(1, 0.03 * 2 ** retries),
-    // We use no array types; asking for them costs every new connection a query.
-    fetch_types: false,
-    onnotice: () => {},
     ...(options.onStatement ? { debug: options.onStatement } : {}),
     connection: {
       application_name: options.applicationName ?? 'belay',
-      // A transaction never spans a network call (design §7), so one that idles is a fault; a lock that waits this long is one too.
-      idle_in_transaction_session_timeout: 30_000,
-      lock_timeout: 15_000,
-      statement_timeout: 30_000,
+      // A transaction never spans a network call (design §7), so one that idles has lost its client: its locks are in the way of others.
+      idle_in_transaction_session_timeout: statement,
+      lock_timeout: Math.ceil(statement * 0.8),
+      statement_timeout: statement,
       // Names are the schema's own; nothing on the search path can shadow them.
       search_path: 'public',
     },

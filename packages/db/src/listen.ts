@@ -1,4 +1,4 @@
-import postgres from 'postgres';
+import { createClient } from './connect.js';
 
 export interface ListenOptions {
   url: string;
@@ -12,6 +12,9 @@ export interface ListenOptions {
   /** Waits before the next attempt; rejects when the signal aborts. */
   pause(signal: AbortSignal): Promise<void>;
 }
+
+/** How long the connection may take to answer the question whether it is still there. */
+const silence = 5_000;
 
 /**
  * Listens to a channel of the database on a connection of its own, and connects again whenever that is lost, until `close`.
@@ -39,29 +42,30 @@ export function listenTo(options: ListenOptions): { close(): Promise<void> } {
 }
 
 /** Returns when the connection has ended or the signal aborts. */
-async function listenOnce({ url, channel, heard, connected, lost }: ListenOptions, signal: AbortSignal): Promise<void> {
-  let end = () => {};
-  const ended = new Promise<void>((resolve) => {
-    end = resolve;
-  });
+async function listenOnce(options: ListenOptions, signal: AbortSignal): Promise<void> {
+  const { url, channel, heard, connected, lost } = options;
+  const over = new AbortController();
+  const end = () => over.abort();
   // `onnotify` is an option of the client that its types leave out.
   const settings = {
     max: 1,
-    connect_timeout: 10,
+    silence,
     idle_timeout: 0,
     max_lifetime: null,
-    fetch_types: false,
-    onnotice: () => {},
     onclose: () => end(),
     onnotify: (_channel: string, payload: string) => heard(payload),
     connection: { application_name: 'belay listener' },
   };
-  const client = postgres(url, settings);
+  const client = createClient(url, settings);
   signal.addEventListener('abort', end, { once: true });
   try {
     await client.unsafe(`listen ${channel}`);
     connected();
-    await ended;
+    // Nothing may be heard for hours, so a connection that is gone shows only when it is asked.
+    while (!over.signal.aborted) {
+      await options.pause(over.signal).catch(() => undefined);
+      if (!over.signal.aborted) await client`select 1`;
+    }
     if (!signal.aborted) lost(new Error('The connection that listens was closed'));
   } finally {
     signal.removeEventListener('abort', end);

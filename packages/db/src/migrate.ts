@@ -1,9 +1,12 @@
 import { fileURLToPath } from 'node:url';
 import { drizzle } from 'drizzle-orm/postgres-js';
 import { migrate } from 'drizzle-orm/postgres-js/migrator';
-import postgres from 'postgres';
 import { closeDatabase } from './close-database.js';
+import { createClient } from './connect.js';
 import { takeTurn } from './turns.js';
+
+/** How long one statement of a migration may take, in milliseconds: an index over a large table takes minutes. */
+const longestStatement = 10 * 60_000;
 
 /**
  * Brings the database to the newest schema, and keeps other users of its server out of it. Any number of processes may
@@ -12,7 +15,11 @@ import { takeTurn } from './turns.js';
  */
 export async function migrateDatabase(url: string): Promise<{ closed: boolean }> {
   const turn = await takeTurn(url, 'migration');
-  const client = postgres(url, { max: 1, onnotice: () => {}, connect_timeout: 10, fetch_types: false });
+  const client = createClient(url, {
+    max: 1,
+    silence: longestStatement + 2_000,
+    connection: { statement_timeout: longestStatement },
+  });
   try {
     const closed = await closeDatabase(client);
     await migrate(drizzle(client), {

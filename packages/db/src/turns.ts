@@ -1,4 +1,5 @@
-import postgres from 'postgres';
+import type { Sql } from 'postgres';
+import { createClient } from './connect.js';
 
 /** What processes take turns at, or tell each other that they are at. */
 export type TurnName = 'migration' | 'presence' | 'demo_target' | 'demo_workers';
@@ -20,6 +21,8 @@ export interface TurnOptions {
 /** Already there, or made by another process at the same moment. */
 const made = ['42P07', '23505'];
 const notAvailable = '55P03';
+/** How long one wait for the lock lasts: the server answers then, so that a connection that is gone is noticed. */
+const lookMilliseconds = 5_000;
 
 /**
  * Waits for a turn and holds it until it is released or the process ends. A turn is a lock of a table that only Belay's
@@ -30,9 +33,8 @@ export async function takeTurn(url: string, name: TurnName, options: TurnOptions
   const giveUp = () => void sql.end({ timeout: 0 });
   options.signal?.addEventListener('abort', giveUp, { once: true });
   try {
-    if (options.signal?.aborted) throw options.signal.reason;
-    await sql`begin`;
-    await sql.unsafe(`lock table ${tableOf(name)} in ${modeOf(options)} mode`);
+    do options.signal?.throwIfAborted();
+    while (!(await lock(sql, name, modeOf(options))));
     return hold(sql, name);
   } catch (error) {
     await sql.end({ timeout: 0 });
@@ -46,13 +48,25 @@ export async function takeTurn(url: string, name: TurnName, options: TurnOptions
 export async function tryTurn(url: string, name: TurnName): Promise<Turn | undefined> {
   const sql = await openTurn(url, name);
   try {
-    await sql`begin`;
-    await sql.unsafe(`lock table ${tableOf(name)} in ${modeOf({})} mode nowait`);
-    return hold(sql, name);
+    if (await lock(sql, name, modeOf({}), 'nowait')) return hold(sql, name);
+    await sql.end({ timeout: 0 });
+    return undefined;
   } catch (error) {
     await sql.end({ timeout: 0 });
-    if ((error as { code?: string }).code === notAvailable) return undefined;
     throw error;
+  }
+}
+
+/** Begins a transaction that has the lock, or returns false when others have it for as long as the server waits. */
+async function lock(sql: Sql, name: TurnName, mode: string, wait = ''): Promise<boolean> {
+  await sql`begin`;
+  try {
+    await sql.unsafe(`lock table ${tableOf(name)} in ${mode} mode ${wait}`);
+    return true;
+  } catch (error) {
+    if ((error as { code?: string }).code !== notAvailable) throw error;
+    await sql`rollback`;
+    return false;
   }
 }
 
@@ -66,20 +80,19 @@ function modeOf({ shared }: TurnOptions): string {
 }
 
 /** A connection of its own, because the lock is the transaction's, with a table to lock. */
-async function openTurn(url: string, name: TurnName): Promise<postgres.Sql> {
-  const sql = postgres(url, {
+async function openTurn(url: string, name: TurnName): Promise<Sql> {
+  const sql = createClient(url, {
     max: 1,
-    onnotice: () => {},
-    connect_timeout: 10,
+    silence: lookMilliseconds + 2_000,
     idle_timeout: 0,
     max_lifetime: null,
-    fetch_types: false,
     connection: { application_name: `belay-${name}` },
   });
   try {
     // A server's own limits would end a turn that is held for long. (transaction_timeout is there from 17 on.)
     await sql`
-      select set_config(name, '0', false) from pg_settings where name in
+      select set_config(name, case name when 'lock_timeout' then ${String(lookMilliseconds)} else '0' end, false)
+      from pg_settings where name in
         ('idle_in_transaction_session_timeout', 'transaction_timeout', 'statement_timeout', 'lock_timeout')`;
     await sql.unsafe(`create table if not exists ${tableOf(name)} ()`).catch((error: { code?: string }) => {
       if (!made.includes(error.code ?? '')) throw error;
@@ -91,7 +104,7 @@ async function openTurn(url: string, name: TurnName): Promise<postgres.Sql> {
   }
 }
 
-function hold(sql: postgres.Sql, name: TurnName): Turn {
+function hold(sql: Sql, name: TurnName): Turn {
   return {
     async isWanted() {
       // The driver connects again by itself, and the new connection holds nothing.

@@ -1,6 +1,6 @@
 import type { Logger } from '@belay/core';
 import { createPostgresBackend, Queue, runMigrations, Worker } from 'bullmq';
-import { Pool, type PoolClient } from 'pg';
+import { Client, Pool } from 'pg';
 import type { HintQueue, HintWorker, Process, QueueBackend } from './backend.js';
 import { bullJob, queueOptions, workerOptions } from './jobs.js';
 import { type Outage, watchOutage, workerTrouble } from './outage.js';
@@ -9,6 +9,9 @@ import type { QueueName } from './queues.js';
 
 /** Up to this many hints go one by one: BullMQ's bulk statement makes two temporary tables, whatever the number. */
 const few = 4;
+
+/** How long one statement of the queue may run. */
+const statementMilliseconds = 5_000;
 
 /**
  * Opens hints over PostgreSQL 15 and newer, in the schema `bullmq` of Belay's own database, with one pool for all.
@@ -29,12 +32,16 @@ export async function openPostgresBackend(options: {
     options: '-c search_path=bullmq -c synchronous_commit=off',
     max: workers + 4,
     keepAlive: true,
-    connectionTimeoutMillis: 10_000,
-    query_timeout: 15_000,
+    keepAliveInitialDelayMillis: 5_000,
+    // For a place in the pool and for a new connection. A health check waits this long, and for its statement.
+    connectionTimeoutMillis: 2_000,
+    statement_timeout: statementMilliseconds,
+    // A connection on which nothing came back is closed.
+    query_timeout: statementMilliseconds + 2_000,
   });
   pool.on('error', outage.down);
   try {
-    await migrate(pool);
+    await migrate(url);
   } catch (error) {
     await pool.end();
     throw new Error('the queue tables could not be prepared in the database', { cause: error });
@@ -59,12 +66,20 @@ export async function openPostgresBackend(options: {
   };
 }
 
-async function migrate(pool: Pool): Promise<void> {
-  const client: PoolClient = await pool.connect();
+/** On a connection of its own: it waits for others that migrate. */
+async function migrate(url: string): Promise<void> {
+  const client = new Client({
+    connectionString: url,
+    application_name: 'belay-queue',
+    options: '-c search_path=bullmq',
+    connectionTimeoutMillis: 10_000,
+    query_timeout: 60_000,
+  });
+  await client.connect();
   try {
     await runMigrations(client);
   } finally {
-    client.release();
+    await client.end();
   }
 }
 

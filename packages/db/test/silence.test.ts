@@ -1,0 +1,168 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { type DatabaseClient, listenTo, openDatabase, takeTurn } from '@belay/db';
+import { sql } from 'drizzle-orm';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type FaultyProxy, startFaultyProxy } from '../../../chaos/src/faulty-proxy.js';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/database.js';
+
+/** A connection is silent two seconds after the time limit of its statement. */
+const statementMilliseconds = 500;
+const silence = statementMilliseconds + 2_000;
+/** What a busy machine adds. */
+const slack = 3_000;
+
+let database: TestDatabase;
+let proxy: FaultyProxy;
+let url: string;
+let client: DatabaseClient;
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  const target = new URL(database.url);
+  proxy = await startFaultyProxy({ host: target.hostname, port: Number(target.port) });
+  target.hostname = '127.0.0.1';
+  target.port = String(proxy.port);
+  url = target.href;
+  client = openDatabase(url, { max: 3, statementMilliseconds });
+});
+afterEach(async () => {
+  await client.close(0);
+  await proxy[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
+});
+
+const select = () => client.db.execute(sql`select 1 as one`);
+
+async function outcomeOf(work: Promise<unknown>): Promise<{ codes: string; milliseconds: number }> {
+  const started = performance.now();
+  const error = await work.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  const codes: string[] = [];
+  for (let one = error; one instanceof Error; one = one.cause) codes.push('code' in one ? String(one.code) : '');
+  return { codes: codes.join(' '), milliseconds: performance.now() - started };
+}
+
+it('destroys a connection that has sent something and heard nothing, and the idle ones with it', async () => {
+  // Three connections, of which one is used while nothing gets through; afterwards all three are mute.
+  await Promise.all([1, 2, 3].map(() => client.db.transaction((tx) => tx.execute(sql`select 1`))));
+  proxy.swallow(true);
+  const { codes, milliseconds } = await outcomeOf(select());
+  proxy.swallow(false);
+  expect(codes).toContain('CONNECTION_SILENT');
+  expect(milliseconds).toBeGreaterThan(silence - 100);
+  expect(milliseconds).toBeLessThan(silence + slack);
+  // None of these waits out a silence of its own.
+  const later = await Promise.all([1, 2, 3, 4].map(() => outcomeOf(select())));
+  expect(later.map((one) => one.codes)).toEqual(['', '', '', '']);
+  for (const one of later) expect(one.milliseconds).toBeLessThan(silence);
+});
+
+it('notices silence in a transaction between two statements, and at its commit', async () => {
+  for (const swallowBefore of [1, 2]) {
+    const work = client.db.transaction(async (tx) => {
+      await tx.execute(sql`select 1`);
+      if (swallowBefore === 1) proxy.swallow(true);
+      await tx.execute(sql`select 2`);
+      proxy.swallow(true);
+    });
+    const { codes, milliseconds } = await outcomeOf(work);
+    proxy.swallow(false);
+    expect([swallowBefore, codes]).toEqual([
+      swallowBefore,
+      expect.stringMatching(/CONNECTION_SILENT|CONNECTION_CLOSED/),
+    ]);
+    expect(milliseconds).toBeLessThan(silence + slack);
+  }
+});
+
+it('notices silence behind the first of several answers', async () => {
+  await client.db.transaction(async (tx) => {
+    await tx.execute(sql`select 1`);
+    await tx.execute(sql`select pg_sleep(0.2)`);
+  });
+  const work = client.db.transaction(async (tx) => {
+    await tx.execute(sql`select 1`);
+    const first = tx.execute(sql`select 1`).execute();
+    const second = tx.execute(sql`select pg_sleep(0.2)`).execute();
+    await first;
+    proxy.swallow(true);
+    await second;
+  });
+  const { codes, milliseconds } = await outcomeOf(work);
+  expect(codes).toMatch(/CONNECTION_SILENT|CONNECTION_CLOSED/);
+  expect(milliseconds).toBeLessThan(silence + slack);
+});
+
+it('gives up a new connection that is accepted and never answers', async () => {
+  proxy.swallow(true);
+  const { codes, milliseconds } = await outcomeOf(select());
+  expect(codes).toMatch(/CONNECT_TIMEOUT|CONNECTION_SILENT/);
+  expect(milliseconds).toBeLessThan(3_000 + slack);
+});
+
+it('limits the wait for a place in the pool, and gives the place to the next afterwards', async () => {
+  let release = () => {};
+  const single = openDatabase(url, { max: 1 });
+  let holding: Promise<void> = Promise.resolve();
+  await new Promise<void>((taken) => {
+    holding = single.db.transaction(async (tx) => {
+      await tx.execute(sql`select 1`);
+      taken();
+      await new Promise<void>((resolve) => {
+        release = resolve;
+      });
+    });
+  });
+  const waiting = outcomeOf(single.db.execute(sql`select 2`));
+  const inTransaction = outcomeOf(single.db.transaction((tx) => tx.execute(sql`select 3`)));
+  for (const { codes, milliseconds } of await Promise.all([waiting, inTransaction])) {
+    expect(codes).toContain('POOL_TIMEOUT');
+    expect(milliseconds).toBeLessThan(2_000 + slack);
+  }
+  release();
+  await holding;
+  expect(await single.db.execute(sql`select 4 as four`)).toEqual([{ four: 4 }]);
+  await single.close();
+});
+
+it('keeps a connection that is idle, and one whose answer came while the process itself stood still', async () => {
+  const [before] = await client.db.execute<{ pid: number }>(sql`select pg_backend_pid() as pid`);
+  await pause(silence + 500);
+  const answer = client.db.execute<{ pid: number }>(sql`select pg_backend_pid() as pid`);
+  // The statement goes out, then nothing runs here for longer than a silence.
+  await pause(5);
+  const until = performance.now() + silence + 500;
+  while (performance.now() < until);
+  expect(await answer).toEqual([before]);
+});
+
+it('listens again after its connection went silent, and says so', async () => {
+  const told: string[] = [];
+  const listening = listenTo({
+    url,
+    channel: 'belay_test',
+    heard: (payload) => void told.push(payload),
+    connected: () => void told.push('connected'),
+    lost: () => void told.push('lost'),
+    pause: (signal) => pause(200, undefined, { signal }),
+  });
+  await expect.poll(() => told, { timeout: 5_000 }).toEqual(['connected']);
+  proxy.swallow(true);
+  await expect.poll(() => told.slice(0, 2), { timeout: 12_000 }).toEqual(['connected', 'lost']);
+  proxy.swallow(false);
+  await expect.poll(() => told.at(-1), { timeout: 12_000 }).toBe('connected');
+  await database.sql`select pg_notify('belay_test', 'hello')`;
+  await expect.poll(() => told.at(-1), { timeout: 5_000 }).toBe('hello');
+  await listening.close();
+});
+
+it('does not wait for ever for a turn over a connection that is gone', async () => {
+  const held = await takeTurn(database.url, 'presence');
+  const waiting = outcomeOf(takeTurn(url, 'presence'));
+  await expect.poll(() => held.isWanted(), { timeout: 10_000 }).toBe(true);
+  proxy.swallow(true);
+  expect((await waiting).codes).toMatch(/CONNECTION_SILENT|CONNECTION_CLOSED/);
+  await held.release();
+});
