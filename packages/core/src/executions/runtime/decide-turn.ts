@@ -129,7 +129,7 @@ class Turn {
       consumed: this.consumed,
       entries: this.entries,
       applied: given === undefined || this.applied,
-      unread: this.paused && this.looks && this.unwanted < (this.signals?.length ?? 1),
+      unread: this.paused && this.listens() && this.unwanted < (this.signals?.length ?? 1),
       left: this.left,
     };
   }
@@ -189,10 +189,15 @@ class Turn {
   }
 
   private async nextSignal(): Promise<Item | null> {
-    if (!this.looks || !this.state || !Object.values(this.state.open).includes('event')) return null;
+    if (!this.listens()) return null;
     this.signals ??= await this.readInbox();
     const signal = this.signals[this.unwanted];
     return signal ? { is: 'signal', index: this.unwanted, at: signal.receivedAt } : null;
+  }
+
+  /** Whether something listens, and there may be something that it has not been offered. */
+  private listens(): boolean {
+    return this.looks && this.state !== null && Object.values(this.state.open).includes('event');
   }
 
   private async readInbox(): Promise<WaitingSignal[]> {
