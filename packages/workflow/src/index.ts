@@ -1,8 +1,10 @@
 export type { Workflow } from './document/definition.js';
+export type { Expression } from './document/issues.js';
 export { type ListedTask, listTasks } from './document/list-tasks.js';
 export { loadWorkflow, type ParseResult, parseWorkflow, validateInput } from './document/parse.js';
 export { compilePattern, type Pattern } from './document/pattern.js';
 export { durationOf, formatDuration, LONGEST as longestDuration, parseDuration } from './duration.js';
+export { compileExpressions } from './expression/compile.js';
 export { ExpressionError, type ExpressionErrorCode, ExpressionOutage } from './expression/error.js';
 export { createExpressionPool, type ExpressionPool } from './expression/pool.js';
 export { CANCELLED, type StandardFault, standardFault } from './fault.js';

@@ -1,5 +1,13 @@
 import type { Access, Capability, Connector, ConnectorRegistry } from '@belay/providers';
-import { compilePattern, type Pattern, parseWorkflow, type Workflow } from '@belay/workflow';
+import {
+  compileExpressions,
+  compilePattern,
+  type Expression,
+  type Issue,
+  type Pattern,
+  parseWorkflow,
+  type Workflow,
+} from '@belay/workflow';
 import { type Breathe, inOnePiece } from '../breathe.js';
 import { canonicalJson, digestOf } from '../canonical.js';
 import { readDuration } from '../duration.js';
@@ -192,23 +200,26 @@ function compileProviders(document: CatalogDocument, options: CompileOptions, is
 
 async function compileWorkflows(document: CatalogDocument, issues: ErrorIssue[], breathe: Breathe) {
   const workflows = new Map<string, CompiledWorkflow>();
+  const expressions: Expression[] = [];
   for (const [name, definition] of inOrderOfName(document.workflows)) {
     await breathe();
     checkName(definition.name, name, `workflows.${name}`, issues);
     const result = parseWorkflow(definition.workflow, { functions: functionChecks });
+    const place = `workflows.${name}.workflow`;
     if (!result.ok) {
-      issues.push(
-        ...result.issues.map((issue) => ({
-          path: `workflows.${name}.workflow${issue.path}`,
-          message: `${issue.message} (${issue.code})`,
-        })),
-      );
+      issues.push(...result.issues.map((issue) => workflowIssue({ ...issue, path: `${place}${issue.path}` })));
       continue;
     }
+    expressions.push(...result.expressions.map((each) => ({ ...each, path: `${place}${each.path}` })));
     const digest = digestOf(definition.workflow);
     workflows.set(name, { name, definition, enabled: definition.enabled, workflow: result.workflow, digest });
   }
+  issues.push(...(await compileExpressions(expressions)).map(workflowIssue));
   return workflows;
+}
+
+function workflowIssue({ path, message, code }: Issue): ErrorIssue {
+  return { path, message: `${message} (${code})` };
 }
 
 async function compileRoles(

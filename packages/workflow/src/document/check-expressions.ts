@@ -58,6 +58,7 @@ export function isExpression(value: unknown): value is string {
 }
 
 function checkProgram(issues: Issues, path: string, program: string, names: readonly string[]): void {
+  issues.expressions.push({ path, program });
   for (const variable of readProgram(program).variables) {
     if (names.includes(variable)) continue;
     if (NOT_BUILT.has(variable)) issues.add('ERR_UNSUPPORTED_ARGUMENT', path, `$${variable} is not supported`);

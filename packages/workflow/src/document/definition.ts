@@ -23,14 +23,20 @@ const base = {
   metadata: metadata.optional(),
 };
 
-const errorFilter = z.strictObject({
-  type: text.optional(),
-  status: z.int().optional(),
-  instance: text.optional(),
-  title: text.optional(),
-  detail: text.optional(),
-  details: text.optional(),
-});
+const errorFilter = z
+  .strictObject({
+    type: text.optional(),
+    status: z.int().optional(),
+    instance: text.optional(),
+    title: text.optional(),
+    detail: text.optional(),
+    details: text.optional(),
+  })
+  // To some it means every error, to others none.
+  .refine(
+    (value) => Object.keys(value).length > 0,
+    'must name at least one property; leave it out to catch every error',
+  );
 
 /** One strict schema for each kind of task; the key is also the one by which a task's kind is known. */
 export const taskSchemas = {

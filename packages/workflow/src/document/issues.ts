@@ -2,9 +2,16 @@ import type { z } from 'zod';
 import { pointerSegment } from '../json.js';
 import type { Issue } from '../types.js';
 
-/** Collects what is wrong with a document. */
+/** A jq program of a document, and where it stands. */
+export interface Expression {
+  path: string;
+  program: string;
+}
+
+/** Collects what is wrong with a document, and the expressions in it that nothing is wrong with so far. */
 export interface Issues {
   list: Issue[];
+  expressions: Expression[];
   add(code: string, path: string, message: string): void;
   /** The value as the schema has it, or undefined after noting what is wrong with it at `path`. */
   read<T>(schema: z.ZodType<T>, value: unknown, path: string): T | undefined;
@@ -17,6 +24,7 @@ export function collectIssues(): Issues {
   };
   return {
     list,
+    expressions: [],
     add,
     read(schema, value, path) {
       const result = schema.safeParse(value);

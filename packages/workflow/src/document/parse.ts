@@ -12,18 +12,19 @@ import {
 } from './check-parts.js';
 import { checkTask, checkTaskList } from './check-tasks.js';
 import { type TaskList, type Workflow, workflowSchema } from './definition.js';
-import { collectIssues, type Issues } from './issues.js';
+import { collectIssues, type Expression, type Issues } from './issues.js';
 import { listSchemaErrors } from './json-schema.js';
 import { readSource } from './source.js';
 
-export type ParseResult = { ok: true; workflow: Workflow } | { ok: false; issues: Issue[] };
+/** `expressions` are those of the workflow, for `compileExpressions`. */
+export type ParseResult = { ok: true; workflow: Workflow; expressions: Expression[] } | { ok: false; issues: Issue[] };
 
 const RESERVED_FUNCTIONS = new Set(['http', 'openapi', 'grpc', 'asyncapi', 'a2a', 'mcp']);
 
 /**
  * Reads and checks a whole definition: an object, or YAML or JSON text. `functions` are those a `call` may name, each
  * with the check of its `with`. Never throws. What is DSL but not built is an issue `ERR_UNSUPPORTED_…`, never skipped;
- * a result that is `ok` is plain JSON that parses to itself again.
+ * a result that is `ok` is plain JSON that parses to itself again. Whether its expressions are jq, `compileExpressions` says.
  */
 export function parseWorkflow(source: unknown, options: { functions: { [name: string]: CallCheck } }): ParseResult {
   const read = readSource(source);
@@ -32,7 +33,9 @@ export function parseWorkflow(source: unknown, options: { functions: { [name: st
   const workflow = issues.read(workflowSchema, read.value, '');
   if (workflow) checkWorkflow({ issues, use: workflow.use ?? {}, functions: options.functions }, workflow);
   // The document itself, rather than what zod made of it: `$workflow.definition` is what the author wrote.
-  if (issues.list.length === 0) return { ok: true, workflow: read.value as Workflow };
+  if (issues.list.length === 0) {
+    return { ok: true, workflow: read.value as Workflow, expressions: issues.expressions };
+  }
   // A reusable part that is used is looked at twice, and wrong only once.
   const seen = new Map(issues.list.map((issue) => [`${issue.code} ${issue.path} ${issue.message}`, issue]));
   return { ok: false, issues: [...seen.values()] };
@@ -99,6 +102,7 @@ function checkUse(checking: Checking): void {
 function checkUnusedRetry(checking: Checking, at: string, policy: Json): void {
   const issues: Issues = collectIssues();
   checkRetry({ ...checking, issues }, at, policy, []);
+  checking.issues.expressions.push(...issues.expressions);
   for (const issue of issues.list) {
     if (issue.code !== 'ERR_EXPRESSION_VARIABLE') checking.issues.add(issue.code, issue.path, issue.message);
   }

@@ -60,6 +60,14 @@ function readableMessage(message: string): string {
     .slice(0, LONGEST_MESSAGE);
 }
 
+/** What jq says of a program that it cannot compile, without the program, which it prints again. */
+export function syntaxMessage(message: string): string {
+  const [found = ''] = message.replace(/^jq: error: /, '').split('\n');
+  return (
+    cut(found.replace(/ \(Unix shell quoting issues\?\)/, '').replace(/ at <top-level>.*/, '')) || 'it does not compile'
+  );
+}
+
 /** At most so many characters, and never half of one. */
 function cut(text: string): string {
   return text.length <= LONGEST_MESSAGE ? text : storable(text.slice(0, LONGEST_MESSAGE)).replace(/\uFFFD$/, '');
