@@ -134,6 +134,16 @@ describe('a configuration is refused whole, and every fault is named with its pa
     ],
     ['a callback that is no URL', { ...base(), server: { callbacks: ['back'] } }, /^server\.callbacks\[0\]: /],
     [
+      'a workflow whose expression is not jq',
+      changed(
+        (document) =>
+          void (document.workflows.approved = {
+            workflow: workflowOf('approved', [{ decide: { switch: [{ no: { when: '.approved ==', then: 'end' } }] } }]),
+          }),
+      ),
+      /^workflows\.approved\.workflow\/do\/0\/decide\/switch\/0\/no\/when: the expression "\.approved ==" is not valid jq/,
+    ],
+    [
       'a workflow that is none',
       changed((document) => void (document.workflows.approved = { workflow: { do: [] } })),
       /^workflows\.approved\.workflow/,
