@@ -91,7 +91,7 @@ async function injectAll(
   history: History,
 ): Promise<void> {
   const order = random.fork('order');
-  const faults = listFaults(queue).filter(({ name }) => only.length === 0 || only.includes(name));
+  const faults = listFaults(queue, only);
   const end = history.startedAt + (minutes ?? 0) * 60_000;
   const inject = async (fault: Fault) => {
     if (signal.aborted) return;

@@ -126,6 +126,14 @@ describe('the judge', () => {
     ]);
   });
 
+  it('sees an end that is later than what was requested', () => {
+    const longer = requested({ expiresAt: at(21), goneAt: null });
+    expect(broken(lived({ requests: [longer], ...heldFor([10.5, 21]) }))).toEqual(['overstayed']);
+    expect(
+      broken(lived({ requests: [longer], clock: [{ at: at(3), offset: second }], ...heldFor([10.5, 20]) })),
+    ).toEqual([]);
+  });
+
   it('sees a grant that lands after its end', () => {
     expect(broken(lived(heldFor([10.5, 20], [30, 31])))).toEqual(['overstayed']);
   });

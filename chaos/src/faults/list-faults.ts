@@ -3,10 +3,16 @@ import { createClockFaults } from './clocks.js';
 import type { Fault } from './fault.js';
 import { networkFaults } from './network.js';
 import { processFaults } from './processes.js';
+import { sabotages } from './sabotage.js';
 import { createSilentTarget } from './silent-target.js';
 
-/** Every fault by name, as far as the queue that is used has it. */
-export function listFaults(queue: 'redis' | 'postgres'): Fault[] {
+/** Every fault as far as the queue that is used has it, or those that are named. Throws for a name that is none. */
+export function listFaults(queue: 'redis' | 'postgres', only: readonly string[] = []): Fault[] {
   const all = [...networkFaults, createSilentTarget(), ...processFaults, ...createClockFaults(), ...burdens];
-  return all.filter(({ redis }) => !redis || queue === 'redis');
+  if (only.length === 0) return all.filter(({ redis }) => !redis || queue === 'redis');
+  return only.map((name) => {
+    const found = [...all, ...sabotages].find((each) => each.name === name);
+    if (!found) throw new Error(`There is no fault "${name}"; --list names all of them`);
+    return found;
+  });
 }

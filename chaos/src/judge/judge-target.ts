@@ -1,4 +1,4 @@
-import type { History } from '../history.js';
+import type { AccessRequest, History } from '../history.js';
 import { bounds } from './bounds.js';
 import { deadline, faultsBetween } from './deadlines.js';
 import { gaps, type Holding, type Stray } from './holdings.js';
@@ -74,6 +74,9 @@ function judgeEnd(history: History, each: Holding, wrong: string[]): Revocation 
     wrong.push(`${holding} was held and no answer said until when (${request.key})`);
     return null;
   }
+  if (isLongerThanRequested(request, history)) {
+    wrong.push(`${holding} was answered with an end that is later than what was requested (${request.key})`);
+  }
   const latest = deadline(history.faults, { target, due, done, requestedAt: request.sentAt });
   if (done > latest) {
     wrong.push(`${holding} was held for ${done - due} ms after its end, ${done - latest} ms too long (${request.key})`);
@@ -84,6 +87,15 @@ function judgeEnd(history: History, each: Holding, wrong: string[]): Revocation 
   }
   const undisturbed = faultsBetween(history.faults, target, due, Math.max(due, done)).length === 0;
   return { target, due, done, undisturbed };
+}
+
+/** The end is an answer of Belay; it may come no later than the duration after it was said to be active. */
+function isLongerThanRequested({ expiresAt, activeAt, sentAt, duration }: AccessRequest, { clock }: History): boolean {
+  if (expiresAt === null || activeAt === null) return false;
+  // The database's clock at any time since the request, since one of its steps may have come between grant and answer.
+  const offsets = clock.filter(({ at }, index) => at <= activeAt && (clock[index + 1]?.at ?? activeAt) >= sentAt);
+  const ahead = Math.max(0, ...offsets.map(({ offset }) => offset));
+  return expiresAt > activeAt + ahead + duration + bounds.missing;
 }
 
 /** Seconds since the run began. */
