@@ -138,12 +138,13 @@ async function hire(stage: Stage, names: readonly string[], history: History, ra
   return { people: find(names).map((each) => ({ person: each, approver })), debtors: find(debtors), burden };
 }
 
-/** Reads what became of every request, and which executions the log names. */
+/** Reads what became of every request, and which executions the log names. A service that is gone ends it early. */
 async function audit(people: readonly Person[], history: History): Promise<void> {
-  for (const person of people) {
+  const read = async (person: Person) => {
     for (const request of history.requests.filter((each) => each.person === person.name)) {
-      if (request.ids.length > 0) await bear(person.follow(request, patience), history);
+      if (request.ids.length > 0) await person.follow(request, patience);
     }
-    history.written[person.name] = (await bear(person.readLog(), history)) ?? [];
-  }
+    history.written[person.name] = await person.readLog();
+  };
+  await Promise.all(people.map((person) => bear(read(person), history)));
 }
