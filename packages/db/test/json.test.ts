@@ -1,0 +1,106 @@
+import * as schema from '@belay/db';
+import { openDatabase } from '@belay/db';
+import { type AnyColumn, getTableColumns, is, sql, type Table } from 'drizzle-orm';
+import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/database.js';
+
+/** Every jsonb column there is, so that a new one is tested as well. */
+const columns = Object.values(schema)
+  .filter((value): value is PgTable => is(value, PgTable))
+  .flatMap((table) =>
+    Object.entries(getTableColumns(table) as Record<string, AnyColumn>)
+      .filter(([, column]) => column.getSQLType() === 'jsonb')
+      .map(([key, column]) => ({ name: `${getTableConfig(table).name}.${column.name}`, table, key, column })),
+  );
+
+/** Texts that are JSON themselves, or look like it. */
+const misleading = [
+  '123',
+  'null',
+  'true',
+  '{}',
+  '[]',
+  '"x"',
+  '"',
+  '{"a":1}',
+  '{',
+  '12345678901234567890',
+  '1e400',
+  '\\u0041',
+  "'",
+  '',
+];
+const text = fc.oneof(fc.constantFrom(...misleading), fc.string({ unit: 'grapheme' }));
+const stored = fc
+  .oneof(text, fc.dictionary(text, text), fc.array(text), fc.jsonValue({ stringUnit: 'grapheme' }))
+  .map(asStored);
+
+/** A value as JSON has it. PostgreSQL stores no NUL, and core refuses it. */
+function asStored<T>(given: T): T {
+  return JSON.parse(JSON.stringify(given).replaceAll('\\u0000', '')) as T;
+}
+
+it('knows the jsonb columns', () => {
+  expect(columns.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(['executions.input', 'ledger.data', 'approvals.subject']),
+  );
+});
+
+describe.each(columns)('$name', ({ table, key, column }) => {
+  let database: TestDatabase;
+  let client: ReturnType<typeof openDatabase>;
+  const name = getTableConfig(table).name;
+
+  beforeAll(async () => {
+    database = shared;
+    // A temporary table is found before the real one; it has the columns, and none of the constraints.
+    client = openDatabase(database.url, { max: 1 });
+    await client.db.execute(sql.raw(`create temporary table "${name}" (like public."${name}")`));
+    for (const other of Object.values(getTableColumns(table) as Record<string, AnyColumn>))
+      await client.db.execute(sql.raw(`alter table "${name}" alter column "${other.name}" drop not null`));
+  });
+  afterAll(() => client.close());
+
+  const put = async (given: unknown) => {
+    await client.db.delete(table as Table as PgTable);
+    return client.db
+      .insert(table)
+      .values({ [key]: given } as never)
+      .returning({ read: column });
+  };
+  const read = () => client.db.select({ read: column }).from(table);
+
+  it('gives back what was stored, through the query builder and beside it', async () => {
+    await fc.assert(
+      fc.asyncProperty(stored, async (given) => {
+        expect(await put(given)).toEqual([{ read: given }]);
+        expect(await read()).toEqual([{ read: given }]);
+        expect(await client.db.select({ read: sql`${column}` }).from(table)).toEqual([{ read: given }]);
+        expect(await client.db.execute(sql`select ${column} as read from ${table}`)).toEqual([{ read: given }]);
+        await client.db.update(table).set({ [key]: { again: given } } as never);
+        expect(await read()).toEqual([{ read: { again: given } }]);
+      }),
+      { numRuns: 40, examples: misleading.map((one): [typeof one] => [one]) },
+    );
+  });
+
+  it("stores null as SQL's null, and reads JSON's null as null", async () => {
+    await put(null);
+    expect(await client.db.execute(sql`select ${column} is null as missing from ${table}`)).toEqual([
+      { missing: true },
+    ]);
+    expect(await read()).toEqual([{ read: null }]);
+    await client.db.update(table).set({ [key]: sql`'null'::jsonb` } as never);
+    expect(await read()).toEqual([{ read: null }]);
+    await put({ inside: null });
+    expect(await read()).toEqual([{ read: { inside: null } }]);
+  });
+});
+
+let shared: TestDatabase;
+beforeAll(async () => {
+  shared = await createTestDatabase();
+});
+afterAll(() => shared[Symbol.asyncDispose]());
