@@ -1,4 +1,4 @@
-import { entitlements, grants } from '@belay/db';
+import { type Database, entitlements, grants, type Transaction } from '@belay/db';
 import type { Json } from '@belay/providers';
 import { type SQL, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
@@ -20,6 +20,7 @@ export function claimDue(ctx: Context, which: { provider: string; limit: number;
   const of = sql`${entitlements.provider} = ${provider} and`;
   return claim(
     ctx,
+    ctx.db,
     sql`
     first as (select ${columns} from ${entitlements} where ${of} ${entitlements.state} <> 'granting' and ${isDue}
       order by ${entitlements.dueAt} limit ${limit} for update skip locked),
@@ -29,13 +30,21 @@ export function claimDue(ctx: Context, which: { provider: string; limit: number;
   );
 }
 
-/** Claims one entitlement if it is due and no other worker works on it, in one statement that commits itself. */
-export async function claimOne(ctx: Context, entitlementId: string): Promise<Claim | null> {
+/**
+ * Claims those of some entitlements that are due and that no other worker works on, in one statement. In a transaction that has
+ * made them due, holds their locks and began after `claimingAt`, the claim is committed with what made them due.
+ */
+export function claimThese(
+  ctx: Context,
+  db: Database | Transaction,
+  ids: readonly string[],
+  claimingAt?: number,
+): Promise<Claim[]> {
+  const list = sql`${`{${ids.join(',')}}`}::text::uuid[]`;
   const which = sql`
-    locked as (select ${columns} from ${entitlements} where ${entitlements.id} = ${entitlementId} and ${isDue}
+    locked as (select ${columns} from ${entitlements} where ${entitlements.id} = any(${list}) and ${isDue}
       for update skip locked)`;
-  const [found] = await claim(ctx, which);
-  return found ?? null;
+  return claim(ctx, db, which, claimingAt);
 }
 
 const isDue = sql`${entitlements.state} <> 'absent' and ${entitlements.dueAt} <= app_now()
@@ -75,10 +84,14 @@ type Row = {
  * run out that they have. The statement sees the grants as they were when it began. Whoever changes what is wanted changes the
  * entitlement's row in the same transaction, so a row that is newer than that is left alone: it is due again.
  */
-async function claim(ctx: Context, which: SQL): Promise<Claim[]> {
-  const claimingAt = ctx.clock().getTime();
+async function claim(
+  ctx: Context,
+  db: Database | Transaction,
+  which: SQL,
+  claimingAt = ctx.clock().getTime(),
+): Promise<Claim[]> {
   const leaseEnd = sql`app_now() + ${`${ctx.timing.lease} milliseconds`}::interval`;
-  const rows = await ctx.db.execute<Row>(sql`
+  const rows = await db.execute<Row>(sql`
     with ${which},
     judged as (
       select locked.*, live.next_expiry, live.until, ${task} as task

@@ -1,7 +1,8 @@
 import { type EndedReason, entitlements, grants, inOrder, type Transaction } from '@belay/db';
 import { and, asc, eq, gt, inArray, isNull, sql } from 'drizzle-orm';
-import type { Actor, Hint } from '../context.js';
+import type { Actor } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
+import type { EntitlementHint } from './places.js';
 
 export interface EndGrants {
   executionId: string;
@@ -18,7 +19,7 @@ export interface EndGrants {
  * execution → grants → entitlements). Nothing is called here: the reconciler sees that they are no longer wanted (R3).
  * Answers the hints that wake it.
  */
-export async function endGrants(tx: Transaction, input: EndGrants): Promise<Hint[]> {
+export async function endGrants(tx: Transaction, input: EndGrants): Promise<EntitlementHint[]> {
   const live = tx
     .select({ id: grants.id })
     .from(grants)
@@ -69,5 +70,5 @@ export async function endGrants(tx: Transaction, input: EndGrants): Promise<Hint
       })),
     ),
   ]);
-  return due.map((row): Hint => ({ queue: 'entitlements', ...row }));
+  return due.map((row): EntitlementHint => ({ queue: 'entitlements', ...row }));
 }

@@ -4,14 +4,15 @@ import type { Outcome } from '@belay/workflow';
 import { and, eq, inArray, max, sql } from 'drizzle-orm';
 import type { Judgement } from '../approvals/judge.js';
 import { addressOf } from '../catalog/targets.js';
-import type { Actor, Context, Hint } from '../context.js';
+import type { Actor, Context } from '../context.js';
 import type { Plan, PlannedGrant } from '../elevation/plan.js';
 import { lockExecution } from '../executions/runtime/lock.js';
 import { appendLedger } from '../ledger/append.js';
 import { authorizerOf } from './authorizer.js';
-import { decideIntent } from './decide.js';
+import { decideIntent, type Held } from './decide.js';
+import { type EntitlementHint, openPlaces, type Places } from './places.js';
 import { readHeld } from './read-held.js';
-import { lockEntitlements } from './rows.js';
+import { lockEntitlements, type Wanted } from './rows.js';
 import { standByFor } from './stand-by.js';
 
 export interface Intention {
@@ -68,30 +69,56 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
       ),
     ),
   );
-  const result = await ctx.db.transaction(async (tx): Promise<Intended & { hints?: Hint[] }> => {
-    // The order of the locks: the execution, the configuration, the entitlements.
-    const locked = await lockExecution(tx, intention.executionId, intention.stepKey);
-    if (!locked?.step || locked.step.attempt !== intention.attempt) return { outcome: 'moved_on' };
-    if (locked.cancelled) return { outcome: 'cancelled' };
-    await requireVersion(tx, intention.catalogVersion);
-    const judged = await intention.confirm(tx);
-    if ('refusal' in judged) return { outcome: 'not_approved', refusal: judged.refusal };
-    if ('lapsed' in judged) return { outcome: 'lapsed' };
-    const rows = await lockEntitlements(tx, planned);
-    for (const [index, grant] of planned.entries()) {
-      const [row, seen] = [rows[index], held[index]];
-      if (!row || seen === undefined) throw new Error('An entitlement vanished under its lock');
-      const facts = { state: row.state, lastGrantCallAt: row.lastGrantCallAt?.getTime() ?? null };
-      if (decideIntent(facts, seen) === 'refuse') {
-        return { outcome: 'held_outside', provider: grant.provider, identity: grant.identity };
-      }
+  const places = openPlaces(ctx);
+  try {
+    const result = await ctx.db.transaction((tx) => intend(ctx, tx, intention, { planned, held, places }));
+    ctx.crashpoint('intended');
+    // Without places, who intends reconciles by itself.
+    if (result.outcome === 'intended' && ctx.waker.reserve) ctx.waker.wake(places.begin());
+    return result;
+  } finally {
+    places.release();
+  }
+}
+
+type PlannedRow = Wanted & PlannedGrant & { grantId: string };
+
+/** The intent itself, in its transaction. */
+async function intend(
+  ctx: Context,
+  tx: Transaction,
+  intention: Intention,
+  { planned, held, places }: { planned: readonly PlannedRow[]; held: readonly Held[]; places: Places },
+): Promise<Intended> {
+  // The order of the locks: the execution, the configuration, the entitlements.
+  const locked = await lockExecution(tx, intention.executionId, intention.stepKey);
+  if (!locked?.step || locked.step.attempt !== intention.attempt) return { outcome: 'moved_on' };
+  if (locked.cancelled) return { outcome: 'cancelled' };
+  await requireVersion(tx, intention.catalogVersion);
+  const judged = await intention.confirm(tx);
+  if ('refusal' in judged) return { outcome: 'not_approved', refusal: judged.refusal };
+  if ('lapsed' in judged) return { outcome: 'lapsed' };
+  const rows = await lockEntitlements(tx, planned);
+  for (const [index, grant] of planned.entries()) {
+    const [row, seen] = [rows[index], held[index]];
+    if (!row || seen === undefined) throw new Error('An entitlement vanished under its lock');
+    const facts = { state: row.state, lastGrantCallAt: row.lastGrantCallAt?.getTime() ?? null };
+    if (decideIntent(facts, seen) === 'refuse') {
+      return { outcome: 'held_outside', provider: grant.provider, identity: grant.identity };
     }
-    const entitlementIds = rows.map((row) => row.id);
-    await writeIntent(ctx, tx, intention, { planned, entitlementIds, until: judged.until });
-    return { outcome: 'intended', entitlementIds: [...new Set(entitlementIds)] };
-  });
-  ctx.crashpoint('intended');
-  return result;
+  }
+  const entitlementIds = rows.map((row) => row.id);
+  await writeIntent(ctx, tx, intention, { planned, entitlementIds, until: judged.until });
+  const due = planned.map(
+    ({ provider }, index): EntitlementHint => ({
+      queue: 'entitlements',
+      entitlementId: entitlementIds[index] ?? '',
+      provider,
+      task: 'grant',
+    }),
+  );
+  await places.claim(tx, due, 'grant');
+  return { outcome: 'intended', entitlementIds: [...new Set(entitlementIds)] };
 }
 
 /**
@@ -112,7 +139,7 @@ async function writeIntent(
   tx: Transaction,
   intention: Intention,
   what: {
-    planned: (PlannedGrant & { grantId: string })[];
+    planned: readonly PlannedRow[];
     entitlementIds: readonly string[];
     until: Date | null;
   },

@@ -1,5 +1,5 @@
 import type { Context } from '../context.js';
-import { claimOne } from './claim.js';
+import { claimThese } from './claim.js';
 import { performClaims } from './perform.js';
 
 /**
@@ -7,7 +7,7 @@ import { performClaims } from './perform.js';
  * claim is success. A call's error is written down and tried again later; a revoke never gives up (design §6.2).
  */
 export async function reconcileEntitlement(ctx: Context, input: { entitlementId: string }): Promise<void> {
-  const claim = await claimOne(ctx, input.entitlementId);
+  const claims = await claimThese(ctx, ctx.db, [input.entitlementId]);
   ctx.crashpoint('entitlement claimed');
-  if (claim) await performClaims(ctx, [claim]);
+  await performClaims(ctx, claims);
 }

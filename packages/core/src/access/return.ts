@@ -7,6 +7,7 @@ import { findExecution } from '../executions/find.js';
 import { advanceStep } from '../executions/runtime/advance.js';
 import { appendLedger, type LedgerEntry } from '../ledger/append.js';
 import { endGrants } from './end.js';
+import { openPlaces } from './places.js';
 
 /**
  * Gives the access of the caller's execution back before its time. The grants end in this transaction; the provider
@@ -32,25 +33,32 @@ export async function endHeld(
   execution: { id: string },
   how: { reason: EndedReason; entry?: LedgerEntry },
 ): Promise<void> {
-  const { hints, open } = await ctx.db.transaction(async (tx) => {
-    // Lock order: the execution first.
-    const locking = tx
-      .select({ id: executions.id })
-      .from(executions)
-      .where(eq(executions.id, execution.id))
-      .for('update');
-    const reading = tx
-      .select({ key: steps.key })
-      .from(steps)
-      .where(and(eq(steps.executionId, execution.id), eq(steps.status, 'open'), eq(steps.kind, 'call')));
-    const [, parked] = await inOrder([locking, reading]);
-    const ended = await endGrants(tx, { executionId: execution.id, reason: how.reason, actor: ctx.actor });
-    if (ended.length === 0) throw new AccessError('conflict', 'The execution holds nothing');
-    if (how.entry) await appendLedger(tx, [how.entry]);
-    return { hints: ended, open: parked };
-  });
-  ctx.crashpoint('returned');
-  ctx.waker.wake(hints);
+  const places = openPlaces(ctx);
+  let open: { key: string }[];
+  try {
+    open = await ctx.db.transaction(async (tx) => {
+      // Lock order: the execution first.
+      const locking = tx
+        .select({ id: executions.id })
+        .from(executions)
+        .where(eq(executions.id, execution.id))
+        .for('update');
+      const reading = tx
+        .select({ key: steps.key })
+        .from(steps)
+        .where(and(eq(steps.executionId, execution.id), eq(steps.status, 'open'), eq(steps.kind, 'call')));
+      const [, parked] = await inOrder([locking, reading]);
+      const ended = await endGrants(tx, { executionId: execution.id, reason: how.reason, actor: ctx.actor });
+      if (ended.length === 0) throw new AccessError('conflict', 'The execution holds nothing');
+      if (how.entry) await appendLedger(tx, [how.entry]);
+      await places.claim(tx, ended, 'revoke');
+      return parked;
+    });
+    ctx.crashpoint('returned');
+    ctx.waker.wake(places.begin());
+  } finally {
+    places.release();
+  }
   for (const { key } of open) {
     // The access ends in any case; a step that cannot be advanced here is, when the revocation is recorded.
     await advanceStep(ctx, execution.id, key).catch((error: unknown) =>

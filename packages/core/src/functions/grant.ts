@@ -47,8 +47,8 @@ export const grant: CallFunction = {
     if (intended.outcome === 'not_approved') return { kind: 'outcome', outcome: intended.refusal };
     // It ended while the provider was asked: once more, from the beginning.
     if (intended.outcome === 'lapsed') return { kind: 'again', after: 0, because: 'its approval' };
-    // This worker goes on at once instead of sending itself a hint; should it die here, the rows are due.
-    if (intended.outcome === 'intended') {
+    // Without places of its own, this worker goes on here instead of sending itself a hint; should it die, the rows are due.
+    if (intended.outcome === 'intended' && !ctx.waker.reserve) {
       await Promise.all(intended.entitlementIds.map((entitlementId) => reconcileEntitlement(ctx, { entitlementId })));
     }
     return parked;

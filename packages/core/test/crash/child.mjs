@@ -63,10 +63,19 @@ const catalog = await core.openCatalog({
 });
 const pool = createExpressionPool();
 let seen = 0;
+const inPlaces = new Set();
+// A place for everything: what can be claimed with what makes it due, is.
+const reserve = () => ({
+  run(perform) {
+    const running = perform().finally(() => inPlaces.delete(running));
+    inPlaces.add(running);
+  },
+  release() {},
+});
 const ctx = {
   db,
   catalog,
-  waker: { wake() {} },
+  waker: { wake() {}, reserve },
   keyring: core.createKeyring(['a secret for tests that is long enough']),
   evaluate: pool.evaluate,
   timing: core.timing,
@@ -102,8 +111,9 @@ const request = async (workflow, person = requester) => {
 };
 const work = async () => {
   for (let pass = 0; pass < 50; pass += 1) {
+    while (inPlaces.size > 0) await Promise.all(inPlaces);
     const { steps, entitlements } = await core.sweep(ctx);
-    if (steps + entitlements === 0) return;
+    if (steps + entitlements + inPlaces.size === 0) return;
   }
 };
 const pass = async (milliseconds) => {

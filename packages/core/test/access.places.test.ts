@@ -1,0 +1,111 @@
+import { getExecution, performStep, returnAccess, sweep } from '@belay/core';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { withPlaces } from './support/places.js';
+import { access, ask, type Cast, openCast, request } from './support/stories.js';
+
+describe('what a worker of the same process has a place for', () => {
+  let cast: Cast;
+  beforeEach(async () => {
+    cast = await openCast();
+  });
+  afterEach(() => cast[Symbol.asyncDispose]());
+  const holds = () => cast.house.provider.holds('ada@example.com', access);
+  const row = async () =>
+    (await cast.house.database.sql`select state, fence, lease_until > app_now() as leased from entitlements`)[0];
+  const stepOf = async (executionId: string) => {
+    const [step] = await cast.house.database
+      .sql`select key from steps where execution_id = ${executionId} and status = 'open'`;
+    return { executionId, key: step?.key as string };
+  };
+  /** What the rows say at a crashpoint, which is right after a commit. */
+  const seenAt = <T extends object>(ctx: T, name: string) => {
+    const seen: unknown[] = [];
+    const watching = { ...ctx, crashpoint: (at: string) => void (at === name && seen.push(row())) };
+    return { ctx: watching, seen: () => Promise.all(seen) };
+  };
+
+  it('is claimed with the intent of its grant, in one commit', async () => {
+    const worker = withPlaces(cast.house.ctx, 2);
+    const id = await request(cast.ada, { workflow: 'automatic' });
+    const watched = seenAt(worker.ctx, 'intended');
+    await performStep(watched.ctx, await stepOf(id));
+    await worker.settled();
+    expect(await watched.seen()).toEqual([{ state: 'granting', fence: 1, leased: true }]);
+    expect(holds()).toBe(true);
+    expect(await row()).toMatchObject({ state: 'granted', fence: 1, leased: null });
+    expect(worker.lanes).toEqual([{ queue: 'entitlements', provider: 'memory', task: 'grant' }]);
+    expect(worker.taken()).toBe(0);
+    expect((await getExecution(cast.ada, { id })).grants).toMatchObject([{ state: 'active' }]);
+  });
+
+  it('is claimed with the return of its grant, in one commit', async () => {
+    const { house, ada } = cast;
+    const id = await ask(house, ada, { workflow: 'automatic' });
+    const worker = withPlaces(ada, 1);
+    const watched = seenAt(worker.ctx, 'returned');
+    await returnAccess(watched.ctx, { execution_id: id });
+    await worker.settled();
+    expect(await watched.seen()).toEqual([{ state: 'revoking', fence: 2, leased: true }]);
+    expect(holds()).toBe(false);
+    expect(worker.taken()).toBe(0);
+    expect((await getExecution(ada, { id })).grants).toMatchObject([{ state: 'gone' }]);
+  });
+
+  it('is due and hinted when no place is free', async () => {
+    const { house, ada } = cast;
+    const worker = withPlaces(ada, 0);
+    const id = await request(ada, { workflow: 'automatic' });
+    await performStep(worker.ctx, await stepOf(id));
+    expect(await row()).toMatchObject({ state: 'granting', fence: 0, leased: null });
+    expect(worker.hints).toContainEqual(expect.objectContaining({ queue: 'entitlements', provider: 'memory' }));
+    await house.work();
+    expect(holds()).toBe(true);
+    worker.hints.length = 0;
+    await returnAccess(worker.ctx, { execution_id: id });
+    expect(worker.hints).toContainEqual(expect.objectContaining({ queue: 'entitlements', provider: 'memory' }));
+    expect(holds()).toBe(true);
+    await sweep(house.ctx);
+    expect(holds()).toBe(false);
+  });
+
+  it('is left to a worker that has its lease, and due after it', async () => {
+    const { house, ada } = cast;
+    const id = await ask(house, ada, { workflow: 'automatic' });
+    await house.database.sql`update entitlements set fence = 7, lease_until = app_now() + interval '45 seconds'`;
+    const worker = withPlaces(ada, 1);
+    await returnAccess(worker.ctx, { execution_id: id });
+    expect([worker.taken(), (await row())?.fence]).toEqual([0, 7]);
+    await house.pass(46_000);
+    expect(holds()).toBe(false);
+  });
+
+  it('rests when another grant keeps the access', async () => {
+    const { house, ada } = cast;
+    const first = await ask(house, ada, { workflow: 'automatic' });
+    await ask(house, ada, { workflow: 'automatic', duration: 'PT1H' });
+    const worker = withPlaces(ada, 1);
+    const before = house.provider.count('ensureAbsent');
+    await returnAccess(worker.ctx, { execution_id: first });
+    await worker.settled();
+    expect([house.provider.count('ensureAbsent') - before, holds(), worker.taken()]).toEqual([0, true, 0]);
+  });
+
+  it('frees its places when nothing was committed', async () => {
+    const { house, ada } = cast;
+    const id = await ask(house, ada, { workflow: 'automatic' });
+    const worker = withPlaces(ada, 4);
+    const refused = { ...worker.ctx, db: new Proxy(worker.ctx.db, { get: failing }) };
+    await expect(returnAccess(refused, { execution_id: id })).rejects.toThrow('The commit failed');
+    expect([worker.lanes.length, worker.taken()]).toEqual([1, 0]);
+    await returnAccess(ada, { execution_id: id });
+  });
+});
+
+function failing(target: Cast['ada']['db'], property: string | symbol): unknown {
+  if (property !== 'transaction') return Reflect.get(target, property);
+  return (work: (tx: never) => Promise<unknown>) =>
+    target.transaction(async (tx) => {
+      await work(tx as never);
+      throw new Error('The commit failed');
+    });
+}

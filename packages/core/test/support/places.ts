@@ -1,0 +1,43 @@
+import type { Context, Hint, Lane } from '@belay/core';
+
+/** A process with a worker that has so many places for each provider; `settled` resolves when all of them are free. */
+export function withPlaces<T extends Context>(ctx: T, places: number) {
+  const hints: Hint[] = [];
+  const running = new Set<Promise<void>>();
+  const lanes: Lane[] = [];
+  let taken = 0;
+  const reserve = (lane: Lane) => {
+    if (taken >= places) return null;
+    taken += 1;
+    lanes.push(lane);
+    let state: 'reserved' | 'running' | 'free' = 'reserved';
+    const free = () => {
+      if (state === 'free') return;
+      state = 'free';
+      taken -= 1;
+    };
+    return {
+      run(work: () => Promise<void>) {
+        state = 'running';
+        const done = work().finally(() => {
+          free();
+          running.delete(done);
+        });
+        running.add(done);
+      },
+      release() {
+        if (state === 'reserved') free();
+      },
+    };
+  };
+  const context: T = { ...ctx, waker: { wake: (sent) => void hints.push(...sent), reserve } };
+  return {
+    ctx: context,
+    hints,
+    lanes,
+    taken: () => taken,
+    async settled() {
+      while (running.size > 0) await Promise.all(running);
+    },
+  };
+}
