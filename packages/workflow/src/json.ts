@@ -41,30 +41,73 @@ export const BEYOND: { [E in Excess]: string } = {
   text: 'data must not contain NUL characters or broken surrogate pairs',
 };
 
+/** Whether an error is what JavaScript throws when it compares or writes a value that nests too deep for its stack. */
+export function isTooDeep(error: unknown): boolean {
+  return error instanceof RangeError && error.message.includes('call stack');
+}
+
+interface Limit {
+  depth: number;
+  length: number;
+  storable?: boolean;
+}
+
 /**
  * Whether a value nests deeper, or is longer as text, than the limits allow, or has text in it that cannot be stored
  * (where `storable` asks for that). Values share their parts in memory, so that
  * a small program can make one that is huge when written out; this stops counting at the limit and never recurses.
  */
-export function exceeds(value: Json, limit: { depth: number; length: number; storable?: boolean }): Excess | null {
-  const stack: { value: Json; depth: number }[] = [{ value, depth: 0 }];
+export function exceeds(value: Json, limit: Limit): Excess | null {
+  const walk = measure(value, limit);
+  for (;;) {
+    const { done, value: excess } = walk.next();
+    if (done) return excess;
+  }
+}
+
+/** The same of a value that may be large: calls `breathe` every few milliseconds. The value must not change meanwhile. */
+export async function exceedsInParts(value: Json, limit: Limit, breathe: () => unknown): Promise<Excess | null> {
+  const walk = measure(value, limit);
+  for (;;) {
+    const { done, value: excess } = walk.next();
+    if (done) return excess;
+    await breathe();
+  }
+}
+
+/** How many values are looked at in one part. */
+const PART = 20_000;
+
+/** Looks at everything in a value, level by level. */
+function* measure(root: Json, limit: Limit): Generator<undefined, Excess | null> {
   let length = 0;
-  for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
-    length += typeof next.value === 'string' ? next.value.length + 2 : 4;
-    if (length > limit.length) return 'length';
-    if (limit.storable && typeof next.value === 'string' && UNSTORABLE.test(next.value)) return 'text';
-    if (typeof next.value !== 'object' || next.value === null) continue;
-    if (next.depth >= limit.depth) return 'depth';
-    const depth = next.depth + 1;
-    if (Array.isArray(next.value)) {
-      for (const item of next.value) stack.push({ value: item, depth });
-    } else {
-      for (const [key, item] of Object.entries(next.value)) {
-        length += key.length + 3;
-        if (limit.storable && UNSTORABLE.test(key)) return 'text';
-        stack.push({ value: item, depth });
+  let looked = 0;
+  let level: Json[] = [root];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    const below: Json[] = [];
+    for (const value of level) {
+      looked += 1;
+      if (looked % PART === 0) yield;
+      length += typeof value === 'string' ? value.length + 2 : 4;
+      if (length > limit.length) return 'length';
+      if (typeof value === 'string') {
+        if (limit.storable && UNSTORABLE.test(value)) return 'text';
+      } else if (typeof value === 'object' && value !== null) {
+        if (depth >= limit.depth) return 'depth';
+        if (Array.isArray(value)) {
+          // Everything counts for something, so a long array is over the limit before it is copied.
+          if (length + value.length > limit.length) return 'length';
+          for (const item of value) below.push(item);
+        } else {
+          for (const key of Object.keys(value)) {
+            length += key.length + 3;
+            if (limit.storable && UNSTORABLE.test(key)) return 'text';
+            below.push(value[key] as Json);
+          }
+        }
       }
     }
+    level = below;
   }
   return null;
 }

@@ -102,6 +102,19 @@ describe('a measured turn', () => {
     expect(longest).toBeLessThan(100);
   });
 
+  it('looks at large data in parts, with the event loop free between them', async () => {
+    const rows = Array.from({ length: 150_000 }, (_, id) => ({ id, text: 'abc' }));
+    let breaths = 0;
+    const pause = () => {
+      breaths += 1;
+      return false;
+    };
+    const ask = workflowOf({ do: [{ a: { call: 'ask' } }] });
+    const state = (await begin(ask, rows, env({ pause }))).state;
+    expect(breaths).toBeGreaterThan(20);
+    expect(parseState(JSON.parse(JSON.stringify(state)))).toEqual(state);
+  });
+
   it('counts the time of the jq threads, and not the time that it waits', async () => {
     let now = 0;
     const turn = measureTurn({

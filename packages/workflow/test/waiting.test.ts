@@ -311,6 +311,13 @@ describe('fuel', () => {
     expect(JSON.stringify([failing.fault, failing.events])).not.toMatch(/\\u0000|\\ud800/);
   });
 
+  it('faults an execution that makes a text of data that nests too deep for it', async () => {
+    const nest = { for: { in: '$workflow.input' }, do: [{ s: { set: { a: '${ . }' } } }] };
+    const list = Array.from({ length: 9_000 }, () => 0);
+    const run = await execute(workflowOf({ do: [{ nest }, { text: { set: { a: 'x ${ . }' } } }] }), list);
+    expect(run).toMatchObject({ status: 'faulted', fault: { type: standardFault('runtime').type }, open: [] });
+  });
+
   it('lets a long loop end', async () => {
     const items = Array.from({ length: 12_000 }, (_, index) => index);
     const workflow = workflowOf({ do: [{ f: { for: { in: '.' }, do: [{ s: { set: '${ $item }' } }] } }] });

@@ -67,6 +67,8 @@ export interface State {
 }
 
 const json = z.custom<Json>((value) => value !== undefined);
+// What was stored as JSON is JSON: looking at each of a hundred thousand items would hold up everybody else.
+const jsonArray = z.custom<Json[]>((value) => Array.isArray(value));
 const fault: z.ZodType<Fault> = z.strictObject({
   type: z.string(),
   status: z.number(),
@@ -104,7 +106,7 @@ const body: z.ZodType<Body> = z.discriminatedUnion('is', [
       return frame.nullable();
     },
   }),
-  z.strictObject({ is: z.literal('for'), items: z.array(json), index: z.int(), list }),
+  z.strictObject({ is: z.literal('for'), items: jsonArray, index: z.int(), list }),
   z.strictObject({ is: z.literal('fork'), branches: z.array(branch), cancelled: z.boolean().optional() }),
   z.strictObject({
     is: z.literal('try'),
@@ -119,8 +121,8 @@ const body: z.ZodType<Body> = z.discriminatedUnion('is', [
     matched: z.array(z.int()),
     untilMatched: z.array(z.int()),
     expected: z.record(z.string(), json),
-    queue: z.array(json),
-    outputs: z.array(json),
+    queue: jsonArray,
+    outputs: jsonArray,
     list: list.nullable(),
   }),
 ]);

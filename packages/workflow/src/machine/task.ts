@@ -3,6 +3,7 @@ import { later } from '../duration.js';
 import { ExpressionError } from '../expression/error.js';
 import { evaluateCondition, evaluateTransform } from '../expression/evaluate.js';
 import { CANCELLED, newFault, Raised, standardFault } from '../fault.js';
+import { BEYOND, isTooDeep } from '../json.js';
 import type { Json } from '../types.js';
 import { evaluateTimeout, exportContext, taskSight, transform, validate } from './data.js';
 import {
@@ -154,6 +155,9 @@ async function guard(frame: Frame, work: () => Promise<Progress>): Promise<Progr
     }
     if (error instanceof ExpressionError) {
       return { is: 'fault', fault: standardFault('expression', { detail: error.message, instance: frame.task }) };
+    }
+    if (isTooDeep(error)) {
+      return { is: 'fault', fault: standardFault('runtime', { detail: BEYOND.depth, instance: frame.task }) };
     }
     throw error;
   }

@@ -1,7 +1,7 @@
 import type { Workflow } from '../document/definition.js';
 import { ExpressionError } from '../expression/error.js';
 import { CANCELLED, Raised, standardFault } from '../fault.js';
-import { BEYOND, BOUNDS, exceeds } from '../json.js';
+import { BEYOND, BOUNDS, exceeds, exceedsInParts, isTooDeep } from '../json.js';
 import { kinds } from '../tasks/index.js';
 import type { CloudEvent, Env, Fault, Json, LifecycleEvent, Status, Step, StepKey } from '../types.js';
 import { transform, workflowSight } from './data.js';
@@ -67,7 +67,7 @@ export async function advanceRoot(run: Run, signal: Signal): Promise<Progress> {
 
 /** Makes a transition of what has happened in a run: the end of the execution, or what it waits for now. */
 export async function conclude(run: Run, progress: Progress): Promise<Transition> {
-  const given = withinBounds(run, progress);
+  const given = await withinBounds(run, progress);
   if (given.is === 'pending') {
     const calls = Object.values(run.state.open).includes('call');
     run.state.status = calls ? 'running' : 'waiting';
@@ -96,10 +96,11 @@ export async function conclude(run: Run, progress: Progress): Promise<Transition
  * A loop can double its data at every turn, and data from outside can hold what no database takes. An execution with
  * such data is ended here, before nobody can store it any more.
  */
-function withinBounds(run: Run, progress: Progress): Progress {
+async function withinBounds(run: Run, progress: Progress): Promise<Progress> {
   const output = 'value' in progress ? progress.value : null;
   const requests = [...run.opened.values()].map((step) => step.request);
-  const excess = exceeds([run.state as unknown as Json, output, requests, run.emitted as unknown as Json], BOUNDS);
+  const kept = [run.state as unknown as Json, output, requests, run.emitted as unknown as Json];
+  const excess = await exceedsInParts(kept, BOUNDS, () => run.env.pause?.());
   if (!excess) return progress;
   if (exceeds(run.state.input, BOUNDS)) run.state.input = null;
   run.state.context = null;
@@ -136,6 +137,7 @@ export async function guardWorkflow<T>(
     if (error instanceof ExpressionError) {
       return { is: 'fault', fault: standardFault('expression', { detail: error.message, instance }) };
     }
+    if (isTooDeep(error)) return { is: 'fault', fault: standardFault('runtime', { detail: BEYOND.depth, instance }) };
     throw error;
   }
 }
