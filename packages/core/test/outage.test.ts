@@ -1,7 +1,8 @@
-import { isOutage, sweep } from '@belay/core';
+import { AccessError, isOutage, isOwnFailure, sweep } from '@belay/core';
 import { openDatabase } from '@belay/db';
 import { Retryable } from '@belay/providers';
 import { ExpressionOutage } from '@belay/workflow';
+import { sql } from 'drizzle-orm';
 import { expect, it } from 'vitest';
 import { type Loss, startFaultyProxy } from '../../../chaos/src/faulty-proxy.js';
 import { access, approve, minute, openCast, request, statusOf } from './support/stories.js';
@@ -69,7 +70,23 @@ it('tells an outage of the database from other errors, by codes and through caus
     new Retryable('x'),
     new Error('x'),
     'CONNECTION_CLOSED',
+    // A verb has said already what it is: the provider's outage is not ours.
+    new AccessError('unavailable', 'The provider cannot be reached', { cause: coded('Error', 'ECONNREFUSED') }),
   ]) {
     expect(isOutage(error)).toBe(false);
   }
+});
+
+it('takes every error of its own database for its own, and no other', async () => {
+  await using cast = await openCast();
+  const { db } = cast.house.ctx;
+  const refused = await db.execute(sql`select 1 / ${0}::int`).catch((error: unknown) => error);
+  const inTransaction = await db
+    .transaction((tx) => tx.execute(sql`select * from missing_table`))
+    .catch((error: unknown) => error);
+  expect([refused, inTransaction].map(isOwnFailure)).toEqual([true, true]);
+  expect([new Error('x'), new AccessError('invalid', 'x', { cause: refused })].map(isOwnFailure)).toEqual([
+    false,
+    false,
+  ]);
 });

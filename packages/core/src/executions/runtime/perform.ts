@@ -1,5 +1,5 @@
 import { steps } from '@belay/db';
-import { Retryable } from '@belay/providers';
+import { Retryable, Terminal } from '@belay/providers';
 import { and, eq, sql } from 'drizzle-orm';
 import { publicMessage } from '../../access/authorizer.js';
 import type { Context } from '../../context.js';
@@ -8,7 +8,7 @@ import { faultOf } from '../../functions/faults.js';
 import { type ClaimedCall, type Performed, parked } from '../../functions/function.js';
 import { progressOf } from '../../functions/progress/table.js';
 import { functions } from '../../functions/table.js';
-import { isOutage } from '../../outage.js';
+import { isOwnFailure } from '../../outage.js';
 import { advanceStep } from './advance.js';
 import { claimCall } from './claim.js';
 import { resolveCall, takeTurn } from './take-turn.js';
@@ -59,23 +59,24 @@ async function attemptCall(ctx: Context, call: ClaimedCall): Promise<Performed> 
 /** A provider that may answer later, and our own database, are waited for; everything else is the workflow's business (DSL, fault). */
 function interpretError(ctx: Context, call: ClaimedCall, error: unknown): Performed {
   const detail = { execution: call.executionId, step: call.key, attempt: call.attempt, error };
-  if (error instanceof Retryable || isOurs(error)) {
+  const ours = !(error instanceof Retryable || error instanceof Terminal) && isOwnFailure(error);
+  // What was not available may be there later, whichever of our verbs noticed it.
+  const missing = error instanceof AccessError && error.code === 'unavailable';
+  if (ours || missing || error instanceof Retryable) {
     ctx.log.warn(detail, 'a call is put off');
     const backoff = Math.min(
       ctx.timing.grantBackoff.last,
       ctx.timing.grantBackoff.first * 2 ** Math.min(call.attempt - 1, 16),
     );
     const after = error instanceof Retryable ? Math.max(backoff, error.options.afterMilliseconds ?? 0) : backoff;
-    return { kind: 'again', after, because: isOurs(error) ? 'the service itself' : publicMessage(error) };
+    return {
+      kind: 'again',
+      after,
+      because: ours ? 'the service itself' : missing ? error.message : publicMessage(error),
+    };
   }
   if (!(error instanceof AccessError)) ctx.log.error(detail, 'a call failed');
   return { kind: 'outcome', outcome: { ok: false, fault: faultOf(error) } };
-}
-
-/** An error of Belay's own database: an outage passes, and a defect of Belay is not the workflow's fault either. */
-function isOurs(error: unknown): boolean {
-  if (isOutage(error)) return true;
-  return error instanceof Error && (error.name === 'PostgresError' || error.constructor.name === 'DrizzleQueryError');
 }
 
 async function putOff(ctx: Context, call: ClaimedCall, performed: { after: number; because: string }): Promise<void> {
