@@ -5,6 +5,7 @@ import { measureLatency } from './latency.js';
 import { fixed, spreadCells, table } from './markdown.js';
 import { startRedis } from './redis.js';
 import { measureRolesRatio } from './roles-ratio.js';
+import { measureWatchers } from './watchers.js';
 
 export interface SectionOptions {
   quick: boolean;
@@ -88,6 +89,23 @@ export const sections: Readonly<Record<string, Section>> = {
         ]);
       }
       write(table(['Connections', 'Belay', 'Bare Express', 'Ratio', 'Bytes'], rows));
+    },
+  },
+  watchers: {
+    title: 'Watchers: event streams on executions that wait',
+    async print(write, { quick }) {
+      const found = await measureWatchers({
+        watchers: quick ? 200 : 2_000,
+        milliseconds: quick ? 5_000 : 30_000,
+        changesPerSecond: 20,
+      });
+      const share = (part: number) => `${fixed(100 * part, 1)} %`;
+      write(
+        table(
+          ['Watchers', 'Of a core, at rest', `at ${found.changesPerSecond} changes/s`, 'Delivered'],
+          [[String(found.watchers), share(found.atRest), share(found.busy), share(found.delivered)]],
+        ),
+      );
     },
   },
   agent: {

@@ -1,0 +1,36 @@
+import { Agent, get } from 'node:http';
+
+/** Reads event streams, as so many browsers: the addresses and secrets come over the IPC channel, counts go back. */
+interface Stream {
+  url: string;
+  token: string;
+}
+
+let events = 0;
+
+process.on('message', (message: Stream[] | 'count') => {
+  if (message === 'count') process.send?.(events);
+  else void openAll(message).then(() => process.send?.('open'));
+});
+process.once('disconnect', () => process.exit(0));
+
+const agent = new Agent({ maxSockets: Number.POSITIVE_INFINITY });
+
+/** No more at once than a server has room for in its queue of connections. */
+async function openAll(streams: readonly Stream[]): Promise<void> {
+  for (let from = 0; from < streams.length; from += 50) await Promise.all(streams.slice(from, from + 50).map(open));
+}
+
+/** Resolves with the first event of a stream. */
+function open({ url, token }: Stream): Promise<void> {
+  return new Promise((resolve) => {
+    const headers = { authorization: `Bearer ${token}`, accept: 'text/event-stream' };
+    get(url, { agent, headers }, (response) => {
+      if (response.statusCode !== 200) throw new Error(`${url}: ${response.statusCode}`);
+      response.setEncoding('utf8').on('data', (text: string) => {
+        events += text.split('\nid:').length - 1;
+        resolve();
+      });
+    });
+  });
+}

@@ -1,0 +1,118 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { serverRouter } from '@belay/api';
+import { createLogin, openChanges, requestElevation } from '@belay/core';
+import { createApp, defaultLimits } from '@belay/server/composition';
+import { sql } from 'drizzle-orm';
+import { openBelay } from './belay/open.js';
+import { openPostgres } from './postgres.js';
+
+export interface Watched {
+  watchers: number;
+  /** Shares of one core that the server's process took, 0 to 1, while nothing changed and while something did. */
+  atRest: number;
+  busy: number;
+  changesPerSecond: number;
+  /** Events that arrived while something changed, of those that were to arrive. */
+  delivered: number;
+}
+
+/**
+ * How much of a core the event streams of many people take: each watches an execution of their own that waits for an
+ * approval, over HTTP, from another process. Then so many of these executions change each second.
+ */
+export async function measureWatchers(options: {
+  watchers: number;
+  milliseconds: number;
+  changesPerSecond: number;
+}): Promise<Watched> {
+  const { watchers, milliseconds, changesPerSecond } = options;
+  const postgres = await openPostgres({ max_connections: '200' });
+  const url = await postgres.database('belay');
+  const belay = await openBelay(url, { people: 50 });
+  const changes = openChanges({ databaseUrl: url, log: belay.ctx.log, delay: belay.ctx.delay });
+  const unlimited = { ...defaultLimits, requests: Number.MAX_SAFE_INTEGER };
+  const { app } = createApp({
+    context: { ...belay.ctx, changes },
+    router: serverRouter,
+    basePath: '/api/v1',
+    baseUrl: 'http://127.0.0.1',
+    log: belay.ctx.log,
+    limits: unlimited,
+    counters: { uptimeMilliseconds: () => performance.now(), scheduler: async () => 'healthy' },
+  });
+  const server = createServer(app).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const client = fork(fileURLToPath(new URL('./contenders/watchers.js', import.meta.url)));
+  try {
+    const ids: string[] = [];
+    const streams: { url: string; token: string }[] = [];
+    await Promise.all(
+      belay.people.map(async (person, index) => {
+        const { token } = await createLogin(belay.ctx, { user: person.actor, kind: 'device' });
+        for (let mine = index; mine < watchers; mine += belay.people.length) {
+          const { output } = await requestElevation(person, {
+            role: 'reader',
+            workflow: 'approved',
+            reason: 'a benchmark',
+          });
+          const input = encodeURIComponent(JSON.stringify({ id: output.execution_id }));
+          ids.push(output.execution_id);
+          streams.push({ url: `${origin}/trpc/executions.watch?input=${input}`, token });
+        }
+      }),
+    );
+    const opened = answer();
+    client.send(streams);
+    await opened;
+    // Readers look often at first.
+    await wait(2 * belay.ctx.timing.watchPoll);
+    const atRest = await shareOfCore(() => wait(milliseconds));
+    const before = await count();
+    const busy = await shareOfCore(async () => {
+      for (let done = 0; done < (milliseconds / 1000) * changesPerSecond; done += 1) {
+        const id = ids[(done * 7) % ids.length] ?? '';
+        await belay.ctx.db.execute(sql`
+          with written as (
+            insert into ledger (type, level, message, actor, execution_id)
+            values ('bench.noted', 'info', 'A note of the benchmark', '{}', ${id}) returning execution_id
+          ) select pg_notify('belay_ledger', execution_id::text) from written`);
+        await wait(1000 / changesPerSecond);
+      }
+    });
+    const delivered = ((await count()) - before) / Math.floor((milliseconds / 1000) * changesPerSecond);
+    return { watchers, atRest, busy, changesPerSecond, delivered };
+  } finally {
+    client.disconnect();
+    server.closeAllConnections();
+    server.close();
+    await changes.close();
+    await belay.close();
+    await postgres.stop();
+  }
+
+  async function count(): Promise<number> {
+    const events = answer();
+    client.send('count');
+    return (await events) as number;
+  }
+
+  async function answer(): Promise<unknown> {
+    const ended = once(client, 'exit').then(() => Promise.reject(new Error('The program that watches has ended')));
+    const [said] = await Promise.race([once(client, 'message'), ended]);
+    return said;
+  }
+}
+
+async function shareOfCore(work: () => Promise<void>): Promise<number> {
+  const started = performance.now();
+  const before = process.cpuUsage();
+  await work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000 / (performance.now() - started);
+}
