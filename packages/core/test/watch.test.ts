@@ -86,6 +86,46 @@ describe('watching an execution', () => {
     expect(many).toBeLessThanOrEqual(one + 6);
   });
 
+  it('costs the database a few statements for 300 who each watch another, while nothing happens', async () => {
+    const { house, ada } = cast;
+    const ids: string[] = [];
+    for (let index = 0; index < 15; index += 1) ids.push(await ask(house, ada, { workflow: 'pause' }));
+    await house.database.sql`
+      insert into executions (id, workflow, definition_digest, catalog_version, owner_id, input, status, state)
+      select gen_random_uuid(), workflow, definition_digest, catalog_version, owner_id, input, status, state
+      from executions, generate_series(1, 285) where id = ${ids[0] ?? ''}`;
+    const all = await house.database.sql`select id from executions`;
+    expect(all.length).toBe(300);
+    const waits: (() => void)[] = [];
+    // Everybody waits until the test says that the time is over.
+    const delay: ActorContext['delay'] = (milliseconds, signal) =>
+      milliseconds === 200
+        ? house.ctx.delay(milliseconds)
+        : new Promise((resolve, reject) => {
+            waits.push(resolve);
+            signal?.addEventListener('abort', () => reject(new Error('ended')), { once: true });
+          });
+    const person = { ...counted.person(ada), delay };
+    const watching = all.map(({ id }) => follow(person, id as string));
+    const polled = async () => {
+      await expect.poll(() => waits.length, { timeout: 20_000 }).toBe(300);
+      const before = counted.statements;
+      for (const go of waits.splice(0)) go();
+      await expect.poll(() => waits.length, { timeout: 20_000 }).toBe(300);
+      return counted.statements - before;
+    };
+    // The first glance has nothing to compare with; the second finds nothing.
+    await polled();
+    expect(await polled()).toBeLessThanOrEqual(4);
+    await house.database.sql`
+      insert into ledger (type, level, message, actor, execution_id) values ('note', 'info', 'x', '{}', ${ids[7] ?? ''})`;
+    expect(await polled()).toBeLessThanOrEqual(8);
+    const noted = watching.filter(({ types }) => types().includes('note'));
+    expect(noted).toHaveLength(1);
+    for (const { stop } of watching) stop();
+    await Promise.all(watching.map(({ done }) => done));
+  });
+
   it('hears of what happens by a notification alone', async () => {
     const { house, ada } = cast;
     const id = await ask(house, ada, { workflow: 'pause' });

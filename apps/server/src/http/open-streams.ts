@@ -75,20 +75,21 @@ export function createOpenStreams(options: OpenStreamsOptions): OpenStreams {
 
 /** Checks each login once and ends the streams of logins that have ended or changed. */
 async function check(streams: ReadonlySet<Stream>, { verify, log }: OpenStreamsOptions): Promise<void> {
-  const tokens = new Set([...streams].map(({ token }) => token));
-  for (const token of tokens) {
-    if (token === null) continue;
-    try {
-      const login = await verify(token);
-      const now = login === null ? null : describe(login.actor);
-      for (const stream of streams) {
-        if (stream.token === token && stream.opened !== now) stream.response.destroy();
-      }
-    } catch (error) {
-      // Without the database no events are sent either; the next check decides.
-      log.warn({ error }, 'the logins of event streams could not be checked');
-      return;
-    }
+  const tokens = [...new Set([...streams].flatMap(({ token }) => token ?? []))];
+  // Asked in one turn, so that they share one query.
+  const verified = await Promise.allSettled(tokens.map(async (token) => verify(token)));
+  const logins = new Map(verified.map((login, index) => [tokens[index], login]));
+  for (const stream of streams) {
+    const login = stream.token === null ? undefined : logins.get(stream.token);
+    // One that could not be checked, or was opened meanwhile, waits for the next check.
+    if (login?.status !== 'fulfilled') continue;
+    const now = login.value === null ? null : describe(login.value.actor);
+    if (stream.opened !== now) stream.response.destroy();
+  }
+  const failed = verified.find(({ status }) => status === 'rejected');
+  // Without the database no events are sent either.
+  if (failed?.status === 'rejected') {
+    log.warn({ error: failed.reason }, 'the logins of event streams could not be checked');
   }
 }
 

@@ -1,6 +1,7 @@
-import { type Database, executions, grants, watches } from '@belay/db';
-import { and, eq, isNull, lt, sql } from 'drizzle-orm';
+import { type Database, executions, grants } from '@belay/db';
+import { and, eq, isNull, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
+import { glancesOf } from './glance.js';
 import { type Happening, readHappenings } from './history.js';
 import { taskEventsPerRow } from './task-events.js';
 import type { WatchEvent } from './watch.js';
@@ -88,16 +89,16 @@ function startFeed(ctx: Context, id: string): Shared {
         signal.addEventListener('abort', done, { once: true });
       }),
   };
-  const look = createLook(ctx, id, feed);
-  feed.ready = look();
-  follow(ctx, id, feed, look).catch((error: unknown) =>
+  const reader = createReader(ctx, id, feed);
+  feed.ready = reader.look();
+  follow(ctx, id, feed, reader).catch((error: unknown) =>
     ctx.log.error({ error }, 'an execution is not followed any more'),
   );
   return feed;
 }
 
 /** Looks again at every change that is heard of, and once in a while for those that were not, until the feed is over. */
-async function follow(ctx: Context, id: string, feed: Shared, look: () => Promise<void>): Promise<void> {
+async function follow(ctx: Context, id: string, feed: Shared, { look, isNews }: Reader): Promise<void> {
   const { signal } = feed.stop;
   try {
     await feed.ready;
@@ -116,6 +117,9 @@ async function follow(ctx: Context, id: string, feed: Shared, look: () => Promis
       wake = () => waited.abort();
       if (!heard) await ctx.delay(jittered(ctx, poll), AbortSignal.any([signal, waited.signal])).catch(() => undefined);
       if (signal.aborted) return;
+      // Nobody told of anything: a glance, with all who look now, says whether there is anything to read.
+      if (!heard && !(await isNews()) && !heard) continue;
+      if (signal.aborted) return;
       heard = false;
       await look().catch((error: unknown) => ctx.log.warn({ error, execution: id }, 'an execution could not be read'));
     }
@@ -129,21 +133,31 @@ function jittered(ctx: Context, milliseconds: number): number {
   return milliseconds * (0.8 + ((ctx.randomBytes(1)[0] ?? 0) / 255) * 0.4);
 }
 
-/** Adds the events that are new, and wakes all who wait. */
-function createLook(ctx: Context, id: string, feed: Shared): () => Promise<void> {
+interface Reader {
+  /** Adds the events that are new, and wakes all who wait. */
+  look(): Promise<void>;
+  /** Whether anything is different from when this was asked last; false when that cannot be known now. */
+  isNews(): Promise<boolean>;
+}
+
+function createReader(ctx: Context, id: string, feed: Shared): Reader {
+  const glances = glancesOf(ctx);
   const seen = new Set<number>();
   let cursor = 0;
   let marked = 0;
-  return async () => {
+  let glanced: string | undefined;
+  const after = () => Math.max(feed.floor, cursor - overlap);
+  async function keepMarked(): Promise<void> {
     const time = ctx.clock().getTime();
-    if (Math.abs(time - marked) >= ctx.timing.watchMark / 2) {
-      // Before the rows are read: what is written later than this is notified.
-      await markWatched(ctx, id);
-      marked = time;
-    }
+    if (Math.abs(time - marked) < ctx.timing.watchMark / 2) return;
+    await glances.mark(id);
+    marked = time;
+  }
+  async function look(): Promise<void> {
+    // Before the rows are read: what is written later than this is notified.
+    await keepMarked();
     const state = await readState(ctx, id);
-    const after = Math.max(feed.floor, cursor - overlap);
-    const rows = await readHappenings(ctx.db, id, { after, from: 'newest', limit: kept });
+    const rows = await readHappenings(ctx.db, id, { after: after(), from: 'newest', limit: kept });
     const oldest = rows[0]?.seq ?? 0;
     feed.status = state.status;
     // A full page whose oldest row is new is not all that is new: what is older has to be read from the database.
@@ -161,6 +175,23 @@ function createLook(ctx: Context, id: string, feed: Shared): () => Promise<void>
     for (const seq of seen) if (seq <= Math.max(feed.floor, cursor - overlap)) seen.delete(seq);
     feed.over = state.over;
     if (fresh.length > 0 || feed.over) for (const tell of [...feed.waiting]) tell();
+  }
+  return {
+    look,
+    async isNews() {
+      const from = after();
+      try {
+        const state = `${from} ${await glances.at({ id, after: from })}`;
+        if (state !== glanced) {
+          glanced = state;
+          return true;
+        }
+        await keepMarked();
+      } catch {
+        // Said once, for all of them.
+      }
+      return false;
+    },
   };
 }
 
@@ -169,16 +200,6 @@ function drop(feed: Shared, count: number, floor: number): void {
   const gone = feed.events.splice(0, count);
   feed.dropped += gone.length;
   feed.floor = gone.reduce((highest, { seq }) => Math.max(highest, seq), Math.max(feed.floor, floor));
-}
-
-/** Says for a while, to every process, that this execution is watched; and forgets what was watched long ago. */
-async function markWatched(ctx: Context, id: string): Promise<void> {
-  const lifetime = sql`${`${ctx.timing.watchMark} milliseconds`}::interval`;
-  await ctx.db
-    .insert(watches)
-    .values({ executionId: id, until: sql`app_now() + ${lifetime}` })
-    .onConflictDoUpdate({ target: watches.executionId, set: { until: sql`app_now() + ${lifetime}` } });
-  await ctx.db.delete(watches).where(lt(watches.until, sql`app_now() - ${lifetime}`));
 }
 
 function toEvent({ seq, type, at, message, task }: Happening, status: string): WatchEvent {
