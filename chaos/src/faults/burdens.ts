@@ -15,6 +15,18 @@ export const burdens: Fault[] = [
     },
   },
   {
+    name: 'endless-loops',
+    does: 'three workflows that never end, cancelled after some seconds',
+    scope: 'nothing',
+    run: ({ burden, wait }, stretch) => cancelAfter('loop', 3, 4_000 * stretch, burden, wait),
+  },
+  {
+    name: 'slow-expressions',
+    does: 'a workflow of 1,000 expressions that take most of their time limit, cancelled after some seconds',
+    scope: 'nothing',
+    run: ({ burden, wait }, stretch) => cancelAfter('slow', 1, 4_000 * stretch, burden, wait),
+  },
+  {
     name: 'endless-expressions',
     does: '25 executions that do nothing but endless jq, beside everybody else’s expressions',
     scope: 'nothing',
@@ -24,6 +36,19 @@ export const burdens: Fault[] = [
     },
   },
 ];
+
+async function cancelAfter(
+  role: string,
+  count: number,
+  milliseconds: number,
+  burden: Actors['burden'],
+  wait: Actors['wait'],
+): Promise<undefined> {
+  const sent = Array.from({ length: count }, () => burden.request(role, 60, ['cancelled', 'completed']));
+  const requests = await Promise.all(sent);
+  await wait(milliseconds);
+  for (const request of requests) await burden.cancel(request);
+}
 
 /** Looks at the list, because the history of a long loop is long. */
 async function untilIdle(burden: Actors['burden'], wait: Actors['wait']): Promise<void> {

@@ -69,6 +69,15 @@ export const processFaults: Fault[] = [
     },
   },
   {
+    name: 'database-terminated',
+    does: 'Belay’s PostgreSQL ends every session, as an administrator or a time limit does',
+    scope: 'everything',
+    momentary: true,
+    run: async ({ stage }) => {
+      await stage.database.terminate('belay');
+    },
+  },
+  {
     name: 'redis-restarted',
     does: 'kill -9 of Redis, which loses what it held, started again at once',
     scope: 'queue',

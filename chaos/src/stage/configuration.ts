@@ -15,6 +15,16 @@ const tasks: Record<string, unknown[]> = {
   ],
   // Ten thousand moves of the machine, each with an expression.
   long: [{ count: { for: { each: 'item', in: '${ [range(10000)] }' }, do: [{ add: { set: { at: '${ $item }' } } }] } }],
+  loop: [{ first: { set: { at: '${ 1 }' } } }, { second: { set: { at: '${ 2 }' }, then: 'first' } }],
+  // Each expression is near its limit.
+  slow: [
+    {
+      count: {
+        for: { each: 'item', in: '${ [range(1000)] }' },
+        do: [{ add: { set: { at: '${ reduce range(200000) as $n (0; . + $n) }' } } }],
+      },
+    },
+  ],
   endless: [{ spin: { set: { never: '${ 0 | until(false; . + 1) }' } } }],
 };
 

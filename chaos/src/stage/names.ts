@@ -15,6 +15,8 @@ export const roles: Record<string, { grants: string[]; workflow: string }> = {
   askedtwo: { grants: ['two/chaos_asked_two'], workflow: 'approved' },
   signalled: { grants: ['two/chaos_signalled'], workflow: 'signalled' },
   long: { grants: ['two/chaos_long'], workflow: 'long' },
+  loop: { grants: ['two/chaos_loop'], workflow: 'loop' },
+  slow: { grants: ['two/chaos_slow'], workflow: 'slow' },
   endless: { grants: ['two/chaos_endless'], workflow: 'endless' },
   ...Object.fromEntries(debts.map((name) => [name, { grants: [`one/chaos_${name}`], workflow: 'automatic' }])),
 };

@@ -12,6 +12,8 @@ export interface PostgresServer {
   /** The superuser's URL, past every proxy. */
   url(database: string): string;
   ensureDatabase(name: string): Promise<void>;
+  /** Ends every session of a database from the server's side. */
+  terminate(database: string): Promise<void>;
   /** Ends every connection in order, stops, and starts again on the same port. */
   restart(): Promise<void>;
   /** SIGSTOP for the server and every process of it; what is returned lets them go on. */
@@ -38,6 +40,11 @@ export async function startPostgres(name: string): Promise<PostgresServer> {
     port,
     url: (database) => server.url(database),
     ensureDatabase: (database) => server.ensureDatabase(database),
+    async terminate(database) {
+      const sql = postgres(server.url('postgres'), { max: 1, onnotice: () => {} });
+      await sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${database}`;
+      await sql.end({ timeout: 1 });
+    },
     async restart() {
       await server.stop();
       server = await start(port);
