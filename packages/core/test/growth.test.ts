@@ -1,6 +1,26 @@
-import { getExecution } from '@belay/core';
+import {
+  createSignal,
+  exportLogs,
+  getExecution,
+  signalExecution,
+  sweep,
+  terminateExecution,
+  watchExecution,
+} from '@belay/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { approve, ask, type Cast, catalogWith, minute, openCast, runOut, statusOf } from './support/stories.js';
+import {
+  approve,
+  ask,
+  type Cast,
+  catalogWith,
+  hour,
+  minute,
+  openCast,
+  request,
+  runOut,
+  second,
+  statusOf,
+} from './support/stories.js';
 
 describe('what an execution stores', () => {
   let cast: Cast;
@@ -67,5 +87,152 @@ describe('what an execution stores', () => {
     await house.database.sql`delete from definitions`;
     await expect(ask(house, ada)).rejects.toThrow();
     expect(await statusOf(ada, await ask(house, ada))).toBe('waiting');
+  });
+});
+
+describe('a workflow without an end', () => {
+  let cast: Cast;
+  const again = { then: 'tick' };
+  const loops = {
+    busy: [{ tick: { set: { n: 1 } } }, { tock: { set: { n: 2 }, ...again } }],
+    patient: [
+      { tick: { wait: 'PT1S' } },
+      { tock: { emit: { event: { with: { type: 'tock', source: 'urn:x' } } }, ...again } },
+    ],
+    listening: [
+      {
+        tick: { listen: { to: { one: { with: { type: 'go' } } } }, metadata: { from: { requester: true } }, ...again },
+      },
+    ],
+  };
+  beforeEach(async () => {
+    // Turns as short as can be, so that a loop that never waits takes many of them.
+    cast = await openCast({ catalog: catalogWith(loops), timing: { turn: 5 } });
+  });
+  afterEach(() => cast[Symbol.asyncDispose]());
+
+  /** The rows that an execution has in each table, and the bytes in them. */
+  async function kept(id: string) {
+    const tables = ['steps', 'ledger', 'task_events', 'signals'];
+    const rows = await cast.house.database.sql.unsafe(
+      tables
+        .map(
+          (
+            table,
+          ) => `select '${table}' as name, count(*)::int as rows, coalesce(sum(pg_column_size(one.*)), 0)::int as bytes
+          from ${table} one where execution_id = '${id}'`,
+        )
+        .join(' union all '),
+    );
+    return new Map(
+      rows.map(({ name, rows: count, bytes }) => [name as string, { rows: count as number, bytes: bytes as number }]),
+    );
+  }
+
+  async function events(id: string): Promise<number> {
+    const [row] = await cast.house.database.sql`select task_events from executions where id = ${id}`;
+    return row?.task_events as number;
+  }
+
+  /** Lets a loop go round until it has had so many task events. */
+  async function until(id: string, count: number, round: () => Promise<unknown>): Promise<void> {
+    while ((await events(id)) < count) await round();
+  }
+
+  it.each<[string, number, number]>([
+    ['busy', 0, 3],
+    ['patient', second, 1.5],
+  ])(
+    'keeps no more rows the longer it goes on: %s',
+    async (workflow, pause, longer) => {
+      const { house, ada } = cast;
+      const id = await request(ada, { workflow });
+      const round = async () => {
+        if (pause > 0) await house.database.advance(pause);
+        await sweep(house.ctx);
+      };
+      await until(id, 2_200, round);
+      const once = await kept(id);
+      const had = await events(id);
+      await until(id, longer * had, round);
+      const later = await kept(id);
+      expect(later.get('ledger')?.rows).toBe(once.get('ledger')?.rows);
+      expect(later.get('steps')?.rows).toBeLessThanOrEqual(2);
+      // Up to a hundred events before the last thousand are in the same row as some of those.
+      for (const [table, { rows, bytes }] of later) {
+        const before = once.get(table) ?? { rows: 0, bytes: 0 };
+        expect(rows, table).toBeLessThanOrEqual(before.rows + 100);
+        expect(bytes).toBeLessThan(before.bytes * 1.1 + 1_000);
+      }
+    },
+    60_000,
+  );
+
+  it('shows its first and its last thousand steps, and how many were between', async () => {
+    const { house, ada } = cast;
+    const id = await request(ada, { workflow: 'busy' });
+    await until(id, 5_000, () => sweep(house.ctx));
+    await terminateExecution(ada, { id });
+    const had = await events(id);
+    const pages = [];
+    for (
+      let page = await getExecution(ada, { id });
+      ;
+      page = await getExecution(ada, { id, cursor: page.next ?? '' })
+    ) {
+      expect(page.history.length).toBeLessThanOrEqual(1_001);
+      pages.unshift(page.history);
+      if (page.next === null) break;
+    }
+    const history = pages.flat();
+    const gap = history.findIndex(({ event_type }) => event_type === 'belay.history.omitted');
+    const isTask = ({ event_type }: { event_type: string }) => event_type.includes('.task.');
+    const first = history.slice(0, gap).filter(isTask).length;
+    const last = history.slice(gap).filter(isTask).length;
+    expect(first).toBe(1_000);
+    expect(last).toBeGreaterThanOrEqual(1_000);
+    expect(last).toBeLessThan(1_100);
+    expect(history[gap]?.message).toBe(`${had - first - last} events of tasks before this are not kept`);
+    expect(history.slice(0, 3).map(({ event_type }) => event_type)).toEqual([
+      'elevation.requested',
+      'io.serverlessworkflow.workflow.started.v1',
+      'io.serverlessworkflow.task.started.v1',
+    ]);
+    expect(history.at(-1)?.event_type).toBe('execution.terminated');
+    // Who watches from the start gets the same, in order.
+    const watched = [];
+    for await (const event of watchExecution(ada, { id, signal: AbortSignal.timeout(20_000) })) watched.push(event);
+    expect(watched.map(({ event_type }) => event_type)).toEqual(
+      history.filter((_, index) => index !== gap).map(({ event_type }) => event_type),
+    );
+    // And so do the logs.
+    const logs = [];
+    for (let next: string | null | undefined; next !== null; ) {
+      const page = await exportLogs(ada, { workflow_id: id, ...(next ? { cursor: next } : {}) });
+      logs.unshift(...page.logs.toReversed());
+      next = page.next;
+    }
+    expect(logs.map(({ type }) => type)).toEqual(watched.map(({ event_type }) => event_type));
+  }, 60_000);
+
+  it('remembers a thousand of the signals that it took, without their content, and takes more an hour later', async () => {
+    const { house, ada } = cast;
+    const id = await ask(house, ada, { workflow: 'listening' });
+    const go = async () => {
+      const { input } = await createSignal(ada, { id, type: 'go', data: { text: 'x'.repeat(2_000) } });
+      await signalExecution(ada, { id, input });
+      await house.work();
+      return input;
+    };
+    await go();
+    expect((await kept(id)).get('signals')?.bytes).toBeLessThan(300);
+    await house.database.sql`
+      insert into signals (execution_id, source, event_id, type, event, consumed_at)
+      select ${id}, source, n::text, type, event, consumed_at from signals, generate_series(1, 999) n where execution_id = ${id}`;
+    await expect(go()).rejects.toMatchObject({ code: 'too_many_requests' });
+    await house.database.advance(hour + second);
+    const last = await go();
+    expect((await kept(id)).get('signals')?.rows).toBe(1);
+    await expect(signalExecution(ada, { id, input: last })).rejects.toMatchObject({ code: 'conflict' });
   });
 });

@@ -160,13 +160,13 @@ describe('whose word counts for a listen', () => {
     await expect(receiveEvent(house.ctx, { source: 'ci', token, body: event(id) })).resolves.toEqual({
       status: 'accepted',
     });
-    expect(await granted(id)).toBe(true);
     const [row] = await house.database.sql`select source, event ->> 'source' as said, sender from signals`;
     expect(row).toEqual({
       source: 'urn:belay:source:ci',
       said: 'urn:belay:source:ci',
       sender: { kind: 'source', name: 'ci' },
     });
+    expect(await granted(id)).toBe(true);
     expect(await statusOf(ada, id)).toBe('completed');
   });
 

@@ -11,6 +11,7 @@ import { AccessError, notFound } from '../errors.js';
 import { appendLedger } from '../ledger/append.js';
 import { listSelves } from '../logins/selves.js';
 import { requireJson, requireText } from '../text.js';
+import { boundSignals } from './bound-signals.js';
 import { findExecution, isId } from './find.js';
 import { decideTurn } from './runtime/decide-turn.js';
 import { workflowOf } from './runtime/load.js';
@@ -162,6 +163,8 @@ async function keep(
   if (!locked) throw ended();
   if (seen && (seen.version !== locked.version || seen.turn !== (locked.step?.attempt ?? null))) return false;
   if (await isKnown(tx, executionId, event)) throw repeated();
+  const many = await boundSignals(ctx, tx, executionId);
+  if (many) throw many;
   const full = seen ? null : await refuseMore(tx, executionId, event.source, ctx.catalog.current().limits.signals);
   if (full) return full;
   const [fresh] = await tx

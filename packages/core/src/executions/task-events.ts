@@ -11,9 +11,10 @@ const emitted = 'emitted';
 /** What a workflow can say of itself in an event, in characters. */
 const longest = 500;
 
-/** A task's lifecycle event as it is stored. */
-export function toTaskEvent(event: LifecycleEvent): TaskEvent {
-  const [, what = ''] = lifecycle.exec(event.type) ?? [];
+/** A task's lifecycle event as it is stored; null for one of the workflow. */
+export function toTaskEvent(event: LifecycleEvent): TaskEvent | null {
+  const [, what] = lifecycle.exec(event.type) ?? [];
+  if (what === undefined) return null;
   const about = clip(typeof event.data.task === 'string' ? event.data.task : '');
   const error = errorText(event);
   return error === undefined ? [what, about] : [what, about, clip(error)];
@@ -59,7 +60,7 @@ export const verbs: Readonly<Record<string, string>> = {
 };
 
 /** The error that a lifecycle event tells of, in words. */
-export function errorText({ data: { error } }: LifecycleEvent): string | undefined {
+export function errorText({ data: { error } }: Pick<LifecycleEvent, 'data'>): string | undefined {
   if (error === null || typeof error !== 'object' || Array.isArray(error)) return undefined;
   const text = error.detail ?? error.title ?? error.type;
   return typeof text === 'string' ? text : undefined;

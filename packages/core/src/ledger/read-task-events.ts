@@ -1,8 +1,7 @@
 import { taskEvents, users } from '@belay/db';
-import { and, eq, gte, lt, lte, or, type SQL, sql } from 'drizzle-orm';
+import { and, eq, gte, inArray, lt, lte, type SQL, sql } from 'drizzle-orm';
 import type { Context, UserActor } from '../context.js';
 import { describeTaskEvent, kindOf } from '../executions/task-events.js';
-import { isKnownAs } from '../logins/people.js';
 import type { FoundEntry, LogFilter } from './read.js';
 
 /** Returns the newest events of the tasks of a person's own requests, before a position: as the ledger's entries are. */
@@ -10,11 +9,18 @@ export async function readTaskEvents(
   ctx: Context,
   user: UserActor,
   filter: LogFilter,
-  page: { before?: number | undefined; limit: number; since?: Date | undefined; until?: Date | undefined },
+  page: {
+    before?: number | undefined;
+    limit: number;
+    since?: Date | undefined;
+    until?: Date | undefined;
+    /** Only what came of these people's acts. */
+    by?: readonly string[] | undefined;
+  },
 ): Promise<FoundEntry[]> {
-  const { before = Number.MAX_SAFE_INTEGER, limit, since, until } = page;
+  const { before = Number.MAX_SAFE_INTEGER, limit, since, until, by } = page;
   // No task event is an error or names a provider.
-  if (filter.provider !== undefined || filter.level === 'error') return [];
+  if (filter.provider !== undefined || filter.level === 'error' || by?.length === 0) return [];
   const rows = await ctx.db
     .select({ row: taskEvents, email: users.email })
     .from(taskEvents)
@@ -26,12 +32,7 @@ export async function readTaskEvents(
         since && gte(taskEvents.at, since),
         until && lte(taskEvents.at, until),
         filter.workflow_id === undefined ? undefined : eq(taskEvents.executionId, filter.workflow_id),
-        filter.user === undefined
-          ? undefined
-          : or(
-              isKnownAs(ctx.db, users.id, filter.user),
-              isKnownAs(ctx.db, sql`(${taskEvents.actor} ->> 'id')::uuid`, filter.user),
-            ),
+        by && inArray(sql`${taskEvents.actor} ->> 'id'`, [...by]),
         holds(filter),
       ),
     )

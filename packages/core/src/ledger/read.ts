@@ -1,9 +1,9 @@
-import { type LedgerLevel, ledger, users } from '@belay/db';
-import { and, eq, gte, inArray, isNull, lt, lte, notLike, or, type SQL, sql } from 'drizzle-orm';
+import { actorOf, isAboutOthers, type LedgerLevel, ledger, users } from '@belay/db';
+import { and, eq, gte, inArray, isNull, lt, lte, notLike, type SQL, sql } from 'drizzle-orm';
 import type { Actor, Context, UserActor } from '../context.js';
 import { invalid } from '../errors.js';
 import { isId } from '../executions/find.js';
-import { isKnownAs } from '../logins/people.js';
+import { idsKnownAs } from '../logins/people.js';
 import { readTaskEvents } from './read-task-events.js';
 
 export interface LogFilter {
@@ -50,37 +50,45 @@ export async function readLedger(
   if (filter.workflow_id !== undefined && !isId(filter.workflow_id)) return [];
   const since = readTime(filter.since, 'since');
   const until = readTime(filter.until, 'until');
-  const wanted = filter.user;
   const shared: (SQL | undefined)[] = [
     page.before === undefined ? undefined : lt(ledger.seq, page.before),
     filter.level === undefined ? undefined : eq(ledger.level, filter.level),
+    // Said once more in words that an index has as its condition.
+    filter.level === undefined || filter.level === 'info' ? undefined : sql`${ledger.level} <> 'info'`,
     filter.provider === undefined ? undefined : eq(ledger.provider, filter.provider),
     filter.type === undefined ? undefined : eq(ledger.type, filter.type),
     since === undefined ? undefined : gte(ledger.at, since),
     until === undefined ? undefined : lte(ledger.at, until),
+    filter.workflow_id === undefined ? undefined : eq(ledger.executionId, filter.workflow_id),
   ];
-  const walk = (where: SQL | undefined) =>
+  const walk = (...where: (SQL | undefined)[]) =>
     ctx.db
       .select({ entry: ledger, email: users.email })
       .from(ledger)
       .leftJoin(users, eq(users.id, ledger.userId))
-      .where(where)
+      .where(and(...shared, ...where))
       // As the indexes have it: another place for nulls, though there are none, would mean a sort of everything.
       .orderBy(sql`${ledger.seq} desc nulls last`)
       .limit(page.limit);
-  shared.push(
-    wanted === undefined
-      ? undefined
-      : or(isKnownAs(ctx.db, users.id, wanted), isKnownAs(ctx.db, sql`(${ledger.actor} ->> 'id')::uuid`, wanted)),
-    filter.workflow_id === undefined ? undefined : eq(ledger.executionId, filter.workflow_id),
-  );
-  const concerned = walk(and(...shared, eq(ledger.userId, user.id)));
-  // The steps that a workflow takes after a decision are the owner's to follow, not acts of who decided.
-  const acted = walk(and(...shared, eq(sql`${ledger.actor} ->> 'id'`, user.id), notLike(ledger.type, `${steps}%`)));
-  const aboutSomebody = filter.user !== undefined || filter.workflow_id !== undefined;
-  const common = aboutSomebody ? [] : walk(and(...shared, isNull(ledger.userId), inArray(ledger.type, everybodys)));
-  const tasks = readTaskEvents(ctx, user, filter, { ...page, since, until });
-  const [told, ...found] = await Promise.all([tasks, concerned, acted, common]);
+  const acted = (who: string, about?: string) =>
+    walk(
+      eq(actorOf(ledger), who),
+      isAboutOthers(ledger),
+      about === undefined ? undefined : eq(ledger.userId, about),
+      // The steps that a workflow takes after a decision are the owner's to follow, not acts of who decided.
+      who === user.id ? notLike(ledger.type, `${steps}%`) : undefined,
+    );
+  const wanted = filter.user === undefined ? [user.id] : await idsKnownAs(ctx.db, filter.user);
+  const all = wanted.includes(user.id);
+  const walks = all
+    ? [walk(eq(ledger.userId, user.id)), acted(user.id)]
+    : wanted.flatMap((other) => [acted(other, user.id), acted(user.id, other)]);
+  if (filter.user === undefined && filter.workflow_id === undefined) {
+    walks.push(walk(isNull(ledger.userId), inArray(ledger.type, everybodys)));
+  }
+  const by = all ? undefined : wanted;
+  const tasks = readTaskEvents(ctx, user, filter, { ...page, since, until, by });
+  const [told, ...found] = await Promise.all([tasks, ...walks]);
   const rows: FoundEntry[] = [...told, ...found.flat().map(({ entry, email }) => ({ ...entry, email }))];
   // What a person did about a request of their own is found both ways.
   return [...new Map(rows.map((row) => [row.seq, row])).values()]

@@ -107,10 +107,19 @@ export function asPerson(ctx: Context, told: Person): Person {
 
 /** The condition that a user's id is of a person whom one of their providers knows by this address. */
 export function isKnownAs(db: Database | Transaction, id: Column | SQL, address: string): SQL {
+  return inArray(sql`${id}`, db.select({ id: userIdentities.userId }).from(userIdentities).where(hasAddress(address)));
+}
+
+/** Returns the ids of the people whom one of their providers knows by this address. */
+export async function idsKnownAs(db: Database | Transaction, address: string): Promise<string[]> {
+  const rows = await db.selectDistinct({ id: userIdentities.userId }).from(userIdentities).where(hasAddress(address));
+  return rows.map(({ id }) => id);
+}
+
+function hasAddress(address: string): SQL {
   const folded = foldAddress(address);
   // One that cannot be compared, from before that was refused, is known as it is written and in no other way.
-  const same = folded === undefined ? eq(userIdentities.email, address) : eq(userIdentities.emailFolded, folded);
-  return inArray(sql`${id}`, db.select({ id: userIdentities.userId }).from(userIdentities).where(same));
+  return folded === undefined ? eq(userIdentities.email, address) : eq(userIdentities.emailFolded, folded);
 }
 
 export function toPerson(identity: typeof userIdentities.$inferSelect): Person {

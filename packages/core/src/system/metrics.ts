@@ -25,9 +25,10 @@ export async function readMetrics(
   const catalog = ctx.catalog.current();
   const count = () =>
     Promise.all([
-      // An exact count would grow with history; small tables are counted, large ones estimated.
+      // An exact count would grow with history; small tables are counted, large ones estimated. A table that was not analysed
+      // yet has no estimate, and is counted as far as small ones go.
       ctx.db.execute<{ count: number }>(sql`
-      select case when estimate < 10000 then (select count(*) from ${executions}) else estimate end::int as count
+      select case when estimate < 10000 then (select count(*) from (select from ${executions} limit 10000) as first) else estimate end::int as count
       from (select reltuples::bigint as estimate from pg_class where oid = 'executions'::regclass) as planner`),
       countOverdue(ctx),
       countElsewhere(ctx),

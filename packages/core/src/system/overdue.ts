@@ -1,5 +1,6 @@
 import { entitlements, grants } from '@belay/db';
-import { and, count, eq, isNull, ne, sql } from 'drizzle-orm';
+import { and, count, eq, isNull, ne, notExists, sql } from 'drizzle-orm';
+import { isLive } from '../access/wanted.js';
 import type { Context } from '../context.js';
 
 /** Returns how many entitlements are held where no call reaches them: their provider's address leads to another target (R7). */
@@ -17,15 +18,21 @@ export async function countElsewhere(ctx: Context): Promise<number> {
  */
 export async function countOverdue(ctx: Context): Promise<number> {
   const overdue = `${ctx.timing.overdue} milliseconds`;
-  const [row] = await ctx.db
-    .select({ count: sql<number>`count(distinct ${entitlements.id})::int` })
-    .from(entitlements)
-    .innerJoin(grants, and(eq(grants.entitlementId, entitlements.id), isNull(grants.goneAt)))
+  const over = ctx.db
+    .selectDistinct({ id: grants.entitlementId })
+    .from(grants)
     .where(
-      sql`${entitlements.state} <> 'absent' and not ${entitlements.elsewhere}
-        and least(coalesce(${grants.endedAt}, ${grants.expiresAt}), ${grants.expiresAt}) < app_now() - ${overdue}::interval
-        and not exists (select 1 from grants live where live.entitlement_id = ${entitlements.id}
-          and live.ended_at is null and live.expires_at > app_now())`,
-    );
+      and(isNull(grants.goneAt), sql`least(${grants.endedAt}, ${grants.expiresAt}) < app_now() - ${overdue}::interval`),
+    )
+    .as('over');
+  const live = ctx.db
+    .select({ one: sql`1` })
+    .from(grants)
+    .where(and(eq(grants.entitlementId, over.id), isLive));
+  const [row] = await ctx.db
+    .select({ count: count() })
+    .from(over)
+    .innerJoin(entitlements, eq(entitlements.id, over.id))
+    .where(and(ne(entitlements.state, 'absent'), eq(entitlements.elsewhere, false), notExists(live)));
   return row?.count ?? 0;
 }

@@ -84,6 +84,10 @@ export const grants = pgTable(
       .on(table.executionId, table.stepKey, table.entitlementId)
       .where(sql`coalesce(${table.endedReason}, '') <> 'lapsed'`),
     index('grants_live_idx').on(table.entitlementId, table.expiresAt).where(sql`${table.endedAt} is null`),
+    // What ended and is not gone, by when it ended: what is overdue is at its beginning.
+    index('grants_over_idx')
+      .on(sql`least(${table.endedAt}, ${table.expiresAt})`, table.entitlementId)
+      .where(sql`${table.goneAt} is null`),
     index('grants_owed_idx').on(table.entitlementId).where(sql`${table.goneAt} is null`),
     index('grants_held_idx').on(table.userId, table.expiresAt).where(sql`${table.endedAt} is null`),
     check('grant_must_expire_after_creation', sql`${table.expiresAt} > ${table.createdAt}`),

@@ -1,8 +1,30 @@
-import { sql } from 'drizzle-orm';
-import { bigint, bigserial, check, index, integer, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
+import { type SQL, sql } from 'drizzle-orm';
+import {
+  type AnyPgColumn,
+  bigint,
+  bigserial,
+  check,
+  index,
+  integer,
+  pgTable,
+  primaryKey,
+  text,
+  uuid,
+} from 'drizzle-orm/pg-core';
 import { appNow, instant, json } from './columns.js';
 
 export type LedgerLevel = 'info' | 'warning' | 'error';
+
+interface Acted {
+  actor: AnyPgColumn;
+  userId: AnyPgColumn;
+}
+
+/** The id of the person or agent who acted; null for others. */
+export const actorOf = ({ actor }: Acted): SQL => sql`(${actor} ->> 'id')`;
+
+/** Whether somebody acted whom the entry is not about. Queries have to say it in these words to use the indexes. */
+export const isAboutOthers = (table: Acted): SQL => sql`${actorOf(table)} <> coalesce(${table.userId}::text, '')`;
 
 /**
  * What happened, for ever: history, logs and audit trail are three filters on it. Append only. The sequence counts in
@@ -26,8 +48,14 @@ export const ledger = pgTable(
   (table) => [
     index('ledger_execution_idx').on(table.executionId, table.seq),
     index('ledger_user_idx').on(table.userId, table.seq.desc()),
-    // What a person did, whomever it concerns.
-    index('ledger_actor_idx').on(sql`(${table.actor} ->> 'id')`, table.seq.desc()),
+    // Few entries are more than information, so those are found without reading the others.
+    index('ledger_user_notable_idx').on(table.userId, table.seq.desc()).where(sql`${table.level} <> 'info'`),
+    // What a person did that concerns others; what concerns themselves is found as that. For all, and for one of the others.
+    index('ledger_acted_idx').on(actorOf(table), table.seq.desc()).where(isAboutOthers(table)),
+    index('ledger_acted_on_idx').on(actorOf(table), table.userId, table.seq.desc()).where(isAboutOthers(table)),
+    index('ledger_acted_notable_idx')
+      .on(actorOf(table), table.seq.desc())
+      .where(sql`${isAboutOthers(table)} and ${table.level} <> 'info'`),
     // What concerns nobody in particular: everybody's, or an agent's.
     index('ledger_nobody_idx').on(table.type, table.seq.desc()).where(sql`${table.userId} is null`),
     check('ledger_level_is_known', sql`${table.level} in ('info', 'warning', 'error')`),

@@ -17,7 +17,7 @@ import {
 import type { Actor, Context } from '../../context.js';
 import type { LedgerEntry } from '../../ledger/append.js';
 import { admitsFrom, type Sender } from '../senders.js';
-import { entriesOf } from './entries.js';
+import { entriesOf, type ToldByTask } from './entries.js';
 import { isFinal } from './final.js';
 import { callName } from './request.js';
 import { type ReadyStep, readSignals, type Snapshot, type WaitingSignal } from './snapshot.js';
@@ -38,7 +38,7 @@ export interface Decided {
   /** The steps that are over, with how they ended. */
   over: { key: string; status: StepStatus }[];
   consumed: { source: string; eventId: string }[];
-  entries: LedgerEntry[];
+  entries: (LedgerEntry | ToldByTask)[];
   /** Whether what was given is among what was applied. */
   applied: boolean;
   /** Whether signals wait that were not looked at yet. */
@@ -69,7 +69,7 @@ class Turn {
   private readonly opened = new Map<string, Step>();
   private readonly over = new Map<string, StepStatus>();
   private readonly consumed: { source: string; eventId: string }[] = [];
-  private readonly entries: LedgerEntry[] = [];
+  private readonly entries: (LedgerEntry | ToldByTask)[] = [];
   private readonly env: Env;
   private readonly pause: () => boolean | Promise<boolean>;
   /** The time that the execution has come to: what happens late happens at its own time. */
@@ -249,7 +249,7 @@ class Turn {
         this.unwanted = 0;
       }
     }
-    this.entries.push(...entriesOf(this.snapshot, transition, actor));
+    for (const entry of entriesOf(this.snapshot, transition, actor)) this.entries.push(entry);
     this.state = transition.state;
     this.last = transition;
   }

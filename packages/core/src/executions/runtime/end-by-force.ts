@@ -25,6 +25,7 @@ export function endByForce(ctx: ActorContext, execution: Locked): PreparedMove {
         executionId: execution.id,
       },
     ],
+    told: { now: 0, after: 0 },
     actor: ctx.actor,
     hints: [],
   };

@@ -1,27 +1,65 @@
-import type { Transition } from '@belay/workflow';
+import type { TaskEvent } from '@belay/db';
+import type { LifecycleEvent, Transition } from '@belay/workflow';
 import type { Actor } from '../../context.js';
-import type { LedgerEntry } from '../../ledger/append.js';
+import type { LedgerEntry, TaskEntry } from '../../ledger/append.js';
+import { keptTaskEvents, taskEventsPerRow, toEmitted, toTaskEvent } from '../task-events.js';
 import { describeEvent } from './describe.js';
 
-/** The ledger's account of a transition. */
-export function entriesOf(
+/** A task's event on its way to be stored with those beside it. */
+export interface ToldByTask {
+  actor: Actor;
+  userId: string;
+  executionId: string;
+  told: TaskEvent;
+}
+
+/** What a transition has to tell, in order: the workflow's own events for the ledger, and those of its tasks. */
+export function* entriesOf(
   execution: { id: string; ownerId: string },
   transition: Transition,
   actor: Actor,
-): LedgerEntry[] {
+): Generator<LedgerEntry | ToldByTask> {
   const common = { actor, userId: execution.ownerId, executionId: execution.id };
-  const lifecycle = transition.events.map((event): LedgerEntry => {
-    const { message, task } = describeEvent(event);
-    const level = event.type.includes('.faulted.') ? 'warning' : 'info';
-    return { ...common, type: event.type, level, message, data: { ...event.data, ...(task ? { task } : {}) } };
-  });
-  const emitted = transition.emitted.map(
-    (event): LedgerEntry => ({
-      ...common,
-      type: event.type,
-      message: `Emitted ${event.type}`,
-      data: { source: event.source, id: event.id },
-    }),
-  );
-  return [...lifecycle, ...emitted];
+  for (const event of transition.events) {
+    const told = toTaskEvent(event);
+    yield told ? { ...common, told } : { ...common, ...ofWorkflow(event) };
+  }
+  for (const event of transition.emitted) yield { ...common, told: toEmitted(event) };
+}
+
+/** What the definition and the execution say already is left out. */
+function ofWorkflow({ type, data }: LifecycleEvent): Pick<LedgerEntry, 'type' | 'level' | 'message' | 'data'> {
+  const level = type.includes('.faulted.') ? 'warning' : 'info';
+  return { type, level, message: describeEvent({ type, data }), data: data.error ? { error: data.error } : null };
+}
+
+/**
+ * Puts the task events among entries into rows, when `before` of them came earlier: one row for those that follow each other and
+ * have one actor, a hundred at most. What is neither among the first thousand nor among the last thousand by now is left out.
+ */
+export function packTaskEvents(
+  entries: readonly (LedgerEntry | ToldByTask)[],
+  before: number,
+): { entries: (LedgerEntry | TaskEntry)[]; told: number } {
+  const told = entries.filter((entry) => 'told' in entry).length;
+  const packed: (LedgerEntry | TaskEntry)[] = [];
+  let row: TaskEntry | null = null;
+  let nth = before;
+  for (const entry of entries) {
+    if (!('told' in entry)) {
+      packed.push(entry);
+      row = null;
+      continue;
+    }
+    nth += 1;
+    const { told: event, ...common } = entry;
+    // No row has some of the first thousand and others.
+    const begins = (nth - 1) % taskEventsPerRow === 0;
+    if (nth > keptTaskEvents && nth <= before + told - keptTaskEvents) row = null;
+    else if (row === null || begins || row.actor !== entry.actor) {
+      row = { ...common, nth, events: [event] };
+      packed.push(row);
+    } else row.events.push(event);
+  }
+  return { entries: packed, told };
 }

@@ -1,10 +1,21 @@
-import { approvals, type ExecutionStatus, executions, inOrder, signals, steps, type Transaction } from '@belay/db';
+import {
+  approvals,
+  type ExecutionStatus,
+  executions,
+  inOrder,
+  signals,
+  steps,
+  type Transaction,
+  taskEvents,
+} from '@belay/db';
 import { type Fault, type Json, type State, type Step, storeState } from '@belay/workflow';
 import { eq, sql } from 'drizzle-orm';
 import { endGrants } from '../../access/end.js';
 import type { Actor, Context, Hint } from '../../context.js';
-import { appendLedger, type LedgerEntry } from '../../ledger/append.js';
+import { appendLedger, type LedgerEntry, type TaskEntry } from '../../ledger/append.js';
+import { keptTaskEvents, taskEventsPerRow } from '../task-events.js';
 import type { Decided } from './decide-turn.js';
+import { packTaskEvents } from './entries.js';
 import { isFinal } from './final.js';
 import { callName } from './request.js';
 import type { Snapshot } from './snapshot.js';
@@ -28,7 +39,9 @@ export interface PreparedMove {
   consumed: Decided['consumed'];
   /** The mark that this turn has seen, and whether another turn is due after it. */
   turn: { seen: number | null; again: boolean };
-  entries: LedgerEntry[];
+  entries: (LedgerEntry | TaskEntry)[];
+  /** How many task events it has, kept or not, and how many the execution has then. */
+  told: { now: number; after: number };
   actor: Actor;
   /** To be sent after commit; complete when the move is written. */
   hints: Hint[];
@@ -44,7 +57,8 @@ export function prepare(
   { actor = runtime, claim = false }: { actor?: Actor; claim?: boolean } = {},
 ): PreparedMove {
   const { id, ownerId, version } = snapshot;
-  const { status, state, output, fault, open, over, consumed, entries } = decided;
+  const { status, state, output, fault, open, over, consumed } = decided;
+  const { entries, told } = packTaskEvents(decided.entries, snapshot.taskEvents);
   const calls = open.filter((step) => step.kind === 'call' && !isParked(step));
   const claimed = claim && calls.length === 1 ? (calls[0]?.key ?? null) : null;
   const again = decided.unread && !isFinal(status);
@@ -64,6 +78,7 @@ export function prepare(
     consumed,
     turn: { seen: snapshot.turn, again },
     entries,
+    told: { now: told, after: snapshot.taskEvents + told },
     actor,
     hints,
   };
@@ -113,12 +128,12 @@ export async function writePrepared(tx: Transaction, move: PreparedMove): Promis
 
 /** The state, the steps, the approvals and the inbox of a move, in one statement that does nothing at another version. */
 function writing(move: PreparedMove) {
-  const { execution, version, status, state, output, fault, over, consumed, turn } = move;
+  const { execution, version, status, state, output, fault, over, consumed, turn, told } = move;
   const ended = isFinal(status);
   const forced = state === undefined;
   const parts = [
     sql`moved as (
-      update ${executions} set status = ${status}, version = version + 1,
+      update ${executions} set status = ${status}, version = version + 1, task_events = task_events + ${told.now},
         state = coalesce(${state ? JSON.stringify(storeState(state)) : null}::text::jsonb, state),
         output = coalesce(${asText(output)}::text::jsonb, output),
         fault = coalesce(${asText(fault)}::text::jsonb, fault),
@@ -130,10 +145,7 @@ function writing(move: PreparedMove) {
     const these = ended ? sql`` : sql`and ${steps}.key in (select key from ending)`;
     parts.push(
       sql`ending as (select * from jsonb_to_recordset(${JSON.stringify(over)}::text::jsonb) as one (key text, status text))`,
-      sql`closed as (
-        update ${steps} set status = coalesce((select ending.status from ending where ending.key = ${steps}.key), 'closed'),
-          closed_at = app_now(), lease_until = null, waiting_for = null
-        from moved where execution_id = moved.id and ${steps}.status = 'open' ${these})`,
+      sql`closed as (delete from ${steps} using moved where execution_id = moved.id ${these})`,
     );
   }
   if (forced || over.some(({ status: how }) => how === 'closed')) {
@@ -145,9 +157,15 @@ function writing(move: PreparedMove) {
   if (!ended && move.open.length > 0) parts.push(opening(move));
   if (consumed.length > 0) {
     parts.push(sql`taken as (
-      update ${signals} set consumed_at = app_now()
+      update ${signals} set consumed_at = app_now(), event = 'null', sender = null
       from moved, jsonb_to_recordset(${JSON.stringify(consumed)}::text::jsonb) as one (source text, "eventId" text)
       where execution_id = moved.id and ${signals}.source = one.source and event_id = one."eventId")`);
+  }
+  const gone = told.after - keptTaskEvents - taskEventsPerRow;
+  if (told.now > 0 && gone >= keptTaskEvents) {
+    parts.push(sql`trimmed as (
+      delete from ${taskEvents} using moved
+      where execution_id = moved.id and nth > ${keptTaskEvents} and nth <= ${gone + 1})`);
   }
   if (!ended && turn.again) {
     parts.push(sql`again as (

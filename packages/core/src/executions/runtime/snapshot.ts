@@ -28,6 +28,8 @@ export interface Snapshot {
   /** Null before it has begun. */
   state: State | null;
   version: number;
+  /** How many task events it has had, kept or not. */
+  taskEvents: number;
   now: Date;
   /** Timers, calls with an outcome, and the step that was asked for. */
   steps: ReadyStep[];
@@ -57,6 +59,7 @@ export async function readSnapshot(ctx: Context, executionId: string, key?: stri
       input: executions.input,
       state: executions.state,
       version: executions.version,
+      taskEvents: executions.taskEvents,
       startedAt: executions.startedAt,
       endedAt: executions.endedAt,
       now: sql<string>`app_now()`,

@@ -1,0 +1,124 @@
+import type { Database } from '@belay/db';
+import { sql } from 'drizzle-orm';
+
+/** How many executions each filler person has had. */
+const each = 20;
+
+/** The columns of a copied row that are not as in the row that is copied: SQL over `run` and the row, `one`. */
+type Changes = Readonly<Record<string, string>>;
+
+const ago = (column: string) => `${column} - run.n * interval '1 minute'`;
+const run: Changes = { execution_id: 'run.id', user_id: 'run.owner' };
+const grant: Changes = {
+  id: `md5('grant' || run.n || one.id)::uuid`,
+  entitlement_id: `md5('entitlement' || run.owner)::uuid`,
+  created_at: ago('one.created_at'),
+  activated_at: ago('one.activated_at'),
+  expires_at: ago('one.expires_at'),
+  ended_at: ago('one.ended_at'),
+  gone_at: ago('one.gone_at'),
+};
+/** Who requested did so for themselves. */
+const actor = `case when one.actor ->> 'id' = one.user_id::text
+  then jsonb_set(one.actor, '{id}', to_jsonb(run.owner::text)) else one.actor end`;
+const approval: Changes = { id: `md5('approval' || run.n || one.id)::uuid`, created_at: ago('one.created_at') };
+
+/** What an execution leaves behind, with the tables that refer to others after those. */
+const left: readonly { table: string; own?: string; changes: Changes }[] = [
+  {
+    table: 'executions',
+    own: 'id',
+    changes: {
+      id: 'run.id',
+      owner_id: 'run.owner',
+      created_at: ago('one.created_at'),
+      started_at: ago('one.started_at'),
+      ended_at: ago('one.ended_at'),
+    },
+  },
+  { table: 'steps', changes: run },
+  { table: 'grants', changes: { ...run, ...grant } },
+  { table: 'approvals', changes: { ...run, ...approval } },
+  { table: 'ledger', changes: { ...run, actor, seq: `nextval('ledger_seq_seq')`, at: ago('one.at') } },
+  { table: 'task_events', changes: { ...run, actor, seq: `nextval('ledger_seq_seq')`, at: ago('one.at') } },
+];
+
+/**
+ * Adds copies of executions that have ended, with all that they left behind, until there are so many; each of twenty belongs
+ * to another person. Triggers and foreign keys are not run, and the tables are vacuumed and analysed afterwards.
+ */
+export async function fill(db: Database, like: readonly string[], executions: number): Promise<void> {
+  const models = like.map((id, index) => `(${index}, '${id}'::uuid)`).join(', ');
+  const people = Math.ceil(executions / each);
+  await db.transaction(async (tx) => {
+    await tx.execute(sql.raw(`set local session_replication_role = replica`));
+    // Identifiers rise with time, as those of real executions do.
+    await tx.execute(
+      sql.raw(`
+      create temporary table run on commit drop as select n, model.id as model, md5('person' || n % ${people})::uuid as owner,
+        (lpad(to_hex(1700000000000 + ${executions} - n), 12, '0') || '70008' || substr(md5(n::text), 1, 15))::uuid as id
+      from generate_series(1, ${executions}) n join (values ${models}) model (place, id) on place = n % ${like.length}`),
+    );
+    await tx.execute(sql.raw('analyze run'));
+    await addPeople(tx, people);
+    await addEntitlements(tx, like);
+    for (const { table, own = 'execution_id', changes } of left) {
+      const columns = await columnsOf(tx, table);
+      await tx.execute(
+        sql.raw(`insert into ${table} (${columns.join(', ')})
+          select ${columns.map((column) => changes[column] ?? `one.${column}`).join(', ')}
+          from (select * from run order by n desc) run join ${table} one on one.${own} = run.model`),
+      );
+    }
+    await tx.execute(
+      sql.raw(`insert into decisions (approval_id, approver_id, verdict, comment, request_digest, via, decided_at)
+        select md5('approval' || run.n || one.approval_id)::uuid, approver_id, verdict, comment, one.request_digest, via, decided_at
+        from run join approvals on approvals.execution_id = run.model join decisions one on one.approval_id = approvals.id`),
+    );
+  });
+  await db.execute(sql.raw('vacuum (analyze)'));
+}
+
+type Executor = Pick<Database, 'execute'>;
+
+async function columnsOf(db: Executor, table: string): Promise<string[]> {
+  const rows = await db.execute<{ name: string }>(
+    sql`select column_name as name from information_schema.columns
+      where table_schema = 'public' and table_name = ${table} order by ordinal_position`,
+  );
+  return rows.map(({ name }) => name);
+}
+
+async function addPeople(db: Executor, people: number): Promise<void> {
+  await db.execute(
+    sql.raw(`insert into users (id, provider, subject, email, name, groups)
+    select md5('person' || n)::uuid, 'operator', 'filler' || n, 'filler' || n || '@example.com', 'Filler', '["engineers"]'
+    from generate_series(0, ${people - 1}) n`),
+  );
+  await db.execute(
+    sql.raw(`insert into user_identities (provider, subject, user_id, email, email_folded, name, groups)
+    select provider, subject, id, email, email, name, groups from users where subject like 'filler%'`),
+  );
+  await db.execute(
+    sql.raw(`insert into logins (secret_hash, id, user_id, kind, provider, subject, expires_at)
+    select 'filler' || subject, md5('login' || subject)::uuid, id, 'browser', provider, subject, app_now() + interval '5 hours'
+    from users where subject like 'filler%'`),
+  );
+}
+
+/** One for each person: what an execution is granted is, for most, what they were granted before. */
+async function addEntitlements(db: Executor, like: readonly string[]): Promise<void> {
+  const columns = await columnsOf(db, 'entitlements');
+  const changes: Changes = {
+    id: `md5('entitlement' || person.id)::uuid`,
+    key: `one.key || person.id`,
+    state: `'absent'`,
+  };
+  const [first = ''] = like;
+  await db.execute(
+    sql.raw(`insert into entitlements (${columns.join(', ')})
+    select ${columns.map((column) => changes[column] ?? `one.${column}`).join(', ')}
+    from (select distinct owner as id from run) person, entitlements one
+    where one.id = (select entitlement_id from grants where execution_id = '${first}')`),
+  );
+}

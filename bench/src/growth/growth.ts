@@ -1,0 +1,173 @@
+import {
+  cancelExecution,
+  createLogin,
+  decideApproval,
+  expireLogins,
+  exportLogs,
+  getExecution,
+  listAccess,
+  listExecutions,
+  listInbox,
+  listLogs,
+  listSessions,
+  readHealth,
+  readMetrics,
+  requestElevation,
+  returnAccess,
+  sweep,
+  verifyLogin,
+} from '@belay/core';
+import { sql } from 'drizzle-orm';
+import { elevations } from '../belay/elevate.js';
+import { type Belay, openBelay, type Person } from '../belay/open.js';
+import { openPostgres } from '../postgres.js';
+import { spreadOf } from '../spread.js';
+import { fill } from './fill.js';
+
+export interface Grown {
+  verb: string;
+  /** Medians, in milliseconds, in the database with few executions and in the one with many. */
+  few: number;
+  many: number;
+  /** The median of the ratios of calls that were made in turns. */
+  ratio: number;
+}
+
+interface Filled {
+  belay: Belay;
+  person: Person;
+  /** Of an execution that has ended. */
+  id: string;
+  /** Does a whole elevation. */
+  elevate: (person: Person) => Promise<void>;
+}
+
+const people = 40;
+const waiting = 7;
+const held = 5;
+
+/**
+ * Measures every list and every verb beside few and beside many executions that have ended, in turns. What is open is the same
+ * in both: 40 people with seven requests that wait for approval and with access to one thing each.
+ */
+export async function measureGrowth(options: { few: number; many: number; rounds: number }): Promise<Grown[]> {
+  const postgres = await openPostgres();
+  const few = await openFilled(await postgres.database('few'), options.few);
+  const many = await openFilled(await postgres.database('many'), options.many);
+  const grown: Grown[] = [];
+  for (const [verb, work] of Object.entries(verbs)) {
+    const times: [number, number][] = [];
+    // The first calls plan statements and fill caches.
+    for (let round = -3; round < options.rounds; round += 1) {
+      const turn: [Filled, Filled] = round % 2 === 0 ? [few, many] : [many, few];
+      const [one, other] = [await timed(() => work(turn[0])), await timed(() => work(turn[1]))];
+      if (round >= 0) times.push(round % 2 === 0 ? [one, other] : [other, one]);
+    }
+    grown.push({
+      verb,
+      few: spreadOf(times.map(([time]) => time)).p50,
+      many: spreadOf(times.map(([, time]) => time)).p50,
+      ratio: spreadOf(times.map(([small, large]) => large / small)).p50,
+    });
+  }
+  await few.belay.close();
+  await many.belay.close();
+  await postgres.stop();
+  return grown;
+}
+
+async function openFilled(url: string, executions: number): Promise<Filled> {
+  const belay = await openBelay(url, { people });
+  const [person] = belay.people;
+  if (!person) throw new Error('The benchmark needs people');
+  const elevate = elevations(belay);
+  await elevate(person);
+  const automatic = await newest(person);
+  const approved = await approve(belay, person);
+  await settled(belay);
+  await giveUp(person, approved);
+  await settled(belay);
+  await fill(belay.ctx.db, [automatic, approved], executions);
+  for (const one of belay.people.slice(1)) {
+    for (let count = 0; count < waiting; count += 1) await request(one, 'approved');
+    for (let count = 0; count < held; count += 1) await request(one, 'automatic');
+  }
+  await settled(belay);
+  await belay.ctx.db.execute(sql.raw('vacuum (analyze)'));
+  return { belay, person, id: automatic, elevate };
+}
+
+async function request(person: Person, workflow: string): Promise<string> {
+  const { output } = await requestElevation(person, {
+    role: 'reader',
+    workflow,
+    reason: 'a benchmark',
+    duration: 'PT8H',
+  });
+  return output.execution_id;
+}
+
+/** Requests, waits until approvers can decide, and approves. */
+async function approve(belay: Belay, person: Person): Promise<string> {
+  const id = await request(person, 'approved');
+  for (;;) {
+    const { approvals } = await listInbox(belay.approver, { id });
+    if (approvals.length > 0) break;
+    await belay.ctx.delay(2);
+  }
+  await decideApproval(belay.approver, { id, verdict: 'approve', via: 'api' });
+  return id;
+}
+
+/** Ends what there is of it: the workflow, or the access that outlives it. */
+async function giveUp(person: Person, id: string): Promise<void> {
+  await cancelExecution(person, { id }).catch(() => returnAccess(person, { execution_id: id }));
+}
+
+async function newest(person: Person): Promise<string> {
+  const { logs } = await listLogs(person, { type: 'elevation.requested', limit: 1 });
+  return logs[0]?.workflow_id ?? '';
+}
+
+/** Waits until nothing is due any more. */
+async function settled({ ctx }: Belay): Promise<void> {
+  for (;;) {
+    const [row] = await ctx.db.execute<{ due: number }>(
+      sql`select (select count(*) from steps where status = 'open' and due_at <= app_now())::int
+        + (select count(*) from entitlements where state <> 'absent' and due_at <= app_now())::int as due`,
+    );
+    if (row?.due === 0) return;
+    await ctx.delay(20);
+  }
+}
+
+const verbs: Readonly<Record<string, (filled: Filled) => Promise<unknown>>> = {
+  'GET /health': ({ belay }) => readHealth(belay.ctx, { path: '/health', scheduler: async () => 'healthy' }),
+  'GET /metrics': ({ belay }) => readMetrics(belay.ctx, { uptimeMilliseconds: 1, requests: 1 }),
+  'the inbox, a page of 50': ({ belay }) => listInbox(belay.approver, { limit: 50 }),
+  'running executions': ({ belay, person }) => listExecutions(belay.people[1] ?? person),
+  'one execution': ({ person, id }) => getExecution(person, { id }),
+  'held access': ({ belay, person }) => listAccess(belay.people[1] ?? person),
+  logs: ({ person }) => listLogs(person, {}),
+  'logs of one execution': ({ person, id }) => listLogs(person, { workflow_id: id }),
+  'logs of a level': ({ person }) => listLogs(person, { level: 'warning' }),
+  'logs of a person': ({ belay }) => listLogs(belay.approver, { user: 'person0@example.com' }),
+  'a page of the export': ({ person }) => exportLogs(person, {}),
+  sessions: ({ person }) => listSessions(person),
+  'a login': async ({ belay }) => verifyLogin(belay.ctx, { token: belay.token }),
+  'a new login': ({ belay, person }) => createLogin(belay.ctx, { user: person.actor, kind: 'browser' }),
+  'expiring logins': ({ belay }) => expireLogins(belay.ctx),
+  'a sweep': ({ belay }) => sweep(belay.ctx),
+  'a request and its cancellation': async ({ person }) =>
+    cancelExecution(person, { id: await request(person, 'approved') }),
+  'a request and its approval': async ({ belay, person }) => {
+    await giveUp(person, await approve(belay, person));
+  },
+  'a complete elevation': ({ elevate, person }) => elevate(person),
+};
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const start = performance.now();
+  await work();
+  return performance.now() - start;
+}
