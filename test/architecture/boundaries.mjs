@@ -19,7 +19,7 @@ export const boundaries = {
     why: 'the machine is pure: no I/O, no clock, no randomness',
     files: [
       {
-        names: ['expression/thread.ts', 'expression/jq-worker.js'],
+        names: ['expression/thread.ts', 'expression/jq-worker.js', 'expression/schema-worker.js'],
         imports: ['node:worker_threads'],
         why: 'jq runs in threads that can be ended',
       },

@@ -1,7 +1,7 @@
 export type { Workflow } from './document/definition.js';
-export type { Expression } from './document/issues.js';
+export type { Expression, Schema } from './document/issues.js';
 export { type ListedTask, listTasks } from './document/list-tasks.js';
-export { loadWorkflow, type ParseResult, parseWorkflow, validateInput } from './document/parse.js';
+export { compileSchemas, loadWorkflow, type ParseResult, parseWorkflow, validateInput } from './document/parse.js';
 export { compilePattern, type Pattern } from './document/pattern.js';
 export { durationOf, formatDuration, LONGEST as longestDuration, parseDuration } from './duration.js';
 export { compileExpressions } from './expression/compile.js';

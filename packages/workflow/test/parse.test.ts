@@ -252,18 +252,20 @@ describe('the reusable parts', () => {
 });
 
 describe('an input', () => {
-  it('is held against the schema of the workflow, without being quoted', () => {
+  it('is held against the schema of the workflow, without being quoted', async () => {
     const schema = {
       type: 'object',
       required: ['role'],
       properties: { role: { enum: ['a'] }, until: { format: 'date-time' } },
     };
     const workflow = workflowOf({ input: { schema: { document: schema } }, do: [] });
-    expect(validateInput(workflow, { role: 'a', until: '2026-01-01T00:00:00Z' })).toEqual([]);
-    const issues = validateInput(workflow, { role: 'hunter2', until: 'soon' });
+    expect(await validateInput(workflow, { role: 'a', until: '2026-01-01T00:00:00Z' })).toEqual([]);
+    const issues = await validateInput(workflow, { role: 'hunter2', until: 'soon' });
     expect(issues.map(({ code, path }) => `${code} ${path}`)).toEqual(['ERR_INPUT /role', 'ERR_INPUT /until']);
     expect(JSON.stringify(issues)).not.toContain('hunter2');
-    expect(validateInput(workflowOf({ do: [] }), 'anything')).toEqual([]);
-    expect(validateInput(workflowOf({ do: [] }), { a: ['\u0000'] })).toMatchObject([{ code: 'ERR_INPUT', path: '' }]);
+    expect(await validateInput(workflowOf({ do: [] }), 'anything')).toEqual([]);
+    expect(await validateInput(workflowOf({ do: [] }), { a: ['\u0000'] })).toMatchObject([
+      { code: 'ERR_INPUT', path: '' },
+    ]);
   });
 });

@@ -5,9 +5,9 @@ import { compilePattern, type Json, validateInput } from '../src/index.js';
 import { workflowOf } from './support/drive.js';
 
 /** Returns how long the work took in milliseconds. */
-function timed(work: () => unknown): number {
+async function timed(work: () => unknown): Promise<number> {
   const from = performance.now();
-  work();
+  await work();
   return performance.now() - from;
 }
 
@@ -23,17 +23,17 @@ const bombs: [pattern: string, text: string][] = [
 const slopes = ['\\s+$', '.*.*.*=.*', '^\\S+@\\S+\\.\\S+$', '(.*)(.*)(.*)x'];
 
 describe('an expression of an operator', () => {
-  it.each(bombs)('%s does not hang on a short text', (pattern, text) => {
+  it.each(bombs)('%s does not hang on a short text', async (pattern, text) => {
     const compiled = compilePattern(pattern);
     let found: boolean | undefined;
-    expect(timed(() => (found = compiled.test(text)))).toBeLessThan(500);
+    expect(await timed(() => (found = compiled.test(text)))).toBeLessThan(500);
     expect(found).toBe(false);
   });
 
-  it.each(slopes)('%s takes time in proportion to the text', (pattern) => {
+  it.each(slopes)('%s takes time in proportion to the text', async (pattern) => {
     const compiled = compilePattern(pattern);
     const text = `${'a '.repeat(100_000)}${' '.repeat(100_000)}!`;
-    expect(timed(() => compiled.test(text))).toBeLessThan(2_000);
+    expect(await timed(() => compiled.test(text))).toBeLessThan(2_000);
   });
 
   it.each([
@@ -75,22 +75,22 @@ describe('the schema of a workflow’s input', () => {
   const withSchema = (document: Json) =>
     workflowOf({ input: { schema: { format: 'json', document } }, do: [{ a: { set: { n: 1 } } }] });
 
-  it('does not hang on a text from a request, in pattern or patternProperties', () => {
+  it('does not hang on a text from a request, in pattern or patternProperties', async () => {
     for (const [pattern, text] of bombs) {
       const values = withSchema({ properties: { reason: { pattern } } });
       const names = withSchema({ patternProperties: { [pattern]: false }, additionalProperties: true });
       let found: unknown;
-      expect(timed(() => (found = validateInput(values, { reason: text })))).toBeLessThan(1_000);
+      expect(await timed(async () => (found = await validateInput(values, { reason: text })))).toBeLessThan(1_000);
       expect(found).toMatchObject([{ path: '/reason', message: `must match pattern "${pattern}"` }]);
-      expect(timed(() => (found = validateInput(names, { [text]: 1 })))).toBeLessThan(1_000);
+      expect(await timed(async () => (found = await validateInput(names, { [text]: 1 })))).toBeLessThan(1_000);
       expect(found).toEqual([]);
     }
   });
 
-  it('keeps patterns apart', () => {
+  it('keeps patterns apart', async () => {
     const two = withSchema({ properties: { a: { pattern: '^a' }, b: { pattern: '^b' } } });
-    expect(validateInput(two, { a: 'a', b: 'b' })).toEqual([]);
-    expect(validateInput(two, { a: 'b', b: 'a' })).toMatchObject([{ path: '/a' }, { path: '/b' }]);
+    expect(await validateInput(two, { a: 'a', b: 'b' })).toEqual([]);
+    expect(await validateInput(two, { a: 'b', b: 'a' })).toMatchObject([{ path: '/a' }, { path: '/b' }]);
   });
 
   it('is refused when a pattern needs backtracking', () => {
@@ -99,7 +99,7 @@ describe('the schema of a workflow’s input', () => {
     );
   });
 
-  it.each(Object.keys(fullFormats.fullFormats))('does not hang on the format %s', (format) => {
+  it.each(Object.keys(fullFormats.fullFormats))('does not hang on the format %s', async (format) => {
     const workflow = withSchema({ properties: { a: { type: 'string', format } } });
     const pieces = [
       'a',
@@ -125,10 +125,7 @@ describe('the schema of a workflow’s input', () => {
     for (const piece of pieces) {
       for (const start of ['', 'a', 'http://', 'P']) {
         const text = `${start}${piece.repeat(20_000)}\u0000`;
-        expect(
-          timed(() => validateInput(workflow, { a: text })),
-          piece,
-        ).toBeLessThan(1_000);
+        expect(await timed(() => validateInput(workflow, { a: text })), piece).toBeLessThan(1_000);
       }
     }
   });

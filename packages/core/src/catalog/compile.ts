@@ -2,10 +2,12 @@ import type { Access, Capability, Connector, ConnectorRegistry } from '@belay/pr
 import {
   compileExpressions,
   compilePattern,
+  compileSchemas,
   type Expression,
   type Issue,
   type Pattern,
   parseWorkflow,
+  type Schema,
   type Workflow,
 } from '@belay/workflow';
 import { type Breathe, inOnePiece } from '../breathe.js';
@@ -201,6 +203,7 @@ function compileProviders(document: CatalogDocument, options: CompileOptions, is
 async function compileWorkflows(document: CatalogDocument, issues: ErrorIssue[], breathe: Breathe) {
   const workflows = new Map<string, CompiledWorkflow>();
   const expressions: Expression[] = [];
+  const schemas: Schema[] = [];
   for (const [name, definition] of inOrderOfName(document.workflows)) {
     await breathe();
     checkName(definition.name, name, `workflows.${name}`, issues);
@@ -210,11 +213,13 @@ async function compileWorkflows(document: CatalogDocument, issues: ErrorIssue[],
       issues.push(...result.issues.map((issue) => workflowIssue({ ...issue, path: `${place}${issue.path}` })));
       continue;
     }
+    schemas.push(...result.schemas.map((each) => ({ ...each, path: `${place}${each.path}` })));
     expressions.push(...result.expressions.map((each) => ({ ...each, path: `${place}${each.path}` })));
     const digest = digestOf(definition.workflow);
     workflows.set(name, { name, definition, enabled: definition.enabled, workflow: result.workflow, digest });
   }
-  issues.push(...(await compileExpressions(expressions)).map(workflowIssue));
+  const found = [...(await compileExpressions(expressions)), ...(await compileSchemas(schemas))];
+  issues.push(...found.map(workflowIssue));
   return workflows;
 }
 

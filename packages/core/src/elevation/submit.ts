@@ -84,7 +84,7 @@ export async function submitRequest(ctx: ActorContext, submission: Submission): 
   };
   await checkAuthenticator(ctx, user, role, terms);
   const workflow = chooseWorkflow(catalog, role, terms.workflow);
-  const issues = validateInput(workflow.workflow, input as Json);
+  const issues = await validateInput(workflow.workflow, input as Json);
   if (issues.length > 0) {
     throw new AccessError('invalid', 'The request does not fit the workflow', {
       issues: issues.map((issue) => ({ path: pointerText(issue.path), message: issue.message })),

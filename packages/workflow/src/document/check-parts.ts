@@ -3,6 +3,7 @@ import { CANCELLED } from '../fault.js';
 import { isObject } from '../json.js';
 import type { CallCheck, Json } from '../types.js';
 import { ARGUMENTS, checkAlways, checkTransform, checkValue, isExpression, RESERVED } from './check-expressions.js';
+import { findSchemaFault, isLong } from './check-schema.js';
 import {
   type ErrorDefinition,
   errorSchema,
@@ -14,7 +15,6 @@ import {
   type Workflow,
 } from './definition.js';
 import type { Issues } from './issues.js';
-import { compileSchema } from './json-schema.js';
 
 /** What every check needs: where issues go, the reusable components, and the functions a `call` may name. */
 export interface Checking {
@@ -84,11 +84,12 @@ export function checkSchemaDefinition({ issues }: Checking, path: string, schema
     issues.add('ERR_MISSING', `${path}/document`, 'a schema document is required');
     return;
   }
-  try {
-    compileSchema(schema.document);
-  } catch (error) {
-    issues.add('ERR_SCHEMA', `${path}/document`, error instanceof Error ? error.message : 'not a JSON Schema');
+  if (isLong(schema.document)) {
+    issues.schemas.push({ path: `${path}/document`, schema: schema.document });
+    return;
   }
+  const fault = findSchemaFault(schema.document);
+  if (fault !== null) issues.add('ERR_SCHEMA', `${path}/document`, fault);
 }
 
 export function checkOutput(

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { pointerSegment } from '../json.js';
-import type { Issue } from '../types.js';
+import type { Issue, Json } from '../types.js';
 
 /** A jq program of a document, and where it stands. */
 export interface Expression {
@@ -8,10 +8,17 @@ export interface Expression {
   program: string;
 }
 
-/** Collects what is wrong with a document, and the expressions in it that nothing is wrong with so far. */
+/** A long JSON Schema of a document, and where it stands. */
+export interface Schema {
+  path: string;
+  schema: Json;
+}
+
+/** Collects what is wrong with a document, and what of it has to be compiled in a thread to know. */
 export interface Issues {
   list: Issue[];
   expressions: Expression[];
+  schemas: Schema[];
   add(code: string, path: string, message: string): void;
   /** The value as the schema has it, or undefined after noting what is wrong with it at `path`. */
   read<T>(schema: z.ZodType<T>, value: unknown, path: string): T | undefined;
@@ -25,6 +32,7 @@ export function collectIssues(): Issues {
   return {
     list,
     expressions: [],
+    schemas: [],
     add,
     read(schema, value, path) {
       const result = schema.safeParse(value);

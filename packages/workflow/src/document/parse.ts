@@ -10,21 +10,24 @@ import {
   checkSchemaDefinition,
   checkTimeout,
 } from './check-parts.js';
+import { checkSchema, findLongSchemaFault } from './check-schema.js';
 import { checkTask, checkTaskList } from './check-tasks.js';
 import { type TaskList, type Workflow, workflowSchema } from './definition.js';
-import { collectIssues, type Expression, type Issues } from './issues.js';
-import { listSchemaErrors } from './json-schema.js';
+import { collectIssues, type Expression, type Issues, type Schema } from './issues.js';
 import { readSource } from './source.js';
 
-/** `expressions` are those of the workflow, for `compileExpressions`. */
-export type ParseResult = { ok: true; workflow: Workflow; expressions: Expression[] } | { ok: false; issues: Issue[] };
+/** `expressions` are those of the workflow, for `compileExpressions`, and `schemas` are for `compileSchemas`. */
+export type ParseResult =
+  | { ok: true; workflow: Workflow; expressions: Expression[]; schemas: Schema[] }
+  | { ok: false; issues: Issue[] };
 
 const RESERVED_FUNCTIONS = new Set(['http', 'openapi', 'grpc', 'asyncapi', 'a2a', 'mcp']);
 
 /**
  * Reads and checks a whole definition: an object, or YAML or JSON text. `functions` are those a `call` may name, each
  * with the check of its `with`. Never throws. What is DSL but not built is an issue `ERR_UNSUPPORTED_…`, never skipped;
- * a result that is `ok` is plain JSON that parses to itself again. Whether its expressions are jq, `compileExpressions` says.
+ * a result that is `ok` is plain JSON that parses to itself again. Whether its expressions are jq, `compileExpressions`
+ * says, and `compileSchemas` the same of long schemas.
  */
 export function parseWorkflow(source: unknown, options: { functions: { [name: string]: CallCheck } }): ParseResult {
   const read = readSource(source);
@@ -34,11 +37,22 @@ export function parseWorkflow(source: unknown, options: { functions: { [name: st
   if (workflow) checkWorkflow({ issues, use: workflow.use ?? {}, functions: options.functions }, workflow);
   // The document itself, rather than what zod made of it: `$workflow.definition` is what the author wrote.
   if (issues.list.length === 0) {
-    return { ok: true, workflow: read.value as Workflow, expressions: issues.expressions };
+    const { expressions, schemas } = issues;
+    return { ok: true, workflow: read.value as Workflow, expressions, schemas };
   }
   // A reusable part that is used is looked at twice, and wrong only once.
   const seen = new Map(issues.list.map((issue) => [`${issue.code} ${issue.path} ${issue.message}`, issue]));
   return { ok: false, issues: [...seen.values()] };
+}
+
+/** Compiles long schemas in a thread. Throws `ExpressionOutage` when that is not possible now. */
+export async function compileSchemas(schemas: readonly Schema[]): Promise<Issue[]> {
+  const issues: Issue[] = [];
+  for (const { path, schema } of schemas) {
+    const message = await findLongSchemaFault(schema);
+    if (message !== null) issues.push({ code: 'ERR_SCHEMA', path, message });
+  }
+  return issues;
 }
 
 /** Takes back a definition that `parseWorkflow` accepted before, without the deep checks. Throws on anything else. */
@@ -47,13 +61,16 @@ export function loadWorkflow(stored: unknown): Workflow {
   throw new TypeError('not a stored workflow definition');
 }
 
-/** What is wrong with an input: that it cannot be stored, or how it differs from the workflow's `input.schema`. */
-export function validateInput(workflow: Workflow, input: Json): Issue[] {
+/**
+ * What is wrong with an input: that it cannot be stored, or how it differs from the workflow's `input.schema`. Throws
+ * `ExpressionOutage` when it cannot be checked now.
+ */
+export async function validateInput(workflow: Workflow, input: Json): Promise<Issue[]> {
   const excess = exceeds(input, BOUNDS);
   if (excess) return [{ code: 'ERR_INPUT', path: '', message: BEYOND[excess] }];
   const document = workflow.input?.schema?.document;
   if (document === undefined) return [];
-  return listSchemaErrors(document, input).map(([path, message]) => ({ code: 'ERR_INPUT', path, message }));
+  return (await checkSchema(document, input)).map(([path, message]) => ({ code: 'ERR_INPUT', path, message }));
 }
 
 function checkWorkflow(checking: Checking, workflow: Workflow): void {

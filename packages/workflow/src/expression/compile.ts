@@ -54,7 +54,7 @@ export async function compileExpressions(expressions: readonly Expression[]): Pr
 
 async function startCompiler(): Promise<Thread> {
   try {
-    return await startThread();
+    return await startThread('jq');
   } catch (error) {
     throw new ExpressionOutage('no thread can be started for expressions', { cause: error });
   }

@@ -25,7 +25,7 @@ export interface ExpressionPool {
  * cannot run the program now.
  */
 export function createExpressionPool(options: { size?: number } = {}): ExpressionPool {
-  const threads = createThreadPool({ size: options.size ?? 2, limit: LIMIT });
+  const threads = createThreadPool({ does: 'jq', size: options.size ?? 2, limit: LIMIT });
   const evaluate: Evaluate = async (expression, input, args, caller) => {
     const plain = evaluatePlain(expression, input, args);
     if (plain !== undefined) return plain;

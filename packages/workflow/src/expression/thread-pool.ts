@@ -1,7 +1,7 @@
 import { ExpressionOutage } from './error.js';
 import { createFairQueue } from './fair-queue.js';
 import { type Read, readOutput } from './read-answer.js';
-import { type Program, startThread, type Thread } from './thread.js';
+import { type Program, startThread, type Thread, type Work } from './thread.js';
 
 /** How many programs may wait. Callers above this are told to come again, rather than kept for longer and longer. */
 const MOST_WAITING = 1_000;
@@ -28,7 +28,7 @@ export interface ThreadPool {
 }
 
 /** At most `size` programs at a time, each for at most `limit` milliseconds of processor time. */
-export function createThreadPool({ size, limit }: { size: number; limit: number }): ThreadPool {
+export function createThreadPool({ does, size, limit }: { does: Work; size: number; limit: number }): ThreadPool {
   const queue = createFairQueue<Job>(limit);
   const idle: Thread[] = [];
   const all = new Set<Thread>();
@@ -42,7 +42,7 @@ export function createThreadPool({ size, limit }: { size: number; limit: number 
   async function start(): Promise<Thread> {
     starting += 1;
     try {
-      const thread = await startThread(module);
+      const thread = await startThread(does, module);
       module = thread.module;
       if (closed) {
         await thread.end();

@@ -1,7 +1,12 @@
 import { Worker } from 'node:worker_threads';
 import { openThreadClock } from './thread-clock.js';
 
-/** One program with its input. `raises`: whether it may call `error`. */
+/** What a thread does. */
+export type Work = 'jq' | 'schemas';
+
+const WORKERS = { jq: './jq-worker.js', schemas: './schema-worker.js' };
+
+/** One program with its input: of jq, or a JSON Schema and a value (none: the schema is only compiled). `raises`: whether it may call `error`. */
 export interface Program {
   program: string;
   input: string;
@@ -45,8 +50,8 @@ const PATIENCE = 40;
 const SHORTEST_LOOK = 5;
 
 /** Starts a thread; resolves when jq is loaded in it, so that loading never counts as a program's time. */
-export async function startThread(module?: object): Promise<Thread> {
-  const worker = new Worker(new URL('./jq-worker.js', import.meta.url), {
+export async function startThread(does: Work, module?: object): Promise<Thread> {
+  const worker = new Worker(new URL(WORKERS[does], import.meta.url), {
     // jq must not see the environment, and what it prints is nobody's business.
     env: {},
     execArgv: [],
@@ -68,7 +73,7 @@ export async function startThread(module?: object): Promise<Thread> {
   const first = await new Promise<Ready | Finished | null>((resolve) => {
     receive = resolve;
   });
-  if (first?.is !== 'ready') throw new Error('jq could not be started in a thread');
+  if (first?.is !== 'ready') throw new Error('a thread could not be started');
   const clock = openThreadClock(first.thread);
 
   return {

@@ -25,7 +25,7 @@ export async function begin(workflow: Workflow, input: Json, env: Env): Promise<
   const run = newRun(workflow, state, env);
   recordWorkflow(run, 'started');
   const progress = await guardWorkflow<Progress>('/input', async () => {
-    validate(workflow.input?.schema, input, 'input');
+    await validate(run, workflow.input?.schema, input, 'input');
     const from = workflow.input?.from;
     const value = from === undefined ? input : await evaluateTransform(from, workflowSight(run, input, false));
     // The DSL's picture of the data flow makes the transformed input the first content of `$context`.

@@ -1,5 +1,5 @@
+import { checkSchema } from '../document/check-schema.js';
 import type { OutputDefinition, SchemaDefinition, Task } from '../document/definition.js';
-import { checkSchema } from '../document/json-schema.js';
 import { durationOf } from '../duration.js';
 import { evaluateTransform, evaluateValue, type Sight } from '../expression/evaluate.js';
 import { Raised, standardFault } from '../fault.js';
@@ -46,16 +46,30 @@ function meteredEvaluate(run: Run): Sight['evaluate'] {
 }
 
 /** Validates by a schema of the definition. Throws `Raised` with the DSL's validation fault. */
-export function validate(schema: SchemaDefinition | undefined, value: Json, what: string): void {
+export async function validate(
+  run: Run,
+  schema: SchemaDefinition | undefined,
+  value: Json,
+  what: string,
+): Promise<void> {
   if (schema?.document === undefined) return;
-  const difference = checkSchema(schema.document, value);
-  if (difference !== null) throw new Raised(standardFault('validation', { detail: `${what}: ${difference}` }));
+  const { executionId, spend } = run.env;
+  const [difference] = await checkSchema(schema.document, value, { executionId, spend });
+  if (!difference) return;
+  const [pointer, message] = difference;
+  const detail = `${what}: ${pointer || 'the value'} ${message}`;
+  throw new Raised(standardFault('validation', { detail }));
 }
 
 /** Transforms by `as`, then validates: the DSL's steps 5 and 6 of its data flow. */
-export async function transform(output: OutputDefinition | undefined, sight: Sight, what: string): Promise<Json> {
+export async function transform(
+  run: Run,
+  output: OutputDefinition | undefined,
+  sight: Sight,
+  what: string,
+): Promise<Json> {
   const value = output?.as === undefined ? sight.input : await evaluateTransform(output.as, sight);
-  validate(output?.schema, value, what);
+  await validate(run, output?.schema, value, what);
   return value;
 }
 
@@ -63,7 +77,7 @@ export async function transform(output: OutputDefinition | undefined, sight: Sig
 export async function exportContext(run: Run, definition: OutputDefinition | undefined, sight: Sight): Promise<void> {
   if (!definition) return;
   const context = definition.as === undefined ? run.state.context : await evaluateTransform(definition.as, sight);
-  validate(definition.schema, context, 'context');
+  await validate(run, definition.schema, context, 'context');
   run.state.context = context;
 }
 

@@ -58,7 +58,7 @@ export async function enterTask(run: Run, frame: Frame, variables: Variables): P
       return { is: 'done', value: frame.input };
     }
     recordTask(run, frame, 'started');
-    validate(task.input?.schema, frame.input, 'input');
+    await validate(run, task.input?.schema, frame.input, 'input');
     if (task.input?.from !== undefined) frame.taken = await evaluateTransform(task.input.from, before);
     await startTimeout(run, frame, task, variables);
     return await kindOf(run, task).start(run, frame, task, variables);
@@ -112,6 +112,7 @@ async function leaveTask(run: Run, frame: Frame, task: Task, variables: Variable
     progress = await guard(frame, async () => {
       const raw = given.value;
       const value = await transform(
+        run,
         task.output,
         taskSight(run, frame, variables, { input: raw, rawOutput: raw }),
         'output',

@@ -121,7 +121,7 @@ async function finish(run: Run, progress: Exclude<Progress, { is: 'pending' }>):
   const { value } = progress;
   return await guardWorkflow('/output', async () => ({
     is: 'done',
-    value: await transform(run.workflow.output, workflowSight(run, value, true), 'output'),
+    value: await transform(run, run.workflow.output, workflowSight(run, value, true), 'output'),
   }));
 }
 

@@ -136,7 +136,7 @@ async function work(run: Run, frame: Frame, task: ListenTask, variables: Variabl
 async function finishItem(run: Run, frame: Frame, task: ListenTask, variables: Variables, value: Json): Promise<void> {
   const body = bodyOf(frame, 'listen');
   const inner = itemVariables(frame, task, variables);
-  const output = await transform(task.foreach?.output, taskSight(run, frame, inner, { input: value }), 'output');
+  const output = await transform(run, task.foreach?.output, taskSight(run, frame, inner, { input: value }), 'output');
   if (task.foreach?.export) {
     await exportContext(run, task.foreach.export, taskSight(run, frame, inner, { input: output, output }));
   }

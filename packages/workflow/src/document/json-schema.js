@@ -1,15 +1,22 @@
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+// JavaScript, because a thread loads it too, and threads know no TypeScript when the tests run the sources.
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
-import type { Json } from '../types.js';
 import { compilePattern } from './pattern.js';
 
+/** @typedef {import('../types.js').Json} Json */
+/** @typedef {import('ajv').ValidateFunction} ValidateFunction */
+/** @typedef {[pointer: string, message: string][]} Differences */
+
 const LIMIT = 500;
-const known = new Map<string, ValidateFunction | Error>();
-const validators = new WeakMap<object, ValidateFunction>();
+const MOST_DIFFERENCES = 20;
+/** @type {Map<string, ValidateFunction | Error>} */
+const known = new Map();
+/** @type {WeakMap<object, ValidateFunction>} */
+const validators = new WeakMap();
 
 /** Stands in for `RegExp` in `pattern` and `patternProperties`: the texts that they meet come from requests. */
 const regExp = Object.assign(
-  (source: string) => {
+  (/** @type {string} */ source) => {
     try {
       return compilePattern(source);
     } catch (error) {
@@ -30,32 +37,36 @@ const ajv = new Ajv2020({
 formats.default(ajv);
 
 /**
- * The first thing in which a value differs from a JSON Schema (2020-12), without quoting the value; null when it does
- * not. Throws when the schema itself is wrong or refers to something outside of itself.
+ * Every difference of a value from a JSON Schema (2020-12), twenty at most, without quoting the value. Throws when the
+ * schema itself is wrong or refers to something outside of itself.
+ * @param {Json} schema @param {Json} value
+ * @returns {Differences}
  */
-export function checkSchema(schema: Json, value: Json): string | null {
-  const validate = compileSchema(schema);
-  if (validate(value)) return null;
-  const [error] = validate.errors ?? [];
-  return `${error?.instancePath || 'the value'} ${error?.message ?? 'does not match the schema'}`;
-}
-
-/** Every difference, as `[JSON pointer, message]`. Throws as `checkSchema` does. */
-export function listSchemaErrors(schema: Json, value: Json): [string, string][] {
+export function listDifferences(schema, value) {
   const validate = compileSchema(schema);
   if (validate(value)) return [];
-  return (validate.errors ?? []).slice(0, 20).map(describe);
+  return (validate.errors ?? []).slice(0, MOST_DIFFERENCES).map(describe);
 }
 
-/** What is missing is named itself, and not what it is missing in; what is allowed is said. */
-function describe({ keyword, instancePath, message, params }: ErrorObject): [string, string] {
+/**
+ * What is missing is named itself, and not what it is missing in; what is allowed is said.
+ * @param {import('ajv').ErrorObject} error
+ * @returns {[string, string]}
+ */
+function describe({ keyword, instancePath, message, params }) {
   if (keyword === 'required') return [`${instancePath}/${String(params.missingProperty)}`, 'is required'];
-  if (keyword === 'enum') return [instancePath, `must be one of ${(params.allowedValues as unknown[]).join(', ')}`];
+  if (keyword === 'enum') {
+    return [instancePath, `must be one of ${/** @type {unknown[]} */ (params.allowedValues).join(', ')}`];
+  }
   return [instancePath, message ?? 'does not match the schema'];
 }
 
-/** Compiles a schema once for all definitions that contain the same text. Throws when the schema is wrong. */
-export function compileSchema(schema: Json): ValidateFunction {
+/**
+ * Compiles a schema once for all definitions that contain the same text. Throws when the schema is wrong.
+ * @param {Json} schema
+ * @returns {ValidateFunction}
+ */
+export function compileSchema(schema) {
   const isReference = typeof schema === 'object' && schema !== null;
   const cached = isReference ? validators.get(schema) : undefined;
   if (cached) return cached;
@@ -71,7 +82,11 @@ export function compileSchema(schema: Json): ValidateFunction {
   return found;
 }
 
-function compile(schema: Json): ValidateFunction | Error {
+/**
+ * @param {Json} schema
+ * @returns {ValidateFunction | Error}
+ */
+function compile(schema) {
   try {
     if (typeof schema !== 'boolean' && (typeof schema !== 'object' || schema === null || Array.isArray(schema))) {
       return new Error('a schema must be an object or a boolean');

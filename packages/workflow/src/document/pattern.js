@@ -1,14 +1,11 @@
 import { RE2JS } from 're2js';
 
-/** A regular expression whose matching time is proportional to the length of the text. */
-export interface Pattern {
-  /** As it was written. */
-  readonly source: string;
-  /** Returns whether the expression matches somewhere in the text. */
-  test(text: string): boolean;
-  /** Returns the source between slashes: ajv tells patterns apart by this. */
-  toString(): string;
-}
+/**
+ * A regular expression whose matching time is proportional to the length of the text. `source` is as it was written,
+ * `test` returns whether it matches somewhere in the text, `toString` the source between slashes: ajv tells patterns
+ * apart by this.
+ * @typedef {{ readonly source: string, test(text: string): boolean, toString(): string }} Pattern
+ */
 
 const longest = 1_000;
 /** RE2 does at most one step for each instruction and character, so this bounds what a character can cost. */
@@ -18,8 +15,10 @@ const largest = 3_000;
  * Compiles an expression of an operator with RE2, which never backtracks: with `RegExp`, an expression such as `^(a+)+$`
  * needs hours for a text of forty letters and stops the whole process meanwhile. Expressions are written as for
  * `new RegExp(source, 'u')`. Throws an `Error` whose message says why this one cannot be used.
+ * @param {string} source
+ * @returns {Pattern}
  */
-export function compilePattern(source: string): Pattern {
+export function compilePattern(source) {
   if (source.length > longest) throw new Error(`is longer than ${longest} characters`);
   try {
     // What only one of the two engines can read would mean something else than its author thinks.
@@ -34,7 +33,8 @@ export function compilePattern(source: string): Pattern {
   return { source, test: (text) => compiled.test(text), toString: () => `/${source}/` };
 }
 
-function compile(source: string): RE2JS {
+/** @param {string} source */
+function compile(source) {
   try {
     return RE2JS.compile(RE2JS.translateRegExp(source));
   } catch (error) {
@@ -45,7 +45,8 @@ function compile(source: string): RE2JS {
   }
 }
 
-function needsBacktracking(part: string): Error {
+/** @param {string} part */
+function needsBacktracking(part) {
   return new Error(
     `uses ${part}: lookahead, lookbehind and backreferences cannot be matched in linear time; use RE2's syntax`,
   );

@@ -1,0 +1,59 @@
+import { ExpressionOutage } from '../expression/error.js';
+import { createThreadPool, type ThreadPool } from '../expression/thread-pool.js';
+import { exceeds } from '../json.js';
+import type { Caller, Json } from '../types.js';
+import { compileSchema, type Differences, listDifferences } from './json-schema.js';
+import { isPlainSchema, PLAIN_VALUE } from './plain-schema.js';
+
+/** Milliseconds of processor time for a schema that is not plain, compiling it the first time included. */
+const LIMIT = 500;
+/** A schema of so many characters is compiled in milliseconds, whatever it says. */
+const SHORT = 10_000;
+let threads: ThreadPool | undefined;
+
+/**
+ * How a value differs from a JSON Schema, in at most twenty places, without quoting the value. A plain schema and a small
+ * value are checked in place; anything else in a thread, because a schema of a few lines can keep a processor busy for
+ * years. What takes too long there counts as a difference. Throws `ExpressionOutage` when it cannot be checked now.
+ */
+export async function checkSchema(schema: Json, value: Json, caller?: Caller): Promise<Differences> {
+  if (isPlainSchema(schema) && !exceeds(value, PLAIN_VALUE)) return listDifferences(schema, value);
+  const found = await checkInThread(schema, JSON.stringify(value), caller);
+  if (typeof found === 'string') return [['', found]];
+  return found;
+}
+
+/** Whether compiling a schema takes so long that it must not be done here. */
+export function isLong(schema: Json): boolean {
+  return exceeds(schema, { depth: 100, length: SHORT }) !== null;
+}
+
+/** Why a schema that is not long cannot be used, or null. */
+export function findSchemaFault(schema: Json): string | null {
+  try {
+    compileSchema(schema);
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : 'not a JSON Schema';
+  }
+}
+
+/** The same of a long schema. Throws `ExpressionOutage` when that cannot be known now. */
+export async function findLongSchemaFault(schema: Json): Promise<string | null> {
+  const found = await checkInThread(schema, '');
+  return typeof found === 'string' ? found : null;
+}
+
+/** The differences, or what is wrong with checking for them at all. */
+async function checkInThread(schema: Json, value: string, caller?: Caller): Promise<Differences | string> {
+  // Only workflows with such schemas cost a thread.
+  threads ??= createThreadPool({ size: 1, limit: LIMIT, does: 'schemas' });
+  const { read, milliseconds } = await threads.run(caller?.executionId ?? '', () => {
+    return { program: JSON.stringify(schema), input: value, raises: false };
+  });
+  caller?.spend?.(milliseconds);
+  if (read.is === 'values') return read.values[0] as unknown as Differences;
+  if (read.is === 'starved') throw new ExpressionOutage('schemas do not get the processor time that they need');
+  if (read.is === 'failed') return read.message;
+  return value === '' ? 'takes too long to compile' : 'takes too long to check against its schema';
+}

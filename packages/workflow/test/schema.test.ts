@@ -1,0 +1,98 @@
+import { performance } from 'node:perf_hooks';
+import { describe, expect, it } from 'vitest';
+import { compileSchemas, type Json, parseWorkflow, validateInput } from '../src/index.js';
+import { anyFunction, execute, workflowOf } from './support/drive.js';
+
+const document = { dsl: '1.0.3', namespace: 'test', name: 'test', version: '1.0.0' };
+const withSchema = (schema: Json) =>
+  workflowOf({ input: { schema: { document: schema } }, do: [{ a: { set: { n: 1 } } }] });
+
+/** Each level applies the next one twice, to the same value. */
+const levels = (count: number): Json => {
+  const $defs: { [name: string]: Json } = { [`l${count}`]: { type: 'string' } };
+  for (let level = 0; level < count; level += 1) {
+    const next = { $ref: `#/$defs/l${level + 1}` };
+    $defs[`l${level}`] = { allOf: [next, { anyOf: [next, next] }] };
+  }
+  return { $defs, $ref: '#/$defs/l0' };
+};
+
+/** The longest time that the event loop was held while something was awaited. */
+async function longestHold(work: () => Promise<unknown>): Promise<number> {
+  let longest = 0;
+  let last = performance.now();
+  const beat = setInterval(() => {
+    longest = Math.max(longest, performance.now() - last);
+    last = performance.now();
+  }, 1);
+  await work();
+  clearInterval(beat);
+  return longest;
+}
+
+const many = Array.from({ length: 5_000 }, (_, n) => n);
+
+describe('a schema that can keep a processor busy', () => {
+  it.each<[string, Json, Json, RegExp]>([
+    ['applies itself twice at each level', levels(40), 1, /takes too long/],
+    [
+      'compares every item with every other',
+      { uniqueItems: true },
+      Array.from({ length: 60_000 }, (_, n) => ({ n })),
+      /takes too long/,
+    ],
+    [
+      'refers to nothing but itself',
+      { $defs: { a: { not: { $ref: '#/$defs/a' } } }, $ref: '#/$defs/a' },
+      1,
+      /too deep/,
+    ],
+    [
+      'has large alternatives for many items',
+      { items: { anyOf: Array.from({ length: 3_000 }, (_, n) => ({ enum: [{ n }, { m: n }] })) } },
+      Array.from({ length: 20_000 }, (_, n) => ({ x: n })),
+      /takes too long/,
+    ],
+  ])('that %s, is ended, and others have the event loop meanwhile', async (_what, schema, value, why) => {
+    const workflow = withSchema(schema);
+    let issues: unknown[] = [];
+    const hold = await longestHold(async () => {
+      issues = await validateInput(workflow, value);
+    });
+    expect(issues).toEqual([{ code: 'ERR_INPUT', path: '', message: expect.stringMatching(why) }]);
+    expect(hold).toBeLessThan(500);
+    const run = await execute(workflow, value);
+    expect(run).toMatchObject({ status: 'faulted', fault: { status: 400, detail: expect.stringMatching(why) } });
+  });
+
+  it('still says what is different about a value, where it is soon done', async () => {
+    const role = { anyOf: [{ const: 'reader' }, { const: 'writer' }] };
+    const workflow = withSchema({
+      type: 'object',
+      properties: { role, names: { uniqueItems: true } },
+      required: ['names'],
+    });
+    expect(await validateInput(workflow, { role: 'writer', names: ['a', 'b'] })).toEqual([]);
+    expect((await validateInput(workflow, { role: 'hunter2' })).map(({ path }) => path)).toContain('/names');
+    expect(await validateInput(workflow, { names: ['a', 'a'] })).toMatchObject([{ path: '/names' }]);
+    expect(JSON.stringify(await validateInput(workflow, { role: 'hunter2' }))).not.toContain('hunter2');
+  });
+
+  it.each<[string, Json, RegExp]>([
+    ['refers to what is not there', { anyOf: [{ $ref: '#/$defs/nothing' }] }, /resolve reference/],
+    ['needs backtracking', { anyOf: [{ pattern: '^(?=x)' }] }, /lookahead/],
+    [
+      'is long, and refers to what is not there',
+      { anyOf: [{ $ref: '#/$defs/nothing' }], enum: many },
+      /resolve reference/,
+    ],
+    ['has a keyword of the wrong type', { not: { type: 5 } }, /type/],
+  ])('is refused at load when it %s', async (_what, schema, why) => {
+    const source = { document, input: { schema: { document: schema } }, do: [] };
+    const result = parseWorkflow(source, { functions: anyFunction });
+    const issues = result.ok ? await compileSchemas(result.schemas) : result.issues;
+    expect(issues).toEqual([
+      { code: 'ERR_SCHEMA', path: '/input/schema/document', message: expect.stringMatching(why) },
+    ]);
+  });
+});
