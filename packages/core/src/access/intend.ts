@@ -7,6 +7,7 @@ import { addressOf } from '../catalog/targets.js';
 import type { Actor, Context } from '../context.js';
 import type { Plan, PlannedGrant } from '../elevation/plan.js';
 import { lockExecution } from '../executions/runtime/lock.js';
+import { type PreparedMove, writePrepared } from '../executions/runtime/prepared.js';
 import { appendLedger } from '../ledger/append.js';
 import { authorizerOf } from './authorizer.js';
 import { decideIntent, type Held } from './decide.js';
@@ -25,6 +26,8 @@ export interface Intention {
   catalogVersion: number;
   userId: string;
   actor: Actor;
+  /** The move that opens the step, when it is to be written in the same commit. */
+  pending?: PreparedMove | undefined;
   /** Whether it is approved still, and until when it may be granted; under the execution's lock. */
   confirm(tx: Transaction): Promise<Judgement>;
 }
@@ -73,6 +76,7 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
   try {
     const result = await ctx.db.transaction((tx) => intend(ctx, tx, intention, { planned, held, places }));
     ctx.crashpoint('intended');
+    if (intention.pending && result.outcome !== 'moved_on') ctx.waker.wake(intention.pending.hints);
     // Without places, who intends reconciles by itself.
     if (result.outcome === 'intended' && ctx.waker.reserve) ctx.waker.wake(places.begin());
     return result;
@@ -91,6 +95,7 @@ async function intend(
   { planned, held, places }: { planned: readonly PlannedRow[]; held: readonly Held[]; places: Places },
 ): Promise<Intended> {
   // The order of the locks: the execution, the configuration, the entitlements.
+  if (intention.pending && !(await writePrepared(tx, intention.pending))) return { outcome: 'moved_on' };
   const locked = await lockExecution(tx, intention.executionId, intention.stepKey);
   if (!locked?.step || locked.step.attempt !== intention.attempt) return { outcome: 'moved_on' };
   if (locked.cancelled) return { outcome: 'cancelled' };

@@ -9,7 +9,8 @@ import type { ActorContext, UserActor } from '../context.js';
 import { requireDuration } from '../duration.js';
 import { AccessError, invalid } from '../errors.js';
 import { forgetDefinition, keepWorkflow, storeDefinition } from '../executions/runtime/load.js';
-import { makingTurnDue, turnHint } from '../executions/runtime/turn-row.js';
+import { performStep } from '../executions/runtime/perform.js';
+import { makingTurnDue, TURN, turnHint } from '../executions/runtime/turn-row.js';
 import { appendLedger } from '../ledger/append.js';
 import { requireLive } from '../logins/require-live.js';
 import { readNow } from '../now.js';
@@ -176,6 +177,8 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
   const id = ctx.newId();
   keepWorkflow(workflow.digest, workflow.workflow);
   await storeDefinition(ctx.db, { digest: workflow.digest, document: workflow.definition.workflow });
+  // With a worker's place in this process the turn is its own from the start; without, the row and a hint lead to one.
+  const place = ctx.waker.reserve?.({ queue: 'executions' });
   const commit = async (tx: Transaction) => {
     await requireLive(tx, user);
     const earlier = await claimIdempotencyKey(ctx, tx, user, id, plan.request);
@@ -195,7 +198,7 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
         state: {},
         startedAt: sql`app_now()`,
       }),
-      makingTurnDue(tx, id),
+      makingTurnDue(tx, id, place ? ctx.timing.lease : 0),
       appendLedger(tx, [
         {
           type: 'elevation.requested',
@@ -218,11 +221,14 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
     return null;
   };
   const existing = await ctx.db.transaction(commit).catch((error: unknown) => {
+    place?.release();
     forgetDefinition(ctx.db, workflow.digest);
     throw error;
   });
   ctx.crashpoint('started');
-  if (!existing) ctx.waker.wake([turnHint(id)]);
+  if (existing) place?.release();
+  else if (place) place.run(() => performStep(ctx, { executionId: id, key: TURN }, { leased: true }));
+  else ctx.waker.wake([turnHint(id)]);
   const executionId = existing ?? id;
   return { status: 'pending', output: { workflow_id: executionId, execution_id: executionId } };
 }

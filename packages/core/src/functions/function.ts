@@ -1,6 +1,7 @@
 import type { Json, Outcome } from '@belay/workflow';
 import type { Context } from '../context.js';
 import type { ElevationInput } from '../elevation/input.js';
+import type { PreparedMove } from '../executions/runtime/prepared.js';
 
 /** A call that this process holds the lease of. */
 export interface ClaimedCall {
@@ -14,6 +15,8 @@ export interface ClaimedCall {
   workflow: string;
   input: ElevationInput;
   ownerId: string;
+  /** The move that opens the call, while it is not written: the function's own commit does, or whoever performs it. */
+  pending?: PreparedMove | undefined;
 }
 
 /**
@@ -27,6 +30,8 @@ export type Performed =
 
 /** A function that a workflow can call (design §16). */
 export interface CallFunction {
+  /** Whether it writes the move that opens its call with its own commit, and changes nothing outside before that. */
+  joins?: true;
   /** Does it, outside any transaction, under the lease. Repeats are normal: it must converge. */
   perform(ctx: Context, call: ClaimedCall, signal: AbortSignal): Promise<Performed>;
 }

@@ -16,13 +16,15 @@ import { type CallFunction, type ClaimedCall, type Performed, parked } from './f
 
 /** `access.grant`: intends the grants (R1, R2), and resolves when the provider was seen to hold them all (R6). */
 export const grant: CallFunction = {
+  joins: true,
   async perform(ctx, call, signal) {
     // The intent and the parking are one transaction: only a call that is made again can have one.
     if (call.attempt > 1 && (await hasIntent(ctx, call))) return lookAgain(ctx, call);
     const { version } = ctx.catalog.current();
     const plan = await planElevation(ctx, { ...call, input: shortened(call) }, signal);
     const lifetime = approvalLifetime(ctx.catalog.current(), call.input);
-    const waits = await askAgain(ctx, call, { plan, lifetime }, signal);
+    // A call whose move is still to be written has nobody that was asked; the intent looks again, under the lock.
+    const waits = call.pending ? null : await askAgain(ctx, call, { plan, lifetime }, signal);
     if (waits) return waits;
     const intention = {
       executionId: call.executionId,
@@ -34,7 +36,8 @@ export const grant: CallFunction = {
       actor: { kind: 'system' as const, name: 'access.grant' },
       confirm: confirmApprovals(call.executionId, lifetime, plan),
     };
-    let intended = await intendGrants(ctx, intention, signal);
+    let intended = await intendGrants(ctx, { ...intention, pending: call.pending }, signal);
+    call.pending = undefined;
     // What was held may have been our own access, revoked since it was observed: a second look tells.
     if (intended.outcome === 'held_outside') intended = await intendGrants(ctx, intention, signal);
     if (intended.outcome === 'held_outside') {

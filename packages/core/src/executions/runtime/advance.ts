@@ -4,6 +4,7 @@ import { progressOf } from '../../functions/progress/table.js';
 import { lockExecution } from './lock.js';
 import { storeOutcome } from './outcome.js';
 import { callName } from './request.js';
+import { turnHint } from './turn-row.js';
 
 /**
  * Looks whether a parked call can be resolved by now, and resolves it. Nothing to resolve is success. The call's function
@@ -25,6 +26,6 @@ export async function advanceStep(ctx: Context, executionId: string, key: string
   );
   ctx.crashpoint('outcome stored');
   if (!settled) return false;
-  ctx.waker.wake([...settled, { queue: 'executions', executionId, key }]);
+  ctx.waker.wake([...settled, turnHint(executionId)]);
   return true;
 }

@@ -11,6 +11,7 @@ import { functions } from '../../functions/table.js';
 import { isOwnFailure } from '../../outage.js';
 import { advanceStep } from './advance.js';
 import { claimCall } from './claim.js';
+import { writePending } from './pending.js';
 import { resolveCall, takeTurn } from './take-turn.js';
 import { TURN } from './turn-row.js';
 
@@ -20,16 +21,22 @@ const streak = 50;
 /**
  * Does what is due at a step: claims a call and performs it outside any transaction, or takes the execution's turn when there
  * is something to apply. A single call that this opens is performed at once. Nothing to do is success (design §5.3, §5.4).
+ * `leased` says that the caller has the turn's lease.
  */
-export async function performStep(ctx: Context, input: { executionId: string; key: string }): Promise<void> {
+export async function performStep(
+  ctx: Context,
+  input: { executionId: string; key: string },
+  { leased = false } = {},
+): Promise<void> {
   const claimed = input.key === TURN ? null : await claimCall(ctx, input.executionId, input.key);
-  let call = claimed ?? (await takeTurn(ctx, input.executionId, { claim: true }));
+  let call = claimed ?? (await takeTurn(ctx, input.executionId, { claim: true, leased }));
   for (let done = 1; call; done += 1) call = await performCall(ctx, call, { claim: done < streak });
 }
 
 async function performCall(ctx: Context, call: ClaimedCall, options: { claim: boolean }): Promise<ClaimedCall | null> {
   const performed = await attemptCall(ctx, call);
   ctx.crashpoint('call performed');
+  if (!(await writePending(ctx, call))) return null;
   if (performed.kind === 'parked') return null;
   if (performed.kind === 'again') {
     await putOff(ctx, call, performed);

@@ -1,4 +1,4 @@
-import { type ExecutionStatus, executions, type StepKind, signals, steps, userIdentities } from '@belay/db';
+import { approvals, type ExecutionStatus, executions, type StepKind, signals, steps, userIdentities } from '@belay/db';
 import { type CloudEvent, type Json, type Outcome, restoreState, type State, type Workflow } from '@belay/workflow';
 import { and, asc, eq, isNull, sql } from 'drizzle-orm';
 import type { Context } from '../../context.js';
@@ -30,6 +30,8 @@ export interface Snapshot {
   version: number;
   /** How many task events it has had, kept or not. */
   taskEvents: number;
+  /** Whether approvers were asked. */
+  asked: boolean;
   now: Date;
   /** Timers, calls with an outcome, and the step that was asked for. */
   steps: ReadyStep[];
@@ -62,6 +64,7 @@ export async function readSnapshot(ctx: Context, executionId: string, key?: stri
       taskEvents: executions.taskEvents,
       startedAt: executions.startedAt,
       endedAt: executions.endedAt,
+      asked: sql<boolean>`exists (select from ${approvals} where ${approvals.executionId} = ${executions.id})`,
       now: sql<string>`app_now()`,
       email: userIdentities.email,
       groups: userIdentities.groups,

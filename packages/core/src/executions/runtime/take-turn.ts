@@ -1,28 +1,38 @@
 import type { Outcome } from '@belay/workflow';
 import type { Context } from '../../context.js';
-import { retryDeadlock } from '../../deadlock.js';
 import type { ClaimedCall } from '../../functions/function.js';
+import { functions } from '../../functions/table.js';
 import { claimedCall } from './claim.js';
 import { type Decided, decideTurn } from './decide-turn.js';
 import { storeOutcome } from './outcome.js';
-import { type PreparedMove, prepare, writePrepared } from './prepared.js';
+import { type PreparedMove, prepare } from './prepared.js';
 import { readSnapshot, type Snapshot } from './snapshot.js';
 import { turnHint } from './turn-row.js';
+import { writeAlone } from './write-alone.js';
 
 /** How often a move that lost to another is decided again before it is left to the sweeper. */
 const tries = 5;
 
 /**
  * Takes the turn of an execution: applies what is ready and writes it once. Nothing ready is success. Returns the one call
- * that it opened, claimed for the caller, when `claim` says that the caller performs it.
+ * that it opened, claimed for the caller, when `claim` says that the caller performs it. With `leased`, which says that nobody
+ * else takes this turn, a call whose function commits anyway comes with the move that opens it, to be written in that commit.
  */
-export async function takeTurn(ctx: Context, executionId: string, { claim = false } = {}): Promise<ClaimedCall | null> {
+export async function takeTurn(
+  ctx: Context,
+  executionId: string,
+  { claim = false, leased = false } = {},
+): Promise<ClaimedCall | null> {
   for (let made = 0; made < tries; made += 1) {
     const snapshot = await readSnapshot(ctx, executionId);
     const decided = snapshot && (await decideTurn(ctx, snapshot));
     if (!snapshot || !decided) return null;
     const move = prepare(ctx, snapshot, decided, { claim });
-    if (await writeAlone(ctx, move)) return claimedBy(ctx, snapshot, move);
+    const call = claimedBy(ctx, snapshot, move);
+    // What was asked of approvers is looked up under the step that is open, so then it has to be.
+    const joins = leased && call !== null && !snapshot.asked && functions.get(call.name)?.joins === true;
+    if (joins) return { ...call, pending: move };
+    if (await writeAlone(ctx, move)) return call;
   }
   ctx.waker.wake([turnHint(executionId)]);
   return null;
@@ -58,7 +68,7 @@ export async function resolveCall(
   const { executionId, key, attempt } = call;
   const kept = await storeOutcome(ctx.db, { executionId, key, attempt, outcome });
   ctx.crashpoint('outcome stored');
-  if (kept) ctx.waker.wake([{ queue: 'executions', executionId, key }]);
+  if (kept) ctx.waker.wake([turnHint(executionId)]);
   return null;
 }
 
@@ -75,18 +85,6 @@ async function prepareOutcome(
   // Something before it ended the step, or it has its turn: either way nothing of it is left to be kept.
   if (!decided.applied && !decided.over.some(({ key }) => key === given.key)) return null;
   return { snapshot, decided, move: prepare(ctx, snapshot, decided, { claim: given.claim }) };
-}
-
-/** Writes a move in a transaction of its own, and sends its hints. */
-export async function writeAlone(ctx: Context, move: PreparedMove): Promise<boolean> {
-  const before = move.hints.length;
-  const written = await retryDeadlock(() => {
-    move.hints.length = before;
-    return ctx.db.transaction((tx) => writePrepared(tx, move));
-  });
-  ctx.crashpoint('committed');
-  if (written) ctx.waker.wake(move.hints);
-  return written;
 }
 
 function claimedBy(ctx: Context, snapshot: Snapshot, move: PreparedMove): ClaimedCall | null {

@@ -5,11 +5,24 @@ import type { Hint } from '../../context.js';
 /** The key of the row that says that an execution has something to apply. No task has it: theirs have a `#`. */
 export const TURN = '/';
 
-/** Has the execution take a turn, from the commit of this transaction on. The execution's lock is held, or nobody else knows it. */
-export function makingTurnDue(tx: Transaction, executionId: string) {
+/**
+ * Has the execution take a turn, from the commit of this transaction on. The execution's lock is held, or nobody else knows
+ * it. `lease`: for how many milliseconds the caller alone takes it.
+ */
+export function makingTurnDue(tx: Transaction, executionId: string, lease = 0) {
+  const leaseUntil = lease === 0 ? null : sql`app_now() + ${`${lease} milliseconds`}::interval`;
   return tx
     .insert(steps)
-    .values({ executionId, key: TURN, kind: 'turn', status: 'open', request: {}, attempt: 1, dueAt: sql`app_now()` })
+    .values({
+      executionId,
+      key: TURN,
+      kind: 'turn',
+      status: 'open',
+      request: {},
+      attempt: 1,
+      dueAt: sql`app_now()`,
+      leaseUntil,
+    })
     .onConflictDoUpdate({
       target: [steps.executionId, steps.key],
       set: {
@@ -17,7 +30,7 @@ export function makingTurnDue(tx: Transaction, executionId: string) {
         // Whoever takes a turn closes the mark that they saw, and no later one.
         attempt: sql`${steps.attempt} + 1`,
         dueAt: sql`app_now()`,
-        leaseUntil: null,
+        leaseUntil,
         closedAt: null,
       },
     });

@@ -1,0 +1,93 @@
+import {
+  type Context,
+  getExecution,
+  type Hint,
+  type Place,
+  performStep,
+  reconcileEntitlement,
+  returnAccess,
+} from '@belay/core';
+import { openDatabase } from '@belay/db';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Cast, openCast, type Person, request } from './support/stories.js';
+
+/** A worker in this process that always has a free place, and what it is at. */
+function placesOf() {
+  const under = new Set<Promise<void>>();
+  const start = (work: () => Promise<void>) => {
+    const one: Promise<void> = Promise.resolve()
+      .then(work)
+      .finally(() => under.delete(one));
+    under.add(one);
+  };
+  const reserve = (): Place => ({ run: start, release: () => {} });
+  const rest = async () => {
+    while (under.size > 0) await Promise.all(under);
+  };
+  return { start, reserve, rest };
+}
+
+/** Counts the statements of a process, and the commits that wrote something. */
+function counting() {
+  const open = new Map<number, boolean>();
+  const heard: string[] = [];
+  let commits = 0;
+  return {
+    heard,
+    commits: () => commits,
+    hear(connection: number, statement: string) {
+      const verb = /^\s*([a-z]+)/i.exec(statement)?.[1]?.toLowerCase() ?? '';
+      heard.push(statement);
+      if (verb === 'begin') open.set(connection, false);
+      else if (verb === 'commit' || verb === 'rollback') {
+        if (verb === 'commit' && open.get(connection)) commits += 1;
+        open.delete(connection);
+      } else if (['insert', 'update', 'delete', 'with'].includes(verb)) {
+        if (open.has(connection)) open.set(connection, true);
+        else commits += 1;
+      }
+    },
+  };
+}
+
+describe('an elevation that nobody has to approve', () => {
+  let cast: Cast;
+  beforeEach(async () => {
+    cast = await openCast();
+  });
+  afterEach(() => cast[Symbol.asyncDispose]());
+
+  it('takes a handful of commits from the request until the access is gone', async () => {
+    const { house } = cast;
+    const counted = counting();
+    const client = openDatabase(house.database.url, { max: 5, onStatement: counted.hear });
+    const { start, reserve, rest } = placesOf();
+    const ctx: Context = { ...house.ctx, db: client.db, waker: { reserve, wake } };
+    function wake(hints: readonly Hint[]): void {
+      for (const hint of hints) {
+        if (hint.dueAt) continue;
+        start(() => (hint.queue === 'executions' ? performStep(ctx, hint) : reconcileEntitlement(ctx, hint)));
+      }
+    }
+    const ada: Person = { ...cast.ada, ...ctx, actor: cast.ada.actor };
+    const elevate = async () => {
+      const id = await request(ada, { workflow: 'automatic' });
+      await rest();
+      expect((await getExecution(cast.ada, { id })).grants).toMatchObject([{ state: 'active' }]);
+      await returnAccess(ada, { execution_id: id });
+      await rest();
+      const after = await getExecution(cast.ada, { id });
+      expect([after.grants[0]?.state, after.status]).toEqual(['gone', 'completed']);
+    };
+    try {
+      // The first one stores the definition and prepares the statements.
+      await elevate();
+      const [statements, commits] = [counted.heard.length, counted.commits()];
+      await elevate();
+      expect(counted.heard.length - statements).toBeLessThanOrEqual(77);
+      expect(counted.commits() - commits).toBeLessThanOrEqual(15);
+    } finally {
+      await client.close();
+    }
+  });
+});
