@@ -16,6 +16,7 @@ const unreachable = new Set([
   'CONNECTION_CLOSED',
   'CONNECTION_DESTROYED',
   'CONNECTION_ENDED',
+  'CONNECTION_SILENT',
 ]);
 
 /** SQLSTATE classes and codes after which the same statement may go well (PostgreSQL, appendix A). */

@@ -8,7 +8,11 @@ export const connectionOptions = {
   prepare: false,
   // Only text, numbers and booleans cross here, so the round trip that reads array types buys nothing.
   fetch_types: false,
-  connect_timeout: 10,
+  connect_timeout: 5,
+  // Seconds of silence after which a connection that owes an answer is given up, which our patch of the driver does.
+  silence_timeout: statementMilliseconds / 1000 + 2,
+  // Seconds until the first probe of a connection that is idle, as the one that stands by is.
+  keep_alive: 10,
   onnotice: () => {},
   connection: {
     application_name: 'belay',

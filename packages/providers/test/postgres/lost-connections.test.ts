@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type FaultyProxy, type Loss, startFaultyProxy } from '../../../../chaos/src/faulty-proxy.js';
+import { type Authorizer, type ProviderClient, postgresConnector, Retryable } from '../../src/index.js';
+import { openTestServer, type TestServer } from './server.js';
+
+const until = new Date('2100-01-01T00:00:00.000Z');
+const calm = () => new AbortController().signal;
+const losses: Loss[] = ['reset', 'close', 'half-close'];
+
+describe('the postgres connector', () => {
+  let server: TestServer;
+  let proxy: FaultyProxy;
+  let client: ProviderClient;
+  let authorizer: Authorizer;
+  let entitlement: { id: string; identity: string; access: { role: string } };
+
+  beforeAll(async () => {
+    server = await openTestServer();
+    const target = new URL(server.url());
+    proxy = await startFaultyProxy({ host: target.hostname, port: Number(target.port) });
+    target.hostname = '127.0.0.1';
+    target.port = String(proxy.port);
+    client = postgresConnector.create(
+      postgresConnector.config.parse({
+        url: target.href,
+        email_domains: ['example.test'],
+        accept_objects_left_behind: server.version < 160_000,
+      }),
+      { log: () => {} },
+    );
+    if (!client.authorizer) throw new Error('the connector has no authorizer');
+    authorizer = client.authorizer;
+    entitlement = { id: 'e', identity: (await server.login()).name, access: { role: await server.role() } };
+  });
+  afterAll(async () => {
+    await client.close();
+    await proxy[Symbol.asyncDispose]();
+    await server.close();
+  });
+
+  it('throws what is to be tried again when a connection is lost at any point, and repeats with success', async () => {
+    let lost = 0;
+    const badly = async (work: () => Promise<unknown>) => {
+      const error = await work().then(
+        () => undefined,
+        (thrown: unknown) => thrown,
+      );
+      if (error === undefined) return;
+      expect(error).toBeInstanceOf(Retryable);
+      lost += 1;
+    };
+    for (let chunk = 0; chunk < 60; chunk += 1) {
+      proxy.loseAfter(chunk % 20, losses[chunk % losses.length] ?? 'reset');
+      await badly(() => authorizer.ensurePresent(entitlement, until, calm()));
+      await badly(() => authorizer.ensureAbsent(entitlement, calm()));
+    }
+    expect(lost).toBeGreaterThan(20);
+    await badly(() => authorizer.holds(entitlement, calm()));
+    await authorizer.ensurePresent(entitlement, until, calm());
+    expect(await authorizer.holds(entitlement, calm())).toBe(true);
+    await authorizer.ensureAbsent(entitlement, calm());
+    expect(await authorizer.holds(entitlement, calm())).toBe(false);
+  }, 60_000);
+
+  it('gives a silent connection up before its call is over, and works on a new one', async () => {
+    await authorizer.holds(entitlement, calm());
+    proxy.swallow(true);
+    await expect(authorizer.holds(entitlement, calm())).rejects.toThrow(Retryable);
+    proxy.swallow(false);
+    expect(await authorizer.holds(entitlement, calm())).toBe(false);
+  }, 40_000);
+});
