@@ -1,10 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { PgPool, PgPoolClient } from 'bullmq';
-import type { Pool } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import type { Outage } from './outage.js';
 
 /** BullMQ's own refusals, such as a lock that another worker holds by now; it knows what to do with them. */
 const refusal = 'BM001';
+
+/** How often a connection that listens is asked whether it is still there: it may hear nothing for hours. */
+const beat = 5_000;
 
 /**
  * The shared pool as one queue or worker of BullMQ sees it, patient where BullMQ is not:
@@ -40,6 +43,19 @@ export function patientPool(pool: Pool, outage: Outage, signal: AbortSignal): Pg
     }
   }
 
+  /** Reports a connection that listens as broken when it does not answer; BullMQ then makes another. */
+  async function watchOver(client: PoolClient): Promise<void> {
+    try {
+      for (;;) {
+        await wait(beat, undefined, { signal, ref: false });
+        await client.query('select 1');
+      }
+    } catch (error) {
+      // Without a listener BullMQ has given it back, or closes.
+      if (!signal.aborted && client.listenerCount('error') > 0) client.emit('error', error);
+    }
+  }
+
   /** Stands in for a connection of its own during that first look, which needs none. */
   const looking: PgPoolClient = {
     query: (text, parameters) => repeat(() => query(text, parameters)),
@@ -52,7 +68,13 @@ export function patientPool(pool: Pool, outage: Outage, signal: AbortSignal): Pg
   const patient: PgPool = {
     query,
     connect() {
-      if (!first) return repeat(() => pool.connect());
+      if (!first) {
+        return repeat(async () => {
+          const client = oneAtATime(await pool.connect());
+          void watchOver(client);
+          return client;
+        });
+      }
       first = false;
       return Promise.resolve(looking);
     },
@@ -62,4 +84,16 @@ export function patientPool(pool: Pool, outage: Outage, signal: AbortSignal): Pg
     removeAllListeners: () => patient,
   };
   return patient;
+}
+
+/** The same connection, whose statements wait for each other: pg warns of one that is sent while another is under way. */
+function oneAtATime(client: PoolClient): PoolClient {
+  const send = client.query.bind(client) as (...given: unknown[]) => Promise<unknown>;
+  let last: Promise<unknown> = Promise.resolve();
+  const query = (...given: unknown[]) => {
+    const mine = last.then(() => send(...given));
+    last = mine.catch(() => {});
+    return mine;
+  };
+  return Object.assign(client, { query });
 }

@@ -29,9 +29,11 @@ export async function openRedisBackend(options: { url: string; prefix: string; l
     enableOfflineQueue: false,
     maxRetriesPerRequest: 1,
     commandTimeout: 5_000,
+    socketTimeout: 7_000,
   });
   // BullMQ wants its workers' commands to wait for the connection instead.
-  const consumer = connect(urls, { ...common, maxRetriesPerRequest: null });
+  // It asks for a job for ten seconds at a time, so a connection that is silent for longer is gone.
+  const consumer = connect(urls, { ...common, maxRetriesPerRequest: null, socketTimeout: 15_000 });
   for (const client of [producer, consumer]) {
     client.on('error', outage.down);
     client.on('ready', outage.up);

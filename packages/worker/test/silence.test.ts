@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type FaultyProxy, startFaultyProxy } from '../../../chaos/src/faulty-proxy.js';
+import { openQueueBackend } from '../src/backend.js';
+import { startWorker } from '../src/start.js';
+import { createWaker } from '../src/waker.js';
+import { recordLog, recordVerbs, stepHint, testContext } from './support/context.js';
+import { hasRedisServer, startRedis } from './support/redis.js';
+import { createDatabase } from './support/transports.js';
+
+const targets = [
+  {
+    kind: 'PostgreSQL',
+    async start() {
+      const { url, drop } = await createDatabase();
+      return { url, options: (through: string) => ({ databaseUrl: through }), stop: drop };
+    },
+  },
+  ...(hasRedisServer()
+    ? [
+        {
+          kind: 'Redis',
+          async start() {
+            const { port, stop } = await startRedis();
+            const url = new URL(`redis://127.0.0.1:${port}`);
+            return { url, options: (through: string) => ({ redisUrl: through, databaseUrl: '' }), stop };
+          },
+        },
+      ]
+    : []),
+];
+
+describe.each(targets)('a queue on $kind whose connections go silent', ({ start }) => {
+  let target: Awaited<ReturnType<typeof start>>;
+  let proxy: FaultyProxy;
+  beforeAll(async () => {
+    target = await start();
+    proxy = await startFaultyProxy({ host: target.url.hostname, port: Number(target.url.port) });
+  });
+  afterAll(async () => {
+    await proxy[Symbol.asyncDispose]();
+    await target.stop();
+  });
+
+  it('says so within ten seconds, and carries hints again on new connections', async () => {
+    const url = new URL(target.url);
+    url.hostname = '127.0.0.1';
+    url.port = String(proxy.port);
+    const log = recordLog();
+    const backend = await openQueueBackend({ ...target.options(url.href), log });
+    await expect.poll(() => backend.check(), { timeout: 10_000 }).toBe('healthy');
+    const verbs = recordVerbs();
+    const worker = await startWorker({ context: testContext(log), backend, verbs });
+    const waker = createWaker(backend, log, { now: Date.now });
+    const carried = async () => {
+      const { length } = verbs.calls;
+      waker.wake([stepHint()]);
+      await expect.poll(() => verbs.calls.length, { timeout: 3_000 }).toBeGreaterThan(length);
+    };
+    await carried();
+    proxy.swallow(true);
+    const began = performance.now();
+    expect(await backend.check()).toMatch(/not reachable|does not answer/);
+    expect(performance.now() - began).toBeLessThan(10_000);
+    proxy.swallow(false);
+    // The connections that listen are mute until they are asked.
+    await expect
+      .poll(
+        () =>
+          carried().then(
+            () => 'carried',
+            () => 'not yet',
+          ),
+        { timeout: 45_000 },
+      )
+      .toBe('carried');
+    await carried();
+    expect(await backend.check()).toBe('healthy');
+    await waker.close();
+    await worker.stop();
+    await backend.close();
+  }, 90_000);
+});
