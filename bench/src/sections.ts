@@ -1,6 +1,8 @@
 import { measureAgent } from './agent.js';
 import { compareElevations } from './compare/compare.js';
 import { measureElevations } from './elevations.js';
+import { measureExpiry } from './expiry.js';
+import { measureLargeCatalog } from './large-catalog.js';
 import { measureLatency } from './latency.js';
 import { fixed, spreadCells, table } from './markdown.js';
 import { startRedis } from './redis.js';
@@ -72,6 +74,34 @@ export const sections: Readonly<Record<string, Section>> = {
           return rows;
         },
       ),
+  },
+  expiry: {
+    title: 'Expiry in sets: access that ends for many people in the same second, in milliseconds',
+    async print(write, { quick }) {
+      const rows: string[][] = [];
+      for (const [people, silent] of quick
+        ? [
+            [200, 0],
+            [50, 20],
+          ]
+        : [
+            [5_000, 0],
+            [100, 100],
+          ]) {
+        const { gone, stuck } = await measureExpiry({ people: people ?? 0, silent: silent ?? 0 });
+        rows.push([String(gone.count), String(stuck), ...spreadCells(gone)]);
+      }
+      const head = ['Ends at the healthy system', 'Stuck at one that answers nothing', 'Gone p50', 'p99', 'worst'];
+      write(table(head, rows));
+    },
+  },
+  catalog: {
+    title: 'A catalog of 10,000 roles, in milliseconds',
+    async print(write, { quick }) {
+      const held = await measureLargeCatalog(quick ? 1_000 : 10_000);
+      const rows = held.map(({ what, milliseconds, longest }) => [what, fixed(milliseconds), fixed(longest, 1)]);
+      write(table(['', 'Took', 'Held the event loop at most'], rows));
+    },
   },
   roles: {
     title: 'An authenticated GET /api/v1/roles, beside a bare Express route that answers the same bytes',

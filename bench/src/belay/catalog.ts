@@ -4,7 +4,7 @@ const approvers = { groups: ['approvers'] };
 /** One role through two workflows: with an approval and without; twenty more roles, so that the list has some length. */
 export const catalogDocument = {
   server: { limits: { open_requests: 10_000, event_streams: 10_000 } },
-  providers: { memory: { provider: 'memory' } },
+  providers: { memory: { provider: 'memory' }, silent: { provider: 'silent' } },
   roles: {
     reader: {
       description: 'May read',
@@ -12,6 +12,12 @@ export const catalogDocument = {
       workflows: ['automatic', 'approved'],
       inherits: ['memory:read'],
       permissions: { groups: ['engineers'] },
+    },
+    'silent-reader': {
+      description: 'May read where nothing answers',
+      providers: ['silent'],
+      workflows: ['automatic'],
+      inherits: ['silent:read'],
     },
     ...Object.fromEntries(
       Array.from({ length: 20 }, (_, index) => [

@@ -27,6 +27,8 @@ export type Person = ActorContext & { actor: UserActor };
 export interface Belay {
   ctx: Context;
   provider: MemoryProvider;
+  /** Another one, for those who make it answer nothing. */
+  silent: MemoryProvider;
   people: Person[];
   approver: Person;
   token: string;
@@ -59,11 +61,16 @@ export async function openBelay(url: string, options: BelayOptions): Promise<Bel
   const statements = countStatements();
   const database = openDatabase(url, { max: 20, ...(options.count ? { onStatement: statements.hear } : {}) });
   const names = Array.from({ length: options.people }, (_, index) => `person${index}`);
-  const provider = createMemoryProvider({
-    now: () => new Date(),
-    people: [...names, 'approver'].map((name) => ({ id: `${name}@example.com`, name, email: `${name}@example.com` })),
+  const accounts = [...names, 'approver'].map((name) => {
+    const email = `${name}@example.com`;
+    return { id: email, name, email };
   });
-  const connectors = createRegistry([createMemoryConnector(provider) as Connector]);
+  const provider = createMemoryProvider({ now: () => new Date(), people: accounts });
+  const silent = createMemoryProvider({ now: () => new Date(), people: accounts });
+  const connectors = createRegistry([
+    createMemoryConnector(provider) as Connector,
+    { ...createMemoryConnector(silent), type: 'silent' } as Connector,
+  ]);
   const resolve = () => undefined;
   await applyCatalog(database.db, { document: catalogDocument, source: 'bench' }, { connectors, resolve });
   const catalog = await openCatalog({ db: database.db, connectors, resolve, log, timing, delay });
@@ -98,7 +105,11 @@ export async function openBelay(url: string, options: BelayOptions): Promise<Bel
     program: { version: '0.1.0', revision: 'bench', baseUrl: 'http://127.0.0.1:8080' },
   };
   const worker = await startWorker({ context: ctx, backend, local: options.local ?? true });
-  const people = await Promise.all(names.map((name) => signIn(ctx, name, ['engineers'])));
+  const people: Person[] = [];
+  for (let from = 0; from < names.length; from += 20) {
+    const some = names.slice(from, from + 20).map((name) => signIn(ctx, name, ['engineers']));
+    people.push(...(await Promise.all(some)));
+  }
   const approver = await signIn(ctx, 'approver', ['approvers']);
   const [first] = people;
   if (!first) throw new Error('The benchmark needs people');
@@ -106,6 +117,7 @@ export async function openBelay(url: string, options: BelayOptions): Promise<Bel
   return {
     ctx,
     provider,
+    silent,
     people,
     approver,
     token,

@@ -1,0 +1,71 @@
+import { requestElevation } from '@belay/core';
+import { sql } from 'drizzle-orm';
+import { openBench } from './setup.js';
+import { type Spread, spreadOf } from './spread.js';
+
+export interface Expiry {
+  /** From the end of a grant at the healthy system to the record that it was seen to be gone, in milliseconds. */
+  gone: Spread;
+  /** How many are still held at the system that answers nothing. */
+  stuck: number;
+}
+
+/** From when on the grants are to end: the sweeper has to have seen them. */
+const ahead = 12_000;
+/** How many ask at once while the grants are made, which is not measured. */
+const together = 48;
+
+/**
+ * How late access ends that ends for many people in the same second, beside `silent` people whose system answers nothing
+ * at that time. Ends are moved in the database, because requests cannot be made in one second.
+ */
+export async function measureExpiry(options: { people: number; silent: number; redisUrl?: string }): Promise<Expiry> {
+  const { people, silent, ...redis } = options;
+  const bench = await openBench({ people: people + silent, ...redis });
+  const { db, delay } = bench.ctx;
+  const one = async <T extends Record<string, unknown>>(query: ReturnType<typeof sql>) => {
+    const [row] = await db.execute<T>(query);
+    if (!row) throw new Error('A count is missing');
+    return row;
+  };
+  try {
+    const waiting = bench.people.map((person, index) => ({
+      person,
+      role: index < people ? 'reader' : 'silent-reader',
+    }));
+    await Promise.all(
+      Array.from({ length: together }, async () => {
+        for (let next = waiting.pop(); next; next = waiting.pop()) {
+          const { person, role } = next;
+          await requestElevation(person, { role, workflow: 'automatic', reason: 'a benchmark' });
+        }
+      }),
+    );
+    const active = sql`select count(*)::int as count from grants where activated_at is not null`;
+    while ((await one<{ count: number }>(active)).count < people + silent) await delay(100);
+    for (const operation of ['holds', 'ensureAbsent', 'target', 'pin'] as const) {
+      bench.silent.inject(operation, { kind: 'hang' }, 10_000);
+    }
+    const end = new Date(Date.now() + ahead).toISOString();
+    await db.execute(sql`update grants set expires_at = ${end}::timestamptz + random() * interval '1 second'`);
+    await db.execute(sql`
+      update entitlements set due_at = g.expires_at from grants g where g.entitlement_id = entitlements.id`);
+    const left = sql`
+      select count(*) filter (where e.provider = 'memory')::int as healthy, count(*) filter (where e.provider = 'silent')::int as silent
+      from grants g join entitlements e on e.id = g.entitlement_id where g.gone_at is null`;
+    await delay(ahead);
+    for (;;) {
+      const { healthy, silent: stuck } = await one<{ healthy: number; silent: number }>(left);
+      if (healthy > 0) {
+        await delay(100);
+        continue;
+      }
+      const late = await db.execute<{ late: number }>(sql`
+        select extract(epoch from g.gone_at - g.expires_at)::float8 * 1000 as late
+        from grants g join entitlements e on e.id = g.entitlement_id where e.provider = 'memory'`);
+      return { gone: spreadOf(late.map((row) => row.late)), stuck };
+    }
+  } finally {
+    await bench.close();
+  }
+}
