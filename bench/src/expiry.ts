@@ -13,7 +13,7 @@ export interface Expiry {
 /** From when on the grants are to end: the sweeper has to have seen them. */
 const ahead = 12_000;
 /** How many ask at once while the grants are made, which is not measured. */
-const together = 48;
+const together = 8;
 
 /**
  * How late access ends that ends for many people in the same second, beside `silent` people whose system answers nothing

@@ -28,7 +28,7 @@ function open({ url, token }: Stream): Promise<void> {
     get(url, { agent, headers }, (response) => {
       if (response.statusCode !== 200) throw new Error(`${url}: ${response.statusCode}`);
       response.setEncoding('utf8').on('data', (text: string) => {
-        events += text.split('\nid:').length - 1;
+        events += text.split(/^id: /m).length - 1;
         resolve();
       });
     });
