@@ -48,8 +48,9 @@ export async function findLongSchemaFault(schema: Json): Promise<string | null> 
 async function checkInThread(schema: Json, value: string, caller?: Caller): Promise<Differences | string> {
   // Only workflows with such schemas cost a thread.
   threads ??= createThreadPool({ size: 1, limit: LIMIT, does: 'schemas' });
-  const { read, milliseconds } = await threads.run(caller?.executionId ?? '', () => {
-    return { program: JSON.stringify(schema), input: value, raises: false };
+  const text = JSON.stringify(schema);
+  const { read, milliseconds } = await threads.run(caller?.executionId ?? '', text, () => {
+    return { program: text, input: value, raises: false };
   });
   caller?.spend?.(milliseconds);
   if (read.is === 'values') return read.values[0] as unknown as Differences;

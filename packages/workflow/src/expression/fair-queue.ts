@@ -21,9 +21,10 @@ const REMEMBERED = 1_000;
 /**
  * Takes turns between owners by what their items cost (start-time fair queueing): the next item is that of the owner who
  * has had least, and owners who have had the same take turns. Who asks for nothing for a while is ahead of
- * those who ask all the time by `credit` at most, so an item of a newcomer waits for none of theirs.
+ * those who ask all the time by `credit` at most, so an item of a newcomer waits for none of theirs. What an item is
+ * expected to cost counts before it is served, so of several newcomers those that want little go first.
  */
-export function createFairQueue<T>(credit: number): FairQueue<T> {
+export function createFairQueue<T>(credit: number, expectedCost: (item: T) => number): FairQueue<T> {
   const shares = new Map<string, Share<T>>();
   let size = 0;
   let reached = 0;
@@ -53,8 +54,13 @@ export function createFairQueue<T>(credit: number): FairQueue<T> {
     },
     next() {
       let least: [string, Share<T>] | undefined;
+      let lowest = Number.POSITIVE_INFINITY;
       for (const entry of shares) {
-        if (entry[1].items.length > 0 && (!least || entry[1].had < least[1].had)) least = entry;
+        const [first] = entry[1].items;
+        const would = first === undefined ? lowest : entry[1].had + expectedCost(first);
+        if (would >= lowest) continue;
+        least = entry;
+        lowest = would;
       }
       if (!least) return undefined;
       const [owner, share] = least;

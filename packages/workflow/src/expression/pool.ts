@@ -29,7 +29,7 @@ export function createExpressionPool(options: { size?: number } = {}): Expressio
   const evaluate: Evaluate = async (expression, input, args, caller) => {
     const plain = evaluatePlain(expression, input, args);
     if (plain !== undefined) return plain;
-    const { read, milliseconds } = await threads.run(caller?.executionId ?? '', () => {
+    const { read, milliseconds } = await threads.run(caller?.executionId ?? '', expression, () => {
       return prepare(expression, input, args);
     });
     caller?.spend?.(milliseconds);

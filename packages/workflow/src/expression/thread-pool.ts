@@ -6,7 +6,11 @@ import { type Program, startThread, type Thread, type Work } from './thread.js';
 /** How many programs may wait. Callers above this are told to come again, rather than kept for longer and longer. */
 const MOST_WAITING = 1_000;
 
+/** How many programs' costs are remembered. */
+const MOST_KNOWN = 1_000;
+
 interface Job {
+  text: string;
   prepare(): Program;
   give(answer: Answered): void;
   refuse(error: unknown): void;
@@ -20,16 +24,18 @@ interface Answered {
 
 export interface ThreadPool {
   /**
-   * Runs a program when it is its owner's turn; `prepare` is called then. Rejects with what `prepare` throws, and with
+   * Runs a program when it is its owner's turn; `prepare` is called then. `text` is what its cost is remembered by: of
+   * those whose turn it is, a program that took long before goes after others. Rejects with what `prepare` throws, and with
    * `ExpressionOutage` when too many wait, no thread can be started or the pool is closed.
    */
-  run(owner: string, prepare: () => Program): Promise<Answered>;
+  run(owner: string, text: string, prepare: () => Program): Promise<Answered>;
   close(): Promise<void>;
 }
 
 /** At most `size` programs at a time, each for at most `limit` milliseconds of processor time. */
 export function createThreadPool({ does, size, limit }: { does: Work; size: number; limit: number }): ThreadPool {
-  const queue = createFairQueue<Job>(limit);
+  const costs = new Map<string, number>();
+  const queue = createFairQueue<Job>(limit, ({ text }) => costs.get(text) ?? 0);
   const idle: Thread[] = [];
   const all = new Set<Thread>();
   let module: object | undefined;
@@ -76,6 +82,8 @@ export function createThreadPool({ does, size, limit }: { does: Work; size: numb
       const thread = idle.pop() ?? (await start());
       const { result, milliseconds, spoilt } = await thread.run(program, limit);
       cost = milliseconds;
+      if (costs.size >= MOST_KNOWN) costs.clear();
+      costs.set(job.text, cost);
       if (closed) throw closedError();
       const read = readOutput(result);
       if (spoilt || read.is === 'broken') replace(thread);
@@ -100,12 +108,12 @@ export function createThreadPool({ does, size, limit }: { does: Work; size: numb
   }
 
   return {
-    run: (owner, prepare) =>
+    run: (owner, text, prepare) =>
       new Promise((give, refuse) => {
         if (closed) return refuse(closedError());
         if (queue.size >= MOST_WAITING)
           return refuse(new ExpressionOutage('too many expressions wait to be evaluated'));
-        queue.add(owner, { prepare, give, refuse });
+        queue.add(owner, { text, prepare, give, refuse });
         next();
       }),
     async close() {
