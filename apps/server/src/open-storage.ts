@@ -1,8 +1,8 @@
 import type { Logger } from '@belay/core';
-import { takeTurn, tryTurn } from '@belay/db';
-import postgres from 'postgres';
+import { createClient, takeTurn, tryTurn } from '@belay/db';
 import { startEmbeddedPostgres } from './embedded/index.js';
 import { oneLine, StartError } from './start-error.js';
+import { explainOutage, whileReachable } from './while-reachable.js';
 
 const systemDatabase = 'belay';
 const oldestVersion = 150_000;
@@ -32,8 +32,9 @@ export interface StorageOptions {
  */
 export async function openStorage(options: StorageOptions): Promise<Storage> {
   if (options.databaseUrl !== undefined) {
-    await checkDatabase(options.databaseUrl);
-    return { url: options.databaseUrl, embedded: false, close: async () => {} };
+    const url = options.databaseUrl;
+    await whileReachable({ url, delay: options.delay }, () => checkDatabase(url));
+    return { url, embedded: false, close: async () => {} };
   }
   for (let attempt = 1; ; attempt++) {
     const server = await startEmbeddedPostgres({
@@ -71,7 +72,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
 
 /** Whether the database answers and is one that we can use. */
 export async function checkDatabase(url: string): Promise<void> {
-  const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {}, fetch_types: false });
+  const sql = createClient(url, { max: 1, silence: 5_000 });
   let version: number;
   try {
     const [row] = await sql<[{ version: number }]>`select current_setting('server_version_num')::int as version`;
@@ -98,7 +99,7 @@ function explainDatabase(url: string, error: unknown): string {
   if (code === '3D000') {
     return `DATABASE_URL: there is no database "${decodeURIComponent(pathname.slice(1))}" at ${host}; create it, or correct the name`;
   }
-  return `DATABASE_URL: the database at ${host} cannot be reached (${code || oneLine(error)}); start it, or correct the address`;
+  return explainOutage(url, error);
 }
 
 /**

@@ -1,7 +1,9 @@
-import type { Logger } from '@belay/core';
+import { isOutage, type Logger } from '@belay/core';
 import { createClosing } from './closing.js';
 import type { Environment } from './env.js';
 import { composeServer } from './modes/server.js';
+import { StartError } from './start-error.js';
+import { explainOutage } from './while-reachable.js';
 
 export interface StartOptions {
   environment: Environment;
@@ -41,6 +43,8 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     return await composeServer(options, closing);
   } catch (error) {
     await closing.close();
-    throw error;
+    const { databaseUrl } = options.environment;
+    if (error instanceof StartError || databaseUrl === undefined || !isOutage(error)) throw error;
+    throw new StartError(explainOutage(databaseUrl, error), { cause: error });
   }
 }

@@ -75,11 +75,20 @@ async function migrate(url: string): Promise<void> {
     connectionTimeoutMillis: 10_000,
     query_timeout: 60_000,
   });
-  await client.connect();
+  // Of a connection that is lost pg says it here as well; without a listener that ends the process.
+  let lost: Error | undefined;
+  client.on('error', (error) => {
+    lost = error;
+  });
   try {
+    await client.connect();
     await runMigrations(client);
+  } catch (error) {
+    // pg gives no code to a connection that went away, or did not come about in time.
+    const gone = lost ?? (error instanceof Error && /^(Connection|timeout|Query read timeout)/i.test(error.message));
+    throw gone ? Object.assign(error as Error, { code: 'CONNECTION_CLOSED' }) : error;
   } finally {
-    await client.end();
+    await client.end().catch(() => {});
   }
 }
 

@@ -32,6 +32,7 @@ import { readSecrets } from '../secret.js';
 import { findInstallationSecrets, openReferences, watchVault } from '../services.js';
 import type { RunningServer, StartOptions } from '../start.js';
 import { oneLine, StartError } from '../start-error.js';
+import { whileReachable } from '../while-reachable.js';
 import { serve } from './serve.js';
 
 /**
@@ -46,11 +47,9 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
   const { embedded } = storage;
   const { secret: given, previousSecrets: previous } = environment;
   const required = () => readSecrets({ given, previous, embedded, dataDirectory, randomBytes });
-  const { closed } = await migrateDatabase(storage.url).catch((cause: unknown) => {
-    throw new StartError(
-      `The database cannot be brought to the newest schema (${oneLine(cause)}); its user has to own the database, or may create in it`,
-      { cause },
-    );
+  const reachable = <T>(step: () => Promise<T>) => whileReachable({ url: storage.url, delay }, step);
+  const { closed } = await reachable(() => migrateDatabase(storage.url)).catch((cause: unknown) => {
+    throw cause instanceof StartError ? cause : new StartError(explainMigration(cause), { cause });
   });
   if (!closed)
     log.warn({}, `Other users of the database server may connect to ${nameOf(storage.url)}; see belay doctor`);
@@ -58,11 +57,13 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
   closing.add('The connections to the database', () => close());
 
   const baseUrl = environment.worker === 'only' ? undefined : await chooseBaseUrl(options);
-  const choice = await chooseConfiguration(db, {
-    asked: environment.configuration,
-    directory: options.directory,
-    worker: environment.worker,
-  });
+  const choose = () =>
+    chooseConfiguration(db, {
+      asked: environment.configuration,
+      directory: options.directory,
+      worker: environment.worker,
+    });
+  const choice = await reachable(choose);
   if (choice.kind === 'demo' && baseUrl) requireLoopback(environment);
   const demo =
     choice.kind === 'demo'
@@ -73,12 +74,11 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
   closing.add('The vault', references.close);
   const { resolve, follow: prepare } = references;
   const breathe = breatheBy(() => clock().getTime());
-  await applyChoice(choice, { db, connectors, references, breathe }, log);
-  const catalog = await openCatalog({ db, connectors, resolve, prepare, log, timing, delay, breathe }).catch(
-    (cause: unknown) => {
-      throw new StartError(oneLine(cause), { cause });
-    },
-  );
+  await reachable(() => applyChoice(choice, { db, connectors, references, breathe }, log));
+  const open = () => openCatalog({ db, connectors, resolve, prepare, log, timing, delay, breathe });
+  const catalog = await reachable(open).catch((cause: unknown) => {
+    throw cause instanceof StartError ? cause : new StartError(oneLine(cause), { cause });
+  });
   closing.add('The catalog', () => catalog.close());
   catalog.follow();
 
@@ -87,7 +87,8 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
   const { keyring, encryption } = await openConfiguredKeyring({ db, document, resolve, log, required, found }, closing);
   const expressions = createExpressionPool();
   closing.add('The expression evaluator', () => expressions.close());
-  const backend = await openQueueBackend({ redisUrl: environment.redisUrl, databaseUrl: storage.url, log });
+  const { redisUrl } = environment;
+  const backend = await reachable(() => openQueueBackend({ redisUrl, databaseUrl: storage.url, log }));
   closing.add('The queue', () => backend.close());
   const waker = createWaker(backend, log, { now: () => clock().getTime() });
   closing.add('The waker', () => waker.close());
@@ -142,6 +143,16 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
     reload,
     stop: () => closing.close(),
   };
+}
+
+/** Why the schema could not be made, and what helps against exactly that. */
+function explainMigration(error: unknown): string {
+  const inner = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const cure =
+    inner instanceof Error && 'code' in inner && inner.code === '42501'
+      ? '; its user has to own the database, or may create in it'
+      : '';
+  return `The database cannot be brought to the newest schema (${oneLine(inner)})${cure}`;
 }
 
 function nameOf(url: string): string {

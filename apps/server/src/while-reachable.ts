@@ -1,0 +1,57 @@
+import { isOutage } from '@belay/core';
+import { oneLine, StartError } from './start-error.js';
+
+/** How often a step of the start is made while its connection to the database is lost, and the first pause between two. */
+const attempts = 4;
+const pause = 500;
+
+/**
+ * Runs a step of the start, and again when the connection to the database was lost in it, for a few seconds. Throws
+ * `StartError` that names the loss, or what else the step throws.
+ */
+export async function whileReachable<T>(
+  place: { url: string; delay(milliseconds: number): Promise<void> },
+  step: () => Promise<T>,
+): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await step();
+    } catch (cause) {
+      if (!isOutage(cause)) throw cause;
+      if (attempt === attempts) throw new StartError(explainOutage(place.url, cause), { cause });
+      await place.delay(pause * attempt);
+    }
+  }
+}
+
+/** Codes of a connection that was there, or was accepted, and went away. */
+const lost = new Set([
+  'CONNECTION_CLOSED',
+  'CONNECTION_DESTROYED',
+  'CONNECTION_SILENT',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+]);
+
+/** One line about a database that could not be reached; no password in it. */
+export function explainOutage(url: string, error: unknown): string {
+  const { host } = new URL(url);
+  const code = findCode(error);
+  if (lost.has(code)) {
+    return `DATABASE_URL: the connection to the database at ${host} was lost (${code}); see that the server runs and that nothing between closes connections`;
+  }
+  if (/^[0-9A-Z]{5}$/.test(code) && code !== 'EPIPE') {
+    return `DATABASE_URL: the database at ${host} cannot serve at the moment (${code}: ${oneLine(innermost(error))}); start again when it can`;
+  }
+  return `DATABASE_URL: the database at ${host} cannot be reached (${code || oneLine(error)}); start it, or correct the address`;
+}
+
+function findCode(error: unknown): string {
+  const inner = innermost(error);
+  return typeof inner === 'object' && inner !== null && 'code' in inner ? String(inner.code) : '';
+}
+
+function innermost(error: unknown): unknown {
+  return error instanceof Error && error.cause !== undefined ? innermost(error.cause) : error;
+}
