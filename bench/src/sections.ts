@@ -2,6 +2,8 @@ import { measureAgent } from './agent.js';
 import { compareElevations } from './compare/compare.js';
 import { measureElevations } from './elevations.js';
 import { measureExpiry } from './expiry.js';
+import { measureBytes } from './growth/bytes.js';
+import { measureGrowth } from './growth/growth.js';
 import { measureLargeCatalog } from './large-catalog.js';
 import { measureLatency } from './latency.js';
 import { fixed, spreadCells, table } from './markdown.js';
@@ -136,6 +138,23 @@ export const sections: Readonly<Record<string, Section>> = {
           [[String(found.watchers), share(found.atRest), share(found.busy), share(found.delivered)]],
         ),
       );
+    },
+  },
+  growth: {
+    title: 'Every list and verb beside few and beside many executions, and what an elevation leaves behind',
+    async print(write, { quick }) {
+      const many = quick ? 20_000 : 1_000_000;
+      const grown = await measureGrowth({ few: 1_000, many, rounds: quick ? 5 : 25 });
+      const rows = grown.map(({ verb, few, many: late, ratio }) => [
+        verb,
+        fixed(few, 1),
+        fixed(late, 1),
+        fixed(ratio, 2),
+      ]);
+      write(table(['', '1 000, ms', `${many.toLocaleString('en').replaceAll(',', ' ')}, ms`, 'Ratio'], rows));
+      const { each, tables } = await measureBytes({ count: quick ? 200 : 1_000 });
+      const parts = tables.map(({ name, each: bytes }) => `${name} ${fixed(bytes)}`).join(', ');
+      write(`\nAn elevation leaves ${fixed(each)} bytes in all tables and indexes: ${parts}.`);
     },
   },
   agent: {

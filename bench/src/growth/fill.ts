@@ -1,5 +1,4 @@
-import type { Database } from '@belay/db';
-import { sql } from 'drizzle-orm';
+import postgres from 'postgres';
 
 /** How many executions each filler person has had. */
 const each = 20;
@@ -47,63 +46,54 @@ const left: readonly { table: string; own?: string; changes: Changes }[] = [
  * Adds copies of executions that have ended, with all that they left behind, until there are so many; each of twenty belongs
  * to another person. Triggers and foreign keys are not run, and the tables are vacuumed and analysed afterwards.
  */
-export async function fill(db: Database, like: readonly string[], executions: number): Promise<void> {
+export async function fill(url: string, like: readonly string[], executions: number): Promise<void> {
   const models = like.map((id, index) => `(${index}, '${id}'::uuid)`).join(', ');
   const people = Math.ceil(executions / each);
-  await db.transaction(async (tx) => {
-    await tx.execute(sql.raw(`set local session_replication_role = replica`));
+  // A connection of its own: those of Belay give up on statements that take this long.
+  const db = postgres(url, { max: 1, onnotice: () => {} });
+  await db.begin(async (tx) => {
+    await tx.unsafe('set local session_replication_role = replica');
     // Identifiers rise with time, as those of real executions do.
-    await tx.execute(
-      sql.raw(`
+    await tx.unsafe(`
       create temporary table run on commit drop as select n, model.id as model, md5('person' || n % ${people})::uuid as owner,
         (lpad(to_hex(1700000000000 + ${executions} - n), 12, '0') || '70008' || substr(md5(n::text), 1, 15))::uuid as id
-      from generate_series(1, ${executions}) n join (values ${models}) model (place, id) on place = n % ${like.length}`),
-    );
-    await tx.execute(sql.raw('analyze run'));
+      from generate_series(1, ${executions}) n join (values ${models}) model (place, id) on place = n % ${like.length}`);
+    await tx.unsafe('analyze run');
     await addPeople(tx, people);
     await addEntitlements(tx, like);
     for (const { table, own = 'execution_id', changes } of left) {
       const columns = await columnsOf(tx, table);
-      await tx.execute(
-        sql.raw(`insert into ${table} (${columns.join(', ')})
+      await tx.unsafe(`insert into ${table} (${columns.join(', ')})
           select ${columns.map((column) => changes[column] ?? `one.${column}`).join(', ')}
-          from (select * from run order by n desc) run join ${table} one on one.${own} = run.model`),
-      );
+          from (select * from run order by n desc) run join ${table} one on one.${own} = run.model`);
     }
-    await tx.execute(
-      sql.raw(`insert into decisions (approval_id, approver_id, verdict, comment, request_digest, via, decided_at)
+    await tx.unsafe(`insert into decisions (approval_id, approver_id, verdict, comment, request_digest, via, decided_at)
         select md5('approval' || run.n || one.approval_id)::uuid, approver_id, verdict, comment, one.request_digest, via, decided_at
-        from run join approvals on approvals.execution_id = run.model join decisions one on one.approval_id = approvals.id`),
-    );
+        from run join approvals on approvals.execution_id = run.model join decisions one on one.approval_id = approvals.id`);
   });
-  await db.execute(sql.raw('vacuum (analyze)'));
+  await db.unsafe('vacuum (analyze)');
+  await db.end();
 }
 
-type Executor = Pick<Database, 'execute'>;
+type Executor = Pick<postgres.Sql, 'unsafe'>;
 
 async function columnsOf(db: Executor, table: string): Promise<string[]> {
-  const rows = await db.execute<{ name: string }>(
-    sql`select column_name as name from information_schema.columns
-      where table_schema = 'public' and table_name = ${table} order by ordinal_position`,
+  const rows = await db.unsafe<{ name: string }[]>(
+    `select column_name as name from information_schema.columns
+      where table_schema = 'public' and table_name = '${table}' order by ordinal_position`,
   );
   return rows.map(({ name }) => name);
 }
 
 async function addPeople(db: Executor, people: number): Promise<void> {
-  await db.execute(
-    sql.raw(`insert into users (id, provider, subject, email, name, groups)
+  await db.unsafe(`insert into users (id, provider, subject, email, name, groups)
     select md5('person' || n)::uuid, 'operator', 'filler' || n, 'filler' || n || '@example.com', 'Filler', '["engineers"]'
-    from generate_series(0, ${people - 1}) n`),
-  );
-  await db.execute(
-    sql.raw(`insert into user_identities (provider, subject, user_id, email, email_folded, name, groups)
-    select provider, subject, id, email, email, name, groups from users where subject like 'filler%'`),
-  );
-  await db.execute(
-    sql.raw(`insert into logins (secret_hash, id, user_id, kind, provider, subject, expires_at)
+    from generate_series(0, ${people - 1}) n`);
+  await db.unsafe(`insert into user_identities (provider, subject, user_id, email, email_folded, name, groups)
+    select provider, subject, id, email, email, name, groups from users where subject like 'filler%'`);
+  await db.unsafe(`insert into logins (secret_hash, id, user_id, kind, provider, subject, expires_at)
     select 'filler' || subject, md5('login' || subject)::uuid, id, 'browser', provider, subject, app_now() + interval '5 hours'
-    from users where subject like 'filler%'`),
-  );
+    from users where subject like 'filler%'`);
 }
 
 /** One for each person: what an execution is granted is, for most, what they were granted before. */
@@ -115,10 +105,8 @@ async function addEntitlements(db: Executor, like: readonly string[]): Promise<v
     state: `'absent'`,
   };
   const [first = ''] = like;
-  await db.execute(
-    sql.raw(`insert into entitlements (${columns.join(', ')})
+  await db.unsafe(`insert into entitlements (${columns.join(', ')})
     select ${columns.map((column) => changes[column] ?? `one.${column}`).join(', ')}
     from (select distinct owner as id from run) person, entitlements one
-    where one.id = (select entitlement_id from grants where execution_id = '${first}')`),
-  );
+    where one.id = (select entitlement_id from grants where execution_id = '${first}')`);
 }

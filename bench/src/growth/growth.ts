@@ -87,13 +87,13 @@ async function openFilled(url: string, executions: number): Promise<Filled> {
   await settled(belay);
   await giveUp(person, approved);
   await settled(belay);
-  await fill(belay.ctx.db, [automatic, approved], executions);
+  await fill(url, [automatic, approved], executions);
   for (const one of belay.people.slice(1)) {
     for (let count = 0; count < waiting; count += 1) await request(one, 'approved');
     for (let count = 0; count < held; count += 1) await request(one, 'automatic');
   }
   await settled(belay);
-  await belay.ctx.db.execute(sql.raw('vacuum (analyze)'));
+  await belay.ctx.db.execute(sql.raw('analyze'));
   return { belay, person, id: automatic, elevate };
 }
 

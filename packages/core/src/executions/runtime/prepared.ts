@@ -134,7 +134,8 @@ function writing(move: PreparedMove) {
   const parts = [
     sql`moved as (
       update ${executions} set status = ${status}, version = version + 1, task_events = task_events + ${told.now},
-        state = coalesce(${state ? JSON.stringify(storeState(state)) : null}::text::jsonb, state),
+        state = coalesce(${state && !ended ? JSON.stringify(storeState(state)) : null}::text::jsonb,
+          ${ended ? sql`'{}'` : sql`state`}),
         output = coalesce(${asText(output)}::text::jsonb, output),
         fault = coalesce(${asText(fault)}::text::jsonb, fault),
         ended_at = case when ${ended}::boolean then app_now() end
