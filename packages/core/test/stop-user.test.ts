@@ -118,7 +118,8 @@ describe('belay user stop', () => {
   it('ends a request that is being submitted in that very moment', async () => {
     const { house, ada } = cast;
     const submitting = heldBeforeCommit(ada);
-    const submitted = request(submitting.ctx, { workflow: 'automatic' });
+    // With a key it reads what came of its statements before it commits; otherwise COMMIT travels with them.
+    const submitted = request(submitting.ctx, { workflow: 'automatic', idempotencyKey: 'one' });
     await submitting.reached;
     const stopping = stop();
     await someoneWaits(house);

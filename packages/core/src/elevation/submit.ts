@@ -1,7 +1,7 @@
-import { definitions, executions, grants, idempotencyKeys, inOrder, type Transaction, users } from '@belay/db';
+import { commitWith, idempotencyKeys, type Transaction, users } from '@belay/db';
 import { Retryable, Terminal } from '@belay/providers';
 import { formatDuration, type Json, validateInput } from '@belay/workflow';
-import { and, eq, gt, isNotNull, isNull, sql } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import { can } from '../can.js';
 import { digestOf } from '../canonical.js';
 import type { Catalog, CompiledRole, CompiledWorkflow } from '../catalog/compile.js';
@@ -10,9 +10,7 @@ import { requireDuration } from '../duration.js';
 import { AccessError, invalid } from '../errors.js';
 import { forgetDefinition, keepWorkflow, storeDefinition } from '../executions/runtime/load.js';
 import { performStep } from '../executions/runtime/perform.js';
-import { makingTurnDue, TURN, turnHint } from '../executions/runtime/turn-row.js';
-import { appendLedger } from '../ledger/append.js';
-import { requireLive } from '../logins/require-live.js';
+import { TURN, turnHint } from '../executions/runtime/turn-row.js';
 import { readNow } from '../now.js';
 import { pointerText } from '../path-text.js';
 import type { PresentedSession } from '../sessions/verify.js';
@@ -21,6 +19,7 @@ import { checkAuthenticator } from './authenticators.js';
 import type { ElevationInput } from './input.js';
 import { longestDuration, planElevation } from './plan.js';
 import { requireWorkflow } from './require-workflow.js';
+import { type Started, startingExecution } from './starting.js';
 
 /** What a request may say beside what it asks for. */
 export interface RequestTerms {
@@ -179,45 +178,45 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
   await storeDefinition(ctx.db, { digest: workflow.digest, document: workflow.definition.workflow });
   // With a worker's place in this process the turn is its own from the start; without, the row and a hint lead to one.
   const place = ctx.waker.reserve?.({ queue: 'executions' });
+  const starting = startingExecution({
+    id,
+    workflow,
+    catalogVersion: catalog.version,
+    owner: user,
+    limit: catalog.limits.openRequests,
+    input,
+    lease: place ? ctx.timing.lease : 0,
+    entry: {
+      type: 'elevation.requested',
+      message: `${user.email} asks for ${wantedBy(input)} at ${input.providers.join(', ')} for ${input.duration}: ${input.reason}`,
+      actor: ctx.actor,
+      userId: user.id,
+      provider: input.provider,
+      executionId: id,
+      data: {
+        role: input.role,
+        providers: input.providers,
+        duration: input.duration,
+        reason: input.reason,
+        workflow: workflow.name,
+        ...(input.dynamic === undefined ? {} : { asked: input.dynamic }),
+      },
+    },
+  });
   const commit = async (tx: Transaction) => {
-    await requireLive(tx, user);
+    // As `stopUser` locks it: excludes both, and no lock of a foreign key.
+    const lock = tx.select({ id: users.id }).from(users).where(eq(users.id, user.id)).for('no key update');
+    const execution = tx.execute<Started>(starting);
+    if (plan.request.idempotencyKey === undefined) {
+      const [, [started]] = await commitWith(tx, [lock, execution]);
+      requireStarted(started, catalog.limits.openRequests);
+      return null;
+    }
+    await lock;
     const earlier = await claimIdempotencyKey(ctx, tx, user, id, plan.request);
     if (earlier) return earlier;
-    await refuseMore(tx, user, catalog.limits.openRequests);
-    await inOrder([
-      tx.insert(executions).values({
-        id,
-        workflow: workflow.name,
-        // Null, and so rejected, where a database that was restored does not have it.
-        definitionDigest: sql`(select ${definitions.digest} from ${definitions} where ${definitions.digest} = ${workflow.digest})`,
-        catalogVersion: catalog.version,
-        ownerId: user.id,
-        input,
-        // It has no state before its first turn, which a worker takes: nothing of the workflow runs in a request.
-        status: 'pending',
-        state: {},
-        startedAt: sql`app_now()`,
-      }),
-      makingTurnDue(tx, id, place ? ctx.timing.lease : 0),
-      appendLedger(tx, [
-        {
-          type: 'elevation.requested',
-          message: `${user.email} asks for ${wantedBy(input)} at ${input.providers.join(', ')} for ${input.duration}: ${input.reason}`,
-          actor: ctx.actor,
-          userId: user.id,
-          provider: input.provider,
-          executionId: id,
-          data: {
-            role: input.role,
-            providers: input.providers,
-            duration: input.duration,
-            reason: input.reason,
-            workflow: workflow.name,
-            ...(input.dynamic === undefined ? {} : { asked: input.dynamic }),
-          },
-        },
-      ]),
-    ]);
+    const [started] = await execution;
+    requireStarted(started, catalog.limits.openRequests);
     return null;
   };
   const existing = await ctx.db.transaction(commit).catch((error: unknown) => {
@@ -233,32 +232,10 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
   return { status: 'pending', output: { workflow_id: executionId, execution_id: executionId } };
 }
 
-/**
- * Refuses one request more than a person may have open: those that have not ended, and those that have and whose access has
- * not. The person's row is locked first, so that requests made at once are counted one after the other.
- */
-async function refuseMore(tx: Transaction, user: UserActor, limit: number): Promise<void> {
-  const held = tx
-    .select({ executionId: grants.executionId })
-    .from(grants)
-    .innerJoin(executions, eq(executions.id, grants.executionId))
-    .where(
-      and(
-        eq(grants.userId, user.id),
-        isNull(grants.endedAt),
-        gt(grants.expiresAt, sql`app_now()`),
-        isNotNull(executions.endedAt),
-      ),
-    )
-    .groupBy(grants.executionId);
-  const [, [counted]] = await inOrder([
-    tx.select({ id: users.id }).from(users).where(eq(users.id, user.id)).for('no key update'),
-    tx
-      .select({ open: sql<number>`(count(*) + (select count(*) from (${held}) as held))::int` })
-      .from(executions)
-      .where(and(eq(executions.ownerId, user.id), isNull(executions.endedAt))),
-  ]);
-  const open = counted?.open ?? 0;
+/** Throws what kept a request from being started; nothing was written then. */
+function requireStarted(started: Started | undefined, limit: number): void {
+  if (!started?.live) throw new AccessError('unauthenticated', 'Your session has ended; sign in again');
+  const { open } = started;
   if (open < limit) return;
   throw new AccessError(
     'too_many_requests',

@@ -48,10 +48,18 @@ export function appendLedger(
   entries: readonly (LedgerEntry | TaskEntry)[],
 ): (Statement & PromiseLike<unknown>) | undefined {
   if (entries.length === 0) return undefined;
-  return tx.execute(sql`
-    with entry as materialized (
+  return tx.execute(sql`with ${appending(entries)} select count(*) from notified`);
+}
+
+/**
+ * The common table expressions by which a statement appends beside what it does; it has to read `notified`. `when`: one of its
+ * own expressions that has a row exactly when they are to be appended.
+ */
+export function appending(entries: readonly (LedgerEntry | TaskEntry)[], when?: SQL): SQL {
+  return sql`
+    entry as materialized (
     select nextval('ledger_seq_seq') as seq, entry.*
-    from jsonb_to_recordset(${JSON.stringify(entries.map(toRow))}::text::jsonb) as entry (
+    from ${when ? sql`${when}, ` : sql``}jsonb_to_recordset(${JSON.stringify(entries.map(toRow))}::text::jsonb) as entry (
       type text, level text, message text, actor jsonb, user_id uuid, provider text, execution_id uuid,
       entitlement_id uuid, data jsonb, nth int, events jsonb)),
     written as (
@@ -60,8 +68,8 @@ export function appendLedger(
     from entry where nth is null),
     kept as (
     insert into ${taskEvents} (execution_id, seq, nth, actor, user_id, events)
-    select execution_id, seq, nth, actor, user_id, events from entry where nth is not null)
-    ${notifying('entry')}`);
+    select execution_id, seq, nth, actor, user_id, events from entry where nth is not null),
+    notified as materialized (${notifying('entry')})`;
 }
 
 /** What an entry is in the parameter; what is left out is null. */

@@ -63,6 +63,7 @@ export interface Asked {
   duration?: string;
   identities?: string[];
   role?: string;
+  idempotencyKey?: string;
 }
 
 /** A request; the work it leads to is left to the caller. */

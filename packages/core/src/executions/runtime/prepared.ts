@@ -12,7 +12,7 @@ import { type Fault, type Json, type State, type Step, storeState } from '@belay
 import { eq, sql } from 'drizzle-orm';
 import { endGrants } from '../../access/end.js';
 import type { Actor, Context, Hint } from '../../context.js';
-import { appendLedger, type LedgerEntry, type TaskEntry } from '../../ledger/append.js';
+import { appending, type LedgerEntry, type TaskEntry } from '../../ledger/append.js';
 import { keptTaskEvents, taskEventsPerRow } from '../task-events.js';
 import type { Decided } from './decide-turn.js';
 import { packTaskEvents } from './entries.js';
@@ -101,6 +101,11 @@ function isParked(step: Step): boolean {
   return step.kind === 'call' && callName(step.request) === 'access.hold';
 }
 
+/** Whether a move is all of what is written with it: then one statement does, and needs no transaction around it. */
+export function isWhole({ status, open, over }: PreparedMove): boolean {
+  return !isFinal(status) && !open.some(isParked) && !over.some(({ status: how }) => how === 'closed');
+}
+
 /**
  * Writes a move in the caller's transaction, and with it the end of the grants of an execution that was abandoned: no grant
  * outlives the right to it (design §5.3, §6). False, and nothing is written, when the execution has moved since.
@@ -110,11 +115,9 @@ export async function writePrepared(tx: Transaction, move: PreparedMove): Promis
   const { status, actor } = move;
   const given = move.over.filter(({ status: how }) => how === 'closed').map(({ key }) => key);
   // A statement that waits for the lock is as old as the wait: what it withdraws, or waits for, is read by one after it.
-  const reads = given.length > 0 || isFinal(status) || move.open.some(isParked);
   const lock = tx.select({ id: executions.id }).from(executions).where(eq(executions.id, executionId)).for('update');
-  const [, moved] = await inOrder([reads ? lock : undefined, tx.execute(writing(move))]);
+  const [, moved] = await inOrder([isWhole(move) ? undefined : lock, tx.execute(writing(move))]);
   if (moved.length === 0) return false;
-  await appendLedger(tx, move.entries);
   // A grant step that is closed before it was resolved was given up: what it intended is nobody's any more.
   if (given.length > 0) {
     move.hints.push(...(await endGrants(tx, { executionId, stepKeys: given, reason: 'failed', actor })));
@@ -126,8 +129,8 @@ export async function writePrepared(tx: Transaction, move: PreparedMove): Promis
   return true;
 }
 
-/** The state, the steps, the approvals and the inbox of a move, in one statement that does nothing at another version. */
-function writing(move: PreparedMove) {
+/** The state, the steps, the approvals, the inbox and the ledger of a move, in one statement that does nothing at another version. */
+export function writing(move: PreparedMove) {
   const { execution, version, status, state, output, fault, over, consumed, turn, told } = move;
   const ended = isFinal(status);
   const forced = state === undefined;
@@ -179,7 +182,8 @@ function writing(move: PreparedMove) {
       update ${steps} set status = 'closed', closed_at = app_now(), lease_until = null
       from moved where execution_id = moved.id and key = ${TURN} and attempt = ${turn.seen})`);
   }
-  return sql`with ${sql.join(parts, sql`, `)} select id from moved`;
+  parts.push(appending(move.entries, sql`moved`));
+  return sql`with ${sql.join(parts, sql`, `)} select id, (select count(*) from notified) from moved`;
 }
 
 function opening(move: PreparedMove) {
