@@ -30,7 +30,16 @@ describe('the expression pool', () => {
     expect(await codeOf('empty')).toBe('ERR_EXPRESSION_RESULT');
     expect(await codeOf('1, 2')).toBe('ERR_EXPRESSION_RESULT');
     expect(await codeOf('env | length')).toBe('ERR_EXPRESSION_REFUSED');
-    const quoting = ['.a + 1', '.a | .[]', '.a | tonumber', '.a | {} + .', 'try error("x") catch .a', '[] | .[$x]'];
+    const quoting = [
+      '.a + 1',
+      '.a | .[]',
+      '.a | tonumber',
+      '.a | {} + .',
+      'try error("x") catch .a',
+      '[] | .[$x]',
+      '.a | tojson | .[.]',
+      '{} | test($x)',
+    ];
     for (const program of [...quoting, 'error("x")?, (.a | tonumber)', '.a as $error | [] | .[$error]']) {
       const message = await pool
         .evaluate(program, { a: 'hunter2' }, { x: 'hunter2' })
@@ -55,6 +64,25 @@ describe('the expression pool', () => {
       code: 'ERR_EXPRESSION_FAILED',
       message,
     });
+  });
+
+  it.each([
+    'def f: [f]; f',
+    '[]|.[1000000000]=1',
+    '[]|.[536870911]=1',
+    'getpath(["a"] | .[0:0] + [range(100000) | tostring])',
+    `${'['.repeat(3_000)}1${']'.repeat(3_000)}`,
+    '"a" | [match("(a*)*b"; "g")] | [range(10000)] | implode | test("^(a+)+$")',
+    '[1114112, 55296, -5] | implode',
+    'label $f | break $f',
+    '[range(300000)] | tojson | tojson | tojson',
+    '("x" * 300000) | [splits("")] | length',
+    'range(1e9)',
+    '@base32d',
+    'getpath(["\\u0000"])',
+  ])('is right after %s', async (program) => {
+    expect(await codeOf(program)).toMatch(/^(ERR_EXPRESSION_|no error)/);
+    expect(await Promise.all([1, 2, 3].map((n) => pool.evaluate('. + 1', n, {})))).toEqual([2, 3, 4]);
   });
 
   it('stops a program that gives much in its thread, and says so', async () => {

@@ -55,7 +55,7 @@ function readableMessage(message: string): string {
   return found
     .replace(/ \(.*\)( and [a-z]+)/, '$1')
     .replace(/ \(.*\)/g, '')
-    .replace(/ "[^"]*"/g, '')
+    .replace(/ ".*/s, '')
     .replace(/ at <top-level>.*/, '')
     .slice(0, LONGEST_MESSAGE);
 }
