@@ -86,6 +86,19 @@ describe('a host that wants a pause', () => {
   });
 });
 
+it('faults a task whose expressions take too long together, and not a loop of such tasks', async () => {
+  const evaluate: Env['evaluate'] = async (_expression, _input, _args, caller) => {
+    caller?.spend?.(200);
+    return 1;
+  };
+  const set = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`e${n}`, `\${ ${n} + . }`]));
+  const one = await begin(workflowOf({ do: [{ many: { set } }] }), 1, env({ evaluate }));
+  expect(one).toMatchObject({ status: 'faulted', fault: { status: 400, detail: expect.stringContaining('together') } });
+  const each = workflowOf({ do: [{ f: { for: { in: '.' }, do: [{ s: { set: '${ 1 + $item }' } }] } }] });
+  const items = Array.from({ length: 100 }, (_, n) => n);
+  expect(await begin(each, items, env({ evaluate }))).toMatchObject({ status: 'completed' });
+});
+
 describe('a measured turn', () => {
   it('ends after its share of processor time, and the event loop is free meanwhile', async () => {
     const items = Array.from({ length: 100_000 }, (_, index) => index);

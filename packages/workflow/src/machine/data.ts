@@ -1,6 +1,7 @@
 import { checkSchema } from '../document/check-schema.js';
 import type { OutputDefinition, SchemaDefinition, Task } from '../document/definition.js';
 import { durationOf } from '../duration.js';
+import { ExpressionError } from '../expression/error.js';
 import { evaluateTransform, evaluateValue, type Sight } from '../expression/evaluate.js';
 import { Raised, standardFault } from '../fault.js';
 import type { Json, JsonObject } from '../types.js';
@@ -8,6 +9,8 @@ import { type Run, taskAt, type Variables } from './run.js';
 import type { Frame } from './state.js';
 
 const JQ_FUEL = 10;
+/** Milliseconds of processor time for all expressions of one task: a transition cannot pause inside a task. */
+const TASK_LIMIT = 10_000;
 
 /** What a task's own expressions see. `input` is `.`; the raw input unless said otherwise, and then `$input` too. */
 export function taskSight(
@@ -38,10 +41,16 @@ export function workflowSight(run: Run, input: Json, withContext: boolean): Sigh
 
 /** jq costs more than a task does, so it takes more of the fuel that a transition has. */
 function meteredEvaluate(run: Run): Sight['evaluate'] {
-  return (expression, input, args) => {
+  return async (expression, input, args) => {
     run.fuel -= JQ_FUEL;
-    const { executionId, spend } = run.env;
-    return run.env.evaluate(expression, input, args, { executionId, spend });
+    if (run.spent > TASK_LIMIT) {
+      throw new ExpressionError('ERR_EXPRESSION_TIMEOUT', 'the expressions of this task took too long together');
+    }
+    const spend = (milliseconds: number) => {
+      run.spent += milliseconds;
+      run.env.spend?.(milliseconds);
+    };
+    return run.env.evaluate(expression, input, args, { executionId: run.env.executionId, spend });
   };
 }
 

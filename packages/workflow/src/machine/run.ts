@@ -52,6 +52,8 @@ export interface Run {
   kinds: { [K in TaskKindName]: TaskKind };
   /** How much this transition may still do before it pauses. */
   fuel: number;
+  /** Milliseconds that the expressions of the task being run have taken. */
+  spent: number;
   /** Whether a task has taken the event that is being delivered. */
   consumed: boolean;
   opened: Map<StepKey, Step>;

@@ -48,6 +48,7 @@ export async function enterTask(run: Run, frame: Frame, variables: Variables): P
     return PENDING;
   }
   run.fuel -= 1;
+  run.spent = 0;
   frame.body = null;
   const task = taskAt(run, frame.task);
   let skipped = false;

@@ -41,6 +41,7 @@ export function newRun(workflow: Workflow, state: State, env: Env): Run {
     env,
     kinds,
     fuel: FUEL,
+    spent: 0,
     consumed: false,
     opened: new Map(),
     closed: new Set(),
