@@ -10,20 +10,22 @@ const longestRecovery = 15_000;
 /** Prepares, injects and heals one fault, waits until everything that it may harm works again, and writes it down. */
 export async function injectFault(fault: Fault, actors: Actors, history: History, stretch: number): Promise<void> {
   await bear(fault.prepare?.(actors) ?? Promise.resolve(), history);
-  const from = Date.now();
-  const window: FaultWindow = {
-    name: fault.name,
-    scope: fault.scope,
-    from,
-    healed: Number.POSITIVE_INFINITY,
-    lease: fault.lease ?? false,
-    recovered: {},
-  };
-  history.faults.push(window);
+  const window = open(fault.name, fault, history);
   const left = await bear(fault.run(actors, stretch), history);
-  window.healed = fault.momentary ? from : Date.now();
+  window.healed = fault.momentary ? window.from : Date.now();
   await untilRecovered(window, actors, history);
   await bear(left?.after ?? Promise.resolve(), history);
+  if (fault.resumes === undefined) return;
+  const second = open(fault.resumes, { scope: fault.scope }, history);
+  second.healed = second.from;
+  await untilRecovered(second, actors, history);
+}
+
+function open(name: string, { scope, lease }: Pick<Fault, 'scope' | 'lease'>, history: History): FaultWindow {
+  const from = Date.now();
+  const window = { name, scope, from, healed: Number.POSITIVE_INFINITY, lease: lease ?? false, recovered: {} };
+  history.faults.push(window);
+  return window;
 }
 
 /** From the healing to the next request that a server answered, and to the next grant that was seen at a target. */

@@ -56,7 +56,10 @@ function rowOf(name: string, windows: readonly FaultWindow[], history: History, 
   const calls = history.attempts.filter(({ at, operation }) => operation !== 'ready' && inside(at));
   const late = windows.flatMap(({ scope, from, healed }) =>
     verdict.revocations
-      .filter(({ target, due, done }) => touches(scope, target) && done >= from && due <= healed + bounds.afterFault)
+      .filter(
+        ({ target, due, done }) =>
+          (scope === 'nothing' || touches(scope, target)) && done >= from && due <= healed + bounds.afterFault,
+      )
       // After the healing: what was due before could not be done before.
       .map(({ due, done }) => Math.max(0, done - Math.max(due, healed))),
   );

@@ -98,13 +98,22 @@ async function injectAll(
     say(`${((Date.now() - history.startedAt) / 1_000).toFixed(1).padStart(7)} s  ${fault.name}`);
     await injectFault(fault, actors, history, minutes === undefined ? 1 : 1 + order.next());
   };
+  const injectInTurn = async (list: readonly Fault[]) => {
+    for (const fault of list) await inject(fault);
+  };
   do {
     const shuffled = order.shuffle(faults);
-    const beside = Promise.all(shuffled.filter((each) => each.beside).map(inject));
-    const others = shuffled.filter((each) => !each.beside);
-    for (const fault of others.filter((each) => !each.workers)) await inject(fault);
-    await beside;
-    for (const fault of others.filter((each) => each.workers)) await inject(fault);
+    const ofQueue = shuffled.filter(({ scope }) => scope === 'queue');
+    const ofTarget = shuffled.filter(({ scope }) => typeof scope !== 'string');
+    const others = shuffled.filter((each) => ![...ofQueue, ...ofTarget].includes(each) && !each.resumes);
+    const stopped = Promise.all(shuffled.filter(({ resumes }) => resumes).map(inject));
+    if (minutes === undefined) {
+      // The short form has to be short: what the queue and what a target suffers from is told apart also when it is at once.
+      await Promise.all([injectInTurn(ofQueue), injectInTurn(ofTarget)]);
+    } else await injectInTurn(order.shuffle([...ofQueue, ...ofTarget]));
+    await stopped;
+    // What leaves leases behind first, so that they end while the others go on.
+    await injectInTurn([...others.filter(({ workers }) => workers), ...others.filter(({ workers }) => !workers)]);
   } while (Date.now() < end && !signal.aborted);
 }
 

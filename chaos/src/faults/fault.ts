@@ -25,8 +25,11 @@ export interface Fault {
   momentary?: boolean;
   /** Only where Redis is the queue. */
   redis?: boolean;
-  /** Goes on beside other faults, because it takes most of a minute; these must leave the workers alone. */
-  beside?: boolean;
+  /**
+   * It takes most of a minute until a process goes on, and others are injected meanwhile, which leave the workers alone.
+   * The name is that of the second fault: that the process goes on.
+   */
+  resumes?: string;
   /** It kills workers, so it cannot be beside one that is stopped. */
   workers?: boolean;
   /** What has to be there before it begins. */

@@ -37,8 +37,7 @@ export const processFaults: Fault[] = [
     does: 'SIGSTOP of a worker in the middle of calls that are slow, for longer than its lease, then SIGCONT',
     scope: 'everything',
     lease: true,
-    beside: true,
-    workers: true,
+    resumes: 'worker-resumed',
     async run({ stage, random, wait }) {
       // Slow calls, so that it is stopped in the middle of some.
       for (const proxy of Object.values(stage.proxies.targets)) proxy.delay(150);
@@ -46,8 +45,7 @@ export const processFaults: Fault[] = [
       const worker = random.pick(stage.workers);
       worker.signal('SIGSTOP');
       for (const proxy of Object.values(stage.proxies.targets)) proxy.delay(0);
-      await wait(pastTheLease);
-      worker.signal('SIGCONT');
+      return { after: wait(pastTheLease).then(() => worker.signal('SIGCONT')) };
     },
   },
   {

@@ -59,8 +59,9 @@ function judgeAttempt(history: History, attempt: Attempt): string[] {
     if (outcome !== 503 || !disturbed)
       wrong.push(`${told} was answered with ${outcome}${disturbed ? '' : ' without a fault'}`);
   } else if (!expected) wrong.push(`${told} was answered with ${outcome}`);
-  if (operation === 'ready' && took > bounds.ready && burdened(during)) {
-    wrong.push(`${told} took ${Math.round(took)} ms beside ${during.map(({ name }) => name).join(' and ')}`);
+  const active = during.filter(({ healed }) => healed >= at);
+  if (operation === 'ready' && took > bounds.ready && burdened(active)) {
+    wrong.push(`${told} took ${Math.round(took)} ms beside ${active.map(({ name }) => name).join(' and ')}`);
   }
   if (operation === 'deny' && took > bounds.denial && during.length > 0 && during.every(isAtTarget)) {
     wrong.push(`${told} took ${Math.round(took)} ms while a target failed`);
