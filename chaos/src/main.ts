@@ -1,5 +1,7 @@
 import { randomInt } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { listFaults } from './faults/list-faults.js';
 import { judge } from './judge/judge.js';
@@ -44,5 +46,8 @@ const held = isHeld(verdict);
 say();
 for (const line of describeRun(history, verdict)) say(line);
 await close(!held);
-if (!held) say(`\nThe logs of the processes are in ${folder}`);
+if (!held) {
+  await writeFile(join(folder, 'history.json'), JSON.stringify(history));
+  say(`\nWhat was seen, and the logs of the processes, are in ${folder}`);
+}
 process.exitCode = held ? 0 : 1;
