@@ -75,11 +75,8 @@ export async function openBelay(url: string, options: BelayOptions): Promise<Bel
   await applyCatalog(database.db, { document: catalogDocument, source: 'bench' }, { connectors, resolve });
   const catalog = await openCatalog({ db: database.db, connectors, resolve, log, timing, delay });
   const pool = createExpressionPool();
-  const backend = await openQueueBackend({
-    databaseUrl: url,
-    log,
-    ...(options.redisUrl ? { redisUrl: options.redisUrl } : {}),
-  });
+  const queue = { databaseUrl: url, log, ...(options.redisUrl ? { redisUrl: options.redisUrl } : {}) };
+  const backend = await openQueueBackend(queue);
   const waker = createWaker(backend, log);
   const listeners: ((hint: Hint) => void)[] = [];
   const ctx: Context = {
@@ -104,7 +101,9 @@ export async function openBelay(url: string, options: BelayOptions): Promise<Bel
     crashpoint: () => {},
     program: { version: '0.1.0', revision: 'bench', baseUrl: 'http://127.0.0.1:8080' },
   };
-  const worker = await startWorker({ context: ctx, backend, local: options.local ?? true });
+  // Its hints take the way through the queue when the worker could as well be in another process.
+  const workers = options.local === false ? await openQueueBackend(queue) : backend;
+  const worker = await startWorker({ context: ctx, backend: workers });
   const people: Person[] = [];
   for (let from = 0; from < names.length; from += 20) {
     const some = names.slice(from, from + 20).map((name) => signIn(ctx, name, ['engineers']));
@@ -126,6 +125,7 @@ export async function openBelay(url: string, options: BelayOptions): Promise<Bel
     async close() {
       await worker.stop();
       await waker.close();
+      if (workers !== backend) await workers.close();
       await backend.close();
       await catalog.close();
       await pool.close();

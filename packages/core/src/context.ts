@@ -36,7 +36,9 @@ export type Hint =
 export type Lane =
   | { queue: 'executions' }
   /** Grants may not take all places of a provider, so that its revocations never wait for them. */
-  | { queue: 'entitlements'; provider: string; task?: 'grant' | 'revoke' };
+  | { queue: 'entitlements'; provider: string; task?: 'grant' | 'revoke' }
+  /** What executions ask of systems, such as a plan of its providers: each system has places of its own for that, too. */
+  | { queue: 'calls'; systems: readonly string[] };
 
 /** A free place of a worker in this process, taken for the caller until it runs something there or releases it. */
 export interface Place {
@@ -54,6 +56,11 @@ export interface Waker {
    * no worker here: then the due row and a hint lead a worker to it.
    */
   reserve?(lane: Lane): Place | null;
+  /**
+   * Hands work on to another lane, so that the caller can give up its own place. It begins as soon as there is a place, or
+   * with `false` when there was none in time. Without a worker in this process it begins at once.
+   */
+  hand?(lane: Lane, work: (inTime: boolean) => Promise<void>): void;
 }
 
 /** The catalog in force in this process, and the clients of its enabled providers. */

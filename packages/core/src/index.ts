@@ -43,6 +43,7 @@ export * from './executions/get.js';
 export * from './executions/grant-state.js';
 export * from './executions/list.js';
 export * from './executions/receive-event.js';
+export { type Due, findDue, findDueSteps } from './executions/runtime/due.js';
 export * from './executions/runtime/perform.js';
 export * from './executions/runtime/sweep.js';
 export * from './executions/signal.js';

@@ -20,6 +20,10 @@ export const timing = {
   signal: 60 * 60_000,
   /** How often every worker looks for due rows that no hint reached. */
   sweep: 5_000,
+  /** How far a sweep looks ahead, to be there on time: longer than the longest pause between two sweeps. */
+  lookAhead: 10_000,
+  /** How long a call of an execution waits for a place at a busy system before it is put off; with the call, shorter than a lease. */
+  callPatience: 10_000,
   /** R5: a revoke settles only when it started this long after the last grant call was claimed. */
   quarantine: 15 * 60_000,
   /** How long nothing was held at a provider before the way that was kept open for its revocation is closed. */

@@ -3,16 +3,10 @@ import { openPostgresBackend } from './postgres.js';
 import type { Payload, QueueName } from './queues.js';
 import { openRedisBackend } from './redis.js';
 
-export interface HintJob {
-  payload: Payload;
-  /** Milliseconds until it is worth looking; 0 for now. */
-  delay: number;
-}
-
 /** The sending side of one queue. */
 export interface HintQueue {
   /** Rejects when the hints could not be sent; the caller forgets them (design §5.4). */
-  add(jobs: readonly HintJob[]): Promise<void>;
+  add(payloads: readonly Payload[]): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -29,9 +23,12 @@ export type Process = (data: unknown) => Promise<void>;
 
 /** A worker of this process, for its waker. */
 export interface LocalWorker {
-  /** Follows a hint; false when there is no free place for it. */
+  /** Follows a hint that is due now; false when there is no free place for it. */
   take(hint: Hint): boolean;
+  /** Follows a hint when it is due. */
+  follow(hint: Hint, dueAt: Date): void;
   reserve(lane: Lane): Place | null;
+  hand(lane: Lane, work: (inTime: boolean) => Promise<void>): void;
 }
 
 /** Where hints travel. Opaque to everything outside this package, apart from `kind`, `check` and `close`. */
@@ -42,7 +39,7 @@ export interface QueueBackend {
   close(): Promise<void>;
   openQueue(name: QueueName): HintQueue;
   openWorker(name: QueueName, process: Process, concurrency: number): HintWorker;
-  /** Set while a worker of this process takes hints directly (`startWorker`'s option `local`). */
+  /** Set while a worker runs in this process. */
   local: LocalWorker | null;
 }
 

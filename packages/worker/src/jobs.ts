@@ -1,4 +1,3 @@
-import type { HintJob } from './backend.js';
 import type { Payload } from './queues.js';
 
 /** A lease of BullMQ's own on a job it handed out; ours are in the database, so its length hardly matters. */
@@ -23,11 +22,10 @@ export const queueOptions = { streams: { events: { maxLen: 100 } } } as const;
  * A hint as a BullMQ job. Never with a `jobId`: an id that is still known, active or finished, would make adding it a
  * silent no-op, and that is a lost wake-up (design §5.4).
  */
-export function bullJob(job: HintJob): {
+export function bullJob(data: Payload): {
   name: string;
   data: Payload;
-  opts: { attempts: 1; removeOnComplete: true; removeOnFail: true; delay?: number };
+  opts: { attempts: 1; removeOnComplete: true; removeOnFail: true };
 } {
-  const opts = { attempts: 1, removeOnComplete: true, removeOnFail: true } as const;
-  return { name: 'hint', data: job.payload, opts: job.delay > 0 ? { ...opts, delay: job.delay } : opts };
+  return { name: 'hint', data, opts: { attempts: 1, removeOnComplete: true, removeOnFail: true } };
 }

@@ -4,72 +4,99 @@ import type { Lane, Logger, Place } from '@belay/core';
 export interface Places {
   /** Steps of executions. */
   executions: number;
-  /** Calls of one provider; every provider has its own. */
+  /** Grants and revocations at one provider; every provider has its own places. */
   provider: number;
   /** How many of a provider's places grants may take; the others are kept for revocations. */
   grants: number;
+  /** What executions ask of one system, such as who somebody is there. */
+  calls: number;
 }
 
 export const defaultPlaces: Places = {
-  // A step waits for the database most of its time, and the pool of connections limits what reaches it: more places only
-  // make the transactions longer, fewer send hints of a busy process through the queue.
+  // A step waits for the database most of its time, and the pool of connections limits what reaches it: more places would
+  // only lengthen its transactions, fewer send hints of a busy process through the queue.
   executions: 64,
-  // A call waits for a provider. 32 calls of 100 ms are 320 a second, about where the limits of real providers begin.
+  // 32 calls of 100 ms are 320 a second, about where the limits of real providers begin.
   provider: 32,
   grants: 24,
+  // Beside the places above, so that questions of requests never delay a revocation.
+  calls: 16,
 };
 
-/** What a worker process has places for. A provider that never answers fills its own lane and no other. */
+/** How many works may wait for a place; more than that begin at once without one. */
+const mostWaiting = 1_000;
+
+export interface LaneOptions {
+  places: Places;
+  /** How long work that was handed on waits for a place, in milliseconds. */
+  patience: number;
+  log: Logger;
+  delay(milliseconds: number, signal?: AbortSignal): Promise<void>;
+  /** There is room in a lane again that had none for somebody. */
+  onRoom(lane: Lane): void;
+}
+
+/** What a worker process has places for. A system that never answers fills its own lane and no other. */
 export interface Lanes {
   /** A free place, or null. */
   reserve(lane: Lane): Place | null;
-  /** Waits for a place; null when the worker stopped meanwhile. */
-  enter(lane: Lane): Promise<Place | null>;
+  /** A place, free or not: for what is claimed already. */
+  occupy(lane: Lane): Place;
+  /** How many places are free; when there is none, `onRoom` tells when there is one. */
+  room(lane: Lane): number;
+  /** Does work as soon as there is a place, or with `false` when none was free in time. */
+  hand(lane: Lane, work: (inTime: boolean) => Promise<void>): void;
   /** From now on nobody gets a place. What has one goes on. */
   close(): void;
-  /** How many places are taken. */
+  /** How many works are under way. */
   busy(): number;
-  /** Resolves when no place is taken. */
+  /** Resolves when no work is under way. */
   empty(): Promise<void>;
 }
 
-interface Usage {
-  busy: number;
-  grants: number;
-  waiting: { lane: Lane; resolve(place: Place | null): void }[];
+interface Waiting {
+  lane: Lane;
+  begin(place: Place | null): void;
 }
 
-/** Makes the lanes of a worker. A lane exists while somebody is in it. */
-export function createLanes(log: Logger, places: Places): Lanes {
-  const lanes = new Map<string, Usage>();
+/** Makes the lanes of a worker. */
+export function createLanes(options: LaneOptions): Lanes {
+  const { places, log } = options;
+  const taken = new Map<string, number>();
+  const refused = new Map<string, Lane>();
+  const waiting = new Set<Waiting>();
   const leaving: (() => void)[] = [];
   let busy = 0;
   let closed = false;
 
-  function hasRoom(lane: Lane, usage: Usage): boolean {
-    if (lane.queue === 'executions') return usage.busy < places.executions;
-    return usage.busy < places.provider && (lane.task !== 'grant' || usage.grants < places.grants);
+  function room(lane: Lane): number {
+    if (closed) return 0;
+    const free = Math.min(...limitsOf(lane, places).map(([key, limit]) => limit - (taken.get(key) ?? 0)));
+    if (free <= 0 && lane.queue !== 'calls') refused.set(nameOf(lane), lane);
+    return Math.max(0, free);
   }
 
-  function take(lane: Lane, usage: Usage): Place {
-    const weight = lane.queue === 'entitlements' && lane.task === 'grant' ? 1 : 0;
-    usage.busy += 1;
-    usage.grants += weight;
-    busy += 1;
-    let taken = true;
+  function count(lane: Lane, change: 1 | -1): void {
+    for (const [key] of limitsOf(lane, places)) {
+      const now = (taken.get(key) ?? 0) + change;
+      if (now === 0) taken.delete(key);
+      else taken.set(key, now);
+    }
+    busy += change;
+  }
+
+  function occupy(lane: Lane): Place {
+    count(lane, 1);
+    let state: 'reserved' | 'used' | 'free' = 'reserved';
     const free = () => {
-      if (!taken) return;
-      taken = false;
-      usage.busy -= 1;
-      usage.grants -= weight;
-      busy -= 1;
-      admit(lane, usage);
+      state = 'free';
+      count(lane, -1);
+      admit();
     };
-    let used = false;
     return {
       run(work) {
-        if (used || !taken) return;
-        used = true;
+        if (state !== 'reserved') return;
+        state = 'used';
         // Not in the caller's own turn: whoever hands out work goes on before any of it starts.
         setImmediate(() => {
           work()
@@ -78,50 +105,62 @@ export function createLanes(log: Logger, places: Places): Lanes {
         });
       },
       release() {
-        if (!used) free();
+        if (state === 'reserved') free();
       },
     };
   }
 
-  function admit(lane: Lane, usage: Usage): void {
-    for (const waiter of [...usage.waiting]) {
-      if (!hasRoom(waiter.lane, usage)) continue;
-      usage.waiting.splice(usage.waiting.indexOf(waiter), 1);
-      waiter.resolve(take(waiter.lane, usage));
+  /** After a place became free: first for who waits, in their order, then for what is due. */
+  function admit(): void {
+    for (const one of waiting) if (room(one.lane) > 0) one.begin(occupy(one.lane));
+    for (const [name, lane] of [...refused]) {
+      refused.delete(name);
+      if (!closed && room(lane) > 0) options.onRoom(lane);
     }
-    if (usage.busy === 0 && usage.waiting.length === 0) lanes.delete(keyOf(lane));
     if (busy === 0) for (const leave of leaving.splice(0)) leave();
   }
 
-  function usageOf(lane: Lane): Usage {
-    const key = keyOf(lane);
-    const usage = lanes.get(key) ?? { busy: 0, grants: 0, waiting: [] };
-    lanes.set(key, usage);
-    return usage;
-  }
-
-  function reserve(lane: Lane): Place | null {
-    if (closed) return null;
-    const usage = usageOf(lane);
-    return hasRoom(lane, usage) ? take(lane, usage) : null;
-  }
-
   return {
-    reserve,
-    enter(lane) {
-      const place = reserve(lane);
-      if (place !== null || closed) return Promise.resolve(place);
-      return new Promise((resolve) => usageOf(lane).waiting.push({ lane, resolve }));
+    room,
+    occupy,
+    reserve: (lane) => (room(lane) > 0 ? occupy(lane) : null),
+    hand(lane, work) {
+      const begin = (place: Place | null) =>
+        (place ?? occupy({ queue: 'calls', systems: [] })).run(() => work(place !== null));
+      if (room(lane) > 0) return begin(occupy(lane));
+      if (closed || waiting.size >= mostWaiting) return begin(null);
+      const over = new AbortController();
+      const one: Waiting = {
+        lane,
+        begin(place) {
+          waiting.delete(one);
+          over.abort();
+          begin(place);
+        },
+      };
+      waiting.add(one);
+      options.delay(options.patience, over.signal).then(
+        () => one.begin(null),
+        () => {},
+      );
     },
     close() {
       closed = true;
-      for (const usage of lanes.values()) for (const waiter of usage.waiting.splice(0)) waiter.resolve(null);
+      for (const one of waiting) one.begin(null);
     },
     busy: () => busy,
     empty: () => (busy === 0 ? Promise.resolve() : new Promise((resolve) => leaving.push(resolve))),
   };
 }
 
-function keyOf(lane: Lane): string {
-  return lane.queue === 'executions' ? 'executions' : `provider ${lane.provider}`;
+/** What a place in a lane counts against. */
+function limitsOf(lane: Lane, places: Places): [key: string, limit: number][] {
+  if (lane.queue === 'executions') return [['executions', places.executions]];
+  if (lane.queue === 'calls') return [...new Set(lane.systems)].map((system) => [`calls ${system}`, places.calls]);
+  const all: [string, number] = [`provider ${lane.provider}`, places.provider];
+  return lane.task === 'grant' ? [all, [`grants ${lane.provider}`, places.grants]] : [all];
+}
+
+function nameOf(lane: Lane): string {
+  return lane.queue === 'entitlements' ? `${lane.task ?? 'any'} ${lane.provider}` : lane.queue;
 }

@@ -98,9 +98,10 @@ function openQueue(name: QueueName, pool: Pool, outage: Outage): HintQueue {
   const queue = new Queue(name, { connection, ...queueOptions }, createPostgresBackend);
   queue.on('error', outage.down);
   return {
-    async add(jobs) {
-      if (jobs.length > few) await queue.addBulk(jobs.map(bullJob));
-      else await Promise.all(jobs.map(bullJob).map((job) => queue.add(job.name, job.data, job.opts)));
+    async add(payloads) {
+      const jobs = payloads.map(bullJob);
+      if (jobs.length > few) await queue.addBulk(jobs);
+      else await Promise.all(jobs.map((job) => queue.add(job.name, job.data, job.opts)));
     },
     async close() {
       closing.abort();

@@ -1,13 +1,17 @@
 import type { Hint, Lane } from '@belay/core';
 import { z } from 'zod';
 
+/** When it is due, in milliseconds since the epoch; absent for now. */
+const due = z.int().min(0).max(8_640_000_000_000_000).optional();
+
 /** What a job carries: ids and nothing else, because BullMQ stores job data in clear (design §5.4). */
 export const payloads = {
-  executions: z.strictObject({ executionId: z.uuid(), key: z.string().min(1).max(4096) }),
+  executions: z.strictObject({ executionId: z.uuid(), key: z.string().min(1).max(4096), due }),
   entitlements: z.strictObject({
     entitlementId: z.uuid(),
     provider: z.string().min(1).max(200),
     task: z.enum(['grant', 'revoke']).optional(),
+    due,
   }),
 } as const;
 
@@ -18,15 +22,18 @@ export type Payload = z.infer<(typeof payloads)[QueueName]>;
 
 /** The part of a hint that travels. */
 export function payloadOf(hint: Hint): Payload {
-  if (hint.queue === 'executions') return { executionId: hint.executionId, key: hint.key };
+  const due = hint.dueAt && { due: hint.dueAt.getTime() };
+  if (hint.queue === 'executions') return { executionId: hint.executionId, key: hint.key, ...due };
   const { entitlementId, provider, task } = hint;
-  return { entitlementId, provider, ...(task && { task }) };
+  return { entitlementId, provider, ...(task && { task }), ...due };
 }
 
 /** The hint that a job carries; null when it is not one of ours. */
 export function readHint(queue: QueueName, data: unknown): Hint | null {
   const read = payloads[queue].safeParse(data);
-  return read.success ? ({ queue, ...read.data } as Hint) : null;
+  if (!read.success) return null;
+  const { due, ...ids } = read.data;
+  return { queue, ...ids, ...(due === undefined ? {} : { dueAt: new Date(due) }) } as Hint;
 }
 
 /** Where a hint is followed. */

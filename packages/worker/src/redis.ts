@@ -80,7 +80,7 @@ function openQueue(name: QueueName, producer: Client, prefix: string, outage: Ou
   // Made when Redis is there for the first time: BullMQ holds commands back until then, and a hint must not wait.
   let queue: Queue | null = null;
   return {
-    async add(jobs) {
+    async add(payloads) {
       if (producer.status !== 'ready') throw new Error('redis is not reachable');
       if (queue === null) {
         queue = new Queue(name, { connection: producer, prefix, ...queueOptions });
@@ -93,7 +93,7 @@ function openQueue(name: QueueName, producer: Client, prefix: string, outage: Ou
         queue = null;
         throw error;
       }
-      await queue.addBulk(jobs.map(bullJob));
+      await queue.addBulk(payloads.map(bullJob));
     },
     async close() {
       await queue?.close();

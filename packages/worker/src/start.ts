@@ -1,10 +1,11 @@
 import type { Context } from '@belay/core';
+import { createAgenda } from './agenda.js';
 import type { QueueBackend } from './backend.js';
-import { createLanes, defaultPlaces, type Places } from './lanes.js';
-import { createFollow, type HintVerbs } from './processors.js';
-import { laneOf, type QueueName, queueNames, readHint } from './queues.js';
+import { createLanes, defaultPlaces, type Lanes, type Places } from './lanes.js';
+import { type QueueName, queueNames, readHint } from './queues.js';
 import { type StandByVerbs, startStandBy } from './stand-by.js';
 import { type SweepVerbs, startSweeper } from './sweeper.js';
+import { createWork, type WorkVerbs } from './work.js';
 
 const defaultGrace = 25_000;
 
@@ -15,10 +16,8 @@ export interface WorkerOptions {
   places?: Places;
   /** How often to look for due rows, in milliseconds; `context.timing.sweep` when absent. */
   sweepMilliseconds?: number;
-  /** Give places to this process itself: what it sends hints of, and is due now, is done without the way through the queue. */
-  local?: boolean;
   /** The verbs of core; others for the tests of this package. */
-  verbs?: HintVerbs & SweepVerbs & StandByVerbs;
+  verbs?: WorkVerbs & SweepVerbs & StandByVerbs;
 }
 
 export interface RunningWorker {
@@ -27,43 +26,45 @@ export interface RunningWorker {
   running(): boolean;
 }
 
-/** Starts the worker of this process: a processor per queue and the sweeper. Does not wait for the queue to be there. */
+/** Starts the worker of this process: its lanes, a receiver per queue and the sweeper. Does not wait for the queue to be there. */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   const { context, backend, places = defaultPlaces, verbs } = options;
-  const lanes = createLanes(context.log, places);
-  const follow = createFollow(context, verbs);
+  const stopping = new AbortController();
+  const agenda = createAgenda(context);
+  const lanes: Lanes = createLanes({
+    places,
+    patience: context.timing.callPatience,
+    log: context.log,
+    delay: context.delay,
+    onRoom: (lane) => work.look(lane),
+  });
+  const work = createWork(context, { lanes, agenda, verbs, stopping: stopping.signal });
 
+  /** Waits for a step, so that the queue gives others what this worker has no places for; a provider is not waited for. */
   async function receive(queue: QueueName, data: unknown): Promise<void> {
     const hint = readHint(queue, data);
-    if (hint === null) {
-      context.log.warn({ queue }, 'a job without a readable id was dropped');
-      return;
-    }
-    const place = await lanes.enter(laneOf(hint));
-    // Without a place the worker has stopped; the row is due for another.
-    if (place === null) return;
-    await new Promise<void>((resolve) => place.run(() => follow(hint).finally(resolve)));
+    if (hint === null) return context.log.warn({ queue }, 'a job without a readable id was dropped');
+    const { dueAt, ...due } = hint;
+    if (dueAt !== undefined) return work.follow(due, dueAt);
+    const done = work.take(due);
+    if (queue === 'executions') await done;
   }
 
-  const concurrency: Record<QueueName, number> = { executions: places.executions, entitlements: places.provider };
-  const workers = queueNames.map((name) => backend.openWorker(name, (data) => receive(name, data), concurrency[name]));
-  if (options.local) {
-    backend.local = {
-      reserve: lanes.reserve,
-      take(hint) {
-        const place = lanes.reserve(laneOf(hint));
-        place?.run(() => follow(hint));
-        return place !== null;
-      },
-    };
-  }
+  const workers = queueNames.map((name) => backend.openWorker(name, (data) => receive(name, data), places.executions));
+  backend.local = {
+    reserve: lanes.reserve,
+    hand: lanes.hand,
+    take: (hint) => work.take(hint) !== undefined,
+    follow: work.follow,
+  };
   const interval = options.sweepMilliseconds ?? context.timing.sweep;
-  const sweeper = startSweeper(context, { interval, verbs });
+  const sweeper = startSweeper(context, { interval, agenda, plan: work.plan, verbs });
   const standBy = startStandBy(context, { interval, verbs });
   let stopped: Promise<void> | null = null;
 
   async function stop(grace: number): Promise<void> {
-    backend.local = null;
+    stopping.abort();
+    agenda.close();
     lanes.close();
     const swept = Promise.all([sweeper.stop(), standBy.stop()]);
     await Promise.all(workers.map((worker) => worker.pause()));
@@ -79,6 +80,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     const closed = Promise.allSettled(workers.map((worker) => worker.close(finished === 'late')));
     await (finished === 'late' ? Promise.race([closed, context.delay(1_000)]) : within(closed));
     over.abort();
+    backend.local = null;
   }
 
   return {

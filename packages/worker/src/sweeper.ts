@@ -1,55 +1,61 @@
-import { type Context, expireLogins, sweep } from '@belay/core';
+import { type Context, type Due, expireLogins, findDue } from '@belay/core';
+import type { Agenda } from './agenda.js';
 import { jitter } from './jitter.js';
 import { watchOutage } from './outage.js';
 
 /** The verbs of core that the sweeper calls. */
 export interface SweepVerbs {
-  sweep(context: Context): Promise<{ steps: number; entitlements: number }>;
+  findDue(context: Context): Promise<Due>;
   expireLogins(context: Context): Promise<number>;
 }
 
-const coreSweepVerbs: SweepVerbs = { sweep, expireLogins };
+const coreSweepVerbs: SweepVerbs = { findDue, expireLogins };
 
 /** How often expired logins go; nothing waits for it. */
 const expiryInterval = 5 * 60_000;
-/** What one pass takes at most of each kind (design §5.4); a full one is followed by the next without the long wait. */
-const fullPass = 100;
+/** The shortest pause between two passes, when one did not see as far as it should. */
 const shortWait = 250;
 
 /**
- * Looks for due rows that no hint reached, at once and then every `interval` milliseconds with a quarter of jitter,
- * straight from the database, so that it needs no queue. One pass at a time; a failed pass is followed by the next.
- * `stop` lets the pass that is under way finish.
+ * Looks for what is due, and soon will be, at once and then every `interval` milliseconds with a quarter of jitter, straight
+ * from the database, so that it needs no queue. It hands what it finds to `plan` and waits for none of it. A failed pass is
+ * followed by the next.
  */
 export function startSweeper(
   context: Context,
-  options: { interval: number; verbs?: SweepVerbs },
+  options: { interval: number; agenda: Agenda; plan(due: Due): void; verbs?: SweepVerbs | undefined },
 ): { stop(): Promise<void> } {
-  const { interval, verbs = coreSweepVerbs } = options;
+  const { interval, agenda, plan, verbs = coreSweepVerbs } = options;
   const stopping = new AbortController();
   const outage = watchOutage(context.log, 'the database of the sweeper');
   let sinceExpiry = expiryInterval;
 
-  async function pass(): Promise<boolean> {
+  /** Returns how long to wait at most before the next. */
+  async function pass(): Promise<number> {
     try {
-      const handled = await verbs.sweep(context);
+      const asked = context.clock().getTime();
+      const due = await verbs.findDue(context);
+      agenda.compare(asked, due.now.getTime(), context.clock().getTime());
+      plan(due);
       if (sinceExpiry >= expiryInterval) {
         await verbs.expireLogins(context);
         sinceExpiry = 0;
       }
       outage.up();
-      return handled.steps >= fullPass || handled.entitlements >= fullPass;
+      return due.until === null
+        ? Number.POSITIVE_INFINITY
+        : Math.max(shortWait, due.until.getTime() - due.now.getTime());
     } catch (error) {
       outage.down(error);
-      return false;
+      return Number.POSITIVE_INFINITY;
     }
   }
 
   async function loop(): Promise<void> {
     for (;;) {
-      const more = await pass();
+      const most = await pass();
       if (stopping.signal.aborted) return;
-      const wait = more ? shortWait : jitter(interval, context.randomBytes(1)[0] ?? 0);
+      const wait = Math.min(most, jitter(interval, context.randomBytes(1)[0] ?? 0));
       sinceExpiry += wait;
       try {
         await context.delay(wait, stopping.signal);

@@ -1,12 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Hint, Lane, Logger, Place, Waker } from '@belay/core';
-import type { HintJob, HintQueue, QueueBackend } from './backend.js';
-import { payloadOf, type QueueName, queueNames } from './queues.js';
+import { type Hint, type Logger, timing, type Waker } from '@belay/core';
+import type { HintQueue, QueueBackend } from './backend.js';
+import { type Payload, payloadOf, type QueueName, queueNames } from './queues.js';
 
-/** The longest delay that a timer can hold, 24 days; what is due later is the sweeper's. */
-const longestDelay = 2 ** 31 - 1;
-/** Due times are cut to milliseconds on the way, so a hint on the dot could come a moment before the row is due. */
-const slack = 5;
 /** How many hints of a queue may wait for one sending; more than that are dropped, they are only hints. */
 const mostPending = 10_000;
 const mostAtOnce = 500;
@@ -16,21 +12,24 @@ const longestClose = 1_000;
 interface Outbox {
   name: QueueName;
   queue: HintQueue;
-  pending: HintJob[];
+  pending: Payload[];
   sending: Promise<void> | null;
 }
 
 /**
  * Core's Waker over a queue backend. `wake` returns at once and never throws; the hints of one tick go out together,
  * and those that come while a sending is under way wait for the next one. What cannot be sent is forgotten.
- * `options.now` is the clock in milliseconds since the epoch that future due times are measured against.
+ * What is due later is for a timer: of the worker in this process, or of the one that gets the hint. What is due later than
+ * the sweep looks ahead is forgotten, because every worker will find it. `options.now` is the clock in milliseconds since
+ * the epoch that due times are measured against.
  */
 export function createWaker(
   backend: QueueBackend,
   log: Logger,
-  options: { now?: () => number } = {},
-): Waker & { reserve(lane: Lane): Place | null; close(): Promise<void> } {
+  options: { now?: () => number; lookAhead?: number } = {},
+): Required<Waker> & { close(): Promise<void> } {
   const now = options.now ?? (() => performance.timeOrigin + performance.now());
+  const lookAhead = options.lookAhead ?? timing.lookAhead;
   const outboxes = new Map<QueueName, Outbox>();
   for (const name of queueNames) {
     outboxes.set(name, { name, queue: backend.openQueue(name), pending: [], sending: null });
@@ -41,9 +40,12 @@ export function createWaker(
   function accept(hint: Hint): void {
     const outbox = outboxes.get(hint.queue);
     if (outbox === undefined) return;
-    const delay = hint.dueAt === undefined ? 0 : delayUntil(hint.dueAt, now());
-    if (delay === 0 && backend.local?.take(hint)) return;
-    if (outbox.pending.length < mostPending) outbox.pending.push({ payload: payloadOf(hint), delay });
+    const { dueAt, ...due } = hint;
+    if (dueAt !== undefined && dueAt.getTime() - now() > lookAhead) return;
+    // The worker compares with the database's clock.
+    if (dueAt !== undefined && backend.local) backend.local.follow(due, dueAt);
+    else if (dueAt === undefined && backend.local?.take(due)) return;
+    else if (outbox.pending.length < mostPending) outbox.pending.push(payloadOf(hint));
   }
 
   function flush(outbox: Outbox): void {
@@ -79,6 +81,10 @@ export function createWaker(
       });
     },
     reserve: (lane) => (closed ? null : (backend.local?.reserve(lane) ?? null)),
+    hand(lane, work) {
+      if (backend.local) backend.local.hand(lane, work);
+      else void work(true).catch((error: unknown) => log.error({ error }, 'work failed; the sweeper will come by'));
+    },
     async close() {
       closed = true;
       await Promise.all(
@@ -90,9 +96,4 @@ export function createWaker(
       );
     },
   };
-}
-
-function delayUntil(dueAt: Date, now: number): number {
-  const delay = Math.ceil(dueAt.getTime() - now);
-  return delay <= 0 ? 0 : Math.min(delay + slack, longestDelay);
 }

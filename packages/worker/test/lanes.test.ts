@@ -1,9 +1,9 @@
 import type { Lane, Place } from '@belay/core';
 import { describe, expect, it, vi } from 'vitest';
-import { createLanes } from '../src/lanes.js';
-import { recordLog } from './support/context.js';
+import { createLanes, type Lanes, type Places } from '../src/lanes.js';
+import { type RecordedLog, recordLog, testContext } from './support/context.js';
 
-const places = { executions: 3, provider: 2, grants: 1 };
+const places: Places = { executions: 3, provider: 2, grants: 1, calls: 1 };
 const executions: Lane = { queue: 'executions' };
 const at = (provider: string, task?: 'grant' | 'revoke'): Lane => ({
   queue: 'entitlements',
@@ -11,9 +11,17 @@ const at = (provider: string, task?: 'grant' | 'revoke'): Lane => ({
   ...(task && { task }),
 });
 
+const calls = (...systems: string[]): Lane => ({ queue: 'calls', systems });
+
+function open(more: { log?: RecordedLog; places?: Places; onRoom?(lane: Lane): void; patience?: number } = {}): Lanes {
+  const log = more.log ?? recordLog();
+  const { delay } = testContext(log);
+  return createLanes({ places, patience: 60_000, log, delay, onRoom: () => {}, ...more });
+}
+
 describe('the places of a worker', () => {
   it('keeps a full provider away from the places of the others and of executions', () => {
-    const lanes = createLanes(recordLog(), places);
+    const lanes = open();
     expect([lanes.reserve(at('silent')), lanes.reserve(at('silent'))]).not.toContain(null);
     expect(lanes.reserve(at('silent'))).toBeNull();
     expect(lanes.reserve(at('other'))).not.toBeNull();
@@ -22,7 +30,7 @@ describe('the places of a worker', () => {
   });
 
   it('keeps a place for a revocation where grants wait', () => {
-    const lanes = createLanes(recordLog(), places);
+    const lanes = open();
     expect(lanes.reserve(at('slow', 'grant'))).not.toBeNull();
     expect(lanes.reserve(at('slow', 'grant'))).toBeNull();
     expect(lanes.reserve(at('slow', 'revoke'))).not.toBeNull();
@@ -31,7 +39,7 @@ describe('the places of a worker', () => {
 
   it('frees a place once, by its work or without any', async () => {
     const log = recordLog();
-    const lanes = createLanes(log, { ...places, executions: 1 });
+    const lanes = open({ log, places: { ...places, executions: 1 } });
     const released = lanes.reserve(executions) as Place;
     released.release();
     released.release();
@@ -53,32 +61,64 @@ describe('the places of a worker', () => {
     expect(lanes.reserve(executions)).not.toBeNull();
   });
 
-  it('hands a place that becomes free to who waits longest and may have it', async () => {
-    const lanes = createLanes(recordLog(), places);
+  it('tells once that there is room again where there was none', async () => {
+    const told: Lane[] = [];
+    const lanes = open({ onRoom: (lane) => told.push(lane) });
     const grant = lanes.reserve(at('slow', 'grant')) as Place;
     const revoke = lanes.reserve(at('slow')) as Place;
-    const order: string[] = [];
-    const waiting = (['grant', 'revoke'] as const).map(async (task) => {
-      const place = await lanes.enter(at('slow', task));
-      order.push(task);
-      return place;
-    });
+    expect(lanes.room(at('slow', 'grant'))).toBe(0);
     revoke.release();
-    const second = await waiting[1];
-    expect(order).toEqual(['revoke']);
+    // There is a place again, but not for a grant.
+    expect(told).toEqual([]);
     grant.release();
-    const first = await waiting[0];
-    expect(order).toEqual(['revoke', 'grant']);
-    for (const place of [first, second]) place?.release();
-    expect(lanes.busy()).toBe(0);
+    expect(told).toEqual([at('slow', 'grant')]);
+    (lanes.reserve(at('slow', 'grant')) as Place).release();
+    expect(told).toHaveLength(1);
+  });
+
+  it('has what is handed on wait for its system only, and begin in order', async () => {
+    const lanes = open();
+    const order: string[] = [];
+    const begin = (name: string, lane: Lane) =>
+      new Promise<() => void>((begun) => {
+        lanes.hand(lane, (inTime) => {
+          order.push(`${name} ${inTime}`);
+          return new Promise((finish) => begun(finish));
+        });
+      });
+    const first = await begin('first', calls('silent'));
+    const second = begin('second', calls('silent', 'other'));
+    const third = begin('third', calls('silent'));
+    const other = await begin('other', calls('other'));
+    expect(order).toEqual(['first true', 'other true']);
+    first();
+    const finishThird = await third;
+    expect(order).toEqual(['first true', 'other true', 'third true']);
+    other();
+    finishThird();
+    (await second)();
+    await lanes.empty();
+    expect(order.at(-1)).toBe('second true');
+  });
+
+  it('begins what is handed on without a place when none is free in time, or the worker stops', async () => {
+    const lanes = open({ patience: 1 });
+    const held = lanes.reserve(calls('silent')) as Place;
+    const late = await new Promise((resolve) => lanes.hand(calls('silent'), async (inTime) => resolve(inTime)));
+    expect(late).toBe(false);
+    const patient = open();
+    expect(patient.reserve(calls('silent'))).not.toBeNull();
+    const stopped = new Promise((resolve) => patient.hand(calls('silent'), async (inTime) => resolve(inTime)));
+    patient.close();
+    expect(await stopped).toBe(false);
+    held.release();
+    await lanes.empty();
   });
 
   it('gives nobody a place once it is closed, and tells when the last one is free', async () => {
-    const lanes = createLanes(recordLog(), { ...places, executions: 1 });
+    const lanes = open({ places: { ...places, executions: 1 } });
     const held = lanes.reserve(executions) as Place;
-    const waiting = lanes.enter(executions);
     lanes.close();
-    expect(await waiting).toBeNull();
     expect(lanes.reserve(at('other'))).toBeNull();
     let empty = false;
     const emptied = lanes.empty().then(() => {

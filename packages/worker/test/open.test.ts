@@ -76,7 +76,10 @@ describe.runIf(hasRedisServer())('a cluster of Redis', () => {
     await vi.waitFor(async () => expect(await backend.check()).toBe('healthy'), { timeout: 60_000 });
     const verbs = recordVerbs();
     const worker = await startWorker({ context: testContext(log), backend, verbs });
-    const waker = createWaker(backend, log, { now: Date.now });
+    // Another process, as far as the hints are concerned.
+    const sender = await openQueueBackend({ redisUrl: `${node},${node}`, databaseUrl: '', log });
+    const waker = createWaker(sender, log, { now: Date.now });
+    await vi.waitFor(async () => expect(await sender.check()).toBe('healthy'), { timeout: 60_000 });
     const hints = [stepHint(), stepHint(), stepHint(new Date(Date.now() + 50))];
     waker.wake(hints);
     await vi.waitFor(() => expect(verbs.calls.toSorted()).toEqual(hints.map((hint) => hint.key).sort()), {
@@ -87,6 +90,7 @@ describe.runIf(hasRedisServer())('a cluster of Redis', () => {
     expect(keys.filter((key) => !key.startsWith('{belay}:'))).toEqual([]);
     await waker.close();
     await worker.stop();
+    await sender.close();
     await backend.close();
     admin.disconnect();
   });

@@ -1,14 +1,14 @@
 import { describe, expect, it, vi } from 'vitest';
-import type { HintJob, QueueBackend } from '../src/backend.js';
-import { payloads } from '../src/queues.js';
+import type { QueueBackend } from '../src/backend.js';
+import { type Payload, payloads } from '../src/queues.js';
 import { createWaker } from '../src/waker.js';
 import { recordLog, stepHint } from './support/context.js';
 
 const now = () => Date.UTC(2026, 0, 1);
 
 /** A transport that keeps what is sent in memory, one list per sending. */
-function memoryBackend(add: (jobs: readonly HintJob[]) => Promise<void> = async () => {}) {
-  const sent: { queue: string; jobs: readonly HintJob[] }[] = [];
+function memoryBackend(add: (jobs: readonly Payload[]) => Promise<void> = async () => {}) {
+  const sent: { queue: string; jobs: readonly Payload[] }[] = [];
   const backend: QueueBackend = {
     kind: 'redis',
     local: null,
@@ -36,27 +36,24 @@ describe('the waker', () => {
     expect(sent).toEqual([]);
     await vi.waitFor(() => expect(sent).toHaveLength(2), 20_000);
     expect(sent.find(({ queue }) => queue === 'executions')?.jobs).toEqual(
-      [first, second].map(({ executionId, key }) => ({ payload: { executionId, key }, delay: 0 })),
+      [first, second].map(({ executionId, key }) => ({ executionId, key })),
     );
     expect(sent.find(({ queue }) => queue === 'entitlements')?.jobs).toEqual([
-      { payload: { entitlementId: third.executionId, provider: 'memory' }, delay: 0 },
+      { entitlementId: third.executionId, provider: 'memory' },
     ]);
     await waker.close();
   });
 
-  it('delays what is due later, sends at once what is overdue, and never delays past what a timer can hold', async () => {
+  it('sends at once what is due soon, with its time, and forgets what every sweep will find', async () => {
     const { backend, sent } = memoryBackend();
-    const waker = createWaker(backend, recordLog(), { now });
-    waker.wake([
-      stepHint(new Date(now() + 60_000)),
-      stepHint(new Date(now() - 60_000)),
-      stepHint(new Date(now() + 400 * 24 * 3_600_000)),
-    ]);
+    const waker = createWaker(backend, recordLog(), { now, lookAhead: 10_000 });
+    const soon = stepHint(new Date(now() + 9_000));
+    const overdue = stepHint(new Date(now() - 60_000));
+    waker.wake([stepHint(new Date(now() + 11_000)), soon, overdue]);
     await vi.waitFor(() => expect(sent).toHaveLength(1), 20_000);
-    const delays = sent[0]?.jobs.map((job) => job.delay) ?? [];
-    expect(delays[0]).toBeGreaterThan(60_000);
-    expect(delays[0]).toBeLessThan(60_050);
-    expect(delays.slice(1)).toEqual([0, 2 ** 31 - 1]);
+    expect(sent[0]?.jobs).toEqual(
+      [soon, overdue].map(({ executionId, key, dueAt }) => ({ executionId, key, due: dueAt?.getTime() })),
+    );
     await waker.close();
   });
 
@@ -65,7 +62,7 @@ describe('the waker', () => {
     const waker = createWaker(backend, recordLog(), { now });
     waker.wake([{ ...stepHint(), reason: 'INC-1 secret' } as never]);
     await vi.waitFor(() => expect(sent).toHaveLength(1), 20_000);
-    for (const job of sent[0]?.jobs ?? []) expect(payloads.executions.safeParse(job.payload).success).toBe(true);
+    for (const job of sent[0]?.jobs ?? []) expect(payloads.executions.safeParse(job).success).toBe(true);
     await waker.close();
   });
 
@@ -105,18 +102,39 @@ describe('the waker', () => {
     expect(Math.max(...sent.map(({ jobs }) => jobs.length))).toBeLessThanOrEqual(500);
   });
 
-  it('offers a worker of this process what is due now, and the queue what it has no place for', async () => {
+  it('leaves to a worker of this process what is due now or soon, and to the queue what it has no place for', async () => {
     const { backend, sent } = memoryBackend();
     const taken: unknown[] = [];
+    const planned: unknown[] = [];
     backend.local = {
       reserve: () => null,
+      hand: () => {},
       take: (hint) => taken.length === 0 && taken.push(hint) === 1,
+      follow: (hint, dueAt) => planned.push({ ...hint, dueAt }),
     };
-    const waker = createWaker(backend, recordLog(), { now });
-    const [later, first, second] = [stepHint(new Date(now() + 1_000)), stepHint(), stepHint()];
-    waker.wake([later, first, second]);
+    const waker = createWaker(backend, recordLog(), { now, lookAhead: 10_000 });
+    const [later, soon, first, second] = [
+      stepHint(new Date(now() + 11_000)),
+      stepHint(new Date(now() + 1_000)),
+      stepHint(),
+      stepHint(),
+    ];
+    waker.wake([later, soon, first, second]);
     expect(taken).toEqual([first]);
-    await vi.waitFor(() => expect(sent.flatMap(({ jobs }) => jobs)).toHaveLength(2), 20_000);
+    expect(planned).toEqual([soon]);
+    await vi.waitFor(() => expect(sent.flatMap(({ jobs }) => jobs)).toHaveLength(1), 20_000);
+    expect(sent[0]?.jobs).toEqual([{ executionId: second.executionId, key: second.key }]);
+    await waker.close();
+  });
+
+  it('reserves nothing and begins at once what is handed on where no worker runs', async () => {
+    const { backend } = memoryBackend();
+    const waker = createWaker(backend, recordLog(), { now });
+    expect(waker.reserve({ queue: 'executions' })).toBeNull();
+    const begun = await new Promise((resolve) => {
+      waker.hand({ queue: 'calls', systems: ['memory'] }, async (inTime) => resolve(inTime));
+    });
+    expect(begun).toBe(true);
     await waker.close();
   });
 });

@@ -52,7 +52,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   }
   if (environment.worker === 'off') return;
   const start = async () => {
-    const started = await startWorker({ context, backend, local: true });
+    const started = await startWorker({ context, backend });
     return { stop: () => started.stop({ graceMilliseconds: workerGrace }) };
   };
   const { databaseUrl } = options;

@@ -1,6 +1,7 @@
 import type { Authorizer } from '@belay/providers';
 import type { Context } from '../context.js';
 import { isOutage } from '../outage.js';
+import { untilStopped } from '../until-stopped.js';
 import { authorizerOf, publicMessage } from './authorizer.js';
 import type { Claim } from './claim.js';
 import type { Claimed } from './claimed.js';
@@ -9,6 +10,7 @@ import { isRecorded } from './is-recorded.js';
 import { readHeld } from './read-held.js';
 import { recordFailure } from './record-failure.js';
 import { recordGranted } from './record-granted.js';
+import { recordLate } from './record-late.js';
 import { recordRevoked } from './record-revoked.js';
 import { type Called, type Recorded, recordTogether } from './record-together.js';
 import { pinResting, referTo } from './refer.js';
@@ -50,6 +52,15 @@ type Outcome = Called | { claim: Claimed; error: unknown };
 /** Calls the provider and reads back what it holds now (R6). Calls nothing when too little of the lease is left. */
 async function callProvider(ctx: Context, claim: Claimed): Promise<Outcome | 'too late'> {
   const signal = AbortSignal.timeout(ctx.timing.callTimeout);
+  // A call that goes on although it was told to stop may land when others have looked: then it is looked at again.
+  const late = () =>
+    void recordLate(ctx, claim).catch((error: unknown) =>
+      ctx.log.error({ entitlement: claim.id, error }, 'a late call could not be recorded'),
+    );
+  return untilStopped(callWithin(ctx, claim, signal), signal, late).catch((error: unknown) => ({ claim, error }));
+}
+
+async function callWithin(ctx: Context, claim: Claimed, signal: AbortSignal): Promise<Outcome | 'too late'> {
   try {
     const authorizer: Authorizer = authorizerOf(ctx, claim.provider, claim.task);
     const named = await referTo(ctx, authorizer, claim, signal);

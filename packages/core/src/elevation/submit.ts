@@ -15,6 +15,7 @@ import { readNow } from '../now.js';
 import { pointerText } from '../path-text.js';
 import type { PresentedSession } from '../sessions/verify.js';
 import { requireText } from '../text.js';
+import { untilStopped } from '../until-stopped.js';
 import { checkAuthenticator } from './authenticators.js';
 import type { ElevationInput } from './input.js';
 import { longestDuration, planElevation } from './plan.js';
@@ -152,7 +153,8 @@ function chooseWorkflow(catalog: Catalog, role: CompiledRole, asked: string | un
 /** What cannot be granted is refused now; a provider that is down is for the execution to wait for. */
 async function refuseEarly(ctx: ActorContext, request: { input: ElevationInput; workflow: string }): Promise<void> {
   try {
-    await planElevation(ctx, request, AbortSignal.timeout(ctx.timing.earlyCheck));
+    const signal = AbortSignal.timeout(ctx.timing.earlyCheck);
+    await untilStopped(planElevation(ctx, request, signal), signal);
   } catch (error) {
     if (error instanceof AccessError) throw error;
     if (error instanceof Terminal) throw new AccessError('unavailable', error.message, { cause: error });

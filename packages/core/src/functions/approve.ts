@@ -14,6 +14,7 @@ import { parkCall } from './park.js';
 
 /** `access.approve`: puts exactly what would be granted to the approvers, and waits. Silence is a refusal (design §5.5). */
 export const approve: CallFunction = {
+  asks: (call) => call.input.providers,
   async perform(ctx, call, signal) {
     const settings = approveWith.safeParse(call.with ?? {});
     const stage = settings.success ? settings.data.stages[0] : undefined;

@@ -32,6 +32,8 @@ export type Performed =
 export interface CallFunction {
   /** Whether it writes the move that opens its call with its own commit, and changes nothing outside before that. */
   joins?: true;
+  /** The systems that it may ask, by name: it takes a place at each of them, so that one that is silent holds up its own only. */
+  asks?(call: ClaimedCall): readonly string[];
   /** Does it, outside any transaction, under the lease. Repeats are normal: it must converge. */
   perform(ctx: Context, call: ClaimedCall, signal: AbortSignal): Promise<Performed>;
 }

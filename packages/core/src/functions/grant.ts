@@ -17,6 +17,7 @@ import { type CallFunction, type ClaimedCall, type Performed, parked } from './f
 /** `access.grant`: intends the grants (R1, R2), and resolves when the provider was seen to hold them all (R6). */
 export const grant: CallFunction = {
   joins: true,
+  asks: (call) => call.input.providers,
   async perform(ctx, call, signal) {
     // The intent and the parking are one transaction: only a call that is made again can have one.
     if (call.attempt > 1 && (await hasIntent(ctx, call))) return lookAgain(ctx, call);

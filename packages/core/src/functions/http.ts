@@ -24,6 +24,10 @@ type HttpCall = z.infer<typeof httpWith>;
 
 /** `call: http`, through the one outbound client of the process. */
 export const http: CallFunction = {
+  asks(call) {
+    const parsed = httpWith.safeParse(call.with);
+    return parsed.success && URL.canParse(parsed.data.uri) ? [`host ${new URL(parsed.data.uri).host}`] : [];
+  },
   async perform(ctx, call, signal) {
     const parsed = httpWith.safeParse(call.with);
     if (!parsed.success) return failed(400, 'The HTTP call is not valid', z.prettifyError(parsed.error));

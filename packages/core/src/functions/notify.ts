@@ -22,6 +22,10 @@ export async function deliverMessage(
 
 /** `access.notify`: one notification, tried again while its provider asks for that, up to a limit. */
 export const notify: CallFunction = {
+  asks(call) {
+    const settings = notifyWith.safeParse(call.with);
+    return settings.success ? [settings.data.provider] : [];
+  },
   async perform(ctx, call, signal) {
     const settings = notifyWith.safeParse(call.with);
     if (!settings.success) throw new AccessError('invalid', `access.notify: ${z.prettifyError(settings.error)}`);

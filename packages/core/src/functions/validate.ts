@@ -4,6 +4,7 @@ import { type CallFunction, done } from './function.js';
 
 /** `access.validate`: checks the request again, against the catalog and the identities of now; answers it resolved (design §16). */
 export const validate: CallFunction = {
+  asks: (call) => call.input.providers,
   async perform(ctx, call, signal) {
     const plan = await planElevation(ctx, call, signal);
     return done({

@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Context, Logger } from '@belay/core';
-import type { HintVerbs } from '../../src/processors.js';
+import type { Context, Due, Logger } from '@belay/core';
 import type { StandByVerbs } from '../../src/stand-by.js';
 import type { SweepVerbs } from '../../src/sweeper.js';
+import type { WorkVerbs } from '../../src/work.js';
 
 export interface RecordedLog extends Logger {
   lines: { level: string; message: string; detail: object }[];
@@ -29,15 +29,21 @@ export function recordLog(): RecordedLog {
 export function testContext(log: Logger, parts: { delay?: Context['delay']; sweep?: number } = {}): Context {
   const context: Partial<Context> = {
     log,
-    timing: { sweep: parts.sweep ?? 3_600_000 } as Context['timing'],
+    timing: { sweep: parts.sweep ?? 3_600_000, callPatience: 100 } as Context['timing'],
+    clock: () => new Date(),
     randomBytes: (size) => randomBytes(size),
     delay: parts.delay ?? (async (milliseconds, signal) => void (await wait(milliseconds, undefined, { signal }))),
   };
   return context as Context;
 }
 
-export interface RecordedVerbs extends HintVerbs, SweepVerbs, StandByVerbs {
-  /** Keys of the steps and ids of the entitlements that were asked for, in order. */
+/** What a sweep finds when there is nothing. */
+export function nothingDue(): Due {
+  return { now: new Date(), entitlements: [], steps: [], until: null };
+}
+
+export interface RecordedVerbs extends WorkVerbs, SweepVerbs, StandByVerbs {
+  /** Keys of the steps that were performed and providers that were looked at, in order. */
   calls: string[];
   sweeps: number;
 }
@@ -51,13 +57,18 @@ export function recordVerbs(during: (id: string) => Promise<void> | void = () =>
       recorded.calls.push(key);
       await during(key);
     },
-    async reconcileEntitlement(_context, { entitlementId }) {
-      recorded.calls.push(entitlementId);
-      await during(entitlementId);
+    async findDueSteps() {
+      return [];
     },
-    async sweep() {
+    async claimDue(_context, { provider }) {
+      recorded.calls.push(provider);
+      await during(provider);
+      return [];
+    },
+    async performClaims() {},
+    async findDue() {
       recorded.sweeps += 1;
-      return { steps: 0, entitlements: 0 };
+      return nothingDue();
     },
     async expireLogins() {
       return 0;

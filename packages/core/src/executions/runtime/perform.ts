@@ -9,8 +9,10 @@ import { type ClaimedCall, type Performed, parked } from '../../functions/functi
 import { progressOf } from '../../functions/progress/table.js';
 import { functions } from '../../functions/table.js';
 import { isOwnFailure } from '../../outage.js';
+import { untilStopped } from '../../until-stopped.js';
 import { advanceStep } from './advance.js';
 import { claimCall } from './claim.js';
+import { handOn } from './hand-on.js';
 import { writePending } from './pending.js';
 import { resolveCall, takeTurn } from './take-turn.js';
 import { TURN } from './turn-row.js';
@@ -29,8 +31,24 @@ export async function performStep(
   { leased = false } = {},
 ): Promise<void> {
   const claimed = input.key === TURN ? null : await claimCall(ctx, input.executionId, input.key);
-  let call = claimed ?? (await takeTurn(ctx, input.executionId, { claim: true, leased }));
-  for (let done = 1; call; done += 1) call = await performCall(ctx, call, { claim: done < streak });
+  await goOn(ctx, claimed ?? (await takeTurn(ctx, input.executionId, { claim: true, leased })), 1);
+}
+
+/** Performs a call and those that it leads to, in the place of the caller until one asks systems. */
+async function goOn(ctx: Context, first: ClaimedCall | null, from: number): Promise<void> {
+  let call = first;
+  for (let done = from; call; done += 1) {
+    const claimed = call;
+    if (handOn(ctx, claimed, (inTime) => performHanded(ctx, claimed, { inTime, done }))) return;
+    call = await performCall(ctx, call, { claim: done < streak });
+  }
+}
+
+/** Performs a call in the lane of the systems that it asks, or puts it off when they are busy. */
+async function performHanded(ctx: Context, call: ClaimedCall, how: { inTime: boolean; done: number }): Promise<void> {
+  if (how.inTime) return goOn(ctx, await performCall(ctx, call, { claim: how.done < streak }), how.done + 1);
+  if (!(await writePending(ctx, call))) return;
+  await putOff(ctx, call, { after: backoffOf(ctx, call), because: 'a system that others wait for' });
 }
 
 async function performCall(ctx: Context, call: ClaimedCall, options: { claim: boolean }): Promise<ClaimedCall | null> {
@@ -57,7 +75,8 @@ async function attemptCall(ctx: Context, call: ClaimedCall): Promise<Performed> 
     if (call.attempt > 1 && progressOf.has(call.name)) {
       if (await advanceStep(ctx, call.executionId, call.key)) return parked;
     }
-    return await fn.perform(ctx, call, AbortSignal.timeout(ctx.timing.callTimeout));
+    const signal = AbortSignal.timeout(ctx.timing.callTimeout);
+    return await untilStopped(fn.perform(ctx, call, signal), signal);
   } catch (error) {
     return interpretError(ctx, call, error);
   }
@@ -71,10 +90,7 @@ function interpretError(ctx: Context, call: ClaimedCall, error: unknown): Perfor
   const missing = error instanceof AccessError && error.code === 'unavailable';
   if (ours || missing || error instanceof Retryable) {
     ctx.log.warn(detail, 'a call is put off');
-    const backoff = Math.min(
-      ctx.timing.grantBackoff.last,
-      ctx.timing.grantBackoff.first * 2 ** Math.min(call.attempt - 1, 16),
-    );
+    const backoff = backoffOf(ctx, call);
     const after = error instanceof Retryable ? Math.max(backoff, error.options.afterMilliseconds ?? 0) : backoff;
     return {
       kind: 'again',
@@ -84,6 +100,10 @@ function interpretError(ctx: Context, call: ClaimedCall, error: unknown): Perfor
   }
   if (!(error instanceof AccessError)) ctx.log.error(detail, 'a call failed');
   return { kind: 'outcome', outcome: { ok: false, fault: faultOf(error) } };
+}
+
+function backoffOf({ timing }: Context, { attempt }: ClaimedCall): number {
+  return Math.min(timing.grantBackoff.last, timing.grantBackoff.first * 2 ** Math.min(attempt - 1, 16));
 }
 
 async function putOff(ctx: Context, call: ClaimedCall, performed: { after: number; because: string }): Promise<void> {

@@ -1,46 +1,27 @@
-import { entitlements, steps } from '@belay/db';
-import { and, asc, eq, isNull, lte, ne, or, sql } from 'drizzle-orm';
-import { reconcileEntitlement } from '../../access/reconcile.js';
+import { claimDue } from '../../access/claim.js';
+import { performClaims } from '../../access/perform.js';
 import type { Context } from '../../context.js';
+import { findDue, findDueSteps } from './due.js';
 import { performStep } from './perform.js';
 
 const batch = 100;
 const together = 8;
 
 /**
- * One pass over everything that is due and that no hint reached: the scheduler of last resort (design §5.4). Claims are
- * made by the same functions that jobs use, so any number of workers may sweep at once. Answers how many rows it looked at.
+ * Does once what is due now, provider by provider and step by step, and waits for all of it: a worker without lanes, for
+ * programs that run to an end. Returns how much it found.
  */
 export async function sweep(ctx: Context): Promise<{ steps: number; entitlements: number }> {
+  let entitlements = 0;
   // What takes access away comes first.
-  const owed = await ctx.db
-    .select({ id: entitlements.id })
-    .from(entitlements)
-    .where(
-      and(
-        ne(entitlements.state, 'absent'),
-        lte(entitlements.dueAt, sql`app_now()`),
-        or(isNull(entitlements.leaseUntil), lte(entitlements.leaseUntil, sql`app_now()`)),
-      ),
-    )
-    .orderBy(asc(entitlements.dueAt))
-    .limit(batch);
-  await each(owed, ctx, ({ id }) => reconcileEntitlement(ctx, { entitlementId: id }));
-  const due = await ctx.db
-    .select({ executionId: steps.executionId, key: steps.key })
-    .from(steps)
-    .where(
-      and(
-        eq(steps.status, 'open'),
-        ne(steps.kind, 'event'),
-        lte(steps.dueAt, sql`app_now()`),
-        or(isNull(steps.leaseUntil), lte(steps.leaseUntil, sql`app_now()`)),
-      ),
-    )
-    .orderBy(asc(steps.dueAt))
-    .limit(batch);
+  for (const { provider } of (await findDue(ctx)).entitlements) {
+    const claims = await claimDue(ctx, { provider, limit: batch });
+    entitlements += claims.length;
+    await performClaims(ctx, claims);
+  }
+  const due = await findDueSteps(ctx, batch);
   await each(due, ctx, (step) => performStep(ctx, step));
-  return { steps: due.length, entitlements: owed.length };
+  return { steps: due.length, entitlements };
 }
 
 /** Handles rows a few at a time; one that fails does not keep the others waiting. */

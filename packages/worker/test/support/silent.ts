@@ -1,0 +1,50 @@
+import { type Authorizer, type Connector, Retryable } from '@belay/providers';
+import { createMemoryConnector, type MemoryProvider } from '@belay/providers/testkit';
+
+/** What a system that answers nothing does with a call that is told to stop. */
+export type Stubborn = 'stops' | 'goes on';
+
+export interface Silence {
+  /** Which calls are not answered now. */
+  operations: ReadonlySet<keyof Authorizer | 'find'>;
+  /** How many calls wait for an answer. */
+  waiting: number;
+}
+
+/** A memory connector whose calls are not answered while `silence` names them. */
+export function silentConnector(
+  type: string,
+  state: MemoryProvider,
+  options: { silence: Silence; stubborn: Stubborn },
+): Connector {
+  const { silence, stubborn } = options;
+  const inner = createMemoryConnector(state);
+  const muting = <T extends object>(target: T): T =>
+    new Proxy(target, {
+      get(object, property, receiver) {
+        const value: unknown = Reflect.get(object, property, receiver);
+        if (typeof value !== 'function') return value;
+        return (...given: unknown[]) => {
+          if (!silence.operations.has(property as keyof Authorizer)) return value.apply(object, given);
+          silence.waiting += 1;
+          const signal = given.find((one): one is AbortSignal => one instanceof AbortSignal);
+          return new Promise((_resolve, reject) => {
+            if (stubborn === 'goes on') return;
+            signal?.addEventListener('abort', () => {
+              silence.waiting -= 1;
+              reject(new Retryable('The provider did not answer in time'));
+            });
+          });
+        };
+      },
+    });
+  return {
+    ...inner,
+    type,
+    create: (config, tools) => {
+      const client = inner.create(config as never, tools);
+      if (!client.authorizer || !client.identities) throw new Error('The memory connector has both');
+      return { ...client, authorizer: muting(client.authorizer), identities: muting(client.identities) };
+    },
+  } as Connector;
+}
