@@ -27,6 +27,41 @@ describe('a way for the revocation is kept open', () => {
   };
   const rows = async () => (await cast.house.database.sql`select count(*)::int as grants from grants`)[0]?.grants;
 
+  it('at twelve providers at once, without a warning of Node.js', async () => {
+    const more = Array.from({ length: 10 }, (_, n) => `kept${n}`);
+    const names = ['kept', 'other', ...more] as const;
+    const { options, keepers } = keeperHouse(names);
+    await using many = await openCast(options);
+    const { sql } = many.house.database;
+    const warnings: string[] = [];
+    const hear = ({ message }: Error) => void warnings.push(message);
+    process.on('warning', hear);
+    for (const name of names) {
+      await sql`
+        insert into entitlements (id, provider, identity, access, state, key)
+        values (gen_random_uuid(), ${name}, 'ada@example.com', '{}', 'granting', ${name})`;
+    }
+    let begun = 0;
+    let release = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    for (const keeper of keepers) {
+      keeper.during = () => {
+        begun += 1;
+        return released;
+      };
+    }
+    const { finished } = await standByHeld(many.house.ctx, new AbortController().signal);
+    expect(begun).toBe(12);
+    release();
+    await finished;
+    // Node.js tells of it in a turn of its own.
+    await new Promise(setImmediate);
+    process.off('warning', hear);
+    expect(warnings).toEqual([]);
+  });
+
   it('before a grant is intended', async () => {
     const seen: unknown[] = [];
     kept.during = async () => void seen.push({ grants: await rows(), granted: kept.state.count('ensurePresent') });

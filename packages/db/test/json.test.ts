@@ -1,16 +1,16 @@
 import * as schema from '@belay/db';
 import { openDatabase } from '@belay/db';
-import { type AnyColumn, getTableColumns, is, sql, type Table } from 'drizzle-orm';
-import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
+import { getTableColumns, is, sql, type Table } from 'drizzle-orm';
+import { getTableConfig, type PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.js';
 
 /** Every jsonb column there is, so that a new one is tested as well. */
-const columns = Object.values(schema)
+const columns = (Object.values(schema) as unknown[])
   .filter((value): value is PgTable => is(value, PgTable))
   .flatMap((table) =>
-    Object.entries(getTableColumns(table) as Record<string, AnyColumn>)
+    Object.entries(getTableColumns(table) as Record<string, PgColumn>)
       .filter(([, column]) => column.getSQLType() === 'jsonb')
       .map(([key, column]) => ({ name: `${getTableConfig(table).name}.${column.name}`, table, key, column })),
   );
@@ -58,7 +58,7 @@ describe.each(columns)('$name', ({ table, key, column }) => {
     // A temporary table is found before the real one; it has the columns, and none of the constraints.
     client = openDatabase(database.url, { max: 1 });
     await client.db.execute(sql.raw(`create temporary table "${name}" (like public."${name}")`));
-    for (const other of Object.values(getTableColumns(table) as Record<string, AnyColumn>))
+    for (const other of Object.values(getTableColumns(table) as Record<string, PgColumn>))
       await client.db.execute(sql.raw(`alter table "${name}" alter column "${other.name}" drop not null`));
   });
   afterAll(() => client.close());

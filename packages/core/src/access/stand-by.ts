@@ -35,13 +35,19 @@ export async function standByHeld(ctx: Context, signal: AbortSignal): Promise<{ 
     .from(entitlements)
     .where(ne(entitlements.state, 'absent'));
   const held = new Set(rows.map(({ provider }) => provider));
+  // One listener for all calls, however many providers there are: Node.js warns of more than ten on one signal. And not
+  // AbortSignal.any: the stop signal lives as long as the process, and would gather a follower with every round.
+  const round = new AbortController();
+  const abort = () => round.abort();
+  signal.addEventListener('abort', abort);
   const calls = [...ctx.catalog.current().providers.keys()].map((provider) => {
     const authorizer = ctx.catalog.client(provider)?.authorizer;
     if (!authorizer?.standBy) return undefined;
     if (held.has(provider)) note(ctx, authorizer);
-    return keep(ctx, provider, authorizer, signal);
+    return keep(ctx, provider, authorizer, round.signal);
   });
-  return { finished: Promise.all(calls).then(() => undefined) };
+  const finished = Promise.all(calls).then(() => signal.removeEventListener('abort', abort));
+  return { finished };
 }
 
 function note(ctx: Context, authorizer: Authorizer): void {
@@ -58,18 +64,14 @@ async function keep(ctx: Context, provider: string, authorizer: Authorizer, stop
   const { since } = state;
   const over = ctx.clock().getTime() - since > ctx.timing.standDown;
   state.calling = true;
-  // Not AbortSignal.any: the stop signal lives as long as the process, and would gather a follower with every call.
-  const call = new AbortController();
-  const abort = () => call.abort();
-  stop.addEventListener('abort', abort);
-  const late = setTimeout(abort, ctx.timing.callTimeout);
+  const call = AbortSignal.any([stop, AbortSignal.timeout(ctx.timing.callTimeout)]);
   try {
     if (over) {
       await authorizer.standDown?.();
       if (state.since === since) standing.delete(authorizer);
       return;
     }
-    await authorizer.standBy?.(call.signal);
+    await authorizer.standBy?.(call);
     if (state.failing) ctx.log.info({ provider }, 'a revocation at the provider has its way again');
     state.failing = false;
   } catch (error) {
@@ -78,8 +80,6 @@ async function keep(ctx: Context, provider: string, authorizer: Authorizer, stop
     }
     state.failing = true;
   } finally {
-    clearTimeout(late);
-    stop.removeEventListener('abort', abort);
     state.calling = false;
   }
 }

@@ -30,7 +30,10 @@ function keeperConnector(type: string, keeper: Keeper): Connector {
 }
 
 /** Options of a house with such providers: `reader` is granted at the first, `elsewhere` at the second. */
-export function keeperHouse(names: readonly [string, string]): { options: HouseOptions; keepers: Keeper[] } {
+export function keeperHouse(names: readonly [string, string, ...string[]]): {
+  options: HouseOptions;
+  keepers: Keeper[];
+} {
   const keepers = names.map(
     (): Keeper => ({ state: createMemoryProvider({ now: () => new Date(0) }), calls: [], during: undefined }),
   );
