@@ -71,6 +71,13 @@ export async function fill(url: string, like: readonly string[], executions: num
         select md5('approval' || run.n || one.approval_id)::uuid, approver_id, verdict, comment, one.request_digest, via, decided_at
         from run join approvals on approvals.execution_id = run.model join decisions one on one.approval_id = approvals.id`);
   });
+  await db.end();
+  await vacuum(url);
+}
+
+/** Vacuums and analyses everything. */
+export async function vacuum(url: string): Promise<void> {
+  const db = postgres(url, { max: 1, onnotice: () => {} });
   await db.unsafe('vacuum (analyze)');
   await db.end();
 }

@@ -22,7 +22,7 @@ import { elevations } from '../belay/elevate.js';
 import { type Belay, openBelay, type Person } from '../belay/open.js';
 import { openPostgres } from '../postgres.js';
 import { spreadOf } from '../spread.js';
-import { fill } from './fill.js';
+import { fill, vacuum } from './fill.js';
 
 export interface Grown {
   verb: string;
@@ -93,7 +93,7 @@ async function openFilled(url: string, executions: number): Promise<Filled> {
     for (let count = 0; count < held; count += 1) await request(one, 'automatic');
   }
   await settled(belay);
-  await belay.ctx.db.execute(sql.raw('analyze'));
+  await vacuum(url);
   return { belay, person, id: automatic, elevate };
 }
 
