@@ -25,6 +25,8 @@ const big = [
   'executions',
   'steps',
   'ledger',
+  'task_events',
+  'signals',
   'grants',
   'entitlements',
   'approvals',
@@ -50,6 +52,10 @@ const years = (hot: string, like: string, ada: string) => `
     select id, '/do/0/grant#0', 'call', case when n % 500 = 0 then 'open' else 'done' end, '{"call": "access.hold"}', 1, app_now() + interval '10 days', null from runs;
   insert into ledger (type, level, message, actor, user_id, provider, execution_id)
     select 'filler', case when k = 4 then 'error' else 'info' end, 'something happened', '{}', owner, 'memory', id from runs, generate_series(1, 4) k;
+  insert into task_events (execution_id, seq, nth, actor, user_id, events)
+    select id, nextval('ledger_seq_seq'), 1, '{"kind": "system", "name": "runtime"}', owner, '[["started", "/do/0/grant"]]' from runs;
+  insert into signals (execution_id, source, event_id, type, event, consumed_at)
+    select id, 'urn:filler', n::text, 'filler', 'null', app_now() from runs;
   insert into entitlements (id, key, provider, identity, access, state, last_grant_call_at, due_at)
     select gen_random_uuid(), 'filler' || n, 'memory', 'filler' || n, '{}', case when n % 50 = 0 then 'granted' else 'absent' end, app_now(), app_now() + interval '10 days' from generate_series(1, 5000) n;
   insert into grants (id, execution_id, step_key, entitlement_id, user_id, duration, created_at, activated_at, expires_at, ended_at, ended_reason, gone_at)
@@ -135,6 +141,8 @@ describe('with years of history, everything is found by an index', () => {
     ['logs', () => scans((ctx) => listLogs(ctx, {}))],
     ['logs of one execution', () => scans((ctx) => listLogs(ctx, { workflow_id: ids.active }))],
     ['logs of one level', () => scans((ctx) => listLogs(ctx, { level: 'error', limit: 20 }))],
+    ['logs of one type', () => scans((ctx) => listLogs(ctx, { type: 'io.serverlessworkflow.task.started.v1' }))],
+    ['logs of one person', () => scans((ctx) => listLogs(ctx, { user: 'ada@example.com' }), cast.grace)],
     ['sweeps with nothing to do', () => scans((ctx) => sweep(ctx))],
     ['what is due at a provider', () => scans((ctx) => claimDue(ctx, { provider: 'memory', limit: 32 }))],
     ['overdue revocations', () => scans((ctx) => readMetrics(ctx, { uptimeMilliseconds: 1, requests: 1 }))],
