@@ -95,10 +95,14 @@ async function intend(
   { planned, held, places }: { planned: readonly PlannedRow[]; held: readonly Held[]; places: Places },
 ): Promise<Intended> {
   // The order of the locks: the execution, the configuration, the entitlements.
-  if (intention.pending && !(await writePrepared(tx, intention.pending))) return { outcome: 'moved_on' };
-  const locked = await lockExecution(tx, intention.executionId, intention.stepKey);
-  if (!locked?.step || locked.step.attempt !== intention.attempt) return { outcome: 'moved_on' };
-  if (locked.cancelled) return { outcome: 'cancelled' };
+  if (intention.pending) {
+    // At the version that the move was decided on, the step is opened here and nothing was cancelled.
+    if (!(await writePrepared(tx, intention.pending))) return { outcome: 'moved_on' };
+  } else {
+    const locked = await lockExecution(tx, intention.executionId, intention.stepKey);
+    if (!locked?.step || locked.step.attempt !== intention.attempt) return { outcome: 'moved_on' };
+    if (locked.cancelled) return { outcome: 'cancelled' };
+  }
   await requireVersion(tx, intention.catalogVersion);
   const judged = await intention.confirm(tx);
   if ('refusal' in judged) return { outcome: 'not_approved', refusal: judged.refusal };

@@ -20,7 +20,7 @@ export async function terminateExecution(
       const execution = await lockExecution(tx, input.id);
       if (!execution) throw new AccessError('conflict', 'The execution has ended already');
       const move = endByForce(ctx, execution);
-      await writePrepared(tx, move);
+      await writePrepared(tx, move, { locked: true });
       return move.hints;
     }),
   );

@@ -183,6 +183,6 @@ async function terminate(ctx: ActorContext, tx: Transaction, id: string): Promis
   const execution = await lockExecution(tx, id);
   if (!execution) return [];
   const move = endByForce(ctx, execution);
-  await writePrepared(tx, move);
+  await writePrepared(tx, move, { locked: true });
   return move.hints;
 }

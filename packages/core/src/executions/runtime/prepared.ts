@@ -109,14 +109,15 @@ export function isWhole({ status, open, over }: PreparedMove): boolean {
 /**
  * Writes a move in the caller's transaction, and with it the end of the grants of an execution that was abandoned: no grant
  * outlives the right to it (design §5.3, §6). False, and nothing is written, when the execution has moved since.
+ * `locked`: the caller holds the execution's lock.
  */
-export async function writePrepared(tx: Transaction, move: PreparedMove): Promise<boolean> {
+export async function writePrepared(tx: Transaction, move: PreparedMove, { locked = false } = {}): Promise<boolean> {
   const { id: executionId } = move.execution;
   const { status, actor } = move;
   const given = move.over.filter(({ status: how }) => how === 'closed').map(({ key }) => key);
   // A statement that waits for the lock is as old as the wait: what it withdraws, or waits for, is read by one after it.
   const lock = tx.select({ id: executions.id }).from(executions).where(eq(executions.id, executionId)).for('update');
-  const [, moved] = await inOrder([isWhole(move) ? undefined : lock, tx.execute(writing(move))]);
+  const [, moved] = await inOrder([locked || isWhole(move) ? undefined : lock, tx.execute(writing(move))]);
   if (moved.length === 0) return false;
   // A grant step that is closed before it was resolved was given up: what it intended is nobody's any more.
   if (given.length > 0) {
