@@ -1,4 +1,5 @@
 import type { Hint, Lane, Logger, Place } from '@belay/core';
+import type { DeadLetters } from './dead-letters.js';
 import { openPostgresBackend } from './postgres.js';
 import type { Payload, QueueName } from './queues.js';
 import { openRedisBackend } from './redis.js';
@@ -34,6 +35,8 @@ export interface LocalWorker {
 /** Where hints travel. Opaque to everything outside this package, apart from `kind`, `check` and `close`. */
 export interface QueueBackend {
   kind: 'redis' | 'postgres';
+  /** The jobs that came to nothing in this process. */
+  deadLetters: DeadLetters;
   /** 'healthy', or what is wrong, without credentials or addresses. */
   check(): Promise<'healthy' | string>;
   close(): Promise<void>;

@@ -2,6 +2,7 @@ import type { Logger } from '@belay/core';
 import { createPostgresBackend, Queue, runMigrations, Worker } from 'bullmq';
 import { Client, Pool } from 'pg';
 import type { HintQueue, HintWorker, Process, QueueBackend } from './backend.js';
+import { countDeadLetters, type DeadLetters } from './dead-letters.js';
 import { bullJob, queueOptions, workerOptions } from './jobs.js';
 import { type Outage, watchOutage, workerTrouble } from './outage.js';
 import { patientPool } from './patient-pool.js';
@@ -24,6 +25,7 @@ export async function openPostgresBackend(options: {
   log: Logger;
 }): Promise<QueueBackend> {
   const { url, workers, log } = options;
+  const deadLetters = countDeadLetters(log);
   const outage = watchOutage(log, 'queue database');
   const pool = new Pool({
     connectionString: url,
@@ -49,6 +51,7 @@ export async function openPostgresBackend(options: {
 
   return {
     kind: 'postgres',
+    deadLetters,
     local: null,
     async check() {
       try {
@@ -62,7 +65,8 @@ export async function openPostgresBackend(options: {
     },
     close: () => pool.end(),
     openQueue: (name) => openQueue(name, pool, outage),
-    openWorker: (name, process, concurrency) => openWorker(name, process, { concurrency, pool, outage, log }),
+    openWorker: (name, process, concurrency) =>
+      openWorker(name, process, { concurrency, pool, outage, log, deadLetters }),
   };
 }
 
@@ -113,9 +117,9 @@ function openQueue(name: QueueName, pool: Pool, outage: Outage): HintQueue {
 function openWorker(
   name: QueueName,
   process: Process,
-  parts: { concurrency: number; pool: Pool; outage: Outage; log: Logger },
+  parts: { concurrency: number; pool: Pool; outage: Outage; log: Logger; deadLetters: DeadLetters },
 ): HintWorker {
-  const { concurrency, pool, outage, log } = parts;
+  const { concurrency, pool, outage, log, deadLetters } = parts;
   const closing = new AbortController();
   const connection = patientPool(pool, outage, closing.signal);
   const worker = new Worker(
@@ -125,6 +129,8 @@ function openWorker(
     createPostgresBackend,
   );
   worker.on('error', workerTrouble(outage, log));
+  worker.on('failed', () => deadLetters.note(name, 'failed'));
+  worker.on('stalled', () => deadLetters.note(name, 'stalled'));
   return {
     pause: () => worker.pause(true),
     close(force) {

@@ -2,6 +2,7 @@ import type { Logger } from '@belay/core';
 import { Queue, Worker } from 'bullmq';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { HintQueue, HintWorker, Process, QueueBackend } from './backend.js';
+import { countDeadLetters, type DeadLetters } from './dead-letters.js';
 import { bullJob, queueOptions, workerOptions } from './jobs.js';
 import { type Outage, watchOutage, workerTrouble } from './outage.js';
 import type { QueueName } from './queues.js';
@@ -22,6 +23,7 @@ export async function openRedisBackend(options: { url: string; prefix: string; l
     // The URL may hold a password, so it is not part of the message.
     if (!/^rediss?:\/\//.test(url)) throw new Error('the URL of Redis must start with redis:// or rediss://');
   }
+  const deadLetters = countDeadLetters(log);
   const outage = watchOutage(log, 'redis');
   // A hint that cannot be sent now is dropped, not kept: no queue in memory while Redis is away.
   const producer = connect(urls, {
@@ -41,6 +43,7 @@ export async function openRedisBackend(options: { url: string; prefix: string; l
 
   return {
     kind: 'redis',
+    deadLetters,
     local: null,
     async check() {
       if (producer.status !== 'ready') return `redis is not reachable (${outage.reason() ?? producer.status})`;
@@ -61,7 +64,7 @@ export async function openRedisBackend(options: { url: string; prefix: string; l
     },
     openQueue: (name) => openQueue(name, producer, prefix, outage),
     openWorker: (name, process, concurrency) =>
-      openWorker(name, process, { concurrency, consumer, prefix, outage, log }),
+      openWorker(name, process, { concurrency, consumer, prefix, outage, log, deadLetters }),
   };
 }
 
@@ -104,9 +107,16 @@ function openQueue(name: QueueName, producer: Client, prefix: string, outage: Ou
 function openWorker(
   name: QueueName,
   process: Process,
-  parts: { concurrency: number; consumer: Client; prefix: string; outage: Outage; log: Logger },
+  parts: {
+    concurrency: number;
+    consumer: Client;
+    prefix: string;
+    outage: Outage;
+    log: Logger;
+    deadLetters: DeadLetters;
+  },
 ): HintWorker {
-  const { concurrency, consumer, prefix, outage, log } = parts;
+  const { concurrency, consumer, prefix, outage, log, deadLetters } = parts;
   const worker = new Worker(name, (job) => process(job.data), {
     connection: consumer,
     prefix,
@@ -114,6 +124,8 @@ function openWorker(
     ...workerOptions,
   });
   worker.on('error', workerTrouble(outage, log));
+  worker.on('failed', () => deadLetters.note(name, 'failed'));
+  worker.on('stalled', () => deadLetters.note(name, 'stalled'));
   return {
     pause: () => worker.pause(true),
     close: (force) => worker.close(force),

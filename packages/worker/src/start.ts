@@ -43,7 +43,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   /** Waits for a step, so that the queue gives others what this worker has no places for; a provider is not waited for. */
   async function receive(queue: QueueName, data: unknown): Promise<void> {
     const hint = readHint(queue, data);
-    if (hint === null) return context.log.warn({ queue }, 'a job without a readable id was dropped');
+    if (hint === null) return backend.deadLetters.note(queue, 'unreadable');
     const { dueAt, ...due } = hint;
     if (dueAt !== undefined) return work.follow(due, dueAt);
     const done = work.take(due);

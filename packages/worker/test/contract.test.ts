@@ -124,7 +124,7 @@ describe.each(transports)('hints over $kind', ({ kind, start }) => {
     expect(verbs.calls.toSorted()).toEqual([...hints, twice].map((hint) => hint.key).sort());
   });
 
-  it('drops a job it cannot read and goes on', async () => {
+  it('drops a job it cannot read, counts it and says so once, and goes on', async () => {
     const backend = await open();
     const queue = backend.openQueue('executions');
     cleanups.push(() => queue.close());
@@ -135,7 +135,8 @@ describe.each(transports)('hints over $kind', ({ kind, start }) => {
     const good = stepHint();
     (await waker()).wake([good]);
     await vi.waitFor(() => expect(verbs.calls).toEqual([good.key]), eventually);
-    await vi.waitFor(() => expect(log.count('warn', /without a readable id/)).toBe(3), eventually);
+    await vi.waitFor(() => expect(backend.deadLetters.counts().unreadable).toBe(3), eventually);
+    expect(log.count('warn', /dropped: unreadable/)).toBe(1);
   });
 
   it('goes on after a verb that failed, and does not repeat it', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { QueueBackend } from '../src/backend.js';
+import { countDeadLetters } from '../src/dead-letters.js';
 import { type Payload, payloads } from '../src/queues.js';
 import { createWaker } from '../src/waker.js';
 import { recordLog, stepHint } from './support/context.js';
@@ -11,6 +12,7 @@ function memoryBackend(add: (jobs: readonly Payload[]) => Promise<void> = async 
   const sent: { queue: string; jobs: readonly Payload[] }[] = [];
   const backend: QueueBackend = {
     kind: 'redis',
+    deadLetters: countDeadLetters(recordLog()),
     local: null,
     check: async () => 'healthy',
     close: async () => {},
