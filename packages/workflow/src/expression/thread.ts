@@ -4,7 +4,10 @@ import { openThreadClock } from './thread-clock.js';
 /** What a thread does. */
 export type Work = 'jq' | 'schemas';
 
-const WORKERS = { jq: './jq-worker.js', schemas: './schema-worker.js' };
+const WORKERS = {
+  jq: new URL('./jq-worker.js', import.meta.url),
+  schemas: new URL('./schema-worker.js', import.meta.url),
+};
 
 /** One program with its input: of jq, or a JSON Schema and a value (none: the schema is only compiled). `raises`: whether it may call `error`. */
 export interface Program {
@@ -51,7 +54,7 @@ const SHORTEST_LOOK = 5;
 
 /** Starts a thread; resolves when jq is loaded in it, so that loading never counts as a program's time. */
 export async function startThread(does: Work, module?: object): Promise<Thread> {
-  const worker = new Worker(new URL(WORKERS[does], import.meta.url), {
+  const worker = new Worker(WORKERS[does], {
     // jq must not see the environment, and what it prints is nobody's business.
     env: {},
     execArgv: [],
