@@ -1,7 +1,7 @@
 import { getExecution, performStep, returnAccess, sweep } from '@belay/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { withPlaces } from './support/places.js';
-import { access, ask, type Cast, openCast, request } from './support/stories.js';
+import { access, ask, type Cast, openCast, request, statusOf } from './support/stories.js';
 
 describe('what a worker of the same process has a place for', () => {
   let cast: Cast;
@@ -49,6 +49,56 @@ describe('what a worker of the same process has a place for', () => {
     expect(holds()).toBe(false);
     expect(worker.taken()).toBe(0);
     expect((await getExecution(ada, { id })).grants).toMatchObject([{ state: 'gone' }]);
+  });
+
+  it('is recorded with the step that waits for it: a grant, and the loss with the end of the hold', async () => {
+    const { house, ada } = cast;
+    const worker = withPlaces(ada, 1);
+    const id = await request(ada, { workflow: 'automatic' });
+    const said = async () => {
+      const [found] = await house.database
+        .sql`select e.status, g.activated_at is not null as active, g.gone_at is not null as gone,
+        (select string_agg(s.key || ' ' || s.status, ', ' order by s.key) from steps s where s.execution_id = e.id and s.kind = 'call') as steps
+        from executions e join grants g on g.execution_id = e.id where e.id = ${id}`;
+      return found;
+    };
+    const seen: unknown[] = [];
+    const crashpoint = (at: string) => void (at === 'recorded with its move' && seen.push(said()));
+    const watching = { ...worker.ctx, crashpoint };
+    await performStep(watching, await stepOf(id));
+    await worker.settled();
+    await returnAccess(watching, { execution_id: id });
+    await worker.settled();
+    expect(await Promise.all(seen)).toMatchObject([
+      { status: 'waiting', active: true, gone: false, steps: expect.stringMatching(/grant\S* done, \S*hold\S* open/) },
+      { status: 'completed', active: true, gone: true, steps: expect.stringMatching(/grant\S* done, \S*hold\S* done/) },
+    ]);
+    const history = (await getExecution(ada, { id })).grants;
+    expect(history).toMatchObject([{ state: 'gone' }]);
+  });
+
+  it('is recorded by itself when the execution has moved on, and the step looks at it then', async () => {
+    const { house, ada } = cast;
+    const id = await request(ada, { workflow: 'automatic' });
+    const worker = withPlaces(house.ctx, 1);
+    let moved = false;
+    // Another move is written between the decision about this one and its commit.
+    const db = new Proxy(worker.ctx.db, {
+      get: (target, property) =>
+        property !== 'transaction' || moved || !house.provider.holds('ada@example.com', access)
+          ? Reflect.get(target, property)
+          : async (work: (tx: never) => Promise<unknown>) => {
+              moved = true;
+              await house.database.sql`update executions set version = version + 1 where id = ${id}`;
+              return target.transaction(work as never);
+            },
+    });
+    await performStep({ ...worker.ctx, db }, await stepOf(id));
+    await worker.settled();
+    expect(moved).toBe(true);
+    expect((await getExecution(ada, { id })).grants).toMatchObject([{ state: 'active' }]);
+    await house.work();
+    expect(await statusOf(ada, id)).toBe('waiting');
   });
 
   it('is due and hinted when no place is free', async () => {

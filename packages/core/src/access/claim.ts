@@ -3,7 +3,7 @@ import type { Json } from '@belay/providers';
 import { type SQL, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { notifying, writingLedger } from '../ledger/append.js';
-import type { Claimed } from './claimed.js';
+import type { Claimed, Concern } from './claimed.js';
 import { decideClaim } from './decide.js';
 import type { Resting } from './refer.js';
 import { isLive } from './wanted.js';
@@ -44,8 +44,19 @@ export function claimThese(
   const which = sql`
     locked as (select ${columns} from ${entitlements} where ${entitlements.id} = any(${list}) and ${isDue}
       for update skip locked)`;
-  return claim(ctx, db, which, claimingAt);
+  return claim(ctx, db, which, { claimingAt, concerns });
 }
+
+/** Up to two executions that wait for what was claimed: one is all that a move can be recorded for. */
+const concerns = sql`
+  case task when 'grant' then (select json_agg(one)::text from (
+    select ${grants.executionId}, ${grants.stepKey}, ${grants.duration}, (
+      select count(*) from ${grants} beside where beside.execution_id = ${grants.executionId}
+        and beside.step_key = ${grants.stepKey} and coalesce(beside.ended_reason, '') <> 'lapsed') as of_step
+    from ${grants} where ${grants.entitlementId} = claimed.id and ${grants.activatedAt} is null and ${isLive} limit 2) as one)
+  else (select json_agg(one)::text from (
+    select ${grants.executionId} from ${grants} where ${grants.entitlementId} = claimed.id and ${grants.goneAt} is null
+      and (${grants.endedAt} is not null or ${grants.expiresAt} <= app_now()) limit 2) as one) end`;
 
 const isDue = sql`${entitlements.state} <> 'absent' and ${entitlements.dueAt} <= app_now()
   and (${entitlements.leaseUntil} is null or ${entitlements.leaseUntil} <= app_now())`;
@@ -77,6 +88,7 @@ type Row = {
   now: string;
   until: string | null;
   task: 'grant' | 'revoke' | 'rest';
+  concerns: string | null;
 };
 
 /**
@@ -88,8 +100,9 @@ async function claim(
   ctx: Context,
   db: Database | Transaction,
   which: SQL,
-  claimingAt = ctx.clock().getTime(),
+  more: { claimingAt?: number | undefined; concerns?: SQL } = {},
 ): Promise<Claim[]> {
+  const claimingAt = more.claimingAt ?? ctx.clock().getTime();
   const leaseEnd = sql`app_now() + ${`${ctx.timing.lease} milliseconds`}::interval`;
   const rows = await db.execute<Row>(sql`
     with ${which},
@@ -123,7 +136,7 @@ async function claim(
         and ${grants.expiresAt} <= app_now()`)}),
     notified as (${notifying('told')})
     select id, provider, identity, access::text, target, subject::text, fence, failures, last_grant_call_at as called,
-      app_now() as now, until, task, (select count(*) from notified)
+      app_now() as now, until, task, ${more.concerns ?? sql`null`} as concerns, (select count(*) from notified)
     from claimed order by task = 'grant'`);
   return rows.map((row) => claimOf(row, claimingAt));
 }
@@ -136,5 +149,31 @@ function claimOf(row: Row, claimingAt: number): Claim {
   const now = new Date(row.now);
   const generation = row.called === null ? null : new Date(row.called).toISOString();
   const until = row.until === null ? now : new Date(row.until);
-  return { id, provider, identity, access, pin, fence, generation, failures, startedAt: now, task, until, claimingAt };
+  const concern = concernOf(row);
+  return {
+    id,
+    provider,
+    identity,
+    access,
+    pin,
+    fence,
+    generation,
+    failures,
+    startedAt: now,
+    task,
+    until,
+    concern,
+    claimingAt,
+  };
+}
+
+function concernOf({ task, concerns }: Row): Concern | null {
+  const waiting = JSON.parse(concerns ?? '[]') as Partial<Record<string, unknown>>[];
+  const [one] = waiting;
+  if (!one || waiting.length > 1) return null;
+  const executionId = String(one.execution_id);
+  if (task !== 'grant') return { executionId, grant: null };
+  return one.of_step === 1
+    ? { executionId, grant: { stepKey: String(one.step_key), duration: Number(one.duration) } }
+    : null;
 }

@@ -2,6 +2,9 @@ import { entitlements } from '@belay/db';
 import type { Pin } from '@belay/providers';
 import { type SQL, sql } from 'drizzle-orm';
 
+/** An execution that waits for a call; for a grant with the step whose only grant this is, and how long it lasts. */
+export type Concern = { executionId: string; grant: { stepKey: string; duration: number } | null };
+
 /** An entitlement that this process holds the lease of, and what it is about to do there. */
 export interface Claimed {
   id: string;
@@ -18,6 +21,8 @@ export interface Claimed {
   startedAt: Date;
   task: 'grant' | 'revoke';
   until: Date;
+  /** The one execution that waits for this call, when there is only one: its next move can be recorded with what comes of it. */
+  concern: Concern | null;
   /** When this process began to claim, by its own clock: its lease ends no earlier than a lease after this. */
   claimingAt: number;
 }

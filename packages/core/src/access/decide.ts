@@ -86,3 +86,9 @@ export function decideLate(state: EntitlementState, task: 'grant' | 'revoke'): E
   if (state === 'absent') return task === 'grant' ? 'revoking' : null;
   return state === 'granted' ? 'granting' : state;
 }
+
+/** Whether a call came out as it was claimed, on a row that is as the claim left it: the record needs no second look. */
+export function isAsClaimed(task: 'grant' | 'revoke', held: Held): boolean {
+  if (task === 'revoke') return held !== true;
+  return decideGranted({ state: 'granting', lastGrantCallAt: null }, held) === 'granted';
+}

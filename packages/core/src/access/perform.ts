@@ -13,6 +13,7 @@ import { recordGranted } from './record-granted.js';
 import { recordLate } from './record-late.js';
 import { recordRevoked } from './record-revoked.js';
 import { type Called, type Recorded, recordTogether } from './record-together.js';
+import { recordWithMove } from './record-with-move.js';
 import { pinResting, referTo } from './refer.js';
 import { release } from './release.js';
 
@@ -102,6 +103,7 @@ async function recordPatiently(
 async function record(ctx: Context, outcome: Outcome, together: (called: Called) => Promise<Recorded>): Promise<void> {
   const { claim } = outcome;
   if ('error' in outcome) return recordFailure(ctx, claim, publicMessage(outcome.error), outcome.error);
+  if (await recordWithMove(ctx, outcome)) return;
   const { ids, woken } = await together(outcome);
   if (ids.has(claim.id)) return woken;
   if (claim.task === 'grant') await recordGranted(ctx, claim, outcome.held);

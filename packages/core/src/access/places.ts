@@ -12,6 +12,8 @@ export interface Places {
    * a commit less, and no way through a queue. What finds no place stays due.
    */
   claim(tx: Transaction, due: readonly EntitlementHint[], task: 'grant' | 'revoke'): Promise<void>;
+  /** What was claimed. */
+  claims(): readonly Claim[];
   /** After the commit: begins the calls of what was claimed. Returns the hints of what was not. */
   begin(): Hint[];
   /** Frees what was not begun. */
@@ -37,6 +39,7 @@ export function openPlaces(ctx: Context): Places {
       }
       claims = places.size === 0 ? [] : await claimThese(ctx, tx, [...places.keys()], claimingAt);
     },
+    claims: () => claims,
     begin() {
       for (const claim of claims) places.get(claim.id)?.run(() => performClaims(ctx, [claim]));
       const begun = new Set(claims.map(({ id }) => id));

@@ -1,10 +1,10 @@
-import { entitlements, grants } from '@belay/db';
+import { type Database, entitlements, grants, type Transaction } from '@belay/db';
 import { type SQL, sql } from 'drizzle-orm';
 import type { Context, Hint } from '../context.js';
 import { retryDeadlock } from '../deadlock.js';
 import { notifying, writingLedger } from '../ledger/append.js';
 import type { Claimed } from './claimed.js';
-import { decideGranted, decideRevoked, type Held } from './decide.js';
+import { decideRevoked, type Held, isAsClaimed } from './decide.js';
 import { wakeSteps } from './wake-steps.js';
 import { isLive } from './wanted.js';
 
@@ -27,15 +27,15 @@ export interface Recorded {
  * call that came out otherwise: they are recorded one by one, under their locks.
  */
 export async function recordTogether(ctx: Context, group: readonly Called[]): Promise<Recorded> {
-  const granted = group.filter(({ claim, held }) => claim.task === 'grant' && isGranted(claim, held));
-  const revoked = group.filter(({ claim, held }) => claim.task === 'revoke' && held !== true);
-  // What takes access away comes first.
-  const rows = [
-    ...(revoked.length === 0 ? [] : await retryDeadlock(() => recordRevocations(ctx, revoked))),
-    ...(granted.length === 0 ? [] : await retryDeadlock(() => recordGrants(ctx, granted))),
-  ];
-  if (granted.length > 0) ctx.crashpoint('grant recorded');
-  if (revoked.length > 0) ctx.crashpoint('revoke recorded');
+  const expected = group.filter(({ claim, held }) => isAsClaimed(claim.task, held));
+  const rows: RecordedRow[] = [];
+  // What takes access away comes first. Each kind commits itself.
+  for (const task of ['revoke', 'grant'] as const) {
+    const calls = expected.filter(({ claim }) => claim.task === task);
+    if (calls.length === 0) continue;
+    rows.push(...(await retryDeadlock(() => recordCalls(ctx, ctx.db, task, calls))));
+    ctx.crashpoint(task === 'grant' ? 'grant recorded' : 'revoke recorded');
+  }
   const providers = new Map(group.map(({ claim }) => [claim.id, claim.provider]));
   const due = new Map(rows.map((row) => [row.id, new Date(row.due)]));
   ctx.waker.wake(
@@ -52,12 +52,19 @@ export async function recordTogether(ctx: Context, group: readonly Called[]): Pr
   return { ids: new Set(due.keys()), woken: wakeSteps(ctx, executionIds) };
 }
 
-function isGranted(claim: Claimed, held: Held): boolean {
-  return decideGranted({ state: 'granting', lastGrantCallAt: claim.startedAt.getTime() }, held) === 'granted';
+/** Writes calls that came out as claimed, in one statement. Grants become active `at` a time that is past, or now. */
+export function recordCalls(
+  ctx: Context,
+  db: Database | Transaction,
+  task: Claimed['task'],
+  calls: readonly Called[],
+  at: Date | null = null,
+): Promise<RecordedRow[]> {
+  return task === 'grant' ? recordGrants(db, calls, at) : recordRevocations(ctx, db, calls);
 }
 
 /** A row for each grant that was touched; one with no execution for an entitlement without. */
-type Row = { id: string; due: string; execution: string | null };
+export type RecordedRow = { id: string; due: string; execution: string | null };
 
 const actor = sql`'{"kind": "system", "name": "reconcile"}'::jsonb`;
 
@@ -84,9 +91,10 @@ function lockedAs(state: 'granting' | 'revoking', earlier: 'starting' | 'over', 
 }
 
 /** Starts the clocks of the grants that waited, and lets the entitlements rest until the first of them ends. */
-function recordGrants(ctx: Context, group: readonly Called[]): Promise<Row[]> {
+function recordGrants(db: Database | Transaction, group: readonly Called[], at: Date | null): Promise<RecordedRow[]> {
   const { activatedAt, duration, entitlementId, expiresAt, id } = grants;
-  return ctx.db.execute<Row>(sql`
+  const active = sql`coalesce(${at?.toISOString() ?? null}::timestamptz, app_now())`;
+  return db.execute<RecordedRow>(sql`
     with called as (${relation(group, [
       ['claim', 'uuid', ({ claim }) => claim.id],
       ['fence', 'int', ({ claim }) => claim.fence],
@@ -94,7 +102,7 @@ function recordGrants(ctx: Context, group: readonly Called[]): Promise<Row[]> {
       ['verified', 'boolean', ({ held }) => held === true],
     ])}),
     starting as (
-      select ${id}, ${entitlementId}, (app_now() + ${duration} * interval '1 millisecond')::timestamptz(3) as ends
+      select ${id}, ${entitlementId}, (${active} + ${duration} * interval '1 millisecond')::timestamptz(3) as ends
       from ${grants} join called on ${entitlementId} = called.claim
       where ${activatedAt} is null and ${isLive}
       order by ${id} for update of ${grants}),
@@ -113,7 +121,7 @@ function recordGrants(ctx: Context, group: readonly Called[]): Promise<Row[]> {
       from locked where e.id = locked.id
       returning e.id, e.due_at),
     active as (
-      update ${grants} g set activated_at = app_now(), expires_at = starting.ends
+      update ${grants} g set activated_at = ${active}, expires_at = starting.ends
       from starting join recorded on recorded.id = starting.entitlement_id where g.id = starting.id
       returning g.entitlement_id, g.execution_id, g.user_id, g.expires_at),
     told as (${writingLedger(sql`
@@ -128,7 +136,7 @@ function recordGrants(ctx: Context, group: readonly Called[]): Promise<Row[]> {
 }
 
 /** Writes down that the access is gone: for good, or until the second revoke that R5 owes. */
-function recordRevocations(ctx: Context, group: readonly Called[]): Promise<Row[]> {
+function recordRevocations(ctx: Context, db: Database | Transaction, group: readonly Called[]): Promise<RecordedRow[]> {
   const { quarantine } = ctx.timing;
   const decided = group.map(({ claim, held }) => {
     const lastGrantCallAt = claim.generation === null ? null : Date.parse(claim.generation);
@@ -139,7 +147,7 @@ function recordRevocations(ctx: Context, group: readonly Called[]): Promise<Row[
     return { claim, held, again };
   });
   const { endedAt, entitlementId, expiresAt, goneAt, id } = grants;
-  return ctx.db.execute<Row>(sql`
+  return db.execute<RecordedRow>(sql`
     with called as (${relation(decided, [
       ['claim', 'uuid', ({ claim }) => claim.id],
       ['fence', 'int', ({ claim }) => claim.fence],

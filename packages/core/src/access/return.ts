@@ -1,13 +1,17 @@
-import { type EndedReason, executions, inOrder, steps } from '@belay/db';
-import { and, eq } from 'drizzle-orm';
+import { type EndedReason, steps, type Transaction } from '@belay/db';
+import { and, eq, gt, isNull } from 'drizzle-orm';
 import { requireUser } from '../actor.js';
-import type { ActorContext } from '../context.js';
+import type { ActorContext, Hint } from '../context.js';
+import { retryDeadlock } from '../deadlock.js';
 import { AccessError } from '../errors.js';
 import { findExecution } from '../executions/find.js';
-import { advanceStep } from '../executions/runtime/advance.js';
+import { type Locked, lockExecution } from '../executions/runtime/lock.js';
+import { storeOutcome } from '../executions/runtime/outcome.js';
+import { callName } from '../executions/runtime/request.js';
+import { progressOf } from '../functions/progress/table.js';
 import { appendLedger, type LedgerEntry } from '../ledger/append.js';
 import { endGrants } from './end.js';
-import { openPlaces } from './places.js';
+import { openPlaces, type Places } from './places.js';
 
 /**
  * Gives the access of the caller's execution back before its time. The grants end in this transaction; the provider
@@ -25,8 +29,9 @@ export async function returnAccess(
 }
 
 /**
- * Ends what an execution holds, whether it has ended itself or not: access outlives a workflow that completed. Its parked
- * steps look at it at once. Throws `conflict` when nothing is held.
+ * Ends what an execution holds, whether it has ended itself or not: access outlives a workflow that completed. What its parked
+ * steps make of it is kept in the same transaction; its turn is taken when the loss is recorded, or by whoever the hint reaches.
+ * Throws `conflict` when nothing is held.
  */
 export async function endHeld(
   ctx: ActorContext,
@@ -34,35 +39,54 @@ export async function endHeld(
   how: { reason: EndedReason; entry?: LedgerEntry },
 ): Promise<void> {
   const places = openPlaces(ctx);
-  let open: { key: string }[];
   try {
-    open = await ctx.db.transaction(async (tx) => {
-      // Lock order: the execution first.
-      const locking = tx
-        .select({ id: executions.id })
-        .from(executions)
-        .where(eq(executions.id, execution.id))
-        .for('update');
-      const reading = tx
-        .select({ key: steps.key })
-        .from(steps)
-        .where(and(eq(steps.executionId, execution.id), eq(steps.status, 'open'), eq(steps.kind, 'call')));
-      const [, parked] = await inOrder([locking, reading]);
-      const ended = await endGrants(tx, { executionId: execution.id, reason: how.reason, actor: ctx.actor });
-      if (ended.length === 0) throw new AccessError('conflict', 'The execution holds nothing');
-      if (how.entry) await appendLedger(tx, [how.entry]);
-      await places.claim(tx, ended, 'revoke');
-      return parked;
-    });
+    const hints = await retryDeadlock(() => ctx.db.transaction((tx) => end(ctx, tx, execution.id, how, places)));
     ctx.crashpoint('returned');
-    ctx.waker.wake(places.begin());
+    // A record of the loss takes the execution's turn with it, so that nobody else has to.
+    const revoked = places.claims().some(({ task }) => task === 'revoke');
+    ctx.waker.wake([...places.begin(), ...(revoked ? [] : hints)]);
   } finally {
     places.release();
   }
-  for (const { key } of open) {
-    // The access ends in any case; a step that cannot be advanced here is, when the revocation is recorded.
-    await advanceStep(ctx, execution.id, key).catch((error: unknown) =>
-      ctx.log.debug({ execution: execution.id, key, error }, 'a parked step was left to a worker'),
+}
+
+async function end(
+  ctx: ActorContext,
+  tx: Transaction,
+  executionId: string,
+  how: { reason: EndedReason; entry?: LedgerEntry },
+  places: Places,
+): Promise<Hint[]> {
+  const running = await lockExecution(tx, executionId);
+  const ended = await endGrants(tx, { executionId, reason: how.reason, actor: ctx.actor });
+  if (ended.length === 0) throw new AccessError('conflict', 'The execution holds nothing');
+  if (how.entry) await appendLedger(tx, [how.entry]);
+  const hints = running ? await settleParked(ctx, tx, running) : [];
+  await places.claim(tx, ended, 'revoke');
+  return hints;
+}
+
+/** Keeps the outcomes of the parked calls that waited for what has just ended. */
+async function settleParked(ctx: ActorContext, tx: Transaction, execution: Locked): Promise<Hint[]> {
+  const parked = await tx
+    .select({ key: steps.key, request: steps.request })
+    .from(steps)
+    .where(
+      and(
+        eq(steps.executionId, execution.id),
+        eq(steps.status, 'open'),
+        eq(steps.kind, 'call'),
+        isNull(steps.outcomeAt),
+        isNull(steps.leaseUntil),
+        gt(steps.attempt, 0),
+      ),
     );
+  const hints: Hint[] = [];
+  for (const { key, request } of parked) {
+    const progress = await progressOf.get(callName(request))?.(ctx, tx, execution, key);
+    if (!progress) continue;
+    await storeOutcome(tx, { executionId: execution.id, key, outcome: progress.outcome });
+    hints.push(...(progress.hints ?? []), { queue: 'executions', executionId: execution.id, key });
   }
+  return hints;
 }

@@ -1,6 +1,6 @@
 import { readNow } from '../now.js';
 import { type CallFunction, done } from './function.js';
-import { endReason, lastExpiry } from './progress/hold.js';
+import { readHold } from './progress/hold.js';
 
 /**
  * `access.hold`: waits until the execution's grants have ended, by time or early (design §16). The move that opens it parks
@@ -8,8 +8,8 @@ import { endReason, lastExpiry } from './progress/hold.js';
  */
 export const hold: CallFunction = {
   async perform(ctx, call) {
-    const last = await lastExpiry(ctx.db, call.executionId);
-    if (!last) return done({ ended: true, reason: await endReason(ctx.db, call.executionId) });
+    const { last, reason } = await readHold(ctx.db, call.executionId);
+    if (!last) return done({ ended: true, reason });
     const now = await readNow(ctx.db);
     const because = `the end of the access at ${last.toISOString()}`;
     return { kind: 'again', after: Math.max(0, last.getTime() - now.getTime()), because };

@@ -18,6 +18,7 @@ const crashpoints = [
   'entitlement claimed',
   'grant called',
   'grant recorded',
+  'recorded with its move',
   'failure recorded',
   'looked again',
   'outcome stored',

@@ -47,10 +47,17 @@ export async function prepareMove(
   ctx: Context,
   executionId: string,
   key: string,
-  outcome: Outcome,
+  outcome: Outcome | ((now: Date) => Outcome),
   { attempt, claim = false }: { attempt?: number; claim?: boolean } = {},
 ): Promise<PreparedMove | null> {
   return (await prepareOutcome(ctx, executionId, { key, outcome, attempt, claim }))?.move ?? null;
+}
+
+/** Decides outside any transaction what becomes of an execution by what is ready; null when nothing is. */
+export async function prepareTurn(ctx: Context, executionId: string): Promise<PreparedMove | null> {
+  const snapshot = await readSnapshot(ctx, executionId);
+  const decided = snapshot && (await decideTurn(ctx, snapshot));
+  return decided ? prepare(ctx, snapshot, decided) : null;
 }
 
 /** Resolves a call with its outcome, unless another has taken it over. Returns the call to go on with. */
@@ -75,12 +82,18 @@ export async function resolveCall(
 async function prepareOutcome(
   ctx: Context,
   executionId: string,
-  given: { key: string; outcome: Outcome; attempt?: number | undefined; claim: boolean },
+  given: {
+    key: string;
+    outcome: Outcome | ((now: Date) => Outcome);
+    attempt?: number | undefined;
+    claim: boolean;
+  },
 ): Promise<{ snapshot: Snapshot; decided: Decided; move: PreparedMove } | null> {
   const snapshot = await readSnapshot(ctx, executionId, given.key);
   const step = snapshot?.steps.find(({ key }) => key === given.key);
   if (!snapshot || !step || step.outcome || (given.attempt ?? step.attempt) !== step.attempt) return null;
-  const decided = await decideTurn(ctx, snapshot, { is: 'outcome', key: given.key, outcome: given.outcome });
+  const outcome = typeof given.outcome === 'function' ? given.outcome(snapshot.now) : given.outcome;
+  const decided = await decideTurn(ctx, snapshot, { is: 'outcome', key: given.key, outcome });
   if (!decided) return null;
   // Something before it ended the step, or it has its turn: either way nothing of it is left to be kept.
   if (!decided.applied && !decided.over.some(({ key }) => key === given.key)) return null;

@@ -7,25 +7,23 @@ import type { Progress } from './progress.js';
 
 /** Whether the execution's grants have all ended, by time or early. */
 export async function settleHold(_ctx: Context, tx: Transaction, execution: Locked): Promise<Progress | null> {
-  if (await lastExpiry(tx, execution.id)) return null;
-  return { outcome: { ok: true, value: { ended: true, reason: await endReason(tx, execution.id) } } };
+  const { last, reason } = await readHold(tx, execution.id);
+  return last ? null : { outcome: { ok: true, value: { ended: true, reason } } };
 }
 
-/** When the last live grant of an execution expires; null when none is live. */
-export async function lastExpiry(tx: Database | Transaction, executionId: string): Promise<Date | null> {
+/** When the last live grant of an execution expires, null when none is live; and why they ended, in one word for the workflow. */
+export async function readHold(
+  tx: Database | Transaction,
+  executionId: string,
+): Promise<{ last: Date | null; reason: string }> {
   const [row] = await tx
-    .select({ last: sql<string | null>`max(${grants.expiresAt})` })
-    .from(grants)
-    .where(and(eq(grants.executionId, executionId), isLive));
-  return row?.last ? new Date(row.last) : null;
-}
-
-/** Why they ended, in one word for the workflow. */
-export async function endReason(tx: Database | Transaction, executionId: string): Promise<string> {
-  const rows = await tx
-    .select({ reason: grants.endedReason })
+    .select({
+      last: sql<string | null>`max(${grants.expiresAt}) filter (where ${isLive})`,
+      reason: sql<string | null>`min(${grants.endedReason})`,
+      granted: sql<boolean>`count(*) > 0`,
+    })
     .from(grants)
     .where(and(eq(grants.executionId, executionId), isNotLapsed));
-  if (rows.length === 0) return 'nothing was granted';
-  return rows.find((row) => row.reason !== null)?.reason ?? 'expired';
+  const over = row?.granted ? 'expired' : 'nothing was granted';
+  return { last: row?.last ? new Date(row.last) : null, reason: row?.reason ?? over };
 }
