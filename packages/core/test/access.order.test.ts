@@ -133,8 +133,8 @@ describe('on the wire', () => {
       [lock('executions'), read('steps'), lock('entitlements'), /^insert into "grants"/],
     ],
     [
-      'a return locks the execution before it reads the parked steps',
-      [lock('executions'), read('steps'), /^update "grants" set "ended_at"/],
+      'a return locks the execution, ends its grants, and reads the parked steps after that',
+      [lock('executions'), /update "grants" g set ended_at/, read('steps')],
     ],
   ])('%s', (_, order) => {
     const found = sent.filter((statements) => order.every((form) => statements.some((text) => form.test(text))));

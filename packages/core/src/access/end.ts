@@ -1,8 +1,9 @@
-import { type EndedReason, entitlements, grants, inOrder, type Transaction } from '@belay/db';
-import { and, asc, eq, gt, inArray, isNull, sql } from 'drizzle-orm';
+import { type EndedReason, entitlements, grants, type Transaction } from '@belay/db';
+import { inArray, sql } from 'drizzle-orm';
 import type { Actor } from '../context.js';
-import { appendLedger } from '../ledger/append.js';
+import { describeActor, notifying, writingLedger } from '../ledger/append.js';
 import type { EntitlementHint } from './places.js';
+import { isLive } from './wanted.js';
 
 export interface EndGrants {
   executionId: string;
@@ -20,55 +21,27 @@ export interface EndGrants {
  * Answers the hints that wake it.
  */
 export async function endGrants(tx: Transaction, input: EndGrants): Promise<EntitlementHint[]> {
-  const live = tx
-    .select({ id: grants.id })
-    .from(grants)
-    .where(
-      and(
-        eq(grants.executionId, input.executionId),
-        isNull(grants.endedAt),
-        gt(grants.expiresAt, sql`app_now()`),
-        input.stepKeys === undefined ? undefined : inArray(grants.stepKey, [...input.stepKeys]),
-        input.entitlementIds === undefined ? undefined : inArray(grants.entitlementId, [...input.entitlementIds]),
-      ),
-    )
-    // In the order in which sets of entitlements are recorded (recordTogether), so that the two cannot deadlock.
-    .orderBy(asc(grants.id))
-    .for('update');
-  const ended = await tx
-    .update(grants)
-    .set({ endedAt: sql`app_now()`, endedReason: input.reason })
-    .where(inArray(grants.id, live))
-    .returning({ entitlementId: grants.entitlementId, userId: grants.userId });
-  if (ended.length === 0) return [];
-  const ids = [...new Set(ended.map((grant) => grant.entitlementId))];
-  // Always in the order of their ids, so that two transactions with the same entitlements cannot deadlock.
-  if (ids.length > 1) {
-    await tx
-      .select({ id: entitlements.id })
-      .from(entitlements)
-      .where(inArray(entitlements.id, ids))
-      .orderBy(asc(entitlements.id))
-      .for('update');
-  }
-  const [due] = await inOrder([
-    tx
-      .update(entitlements)
-      .set({ dueAt: sql`app_now()` })
-      .where(inArray(entitlements.id, ids))
-      .returning({ entitlementId: entitlements.id, provider: entitlements.provider }),
-    appendLedger(
-      tx,
-      ended.map((grant) => ({
-        type: 'grant.ended',
-        message: `A grant ended early: ${input.reason}`,
-        actor: input.actor,
-        userId: grant.userId,
-        executionId: input.executionId,
-        entitlementId: grant.entitlementId,
-        data: { reason: input.reason },
-      })),
-    ),
-  ]);
-  return due.map((row): EntitlementHint => ({ queue: 'entitlements', ...row }));
+  const { executionId, reason, stepKeys, entitlementIds } = input;
+  const message = `A grant ended early: ${reason}`;
+  // Grants and entitlements are locked in the order of their ids, as `recordTogether` does.
+  const due = await tx.execute<{ id: string; provider: string }>(sql`
+    with live as (
+      select id from ${grants} where ${grants.executionId} = ${executionId} and ${isLive}
+        ${stepKeys === undefined ? sql`` : sql`and ${inArray(grants.stepKey, [...stepKeys])}`}
+        ${entitlementIds === undefined ? sql`` : sql`and ${inArray(grants.entitlementId, [...entitlementIds])}`}
+      order by id for update),
+    ended as (
+      update ${grants} g set ended_at = app_now(), ended_reason = ${reason}
+      from live where g.id = live.id returning g.entitlement_id, g.user_id),
+    locked as (
+      select id from ${entitlements} where id in (select entitlement_id from ended) order by id for update),
+    due as (
+      update ${entitlements} e set due_at = app_now() from locked where e.id = locked.id returning e.id, e.provider),
+    told as (${writingLedger(sql`
+      select 'grant.ended', 'info', ${message}, ${JSON.stringify(describeActor(input.actor))}::text::jsonb, user_id,
+        null::text, ${executionId}::uuid, entitlement_id, jsonb_build_object('reason', ${reason}::text)
+      from ended`)}),
+    notified as (${notifying('told')})
+    select id, provider, (select count(*) from notified) from due order by id`);
+  return due.map(({ id, provider }): EntitlementHint => ({ queue: 'entitlements', entitlementId: id, provider }));
 }

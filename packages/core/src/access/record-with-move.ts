@@ -31,7 +31,7 @@ export async function recordWithMove(ctx: Context, called: Called): Promise<bool
       const { id } = move.execution;
       await tx.select({ id: executions.id }).from(executions).where(eq(executions.id, id)).for('update');
       const recorded = await recordCalls(ctx, tx, called.claim.task, [called], at);
-      if (recorded.length === 0 || !(await writePrepared(tx, move))) tx.rollback();
+      if (recorded.length === 0 || !(await writePrepared(tx, move, { locked: true }))) tx.rollback();
       return recorded;
     });
   }).catch(ignoreRollback);

@@ -106,7 +106,7 @@ export function notifying(told: 'entry' | 'told'): SQL {
 }
 
 /** Who acted, as the ledger keeps it: enough for an auditor, nothing that proves anything. */
-function describeActor(actor: Actor): object {
+export function describeActor(actor: Actor): object {
   if (actor.kind !== 'user') return actor;
   return { kind: 'user', id: actor.id, email: actor.email, provider: actor.provider };
 }

@@ -106,8 +106,8 @@ const signIn = async (name, groups) => {
     values (${randomUUID()}, ${loginId}, ${user.id}, 'token', ${user.provider}, ${user.subject}, '2999-01-01')`;
   return core.withActor(ctx, { kind: 'user', ...user, loginId });
 };
-const request = async (workflow, person = requester) => {
-  const asked = { role: 'reader', reason: 'a ticket', duration: 'PT30M', workflow };
+const request = async (workflow, person = requester, identities = []) => {
+  const asked = { role: 'reader', reason: 'a ticket', duration: 'PT30M', workflow, identities };
   return (await core.requestElevation(person, asked)).output.execution_id;
 };
 const work = async () => {
@@ -152,6 +152,10 @@ for (let round = 0; round < 2; round += 1) {
   await core.decideApproval(approver, { id: refused, verdict: 'deny', via: 'api' });
   await work();
   await request('automatic');
+  await work();
+  await pass(30 * 60_000);
+  // Two grants of one step: neither is recorded with its move.
+  await request('automatic', requester, ['ada@example.com', 'alan@example.com']);
   await work();
   await pass(30 * 60_000);
   // Approved, and granted so late that it is asked again.
