@@ -52,7 +52,12 @@ describe('a process that is killed anywhere', () => {
     const hear = { listen: { to: { one: { with: { type: 'go' } } } }, timeout: { after: { hours: 1 } } };
     const listening = [{ hear }];
     for (let index = 0; index < lanes; index += 1) {
-      const cast = await openCast({ catalog: catalogWith({ revoking: tasks, listening }) });
+      const cast = await openCast({
+        catalog: catalogWith(
+          { revoking: tasks, listening },
+          { permissions: { delegates: { users: ['ada@example.com'] } } },
+        ),
+      });
       const served = await serve(cast.house.provider);
       servers.push(served.server);
       all.push({ ...cast, providerUrl: served.url });
