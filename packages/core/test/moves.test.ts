@@ -11,8 +11,9 @@ import {
 } from '@belay/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { storeOutcome } from '../src/executions/runtime/outcome.js';
+import { prepareMove } from '../src/executions/runtime/prepare-move.js';
 import { writePrepared } from '../src/executions/runtime/prepared.js';
-import { prepareMove, takeTurn } from '../src/executions/runtime/take-turn.js';
+import { takeTurn } from '../src/executions/runtime/take-turn.js';
 import {
   approve,
   beginOnly,
