@@ -42,9 +42,9 @@ export async function recordWithMove(ctx: Context, called: Called): Promise<bool
     .slice(0, 1)
     .map((row) => ({ queue: 'entitlements', entitlementId: id, provider, dueAt: new Date(row.due) }));
   ctx.waker.wake([...move.hints, ...due]);
-  const others = rows.flatMap(({ execution }) =>
-    execution === null || (execution === move.execution.id && isFinal(move.status)) ? [] : [execution],
-  );
+  // A grant that is active resolves its own step and no other; a loss may be what another parked call waits for, too.
+  const moved = called.claim.task === 'grant' || isFinal(move.status) ? move.execution.id : null;
+  const others = rows.flatMap(({ execution }) => (execution === null || execution === moved ? [] : [execution]));
   await wakeSteps(ctx, others);
   return true;
 }
