@@ -82,7 +82,8 @@ function judgeEnd(history: History, each: Holding, wrong: string[]): Revocation 
     wrong.push(`${holding} was held for ${done - due} ms after its end, ${done - latest} ms too long (${request.key})`);
   }
   const { goneAt } = request;
-  if (goneAt !== null && held.some(({ from, to }) => from < goneAt && to > goneAt)) {
+  // A sample is dated when its answer came, which may be some milliseconds after it was true.
+  if (goneAt !== null && held.some(({ from, to }) => from < goneAt && to > goneAt + bounds.missing)) {
     wrong.push(`${holding} was held when an answer said that it is gone (${request.key})`);
   }
   const undisturbed = faultsBetween(history.faults, target, due, Math.max(due, done)).length === 0;
