@@ -58,6 +58,19 @@ describe('the sweeper', () => {
     expect(third).toBeGreaterThanOrEqual(7_500);
   });
 
+  it('looks again soon after its start while answers are too slow to compare the clocks by', async () => {
+    const steps = steppedDelay();
+    const times = [0, 100, 100, 200, 200, 205];
+    const clock = () => new Date(1_000 + (times.shift() ?? 205));
+    const context = { ...testContext(recordLog(), steps), clock };
+    const sweeper = startSweeper(context, { interval: 10_000, agenda, plan, verbs: recordVerbs() });
+    for (let pass = 0; pass < 2; pass += 1) await steps.next();
+    await vi.waitFor(() => expect(steps.asked).toHaveLength(3), 20_000);
+    await sweeper.stop();
+    expect(steps.asked.slice(0, 2)).toEqual([250, 250]);
+    expect(steps.asked[2]).toBeGreaterThanOrEqual(7_500);
+  });
+
   it('goes on after passes that failed, and tells of the outage once', async () => {
     const steps = steppedDelay();
     const log = recordLog();
