@@ -31,7 +31,7 @@ const crashpoints = [
   'stopped',
 ];
 /** Points that are passed with every step of a story: later visits are other places of it. */
-const often = ['step claimed', 'committed', 'call performed', 'entitlement claimed'];
+const often = ['step claimed', 'committed', 'call performed'];
 const visits = process.env.BELAY_TEST_LONG ? 12 : 3;
 const cases = crashpoints.flatMap((name) =>
   Array.from({ length: often.includes(name) ? visits : 2 }, (_, index): [string, number] => [name, index + 1]),
