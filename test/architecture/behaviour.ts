@@ -16,12 +16,12 @@ const silentTransactions: Record<string, string> = {
 
 /** The functions of core that append to the ledger in their caller's transaction, opening none of their own. */
 function appendersOf(tree: Tree): Set<string> {
-  const names = ['appendLedger', 'appending'];
+  const names = ['appendLedger', 'appending', 'writingLedger'];
   for (const [path, text] of tree) {
     const code = codeOf(text);
     if (
       !path.startsWith('packages/core/src/') ||
-      !/\b(appendLedger|appending)\(/.test(code) ||
+      !/\b(appendLedger|appending|writingLedger)\(/.test(code) ||
       /\.transaction\(/.test(code)
     )
       continue;
