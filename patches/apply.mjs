@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync, rmSync } from 'node:fs';
 
 /**
- * Applies the patches of this folder before a build. A package that carries an older version of its patch is installed anew:
+ * Applies the patches of this folder after an install and before a build. A package that carries an older version of its patch is installed anew:
  * patch-package can neither apply a patch on top of another nor take that one off.
  */
 const run = (...command) =>

@@ -46,7 +46,7 @@ describe('a schema that can keep a processor busy', () => {
     ],
     [
       'has large alternatives for many items',
-      { items: { anyOf: Array.from({ length: 3_000 }, (_, n) => ({ enum: [{ n }, { m: n }] })) } },
+      { items: { anyOf: Array.from({ length: 3_000 }, (_, n) => ({ enum: [{ n }, { m: n }] as Json[] })) } },
       Array.from({ length: 20_000 }, (_, n) => ({ x: n })),
       /takes too long/,
     ],
