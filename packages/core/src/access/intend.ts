@@ -200,7 +200,7 @@ async function writeIntent(
         data: {
           identity: grant.identity,
           access: grant.access,
-          ...grant.pin,
+          // The pin is the entitlement's, and never changes.
           duration: plan.duration,
           digest: plan.digest,
         },

@@ -78,12 +78,7 @@ export async function recordGranted(ctx: Context, claim: Claimed, held: Held): P
           provider: claim.provider,
           executionId: grant.executionId,
           entitlementId: claim.id,
-          data: {
-            identity: claim.identity,
-            access: claim.access,
-            expires_at: grant.expiresAt.toISOString(),
-            verified: held === true,
-          },
+          data: { expires_at: grant.expiresAt.toISOString(), verified: held === true },
         })),
       );
       const [[recorded]] = await inOrder([recording, telling]);

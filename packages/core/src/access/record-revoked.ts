@@ -88,7 +88,7 @@ export async function recordRevoked(ctx: Context, claim: Claimed, held: Held): P
         provider: claim.provider,
         executionId: grant.executionId,
         entitlementId: claim.id,
-        data: { identity: claim.identity, access: claim.access, verified: held === false },
+        data: { verified: held === false },
       })),
     );
     return { again: false, dueAt, executionIds: gone.map((grant) => grant.executionId) };

@@ -84,7 +84,7 @@ function relation<T>(
 function lockedAs(state: 'granting' | 'revoking', earlier: 'starting' | 'over', also?: SQL): SQL {
   return sql`
     locked as (
-      select e.id, e.provider, e.identity, e.access, called.* from ${entitlements} e join called on e.id = called.claim
+      select e.id, e.provider, e.identity, called.* from ${entitlements} e join called on e.id = called.claim
       where (select count(*) from ${sql.raw(earlier)}) >= 0 and e.fence = called.fence and e.state = ${state}
         and e.due_at = e.lease_until ${also ?? sql``}
       order by e.id for update of e)`;
@@ -127,8 +127,8 @@ function recordGrants(db: Database | Transaction, group: readonly Called[], at: 
     told as (${writingLedger(sql`
       select 'entitlement.granted', 'info',
         locked.identity || ' holds the access at ' || locked.provider || ' until ' || ${iso(sql`active.expires_at`)},
-        ${actor}, active.user_id, locked.provider, active.execution_id, locked.id, jsonb_build_object('identity', locked.identity,
-          'access', locked.access, 'expires_at', ${iso(sql`active.expires_at`)}, 'verified', locked.verified)
+        ${actor}, active.user_id, locked.provider, active.execution_id, locked.id,
+        jsonb_build_object('expires_at', ${iso(sql`active.expires_at`)}, 'verified', locked.verified)
       from active join locked on locked.id = active.entitlement_id`)}),
     notified as (${notifying('told')})
     select recorded.id, recorded.due_at as due, active.execution_id as execution, (select count(*) from notified)
@@ -172,7 +172,7 @@ function recordRevocations(ctx: Context, db: Database | Transaction, group: read
     told as (${writingLedger(sql`
       select 'entitlement.revoked', 'info', locked.identity || ' no longer holds the access at ' || locked.provider,
         ${actor}, gone.user_id, locked.provider, gone.execution_id, locked.id,
-        jsonb_build_object('identity', locked.identity, 'access', locked.access, 'verified', locked.verified)
+        jsonb_build_object('verified', locked.verified)
       from gone join locked on locked.id = gone.entitlement_id`)}),
     notified as (${notifying('told')})
     select recorded.id, recorded.due_at as due, gone.execution_id as execution, (select count(*) from notified)

@@ -188,6 +188,7 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
     limit: catalog.limits.openRequests,
     input,
     lease: place ? ctx.timing.lease : 0,
+    // What was requested in full is the execution's input.
     entry: {
       type: 'elevation.requested',
       message: `${user.email} asks for ${wantedBy(input)} at ${input.providers.join(', ')} for ${input.duration}: ${input.reason}`,
@@ -195,14 +196,6 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
       userId: user.id,
       provider: input.provider,
       executionId: id,
-      data: {
-        role: input.role,
-        providers: input.providers,
-        duration: input.duration,
-        reason: input.reason,
-        workflow: workflow.name,
-        ...(input.dynamic === undefined ? {} : { asked: input.dynamic }),
-      },
     },
   });
   const commit = async (tx: Transaction) => {
