@@ -82,15 +82,15 @@ describe('what a worker of the same process has a place for', () => {
     const id = await request(ada, { workflow: 'automatic' });
     const worker = withPlaces(house.ctx, 1);
     let moved = false;
-    // Another move is written between the decision about this one and its commit.
+    // Another move is written between the decision about this one and its statement.
     const db = new Proxy(worker.ctx.db, {
       get: (target, property) =>
-        property !== 'transaction' || moved || !house.provider.holds('ada@example.com', access)
+        property !== 'execute' || moved || !house.provider.holds('ada@example.com', access)
           ? Reflect.get(target, property)
-          : async (work: (tx: never) => Promise<unknown>) => {
+          : async (statement: never) => {
               moved = true;
               await house.database.sql`update executions set version = version + 1 where id = ${id}`;
-              return target.transaction(work as never);
+              return target.execute(statement);
             },
     });
     await performStep({ ...worker.ctx, db }, await stepOf(id));

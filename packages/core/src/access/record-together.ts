@@ -1,4 +1,4 @@
-import { type Database, entitlements, grants, type Transaction } from '@belay/db';
+import { entitlements, grants } from '@belay/db';
 import { type SQL, sql } from 'drizzle-orm';
 import type { Context, Hint } from '../context.js';
 import { retryDeadlock } from '../deadlock.js';
@@ -33,7 +33,7 @@ export async function recordTogether(ctx: Context, group: readonly Called[]): Pr
   for (const task of ['revoke', 'grant'] as const) {
     const calls = expected.filter(({ claim }) => claim.task === task);
     if (calls.length === 0) continue;
-    rows.push(...(await retryDeadlock(() => recordCalls(ctx, ctx.db, task, calls))));
+    rows.push(...(await retryDeadlock(() => recordCalls(ctx, task, calls))));
     ctx.crashpoint(task === 'grant' ? 'grant recorded' : 'revoke recorded');
   }
   const providers = new Map(group.map(({ claim }) => [claim.id, claim.provider]));
@@ -52,21 +52,45 @@ export async function recordTogether(ctx: Context, group: readonly Called[]): Pr
   return { ids: new Set(due.keys()), woken: wakeSteps(ctx, executionIds) };
 }
 
-/** Writes calls that came out as claimed, in one statement. Grants become active `at` a time that is past, or now. */
-export function recordCalls(
+/** What a record is made of. */
+export interface Recording {
+  /** Its expressions up to `locked`: the rows that are as their claims left them. */
+  locks: SQL[];
+  /** What it writes to them, and `told`, what it says of it. */
+  writes: SQL[];
+  /** Its rows (`RecordedRow`), to be followed by more columns and by `from`. */
+  columns: SQL;
+  from: SQL;
+}
+
+/** Writes calls that came out as claimed, in one statement that commits itself. */
+function recordCalls(ctx: Context, task: Claimed['task'], calls: readonly Called[]): Promise<RecordedRow[]> {
+  const { locks, writes, columns, from } = recording(ctx, task, calls);
+  return ctx.db.execute<RecordedRow>(sql`
+    with ${sql.join([...locks, ...writes], sql`,`)}, notified as (${notifying('told')})
+    select ${columns}, (select count(*) from notified) ${from}`);
+}
+
+/**
+ * The record of calls that came out as claimed, as a part of a statement. `before`: what has to hold before anything is locked;
+ * `then`: before anything is written. Grants become active `at` a time that is past, or now.
+ */
+export function recording(
   ctx: Context,
-  db: Database | Transaction,
   task: Claimed['task'],
   calls: readonly Called[],
-  at: Date | null = null,
-): Promise<RecordedRow[]> {
-  return task === 'grant' ? recordGrants(db, calls, at) : recordRevocations(ctx, db, calls);
+  { at = null, before = sql`true`, then = sql`true` }: { at?: Date | null; before?: SQL; then?: SQL } = {},
+): Recording {
+  const gates = { before: sql`and ${before}`, then: sql`and ${then}` };
+  return task === 'grant' ? recordingGrants(calls, at, gates) : recordingRevocations(ctx, calls, gates);
 }
 
 /** A row for each grant that was touched; one with no execution for an entitlement without. */
 export type RecordedRow = { id: string; due: string; execution: string | null };
 
 const actor = sql`'{"kind": "system", "name": "reconcile"}'::jsonb`;
+
+type Gates = { before: SQL; then: SQL };
 
 /** Rows as a relation: a parameter for each column, so that the statement is prepared once for every number of rows. */
 function relation<T>(
@@ -81,44 +105,45 @@ function relation<T>(
 }
 
 /** Locks the rows that are as their claims left them. Lock order: `earlier` is the expression that locks the grants. */
-function lockedAs(state: 'granting' | 'revoking', earlier: 'starting' | 'over', also?: SQL): SQL {
+function lockedAs(state: 'granting' | 'revoking', earlier: 'starting' | 'over', also: SQL): SQL {
   return sql`
     locked as (
       select e.id, e.provider, e.identity, called.* from ${entitlements} e join called on e.id = called.claim
       where (select count(*) from ${sql.raw(earlier)}) >= 0 and e.fence = called.fence and e.state = ${state}
-        and e.due_at = e.lease_until ${also ?? sql``}
+        and e.due_at = e.lease_until ${also}
       order by e.id for update of e)`;
 }
 
 /** Starts the clocks of the grants that waited, and lets the entitlements rest until the first of them ends. */
-function recordGrants(db: Database | Transaction, group: readonly Called[], at: Date | null): Promise<RecordedRow[]> {
+function recordingGrants(group: readonly Called[], at: Date | null, gates: Gates): Recording {
   const { activatedAt, duration, entitlementId, expiresAt, id } = grants;
   const active = sql`coalesce(${at?.toISOString() ?? null}::timestamptz, app_now())`;
-  return db.execute<RecordedRow>(sql`
-    with called as (${relation(group, [
-      ['claim', 'uuid', ({ claim }) => claim.id],
-      ['fence', 'int', ({ claim }) => claim.fence],
-      ['until', 'timestamptz', ({ claim }) => claim.until.toISOString()],
-      ['verified', 'boolean', ({ held }) => held === true],
-    ])}),
+  const called = sql`called as (${relation(group, [
+    ['claim', 'uuid', ({ claim }) => claim.id],
+    ['fence', 'int', ({ claim }) => claim.fence],
+    ['until', 'timestamptz', ({ claim }) => claim.until.toISOString()],
+    ['verified', 'boolean', ({ held }) => held === true],
+  ])})`;
+  const locks = sql`
     starting as (
-      select ${id}, ${entitlementId}, (${active} + ${duration} * interval '1 millisecond')::timestamptz(3) as ends
+      select ${id}, ${grants.executionId}, ${entitlementId}, (${active} + ${duration} * interval '1 millisecond')::timestamptz(3) as ends
       from ${grants} join called on ${entitlementId} = called.claim
-      where ${activatedAt} is null and ${isLive}
+      where ${activatedAt} is null and ${isLive} ${gates.before}
       order by ${id} for update of ${grants}),
     ${lockedAs(
       'granting',
       'starting',
       // A later end than the provider was told has to be told first.
-      sql`and not exists (select 1 from starting where entitlement_id = e.id and ends > called.until)`,
-    )},
+      sql`and not exists (select 1 from starting where entitlement_id = e.id and ends > called.until) ${gates.before}`,
+    )}`;
+  const writes = sql`
     recorded as (
       update ${entitlements} e set state = 'granted', lease_until = null, failures = 0, last_error = null, elsewhere = false,
         due_at = coalesce(least(
           (select min(ends) from starting where entitlement_id = e.id),
           (select min(${expiresAt}) from ${grants} where ${entitlementId} = e.id and ${activatedAt} is not null and ${isLive})
         ), app_now())
-      from locked where e.id = locked.id
+      from locked where e.id = locked.id ${gates.then}
       returning e.id, e.due_at),
     active as (
       update ${grants} g set activated_at = ${active}, expires_at = starting.ends
@@ -129,14 +154,17 @@ function recordGrants(db: Database | Transaction, group: readonly Called[], at: 
         locked.identity || ' holds the access at ' || locked.provider || ' until ' || ${iso(sql`active.expires_at`)},
         ${actor}, active.user_id, locked.provider, active.execution_id, locked.id,
         jsonb_build_object('expires_at', ${iso(sql`active.expires_at`)}, 'verified', locked.verified)
-      from active join locked on locked.id = active.entitlement_id`)}),
-    notified as (${notifying('told')})
-    select recorded.id, recorded.due_at as due, active.execution_id as execution, (select count(*) from notified)
-    from recorded left join active on active.entitlement_id = recorded.id`);
+      from active join locked on locked.id = active.entitlement_id`)})`;
+  return {
+    locks: [called, locks],
+    writes: [writes],
+    columns: sql`recorded.id, recorded.due_at as due, active.execution_id as execution`,
+    from: sql`from recorded left join active on active.entitlement_id = recorded.id`,
+  };
 }
 
 /** Writes down that the access is gone: for good, or until the second revoke that R5 owes. */
-function recordRevocations(ctx: Context, db: Database | Transaction, group: readonly Called[]): Promise<RecordedRow[]> {
+function recordingRevocations(ctx: Context, group: readonly Called[], gates: Gates): Recording {
   const { quarantine } = ctx.timing;
   const decided = group.map(({ claim, held }) => {
     const lastGrantCallAt = claim.generation === null ? null : Date.parse(claim.generation);
@@ -147,23 +175,24 @@ function recordRevocations(ctx: Context, db: Database | Transaction, group: read
     return { claim, held, again };
   });
   const { endedAt, entitlementId, expiresAt, goneAt, id } = grants;
-  return db.execute<RecordedRow>(sql`
-    with called as (${relation(decided, [
-      ['claim', 'uuid', ({ claim }) => claim.id],
-      ['fence', 'int', ({ claim }) => claim.fence],
-      ['again', 'timestamptz', ({ again }) => again],
-      ['verified', 'boolean', ({ held }) => held === false],
-    ])}),
+  const called = sql`called as (${relation(decided, [
+    ['claim', 'uuid', ({ claim }) => claim.id],
+    ['fence', 'int', ({ claim }) => claim.fence],
+    ['again', 'timestamptz', ({ again }) => again],
+    ['verified', 'boolean', ({ held }) => held === false],
+  ])})`;
+  const locks = sql`
     over as (
       select ${id}, ${entitlementId} from ${grants} join called on ${entitlementId} = called.claim
-      where ${goneAt} is null and (${endedAt} is not null or ${expiresAt} <= app_now())
+      where ${goneAt} is null and (${endedAt} is not null or ${expiresAt} <= app_now()) ${gates.before}
       order by ${id} for update of ${grants}),
-    ${lockedAs('revoking', 'over')},
+    ${lockedAs('revoking', 'over', gates.before)}`;
+  const writes = sql`
     recorded as (
       update ${entitlements} e set state = case when locked.again is null then 'absent' else 'revoking' end,
         lease_until = null, failures = 0, last_error = null, elsewhere = false, due_at = coalesce(locked.again, app_now()),
         last_grant_call_at = case when locked.again is null then null else e.last_grant_call_at end
-      from locked where e.id = locked.id
+      from locked where e.id = locked.id ${gates.then}
       returning e.id, e.due_at),
     gone as (
       update ${grants} g set gone_at = app_now()
@@ -173,10 +202,13 @@ function recordRevocations(ctx: Context, db: Database | Transaction, group: read
       select 'entitlement.revoked', 'info', locked.identity || ' no longer holds the access at ' || locked.provider,
         ${actor}, gone.user_id, locked.provider, gone.execution_id, locked.id,
         jsonb_build_object('verified', locked.verified)
-      from gone join locked on locked.id = gone.entitlement_id`)}),
-    notified as (${notifying('told')})
-    select recorded.id, recorded.due_at as due, gone.execution_id as execution, (select count(*) from notified)
-    from recorded left join gone on gone.entitlement_id = recorded.id`);
+      from gone join locked on locked.id = gone.entitlement_id`)})`;
+  return {
+    locks: [called, locks],
+    writes: [writes],
+    columns: sql`recorded.id, recorded.due_at as due, gone.execution_id as execution`,
+    from: sql`from recorded left join gone on gone.entitlement_id = recorded.id`,
+  };
 }
 
 /** A time as `toISOString` writes it. */

@@ -1,15 +1,15 @@
-import { executions } from '@belay/db';
+import { commitWith, executions } from '@belay/db';
 import type { Json, Outcome } from '@belay/workflow';
-import { eq } from 'drizzle-orm';
+import { eq, type SQL, sql } from 'drizzle-orm';
 import type { Context, Hint } from '../context.js';
 import { retryDeadlock } from '../deadlock.js';
 import { isFinal } from '../executions/runtime/final.js';
 import { prepareMove, prepareTurn } from '../executions/runtime/prepare-move.js';
-import { type PreparedMove, writePrepared } from '../executions/runtime/prepared.js';
+import { endsGrants, type PreparedMove, writing } from '../executions/runtime/prepared.js';
+import { notifying } from '../ledger/append.js';
 import type { Claimed, Concern } from './claimed.js';
 import { isAsClaimed } from './decide.js';
-import { type Called, recordCalls } from './record-together.js';
-import { ignoreRollback } from './rollback.js';
+import { type Called, type RecordedRow, recording } from './record-together.js';
 import { wakeSteps } from './wake-steps.js';
 
 /**
@@ -23,19 +23,11 @@ export async function recordWithMove(ctx: Context, called: Called): Promise<bool
   const prepared = await prepare(ctx, called.claim, concern);
   if (!prepared) return false;
   const { move, at } = prepared;
-  const before = move.hints.length;
-  const rows = await retryDeadlock(() => {
-    move.hints.length = before;
-    return ctx.db.transaction(async (tx) => {
-      // Lock order: the execution, grants, entitlements. The move is written last, because it reads when the access ends.
-      const { id } = move.execution;
-      await tx.select({ id: executions.id }).from(executions).where(eq(executions.id, id)).for('update');
-      const recorded = await recordCalls(ctx, tx, called.claim.task, [called], at);
-      if (recorded.length === 0 || !(await writePrepared(tx, move, { locked: true }))) tx.rollback();
-      return recorded;
-    });
-  }).catch(ignoreRollback);
-  if (!rows) return false;
+  // These end grants under the execution's lock, and after it.
+  if (endsGrants(move)) return false;
+  const statement = recordingWith(ctx, called, move, at);
+  const rows = await retryDeadlock(() => write(ctx, move, statement));
+  if (rows.length === 0) return false;
   ctx.crashpoint('recorded with its move');
   const { id, provider } = called.claim;
   const due: Hint[] = rows
@@ -47,6 +39,45 @@ export async function recordWithMove(ctx: Context, called: Called): Promise<bool
   const others = rows.flatMap(({ execution }) => (execution === null || execution === moved ? [] : [execution]));
   await wakeSteps(ctx, others);
   return true;
+}
+
+/**
+ * Record and move in one statement, which writes both or nothing. It locks the execution at the version of the move, the grants
+ * and the entitlement, in this order; each of them is looked at again when it has its lock.
+ */
+function recordingWith(ctx: Context, called: Called, move: PreparedMove, at: Date | null): SQL {
+  const { execution, version } = move;
+  const { task } = called.claim;
+  // One after the other: the locks, the move, the record. Where one finds its row changed, nothing that follows is written.
+  const { locks, writes, columns, from } = recording(ctx, task, [called], {
+    at,
+    before: sql`exists (select from current)`,
+    then: sql`exists (select from moved)`,
+  });
+  const current = sql`current as (
+    select id from ${executions} where id = ${execution.id} and version = ${version} and ended_at is null for update)`;
+  // What becomes active here ends when its own record says; the rest as it was.
+  const end = sql`(select max(coalesce(starting.ends, g.expires_at)) from grants g left join starting using (id)
+    where g.execution_id = moved.id and g.ended_at is null and g.expires_at > app_now())`;
+  return writing(move, {
+    before: [current, ...locks],
+    when: sql`exists (select from locked)`,
+    after: [...writes, sql`heard as (${notifying('told')})`],
+    told: sql`told`,
+    ...(task === 'grant' ? { end } : {}),
+    returning: sql`select ${columns}, (select count(*) from notified) + (select count(*) from heard) as heard ${from}`,
+  });
+}
+
+/** A move that ends an execution deletes its steps, and so is written by a statement that began under the execution's lock. */
+function write(ctx: Context, move: PreparedMove, statement: SQL): Promise<RecordedRow[]> {
+  if (!isFinal(move.status)) return ctx.db.execute<RecordedRow>(statement);
+  const { id } = move.execution;
+  return ctx.db.transaction(async (tx) => {
+    const lock = tx.select({ id: executions.id }).from(executions).where(eq(executions.id, id)).for('update');
+    const [, rows] = await commitWith(tx, [lock, tx.execute<RecordedRow>(statement)]);
+    return rows;
+  });
 }
 
 /** What the execution makes of it, and when that is: a grant's clock starts at the time that the outcome tells. */

@@ -53,9 +53,10 @@ export function appendLedger(
 
 /**
  * The common table expressions by which a statement appends beside what it does; it has to read `notified`. `when`: one of its
- * own expressions that has a row exactly when they are to be appended.
+ * own expressions that has a row exactly when they are to be appended. `entitlement`: of the row that `entry` is, when it is not
+ * the entry's own.
  */
-export function appending(entries: readonly (LedgerEntry | TaskEntry)[], when?: SQL): SQL {
+export function appending(entries: readonly (LedgerEntry | TaskEntry)[], when?: SQL, entitlement?: SQL): SQL {
   return sql`
     entry as materialized (
     select nextval('ledger_seq_seq') as seq, entry.*
@@ -64,7 +65,7 @@ export function appending(entries: readonly (LedgerEntry | TaskEntry)[], when?: 
       entitlement_id uuid, data jsonb, nth int, events jsonb)),
     written as (
     insert into ${ledger} (seq, type, level, message, actor, user_id, provider, execution_id, entitlement_id, data)
-    select seq, type, level, message, actor, user_id, provider, execution_id, entitlement_id, data
+    select seq, type, level, message, actor, user_id, provider, execution_id, ${entitlement ?? sql`entitlement_id`}, data
     from entry where nth is null),
     kept as (
     insert into ${taskEvents} (execution_id, seq, nth, actor, user_id, events)

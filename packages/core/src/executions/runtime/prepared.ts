@@ -9,7 +9,7 @@ import {
   taskEvents,
 } from '@belay/db';
 import { type Fault, type Json, type State, type Step, storeState } from '@belay/workflow';
-import { eq, sql } from 'drizzle-orm';
+import { eq, type SQL, sql } from 'drizzle-orm';
 import { endGrants } from '../../access/end.js';
 import type { Actor, Context, Hint } from '../../context.js';
 import { appending, type LedgerEntry, type TaskEntry } from '../../ledger/append.js';
@@ -130,12 +130,41 @@ export async function writePrepared(tx: Transaction, move: PreparedMove, { locke
   return true;
 }
 
+/** What is written in the statement of a move, so that both are written or neither. */
+export interface Joined {
+  /** Expressions that come before the move. */
+  before?: readonly SQL[];
+  /** What has to hold as well for the move to be written. */
+  when?: SQL;
+  /** Expressions that follow from `moved`, which has a row when the move is written. */
+  after?: readonly SQL[];
+  /** Told after what the move tells. */
+  entries?: readonly LedgerEntry[];
+  /** The entitlement of an entry, when its own is not what the row has. */
+  entitlement?: SQL;
+  /** An expression that tells something before the move does; each of its rows is a row of the ledger. */
+  told?: SQL;
+  /** What the call that the move opens waits for, when it is opened waiting. */
+  waitingFor?: string;
+  /** When the access of the execution ends, when what is written beside changes it. */
+  end?: SQL;
+  /** What the statement returns; the id of the execution otherwise. */
+  returning?: SQL;
+}
+
+/** Whether grants end with a move: they are ended by a statement of their own (`writePrepared`). */
+export function endsGrants({ status, over }: PreparedMove): boolean {
+  const abandoned = status === 'faulted' || status === 'cancelled' || status === 'terminated';
+  return abandoned || over.some(({ status: how }) => how === 'closed');
+}
+
 /** The state, the steps, the approvals, the inbox and the ledger of a move, in one statement that does nothing at another version. */
-export function writing(move: PreparedMove) {
+export function writing(move: PreparedMove, joined: Joined = {}): SQL {
   const { execution, version, status, state, output, fault, over, consumed, turn, told } = move;
   const ended = isFinal(status);
   const forced = state === undefined;
   const parts = [
+    ...(joined.before ?? []),
     sql`moved as (
       update ${executions} set status = ${status}, version = version + 1, task_events = task_events + ${told.now},
         state = coalesce(${state && !ended ? JSON.stringify(storeState(state)) : null}::text::jsonb,
@@ -144,6 +173,7 @@ export function writing(move: PreparedMove) {
         fault = coalesce(${asText(fault)}::text::jsonb, fault),
         ended_at = case when ${ended}::boolean then app_now() end
       where id = ${execution.id} and version = ${version} and ended_at is null
+        ${joined.when ? sql`and ${joined.when}` : sql``}
       returning id)`,
   ];
   if (over.length > 0 || ended) {
@@ -159,7 +189,7 @@ export function writing(move: PreparedMove) {
       from moved where execution_id = moved.id and ${approvals}.status = 'open'
         and (${forced}::boolean or step_key in (select key from ending where ending.status = 'closed')))`);
   }
-  if (!ended && move.open.length > 0) parts.push(opening(move));
+  if (!ended && move.open.length > 0) parts.push(opening(move, joined));
   if (consumed.length > 0) {
     parts.push(sql`taken as (
       update ${signals} set consumed_at = app_now(), event = 'null', sender = null
@@ -183,11 +213,16 @@ export function writing(move: PreparedMove) {
       update ${steps} set status = 'closed', closed_at = app_now(), lease_until = null
       from moved where execution_id = moved.id and key = ${TURN} and attempt = ${turn.seen})`);
   }
-  parts.push(appending(move.entries, sql`moved`));
-  return sql`with ${sql.join(parts, sql`, `)} select id, (select count(*) from notified) from moved`;
+  parts.push(...(joined.after ?? []));
+  // What is told before is numbered before.
+  const after = joined.told
+    ? sql`(select id from moved where (select count(*) from ${joined.told}) >= 0) as moved`
+    : sql`moved`;
+  parts.push(appending([...move.entries, ...(joined.entries ?? [])], after, joined.entitlement));
+  return sql`with ${sql.join(parts, sql`, `)} ${joined.returning ?? sql`select id, (select count(*) from notified) from moved`}`;
 }
 
-function opening(move: PreparedMove) {
+function opening(move: PreparedMove, joined: Joined): SQL {
   const rows = move.open.map((step) => ({
     key: step.key,
     kind: step.kind,
@@ -197,14 +232,19 @@ function opening(move: PreparedMove) {
     claimed: step.key === move.claimed,
   }));
   // A call is due at once, and a timer at its time; an event never is. What is parked looks when the access ends.
-  const end = sql`(select max(expires_at) from grants
+  const end =
+    joined.end ??
+    sql`(select max(expires_at) from grants
     where grants.execution_id = moved.id and ended_at is null and expires_at > app_now())`;
+  const lease = sql`app_now() + ${`${move.lease} milliseconds`}::interval`;
+  const waits = joined.waitingFor !== undefined;
   return sql`opened as (
     insert into ${steps} (execution_id, key, kind, status, request, attempt, due_at, lease_until, waiting_for)
     select moved.id, one.key, one.kind, 'open', one.request, case when one.parked or one.claimed then 1 else 0 end,
-      case when one.parked then coalesce(${end}, app_now()) when one.kind = 'call' then app_now() else one.due end,
-      case when one.claimed then app_now() + ${`${move.lease} milliseconds`}::interval end,
-      case when one.parked then 'the end of the access at '
+      case when one.parked then coalesce(${end}, app_now()) when one.claimed and ${waits}::boolean then ${lease}
+        when one.kind = 'call' then app_now() else one.due end,
+      case when one.claimed and not ${waits}::boolean then ${lease} end,
+      case when one.claimed then ${joined.waitingFor ?? null}::text when one.parked then 'the end of the access at '
         || to_char(${end} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') end
     from moved, jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb)
       as one (key text, kind text, request jsonb, due timestamptz, parked boolean, claimed boolean))`;
