@@ -2,6 +2,16 @@
 export const timing = {
   /** How long one call of a connector or an HTTP endpoint may take. */
   callTimeout: 30_000,
+  /** When a provider is asked whether it answers at all: decision 0083. */
+  silence: {
+    /** After so long without an answer, while a call waits for one. */
+    after: 5_000,
+    /** How long it has for its answer, and the pause before it is asked again. */
+    answer: 3_000,
+    pause: 1_000,
+    /** How long it is asked after a call failed, when none waits: until the next calls are due at the latest. */
+    doubt: 30_000,
+  },
   /** How long a request is held up to ask its providers, before it is accepted and waits for them. */
   earlyCheck: 2_000,
   /** How long a provider whose address changes is asked for its target before the configuration is refused. */

@@ -1,98 +1,13 @@
-import { type Context, requestElevation } from '@belay/core';
-import { createMemoryProvider, type MemoryProvider } from '@belay/providers/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { approvalCatalog, createHouse, type House } from '../../../test/support/house.js';
-import { startWorker } from '../src/start.js';
-import { createWaker } from '../src/waker.js';
-import { recordLog } from './support/context.js';
-import { type Silence, type Stubborn, silentConnector } from './support/silent.js';
+import type { House } from '../../../test/support/house.js';
+import type { Stubborn } from './support/silent.js';
+import { eventually, openTown, people, type Town } from './support/town.js';
 import { type Transport, transports } from './support/transports.js';
 
-const eventually = { timeout: 60_000, interval: 5 };
 const second = 1_000;
-const people = Array.from({ length: 40 }, (_, index) => `person${index}`);
-
-/** A house with two targets, `silent` and `well`, a role and a worker at both, and the real clock. */
-async function openTown(transport: Transport, stubborn: Stubborn) {
-  const silence: Silence = { operations: new Set(), waiting: 0 };
-  const states = { silent: createMemoryProvider({ now: () => new Date() }), well: timedProvider() };
-  const catalog = approvalCatalog() as { roles: { reader: object } };
-  const role = (provider: string, inherits: string[]) => ({
-    ...catalog.roles.reader,
-    providers: [provider],
-    inherits,
-  });
-  const accesses = (provider: string, count: number) =>
-    Array.from({ length: count }, (_, index) => `${provider}:read${index}`);
-  const house = await createHouse({
-    time: null,
-    catalog: {
-      ...catalog,
-      providers: {
-        silent: { provider: 'silent', description: 'A target that does not answer' },
-        well: { provider: 'well', description: 'A target that does' },
-      },
-      roles: { there: role('silent', accesses('silent', 5)), here: role('well', ['well:read']) },
-    },
-    people,
-    // Short, so that a test does not take as long as an outage; in proportion as they are in production.
-    timing: { earlyCheck: 100, callTimeout: 6_000, callPatience: 2_000, lease: 10_000 },
-    connectors: [
-      silentConnector('silent', states.silent, { silence, stubborn }),
-      silentConnector('well', states.well.state, { silence: { operations: new Set(), waiting: 0 }, stubborn }),
-    ],
-  });
-  const log = recordLog();
-  const backend = await transport.open(log);
-  await vi.waitFor(async () => expect(await backend.check()).toBe('healthy'), eventually);
-  const waker = createWaker(backend, log, { now: Date.now });
-  const context: Context = { ...house.ctx, waker };
-  const worker = await startWorker({ context, backend });
-  const signedIn = await Promise.all(people.map((name) => house.person(name, ['engineers'])));
-  return {
-    house,
-    silence,
-    well: states.well,
-    heldThere: () => states.silent.held().length,
-    /** Makes so many requests, twenty at a time, from one of the people on. */
-    async requestAll(number: number, what: { role: string; duration: string }, from = 0) {
-      const asked = { ...what, reason: 'a ticket', workflow: 'automatic' };
-      for (let made = 0; made < number; made += 20) {
-        const asking = Array.from({ length: 20 }, (_, index) => signedIn[(from + made + index) % people.length]);
-        await Promise.all(asking.map((person) => person && requestElevation({ ...person, waker }, asked)));
-      }
-    },
-    async close() {
-      await worker.stop({ graceMilliseconds: 100 });
-      await waker.close();
-      await backend.close();
-      await house[Symbol.asyncDispose]();
-    },
-  };
-}
-
-/** A provider that remembers when each access was taken away, by the identity. */
-function timedProvider(): { state: MemoryProvider; granted: Map<string, number>; gone: Map<string, number> } {
-  const state = createMemoryProvider({ now: () => new Date() });
-  const granted = new Map<string, number>();
-  const gone = new Map<string, number>();
-  const { put, remove } = state;
-  state.put = (identity, access, id) => {
-    granted.set(identity, Date.now());
-    return put.call(state, identity, access, id);
-  };
-  state.remove = (identity, access) => {
-    gone.set(identity, Date.now());
-    return remove.call(state, identity, access);
-  };
-  return { state, granted, gone };
-}
 
 /** Twenty people get access at the target that is well, and lose it; returns the worst times, in milliseconds. */
-async function visit(
-  town: Awaited<ReturnType<typeof openTown>>,
-  from: number,
-): Promise<{ granted: number; late: number }> {
+async function visit(town: Town, from: number): Promise<{ granted: number; late: number }> {
   const { granted, gone } = town.well;
   granted.clear();
   gone.clear();
@@ -127,7 +42,7 @@ const count = async (house: House, what: 'owed' | 'asking') => {
 
 describe.each(transports)('a silent target, with hints over $kind', ({ start }) => {
   let transport: Transport;
-  let town: Awaited<ReturnType<typeof openTown>>;
+  let town: Town;
   beforeAll(async () => {
     transport = await start();
   });

@@ -7,6 +7,7 @@ import type { Claim } from './claim.js';
 import type { Claimed } from './claimed.js';
 import { inGroups } from './in-groups.js';
 import { isRecorded } from './is-recorded.js';
+import { openCall } from './pulse.js';
 import { readHeld } from './read-held.js';
 import { recordFailure } from './record-failure.js';
 import { recordGranted } from './record-granted.js';
@@ -48,34 +49,40 @@ export async function performClaims(
   await Promise.all(following);
 }
 
-type Outcome = Called | { claim: Claimed; error: unknown };
+type Failed = { claim: Claimed; error: unknown; overtaken: boolean };
+type Outcome = Called | Failed;
 
 /** Calls the provider and reads back what it holds now (R6). Calls nothing when too little of the lease is left. */
 async function callProvider(ctx: Context, claim: Claimed): Promise<Outcome | 'too late'> {
-  const signal = AbortSignal.timeout(ctx.timing.callTimeout);
   // A call that goes on although it was told to stop may land when others have looked: then it is looked at again.
   const late = () =>
     void recordLate(ctx, claim).catch((error: unknown) =>
-      ctx.log.error({ entitlement: claim.id, error }, 'a late call could not be recorded'),
+      ctx.log.error({ entitlement: claim.id, provider: claim.provider, error }, 'a late call could not be recorded'),
     );
-  return untilStopped(callWithin(ctx, claim, signal), signal, late).catch((error: unknown) => ({ claim, error }));
+  const call = openCall(ctx, [claim.provider]);
+  try {
+    const outcome = await untilStopped(callWithin(ctx, claim, call.signal), call.signal, late);
+    if (outcome !== 'too late') call.answered();
+    return outcome;
+  } catch (error) {
+    call.failed(error);
+    return { claim, error, overtaken: call.overtaken() };
+  } finally {
+    call.close();
+  }
 }
 
-async function callWithin(ctx: Context, claim: Claimed, signal: AbortSignal): Promise<Outcome | 'too late'> {
-  try {
-    const authorizer: Authorizer = authorizerOf(ctx, claim.provider, claim.task);
-    const named = await referTo(ctx, authorizer, claim, signal);
-    const reference = claim.generation === null ? named : { ...named, generation: claim.generation };
-    // A call that could outlast the lease would land beside that of the next worker: it is not begun.
-    if (ctx.clock().getTime() - claim.claimingAt > ctx.timing.lease - ctx.timing.callTimeout) return 'too late';
-    if (claim.task === 'grant') await authorizer.ensurePresent(reference, claim.until, signal);
-    else await authorizer.ensureAbsent(reference, signal);
-    ctx.crashpoint(`${claim.task} called`);
-    // What counts is what the provider says now, not that the call returned; one that cannot say has settled nothing.
-    return { claim, held: await readHeld(authorizer, reference, signal) };
-  } catch (error) {
-    return { claim, error };
-  }
+async function callWithin(ctx: Context, claim: Claimed, signal: AbortSignal): Promise<Called | 'too late'> {
+  const authorizer: Authorizer = authorizerOf(ctx, claim.provider, claim.task);
+  const named = await referTo(ctx, authorizer, claim, signal);
+  const reference = claim.generation === null ? named : { ...named, generation: claim.generation };
+  // A call that could outlast the lease would land beside that of the next worker: it is not begun.
+  if (ctx.clock().getTime() - claim.claimingAt > ctx.timing.lease - ctx.timing.callTimeout) return 'too late';
+  if (claim.task === 'grant') await authorizer.ensurePresent(reference, claim.until, signal);
+  else await authorizer.ensureAbsent(reference, signal);
+  ctx.crashpoint(`${claim.task} called`);
+  // What counts is what the provider says now, not that the call returned; one that cannot say has settled nothing.
+  return { claim, held: await readHeld(authorizer, reference, signal) };
 }
 
 /**
@@ -102,7 +109,7 @@ async function recordPatiently(
 /** Records with its neighbours what came out as claimed; everything else by itself. */
 async function record(ctx: Context, outcome: Outcome, together: (called: Called) => Promise<Recorded>): Promise<void> {
   const { claim } = outcome;
-  if ('error' in outcome) return recordFailure(ctx, claim, publicMessage(outcome.error), outcome.error);
+  if ('error' in outcome) return recordFailure(ctx, claim, publicMessage(outcome.error), outcome);
   if (await recordWithMove(ctx, outcome)) return;
   const { ids, woken } = await together(outcome);
   if (ids.has(claim.id)) return woken;

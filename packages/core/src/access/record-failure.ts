@@ -16,9 +16,14 @@ const told = { first: 10, then: 20 };
 /**
  * Writes down that a call failed, and when to try again. R4: it changes nothing about what is owed; a grant call that
  * failed may still have landed. A grant that the provider refuses for good is ended, so that its entitlement is revoked;
- * a revoke is tried without end, even when the provider rejects it.
+ * a revoke is tried without end, even when the provider rejects it. A call that was overtaken is repeated at once.
  */
-export async function recordFailure(ctx: Context, claim: Claimed, message: string, error: unknown): Promise<void> {
+export async function recordFailure(
+  ctx: Context,
+  claim: Claimed,
+  message: string,
+  { error, overtaken = false }: { error?: unknown; overtaken?: boolean } = {},
+): Promise<void> {
   const refused = claim.task === 'grant' && error instanceof Terminal;
   ctx.log.warn(
     { entitlement: claim.id, provider: claim.provider, failures: claim.failures + 1, error },
@@ -60,7 +65,7 @@ export async function recordFailure(ctx: Context, claim: Claimed, message: strin
       // was refused here is taken away at once; when nothing was, an active grant keeps the access: no hurry to be refused again.
       const turned = (claim.task === 'grant') !== wanted || (refused && affected.length > 0);
       const failures = turned ? 0 : claim.failures + 1;
-      const wait = turned ? 0 : waitAfter(ctx.timing, claim.task, { failures, owed, wish: wishOf(error) });
+      const wait = turned || overtaken ? 0 : waitAfter(ctx.timing, claim.task, { failures, owed, wish: wishOf(error) });
       const [still] = await tx
         .update(entitlements)
         .set({

@@ -16,7 +16,7 @@ import { isLive } from './wanted.js';
  */
 export async function recordGranted(ctx: Context, claim: Claimed, held: Held): Promise<void> {
   if (held === false) {
-    await recordFailure(ctx, claim, 'The provider does not hold what it was told to grant', undefined);
+    await recordFailure(ctx, claim, 'The provider does not hold what it was told to grant');
     return;
   }
   const next = await ctx.db

@@ -15,7 +15,7 @@ import { isLive } from './wanted.js';
  */
 export async function recordRevoked(ctx: Context, claim: Claimed, held: Held): Promise<void> {
   if (held === true) {
-    await recordFailure(ctx, claim, 'The provider still holds what it was told to revoke', undefined);
+    await recordFailure(ctx, claim, 'The provider still holds what it was told to revoke');
     return;
   }
   const over = and(

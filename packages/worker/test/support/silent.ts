@@ -6,9 +6,11 @@ export type Stubborn = 'stops' | 'goes on';
 
 export interface Silence {
   /** Which calls are not answered now. */
-  operations: ReadonlySet<keyof Authorizer | 'find'>;
+  operations: ReadonlySet<keyof Authorizer | 'find' | 'check'>;
   /** How many calls wait for an answer. */
   waiting: number;
+  /** How often it was asked whether it answers, in vain. */
+  asked: number;
 }
 
 /** A memory connector whose calls are not answered while `silence` names them. */
@@ -25,8 +27,9 @@ export function silentConnector(
         const value: unknown = Reflect.get(object, property, receiver);
         if (typeof value !== 'function') return value;
         return (...given: unknown[]) => {
-          if (!silence.operations.has(property as keyof Authorizer)) return value.apply(object, given);
+          if (!silence.operations.has(property as 'check')) return value.apply(object, given);
           silence.waiting += 1;
+          if (property === 'check') silence.asked += 1;
           const signal = given.find((one): one is AbortSignal => one instanceof AbortSignal);
           return new Promise((_resolve, reject) => {
             if (stubborn === 'goes on') return;
@@ -44,7 +47,8 @@ export function silentConnector(
     create: (config, tools) => {
       const client = inner.create(config as never, tools);
       if (!client.authorizer || !client.identities) throw new Error('The memory connector has both');
-      return { ...client, authorizer: muting(client.authorizer), identities: muting(client.identities) };
+      const { authorizer, identities } = client;
+      return muting({ ...client, authorizer: muting(authorizer), identities: muting(identities) });
     },
   } as Connector;
 }

@@ -2,6 +2,7 @@ import { steps } from '@belay/db';
 import { Retryable, Terminal } from '@belay/providers';
 import { and, eq, sql } from 'drizzle-orm';
 import { publicMessage } from '../../access/authorizer.js';
+import { openCall } from '../../access/pulse.js';
 import type { Context } from '../../context.js';
 import { AccessError } from '../../errors.js';
 import { faultOf } from '../../functions/faults.js';
@@ -70,15 +71,19 @@ async function attemptCall(ctx: Context, call: ClaimedCall): Promise<Performed> 
       kind: 'outcome',
       outcome: { ok: false, fault: faultOf(new AccessError('invalid', `There is no function "${call.name}"`)) },
     };
+  const asking = openCall(ctx, fn.asks?.(call) ?? []);
   try {
     // What a parked call waits for may have happened: then there is nothing left to do.
     if (call.attempt > 1 && progressOf.has(call.name)) {
       if (await advanceStep(ctx, call.executionId, call.key)) return parked;
     }
-    const signal = AbortSignal.timeout(ctx.timing.callTimeout);
-    return await untilStopped(fn.perform(ctx, call, signal), signal);
+    return await untilStopped(fn.perform(ctx, call, asking.signal), asking.signal);
   } catch (error) {
-    return interpretError(ctx, call, error);
+    asking.failed(error);
+    const performed = interpretError(ctx, call, error);
+    return asking.overtaken() && performed.kind === 'again' ? { ...performed, after: 0 } : performed;
+  } finally {
+    asking.close();
   }
 }
 

@@ -1,0 +1,143 @@
+import { type ProviderClient, Retryable } from '@belay/providers';
+import type { Context } from '../context.js';
+import { untilStopped } from '../until-stopped.js';
+import { retryAtOnce } from './retry-at-once.js';
+
+/** A call of systems that is under way. */
+interface SystemCall {
+  /** Says stop when the call has taken its time, or a system that was silent since it began answers again. */
+  signal: AbortSignal;
+  /** Whether it was stopped for the latter: it is to be repeated at once. */
+  overtaken(): boolean;
+  /** The system said what was asked of it. */
+  answered(): void;
+  /** The call came to nothing: the system is asked whether it answers at all. */
+  failed(error: unknown): void;
+  close(): void;
+}
+
+interface Call {
+  since: number;
+  overtaken: boolean;
+  stop: AbortController;
+}
+
+/** What this process knows of whether a system answers. */
+interface Pulse {
+  calls: Set<Call>;
+  answeredAt: number;
+  /** It was asked since it last answered, and said nothing. */
+  silent: boolean;
+  /** Until when it is asked although no call waits for it, because one failed. */
+  doubtedUntil: number;
+  watched: boolean;
+}
+
+/** A client that was replaced, as by a new configuration, is forgotten with what was known of it. */
+const pulses = new WeakMap<ProviderClient, Pulse>();
+
+/** Begins a call of some systems. One that is no provider of the catalog has no pulse; then only the time limit counts. */
+export function openCall(ctx: Context, systems: readonly string[]): SystemCall {
+  const call: Call = { since: ctx.clock().getTime(), overtaken: false, stop: new AbortController() };
+  const limit = setTimeout(() => call.stop.abort(tookTooLong()), ctx.timing.callTimeout);
+  limit.unref();
+  const watched = systems.flatMap((system) => watching(ctx, system));
+  for (const { pulse, watch } of watched) {
+    pulse.calls.add(call);
+    watch();
+  }
+  return {
+    signal: call.stop.signal,
+    overtaken: () => call.overtaken,
+    answered() {
+      for (const { answer } of watched) answer(call.since);
+    },
+    failed(error) {
+      // One that asks for patience is not silent.
+      if (!(error instanceof Retryable) || error.options.afterMilliseconds !== undefined) return;
+      for (const { pulse, watch } of watched) {
+        pulse.doubtedUntil = ctx.clock().getTime() + ctx.timing.silence.doubt;
+        watch();
+      }
+    },
+    close() {
+      clearTimeout(limit);
+      for (const { pulse } of watched) pulse.calls.delete(call);
+    },
+  };
+}
+
+/** As AbortSignal.timeout says it. */
+function tookTooLong(): DOMException {
+  return new DOMException('The operation was aborted due to timeout', 'TimeoutError');
+}
+
+function watching(ctx: Context, system: string) {
+  const client = ctx.catalog.client(system);
+  if (!client) return [];
+  const pulse = pulses.get(client) ?? {
+    calls: new Set(),
+    answeredAt: 0,
+    silent: false,
+    doubtedUntil: 0,
+    watched: false,
+  };
+  pulses.set(client, pulse);
+  return [
+    {
+      pulse,
+      watch: () => void watch(ctx, system, client, pulse),
+      answer: (asked: number) => answer(ctx, system, pulse, asked),
+    },
+  ];
+}
+
+/**
+ * Asks a system whether it answers, while calls wait there that it has not answered for a while, or one failed. A question changes
+ * nothing there, takes no place, and ends before a call would: so it is known soon that the system answers again.
+ */
+async function watch(ctx: Context, system: string, client: ProviderClient, pulse: Pulse): Promise<void> {
+  if (pulse.watched) return;
+  pulse.watched = true;
+  const doubted = () => pulse.doubtedUntil > ctx.clock().getTime();
+  while (pulse.calls.size > 0 || doubted()) {
+    await ctx.delay(ctx.timing.silence.pause);
+    if (pulse.silent || doubted() || isQuiet(ctx, pulse)) await ask(ctx, system, client, pulse);
+  }
+  pulse.watched = false;
+}
+
+function isQuiet(ctx: Context, { calls, answeredAt }: Pulse): boolean {
+  const oldest = Math.min(...[...calls].map(({ since }) => since));
+  return ctx.clock().getTime() - Math.max(answeredAt, oldest) >= ctx.timing.silence.after;
+}
+
+async function ask(ctx: Context, system: string, client: ProviderClient, pulse: Pulse): Promise<void> {
+  const asked = ctx.clock().getTime();
+  const signal = AbortSignal.timeout(ctx.timing.silence.answer);
+  try {
+    await untilStopped(client.check(signal), signal);
+  } catch (error) {
+    if (!pulse.silent) ctx.log.warn({ provider: system, error }, 'a provider does not answer');
+    pulse.silent = true;
+    return;
+  }
+  answer(ctx, system, pulse, asked);
+}
+
+/** After a silence, what was asked earlier will not be answered any more, and what was put off need not wait. */
+function answer(ctx: Context, system: string, pulse: Pulse, asked: number): void {
+  pulse.answeredAt = ctx.clock().getTime();
+  pulse.doubtedUntil = 0;
+  if (!pulse.silent) return;
+  pulse.silent = false;
+  ctx.log.info({ provider: system }, 'a provider answers again');
+  for (const call of pulse.calls) {
+    if (call.since >= asked) continue;
+    call.overtaken = true;
+    call.stop.abort(new Retryable('The provider answers again; what it did not answer is repeated'));
+  }
+  retryAtOnce(ctx, system).catch((error: unknown) =>
+    ctx.log.warn({ provider: system, error }, 'what was put off at a provider waits for its time'),
+  );
+}
