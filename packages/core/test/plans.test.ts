@@ -30,6 +30,7 @@ const big = [
   'grants',
   'entitlements',
   'approvals',
+  'approval_audience',
   'decisions',
   'logins',
   'users',
@@ -69,6 +70,8 @@ const years = (hot: string, like: string, ada: string) => `
   insert into approvals (id, execution_id, step_key, rule, excluded, subject, request_digest, status, expires_at, closed_at)
     select gen_random_uuid(), id, 'filler', '{"users": [], "groups": ["approvers"], "count": 1, "refusals": 1}', '[]', '{"role": "reader", "reason": "", "duration": 60000, "requester": {}, "grants": []}', 'filler',
       case when n % 500 = 0 then 'open' else 'approved' end, app_now() + interval '1 day', null from runs where n <= 20000 or n % 500 = 0;
+  insert into approval_audience (kind, name, approval_id) select 'group', 'approvers', id from approvals where status = 'open' on conflict do nothing;
+  insert into approval_audience (kind, name, approval_id) select 'group', 'others', gen_random_uuid() from runs;
   insert into decisions (approval_id, approver_id, verdict, request_digest, via) select a.id, e.owner_id, 'approve', 'filler', 'api'
     from approvals a join executions e on e.id = a.execution_id where a.request_digest = 'filler' and a.status = 'approved';
   insert into logins (secret_hash, id, user_id, kind, provider, expires_at) select 'filler' || n || '/' || k, gen_random_uuid(), id, 'browser', 'login', app_now() + interval '5 hours'

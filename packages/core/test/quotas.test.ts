@@ -5,7 +5,9 @@ import {
   listInbox,
   requestElevation,
   signalExecution,
+  withActor,
 } from '@belay/core';
+import { openDatabase } from '@belay/db';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   ask,
@@ -135,6 +137,42 @@ describe('the inbox of an approver', () => {
     const ids = [...inbox.approvals, ...rest.approvals].map(({ id }) => id);
     expect(new Set(ids).size).toBe(531);
   });
+
+  it('reads nothing of 20,000 open requests that ask others', async () => {
+    const { house, ada, alan, grace } = cast;
+    const { sql } = house.database;
+    const theirs = await flood(ada, 19_999);
+    const others = { users: ['nobody@example.com'], groups: ['others'], count: 1, refusals: 1 };
+    await sql`update approvals set status = 'withdrawn'`;
+    await sql`update approvals set status = 'open', rule = ${sql.json(others)}`;
+    const mine = await ask(house, alan);
+    const one = openDatabase(house.database.url, { max: 1 });
+    /** The rows that an inbox reads, of tables and of indexes. */
+    const rows = async () => {
+      const count = async () => {
+        // One connection does all the work, so its own flush makes the counters true.
+        await one.db.execute('select pg_stat_force_next_flush()');
+        const [read] =
+          await sql`select (select sum(seq_tup_read) from pg_stat_user_tables where relname <> 'catalogs')::int
+          + (select sum(idx_tup_read) from pg_stat_user_indexes)::int as rows`;
+        return read?.rows as number;
+      };
+      const before = await count();
+      const inbox = await listInbox(withActor({ ...house.ctx, db: one.db }, grace.actor));
+      expect(inbox.approvals).toMatchObject([{ execution_id: mine }]);
+      return (await count()) - before;
+    };
+    // They asked this approver when they were copied.
+    await sql`vacuum (analyze)`;
+    // More than five times: generic plans of prepared statements included.
+    for (let time = 0; time < 8; time += 1) expect(await rows()).toBeLessThan(200);
+    await one.close();
+    expect((await listInbox(withActor(house.ctx, { ...grace.actor, groups: ['others'] }), { limit: 5 })).total).toBe(
+      20_000,
+    );
+    expect(await listInbox(withActor(house.ctx, { ...grace.actor, groups: [] }))).toMatchObject({ total: 0 });
+    expect((await listInbox(grace, { id: theirs })).approvals).toEqual([]);
+  }, 60_000);
 
   it('is not needed to decide: what is on no page is found and decided by its id', async () => {
     const { ada, grace } = cast;

@@ -1,7 +1,7 @@
-import { approvals, decisions, executions, users } from '@belay/db';
+import { approvalAudience, approvals, decisions, executions, users } from '@belay/db';
 import { foldAddress } from '@belay/providers';
 import { formatDuration, type Json } from '@belay/workflow';
-import { and, asc, eq, gt, isNull, or, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, gt, inArray, isNull, or, type SQL, sql } from 'drizzle-orm';
 import type { Aftermath } from '../access/aftermath.js';
 import { requireUser } from '../actor.js';
 import type { ActorContext, UserActor } from '../context.js';
@@ -139,23 +139,38 @@ async function listRequesters(ctx: ActorContext, where: SQL | undefined) {
     .limit(mostRequesters);
 }
 
+/**
+ * Names a person, by their address or a group. As an array, so that these approvals are looked up and no others are read,
+ * whatever the planner believes of how many are open.
+ */
+function asks(ctx: ActorContext, user: UserActor): SQL {
+  const { approvalId, kind, name } = approvalAudience;
+  const named = ctx.db
+    .select({ id: approvalId })
+    .from(approvalAudience)
+    .where(
+      or(
+        and(eq(kind, 'user'), eq(name, foldAddress(user.email) ?? '')),
+        and(eq(kind, 'group'), inArray(name, [...user.groups])),
+      ),
+    );
+  return sql`${approvals.id} = any(array(${named}))`;
+}
+
 /** What makes an approval wait for a person. */
 async function waitsFor(ctx: ActorContext, user: UserActor): Promise<SQL[]> {
   const selves = await listSelves(ctx.db, user.id);
   const ids = sql.param(JSON.stringify([user.id, ...selves.map(({ id }) => id)]));
   const names = sql.param(JSON.stringify(namesOf(selves)));
-  const email = foldAddress(user.email) ?? '';
-  const groups = sql.param(JSON.stringify(user.groups));
   return [
-    eq(approvals.status, 'open'),
+    asks(ctx, user),
+    // They are the open ones. By its status the planner could take all that are open instead.
+    isNull(approvals.closedAt),
     gt(approvals.expiresAt, sql`app_now()`),
     isNull(executions.endedAt),
     sql`not exists (select 1 from jsonb_array_elements_text(${approvals.excluded}) barred
       where barred in (select jsonb_array_elements_text(${names}::jsonb)))`,
     sql`${executions.ownerId}::text not in (select jsonb_array_elements_text(${ids}::jsonb))`,
-    sql`(exists (select 1 from jsonb_array_elements_text(${approvals.rule} -> 'users') named where named = ${email})
-      or exists (select 1 from jsonb_array_elements_text(${approvals.rule} -> 'groups') named
-        where named in (select jsonb_array_elements_text(${groups}::jsonb))))`,
     sql`not exists (select 1 from ${decisions} where ${decisions.approvalId} = ${approvals.id}
       and ${decisions.approverId}::text in (select jsonb_array_elements_text(${ids}::jsonb)))`,
   ];

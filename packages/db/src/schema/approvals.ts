@@ -49,6 +49,23 @@ export const approvals = pgTable(
   ],
 );
 
+/**
+ * Whom an open approval asks: a row for each address and each group of its rule, so that an inbox reads no approvals that ask
+ * others. A trigger on `approvals` writes the rows and deletes them when the approval closes.
+ */
+export const approvalAudience = pgTable(
+  'approval_audience',
+  {
+    kind: text('kind').$type<'user' | 'group'>().notNull(),
+    name: text('name').notNull(),
+    approvalId: uuid('approval_id').notNull(),
+  },
+  (table) => [
+    primaryKey({ name: 'approval_audience_pk', columns: [table.kind, table.name, table.approvalId] }),
+    index('approval_audience_approval_idx').on(table.approvalId),
+  ],
+);
+
 /** One approver's answer; nobody answers twice. */
 export const decisions = pgTable(
   'decisions',
