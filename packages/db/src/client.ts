@@ -17,18 +17,18 @@ export interface DatabaseOptions {
   /** How many connections at most. */
   max?: number;
   applicationName?: string;
-  /** How long one statement may run; 5 seconds when absent. */
+  /** How long one statement may run; 4.5 seconds when absent. */
   statementMilliseconds?: number;
   /** Hears every statement as it is sent, with its connection's number; for the benchmark. */
   onStatement?: (connection: number, statement: string) => void;
 }
 
 /** How long a statement may run. Lists and moves take milliseconds; a request that waits for one ends within 10 s. */
-const defaultStatement = 5_000;
+const defaultStatement = 4_500;
 /** How much longer an answer may take than its statement. */
 const onTheWay = 2_000;
 /** How long a statement waits for a place in the pool. */
-const wait = 2_000;
+const wait = 3_000;
 
 /**
  * Opens a pool on a database of Belay. Connects lazily; a wrong URL shows at the first query. No statement is waited for
