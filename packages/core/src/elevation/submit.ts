@@ -187,7 +187,7 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
     owner: user,
     limit: catalog.limits.openRequests,
     input,
-    lease: place ? ctx.timing.lease : 0,
+    lease: place ? ctx.timing.turnLease : 0,
     // What was requested in full is the execution's input.
     entry: {
       type: 'elevation.requested',
