@@ -1,6 +1,28 @@
-import { cancelExecution, type ExecutionState, getExecution, listExecutions, terminateExecution } from '@belay/core';
+import {
+  type Context,
+  cancelExecution,
+  type ExecutionState,
+  getExecution,
+  listExecutions,
+  sweep,
+  terminateExecution,
+} from '@belay/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { approve, ask, type Cast, catalogWith, deny, hour, minute, openCast, staged } from './support/stories.js';
+import { takeTurn } from '../src/executions/runtime/take-turn.js';
+import { gateOf } from './support/gate.js';
+import {
+  access,
+  approve,
+  ask,
+  type Cast,
+  catalogWith,
+  deny,
+  hour,
+  minute,
+  openCast,
+  request,
+  staged,
+} from './support/stories.js';
 
 let cast: Cast;
 beforeEach(async () => {
@@ -59,4 +81,53 @@ describe('the state of a request', () => {
     await house.pass(2 * minute);
     expect(await stateOf(silent)).toBe('denied');
   });
+
+  it.each([
+    ['cancelled', cancelExecution],
+    ['terminated', terminateExecution],
+  ] as const)('is ending, not %s, as long as a call under way may have granted', async (state, end) => {
+    const { house, ada } = cast;
+    const { ctx, reached, open } = gateOf(house, 'ensurePresent', 'after');
+    const id = await request(ada, { workflow: 'automatic' });
+    const working = untilNothingIsDue(ctx);
+    await reached;
+    await end(ada, { id });
+    expect(house.provider.holds('ada@example.com', access)).toBe(true);
+    expect(await stateAndGrants(id)).toEqual({ state: 'ending', grants: [['ended', state]] });
+    open();
+    await working;
+    await house.work();
+    expect(house.provider.holds('ada@example.com', access)).toBe(false);
+    expect(await stateAndGrants(id)).toEqual({ state, grants: [['gone', state]] });
+  });
+
+  it('is ending, not failed, as long as a call that the workflow gave up may have granted', async () => {
+    const { house, ada } = cast;
+    await house.applyCatalog(catalogWith({ hasty: [{ grant: { call: 'access.grant', timeout: { after: 'PT1M' } } }] }));
+    const { ctx, reached, open } = gateOf(house, 'ensurePresent', 'after');
+    const id = await request(ada, { workflow: 'hasty' });
+    const working = untilNothingIsDue(ctx);
+    await reached;
+    await house.database.advance(2 * minute);
+    await takeTurn(house.ctx, id);
+    expect(house.provider.holds('ada@example.com', access)).toBe(true);
+    expect(await stateAndGrants(id)).toEqual({ state: 'ending', grants: [['ended', 'failed']] });
+    open();
+    await working;
+    await house.work();
+    expect(house.provider.holds('ada@example.com', access)).toBe(false);
+    expect(await stateAndGrants(id)).toEqual({ state: 'failed', grants: [['gone', 'failed']] });
+  });
 });
+
+async function stateAndGrants(id: string) {
+  const { state, grants } = await getExecution(cast.ada, { id });
+  return { state, grants: grants.map((grant) => [grant.state, grant.ended_reason]) };
+}
+
+async function untilNothingIsDue(ctx: Context): Promise<void> {
+  for (;;) {
+    const { steps, entitlements } = await sweep(ctx);
+    if (steps + entitlements === 0) return;
+  }
+}

@@ -80,7 +80,9 @@ const executionDetails = executionSummary.extend({
       access: z.unknown(),
       state: z
         .enum(['granting', 'active', 'ended', 'gone', 'failed'])
-        .describe('`ended`: over, and not yet seen to be gone at the provider; `gone`: seen to be'),
+        .describe(
+          '`ended`: over, and not yet seen to be gone at the provider; `gone`: seen to be; `failed`: never was',
+        ),
       granted_at: instant.nullable(),
       expires_at: instant.nullable(),
       ended_reason: z.string().nullable(),

@@ -7,11 +7,13 @@ import { AccessError } from '../errors.js';
 import { appendLedger } from '../ledger/append.js';
 import { findExecution } from './find.js';
 import { decideTurn } from './runtime/decide-turn.js';
+import { type Locked, lockExecution } from './runtime/lock.js';
 import { type PreparedMove, prepare, writePrepared } from './runtime/prepared.js';
 import { readSnapshot } from './runtime/snapshot.js';
+import { makingTurnDue, turnHint } from './runtime/turn-row.js';
 
-/** How often a cancellation that lost to another move is decided again. */
-const tries = 10;
+/** How often a cancellation that lost to another move is decided again, before it is kept for the next turn. */
+const tries = 3;
 
 /**
  * Cancels the caller's execution: a `try` that names the cancellation may clean up; the execution ends `cancelled`
@@ -34,28 +36,44 @@ async function cancel(ctx: ActorContext, id: string): Promise<Hint[]> {
   for (let made = 0; made < tries; made += 1) {
     const snapshot = await readSnapshot(ctx, id);
     const decided = snapshot && (await decideTurn(ctx, snapshot, { is: 'interrupt', actor: ctx.actor }));
-    if (!snapshot || !decided) throw new AccessError('conflict', 'The execution has ended already');
+    if (!snapshot || !decided) throw hasEnded();
     const move = prepare(ctx, snapshot, decided, { actor: ctx.actor });
-    const hints = await retryDeadlock(() =>
-      ctx.db.transaction((tx) => write(ctx, tx, { ...move, hints: [...move.hints] })),
-    );
+    const hints = await store(ctx, id, { ...move, hints: [...move.hints] });
     if (hints) return hints;
   }
-  throw new AccessError('unavailable', 'The execution does not stand still to be cancelled; try again');
+  return (await store(ctx, id)) ?? [];
 }
 
-async function write(ctx: ActorContext, tx: Transaction, move: PreparedMove): Promise<Hint[] | null> {
-  const { id, ownerId } = move.execution;
-  if (!(await writePrepared(tx, move))) return null;
-  await noteCancellation(ctx, tx, id, ownerId);
-  // Now, not when what cleans up has ended: that may take as long as it likes.
-  const ended = await endGrants(tx, { executionId: id, reason: 'cancelled', actor: ctx.actor });
-  return [...move.hints, ...ended];
+/**
+ * Stores the cancellation and ends the access, now: what cleans up may take as long as it likes. Without a move, which an
+ * execution that never rests may always outrun, its next turn applies the cancellation before anything else. Null, and
+ * nothing is written, when it has moved since the move was decided.
+ */
+function store(ctx: ActorContext, id: string, move?: PreparedMove): Promise<Hint[] | null> {
+  const before = move?.hints.length ?? 0;
+  return retryDeadlock(() =>
+    ctx.db.transaction(async (tx): Promise<Hint[] | null> => {
+      if (move) move.hints.length = before;
+      const locked = await lockExecution(tx, id);
+      if (!locked) throw hasEnded();
+      if (move && move.version !== locked.version) return null;
+      // Before the move, which ends what its closed steps were granted for another reason.
+      const ended = await endGrants(tx, { executionId: id, reason: 'cancelled', actor: ctx.actor });
+      if (move) await writePrepared(tx, move, { locked: true });
+      else await makingTurnDue(tx, id);
+      await noteCancellation(ctx, tx, locked);
+      return [...ended, ...(move?.hints ?? [turnHint(id)])];
+    }),
+  );
 }
 
-async function noteCancellation(ctx: ActorContext, tx: Transaction, id: string, ownerId: string): Promise<void> {
+async function noteCancellation(ctx: ActorContext, tx: Transaction, { id, ownerId }: Locked): Promise<void> {
   await inOrder([
-    tx.update(executions).set({ cancelRequestedAt: sql`app_now()` }).where(eq(executions.id, id)),
+    tx
+      .update(executions)
+      // A turn that was decided before must not be written after this.
+      .set({ cancelRequestedAt: sql`app_now()`, version: sql`${executions.version} + 1` })
+      .where(eq(executions.id, id)),
     appendLedger(tx, [
       {
         type: 'execution.cancel_requested',
@@ -72,5 +90,9 @@ async function noteCancellation(ctx: ActorContext, tx: Transaction, id: string, 
 export async function requireOwned(ctx: ActorContext, id: string): Promise<void> {
   const found = await findExecution(ctx, ctx.actor, id);
   if (found.sight === 'approver') throw new AccessError('forbidden', 'The execution belongs to somebody else');
-  if (found.execution.endedAt) throw new AccessError('conflict', 'The execution has ended already');
+  if (found.execution.endedAt) throw hasEnded();
+}
+
+function hasEnded(): AccessError {
+  return new AccessError('conflict', 'The execution has ended already');
 }

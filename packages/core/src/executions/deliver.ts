@@ -20,7 +20,7 @@ import { readSnapshot } from './runtime/snapshot.js';
 import { makingTurnDue, TURN, turnHint } from './runtime/turn-row.js';
 import { describeSender, isHeard, type Sender } from './senders.js';
 
-/** How often an execution that moved while it was asked is asked again. */
+/** How often an execution that moved while it was asked is asked; what it said last counts, or one that never rests took nothing. */
 const tries = 5;
 
 /** An event in a sealed token, with the one person and the one execution that it was made for. */
@@ -116,10 +116,12 @@ export interface Arrival {
 export async function acceptEvent(ctx: ActorContext, arrival: Arrival): Promise<void> {
   let refusal =
     arrival.early === 'refused' ? new AccessError('conflict', 'The execution does not wait for this') : null;
-  for (let made = 0; made < tries; made += 1) {
+  for (let made = 1; ; made += 1) {
     // What a task takes needs no room in the inbox; whether one does is seen without a lock, and only where it matters.
     const seen = refusal ? await lookFor(ctx, arrival, refusal) : null;
-    const kept = await retryDeadlock(() => ctx.db.transaction((tx) => keep(ctx, tx, arrival, seen)));
+    const kept = await retryDeadlock(() =>
+      ctx.db.transaction((tx) => keep(ctx, tx, arrival, { seen, isLast: made >= tries })),
+    );
     if (kept instanceof AccessError) refusal = kept;
     else if (kept) {
       ctx.crashpoint('signal kept');
@@ -127,7 +129,6 @@ export async function acceptEvent(ctx: ActorContext, arrival: Arrival): Promise<
       return;
     }
   }
-  throw new AccessError('unavailable', 'The execution does not stand still to be asked; try again');
 }
 
 /** What an execution looked like when it waited for an event. */
@@ -150,18 +151,19 @@ async function lookFor(ctx: ActorContext, arrival: Arrival, refusal: AccessError
 
 /**
  * Writes the event to the inbox and makes the execution's turn due. Returns false when the execution is no longer as it was
- * seen, and the refusal of one event more than the inbox takes.
+ * seen (unless this is the last try), and the refusal of one event more than the inbox takes.
  */
 async function keep(
   ctx: ActorContext,
   tx: Transaction,
   arrival: Arrival,
-  seen: Seen | null,
+  { seen, isLast }: { seen: Seen | null; isLast: boolean },
 ): Promise<boolean | AccessError> {
   const { executionId, event, sender, deliveryId } = arrival;
   const locked = await lockExecution(tx, executionId, TURN);
   if (!locked) throw ended();
-  if (seen && (seen.version !== locked.version || seen.turn !== (locked.step?.attempt ?? null))) return false;
+  if (seen && !isLast && (seen.version !== locked.version || seen.turn !== (locked.step?.attempt ?? null)))
+    return false;
   if (await isKnown(tx, executionId, event)) throw repeated();
   const many = await boundSignals(ctx, tx, executionId);
   if (many) throw many;

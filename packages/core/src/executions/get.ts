@@ -8,7 +8,7 @@ import { invalid } from '../errors.js';
 import { readNow } from '../now.js';
 import type { PageAsk } from '../paging.js';
 import { findExecution } from './find.js';
-import { type GrantState, grantState } from './grant-state.js';
+import { failedBeside, type GrantState, grantState } from './grant-state.js';
 import { type Happening, readGap, readHappenings } from './history.js';
 import { type ExecutionSummary, readWaiting, summarise } from './list.js';
 import { executionState } from './state.js';
@@ -164,16 +164,16 @@ async function readApprovals(ctx: Context, executionId: string): Promise<Executi
 
 async function readGrants(ctx: Context, executionId: string, now: Date): Promise<ExecutionGrant[]> {
   const rows = await ctx.db
-    .select({ grant: grants, entitlement: entitlements })
+    .select({ grant: grants, entitlement: entitlements, failedBeside })
     .from(grants)
     .innerJoin(entitlements, eq(entitlements.id, grants.entitlementId))
     .where(and(eq(grants.executionId, executionId), isNotOver))
     .orderBy(asc(grants.createdAt), asc(entitlements.key));
-  return rows.map(({ grant, entitlement }) => ({
+  return rows.map(({ grant, entitlement, failedBeside }) => ({
     provider: entitlement.provider,
     identity: entitlement.identity,
     access: entitlement.access as Json,
-    state: grantState(grant, now),
+    state: grantState({ ...grant, failedBeside }, now),
     granted_at: grant.activatedAt?.toISOString() ?? null,
     expires_at: grant.activatedAt ? grant.expiresAt.toISOString() : null,
     ended_reason: grant.endedReason,

@@ -1,19 +1,30 @@
-/** `ended`: over, and not yet verified as removed at the provider; `gone`: verified. */
+import { grants } from '@belay/db';
+import { type SQL, sql } from 'drizzle-orm';
+
+/**
+ * `ended`: over, and not yet verified as removed at the provider; `gone`: verified; `failed`: never was, and what the provider
+ * holds is another grant's. A call that failed may have landed (R4), so every other grant that failed is `ended` until it is gone.
+ */
 export type GrantState = 'granting' | 'active' | 'ended' | 'gone' | 'failed';
 
-/** Returns where a grant is in its life, from its row alone. */
+/** Whether a grant failed beside another one that keeps the access: then nothing is to be taken away. */
+export const failedBeside: SQL<boolean> = sql<boolean>`(${grants}.ended_reason = 'failed' and exists (
+  select from ${grants} as other
+  where other.entitlement_id = ${grants}.entitlement_id and other.ended_at is null and other.expires_at > app_now()))`;
+
+/** Returns where a grant is in its life. */
 export function grantState(
   grant: {
     activatedAt: Date | null;
     endedAt: Date | null;
     goneAt: Date | null;
     expiresAt: Date;
-    endedReason: string | null;
+    failedBeside: boolean | null;
   },
   now: Date,
 ): GrantState {
   if (grant.goneAt) return 'gone';
-  if (grant.endedReason === 'failed') return 'failed';
+  if (grant.failedBeside) return 'failed';
   if (grant.endedAt || grant.expiresAt.getTime() <= now.getTime()) return 'ended';
   return grant.activatedAt ? 'active' : 'granting';
 }

@@ -2,7 +2,7 @@ import { type ApprovalStatus, approvals, grants } from '@belay/db';
 import { and, inArray } from 'drizzle-orm';
 import { isNotOver } from '../access/wanted.js';
 import type { Context } from '../context.js';
-import { type GrantState, grantState } from './grant-state.js';
+import { failedBeside, type GrantState, grantState } from './grant-state.js';
 
 /** Where a request stands for the people concerned; the workflow's own `status` says where the machine stands. */
 export const executionStates = [
@@ -52,7 +52,14 @@ export async function readStates(
   const ids = executions.map(({ id }) => id);
   const [held, asked] = await Promise.all([
     ctx.db
-      .select()
+      .select({
+        executionId: grants.executionId,
+        activatedAt: grants.activatedAt,
+        endedAt: grants.endedAt,
+        goneAt: grants.goneAt,
+        expiresAt: grants.expiresAt,
+        failedBeside,
+      })
       .from(grants)
       .where(and(inArray(grants.executionId, ids), isNotOver)),
     ctx.db

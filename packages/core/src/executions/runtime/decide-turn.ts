@@ -72,6 +72,8 @@ class Turn {
   private readonly entries: (LedgerEntry | ToldByTask)[] = [];
   private readonly env: Env;
   private readonly pause: () => boolean | Promise<boolean>;
+  /** Who cancels it, when this turn begins with that. */
+  private readonly cancels: Actor | null;
   /** The time that the execution has come to: what happens late happens at its own time. */
   private at = new Date(0);
   private signals: WaitingSignal[] | null = null;
@@ -89,6 +91,8 @@ class Turn {
   ) {
     this.state = snapshot.state;
     this.looks = snapshot.turn !== null || given?.is === 'event';
+    const isKept = snapshot.cancelRequestedAt !== null && !snapshot.state?.cancelling;
+    this.cancels = given?.is === 'interrupt' ? given.actor : isKept ? { kind: 'system', name: 'runtime' } : null;
     const measured = measureTurn({
       evaluate: ctx.evaluate,
       limit: ctx.timing.turn,
@@ -100,7 +104,7 @@ class Turn {
 
   async run(): Promise<void> {
     if (this.state === null) await this.begin();
-    if (this.given?.is === 'interrupt') await this.interrupt(this.given.actor);
+    if (this.cancels) await this.interrupt(this.cancels);
     for (;;) {
       if (this.isOver()) return;
       const item = await this.next();
@@ -148,13 +152,13 @@ class Turn {
     const { snapshot } = this;
     const env = this.envAt(snapshot.startedAt ?? snapshot.now);
     // What is cancelled before it began has begun, and does nothing more.
-    const pause = this.given?.is === 'interrupt' ? () => true : this.pause;
+    const pause = this.cancels ? () => true : this.pause;
     const transition = await begin(snapshot.definition, snapshot.input, { ...env, pause });
     this.take(transition, { kind: 'system', name: 'runtime' });
   }
 
   private async interrupt(actor: Actor): Promise<void> {
-    this.applied = true;
+    if (this.given?.is === 'interrupt') this.applied = true;
     if (!this.state || this.isOver()) return;
     this.take(await interrupt(this.snapshot.definition, this.state, this.envAt(this.snapshot.now)), actor);
   }

@@ -30,6 +30,8 @@ export interface Snapshot {
   version: number;
   /** How many task events it has had, kept or not. */
   taskEvents: number;
+  /** When it was asked to end. The turn that finds this interrupts first, unless the execution is being cancelled already. */
+  cancelRequestedAt: Date | null;
   /** Whether approvers were asked. */
   asked: boolean;
   now: Date;
@@ -63,6 +65,7 @@ export async function readSnapshot(ctx: Context, executionId: string, key?: stri
       version: executions.version,
       taskEvents: executions.taskEvents,
       startedAt: executions.startedAt,
+      cancelRequestedAt: executions.cancelRequestedAt,
       endedAt: executions.endedAt,
       asked: sql<boolean>`exists (select from ${approvals} where ${approvals.executionId} = ${executions.id})`,
       now: sql<string>`app_now()`,

@@ -31,7 +31,9 @@ export async function takeTurn(
     const move = prepare(ctx, snapshot, decided, { claim });
     const call = claimedBy(ctx, snapshot, move);
     // What was asked of approvers is looked up under the step that is open, so then it has to be.
-    const joins = leased && call !== null && !snapshot.asked && functions.get(call.name)?.joins === true;
+    // And what cleans up after a cancellation gets no access, which is looked at there as well.
+    const isPlain = !snapshot.asked && snapshot.cancelRequestedAt === null;
+    const joins = leased && call !== null && isPlain && functions.get(call.name)?.joins === true;
     if (joins) return { ...call, pending: move };
     if (await writeAlone(ctx, move)) return call;
   }
