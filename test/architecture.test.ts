@@ -5,6 +5,7 @@ import {
   checkLocks,
   checkOrder,
   checkPurity,
+  checkSignals,
   checkTransactions,
 } from './architecture/behaviour.js';
 import {
@@ -44,6 +45,7 @@ describe('the house as it stands', () => {
     ['sends the statements of a transaction in order', checkOrder],
     ['reads time, randomness and environment only at the composition roots', checkPurity],
     ['waits for no lock that others can take', checkLocks],
+    ['joins signals only where their sources are held', checkSignals],
     ['keeps its files small', checkLength],
     ['pins every version once', checkPins],
     ['comments on every table', checkTableComments],
@@ -179,6 +181,12 @@ describe('each rule can fail', () => {
     const text = `const end = new Date(now.getTime() + lifetime);\nconst secret = ctx.randomBytes(32);\n// not Date.now()`;
     expect(checkPurity(broken({ 'packages/core/src/a.ts': text }))).toEqual([]);
     expect(checkPurity(broken({ 'apps/server/src/machine.ts': 'export {}' }))).toHaveLength(1);
+  });
+
+  it('signals: one that is joined with a timeout', () => {
+    const text = 'const signal = AbortSignal.any([given, AbortSignal.timeout(5)]);';
+    expect(checkSignals(broken({ 'packages/core/src/a.ts': text }))).toHaveLength(1);
+    expect(checkSignals(broken({ 'packages/providers/src/within.ts': text }))).toEqual([]);
   });
 
   it('length: a source of more than 400 lines, a test of more than 600', () => {

@@ -114,6 +114,17 @@ export function checkLocks(tree: Tree): string[] {
     .map(([path]) => `${path} takes an advisory lock; lock a row or a table, or use takeTurn`);
 }
 
+/** Where a signal is joined with a time limit, and what it hangs on is held. */
+const joiners = ['packages/providers/src/within.ts', 'apps/cli/src/within.ts'];
+
+/** A joined signal holds its sources weakly: a timeout among them is collected, and what waits for it waits for ever. */
+export function checkSignals(tree: Tree): string[] {
+  return [...tree]
+    .filter(([path]) => /^(packages|apps|chaos|bench)\/.*src\//.test(path) && isSource(path) && !joiners.includes(path))
+    .filter(([, text]) => /\bAbortSignal\.any\b/.test(codeOf(text)))
+    .map(([path]) => `${path} joins signals; use within`);
+}
+
 const longestSource = 400;
 const longestTest = 600;
 

@@ -1,4 +1,5 @@
 import { isOwnListener } from './is-own-listener.js';
+import { within } from './within.js';
 
 /** Where an agent listens when nobody says otherwise. */
 export const defaultAgent = 'http://127.0.0.1:8791';
@@ -35,7 +36,7 @@ export async function findAgent(url: string, signal: AbortSignal): Promise<Found
     const response = await fetch(new URL('/.well-known/api-configuration', url), {
       redirect: 'error',
       headers: { accept: 'application/json' },
-      signal: AbortSignal.any([signal, AbortSignal.timeout(patience)]),
+      signal: within(signal, patience),
     });
     const body: unknown = await response.json();
     if (!isRecord(body) || body.serviceName !== 'belay' || body.serviceType !== 'agent') return undefined;
@@ -52,7 +53,7 @@ export async function readAgentSessions(url: string, signal: AbortSignal): Promi
     const response = await fetch(new URL('/sessions', url), {
       redirect: 'error',
       headers: { accept: 'application/json' },
-      signal: AbortSignal.any([signal, AbortSignal.timeout(patience)]),
+      signal: within(signal, patience),
     });
     const body: unknown = await response.json();
     const sessions = isRecord(body) && isRecord(body.sessions) ? Object.entries(body.sessions) : [];

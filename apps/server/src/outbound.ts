@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
+import { within } from '@belay/providers';
 import { Agent, type Response as UndiciResponse, fetch as undiciFetch } from 'undici';
 
 export interface AllowedHost {
@@ -169,7 +170,7 @@ export function createOutbound(options: OutboundOptions): (request: Request) => 
   }
 
   return async function outbound(request) {
-    const signal = AbortSignal.any([request.signal, AbortSignal.timeout(options.timeoutMilliseconds ?? 30_000)]);
+    const signal = within(request.signal, options.timeoutMilliseconds ?? 30_000);
     const body = request.body === null ? undefined : await request.arrayBuffer();
     let url = new URL(request.url);
     for (let redirects = 0; ; redirects++) {

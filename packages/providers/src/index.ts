@@ -21,3 +21,4 @@ export type {
   VaultFile,
   VaultService,
 } from './services/port.js';
+export { within } from './within.js';

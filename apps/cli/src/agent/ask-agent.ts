@@ -1,5 +1,6 @@
 import { CliError } from '../cli-error.js';
 import { findAgent } from '../find-agent.js';
+import { within } from '../within.js';
 
 /** What a running agent says of itself (`GET /health`, `GET /sessions`); sessions by version and expiry only. */
 export interface AgentAnswer {
@@ -25,10 +26,10 @@ interface Health {
 export async function askAgent(url: string, signal: AbortSignal): Promise<AgentAnswer | undefined> {
   const found = await findAgent(url, signal);
   if (found === undefined) return undefined;
-  const within = AbortSignal.any([signal, AbortSignal.timeout(patience)]);
+  const limited = within(signal, patience);
   const read = async <Body>(path: string): Promise<Body> => {
     try {
-      const response = await fetch(`${url}${path}`, { headers: { accept: 'application/json' }, signal: within });
+      const response = await fetch(`${url}${path}`, { headers: { accept: 'application/json' }, signal: limited });
       return (await response.json()) as Body;
     } catch (cause) {
       signal.throwIfAborted();

@@ -6,6 +6,7 @@ import { chooseAuthenticator } from '../login/choose-authenticator.js';
 import { createProof } from '../login/create-proof.js';
 import { listenForCode } from '../login/listen-for-code.js';
 import { printable } from '../output/printable.js';
+import { within } from '../within.js';
 
 interface Options {
   provider?: string;
@@ -29,7 +30,7 @@ async function loginByBrowser(
   const provider = await chooseAuthenticator(client, options.provider, { ...shell, interactive });
   const proof = createProof(shell.randomBytes(32));
   const secret = Buffer.from(shell.randomBytes(16)).toString('base64url');
-  await using listener = await listenForCode(secret, AbortSignal.any([shell.signal, AbortSignal.timeout(patience)]));
+  await using listener = await listenForCode(secret, within(shell.signal, patience));
   const query = new URLSearchParams({
     callback: listener.callback,
     code_challenge: proof.challenge,

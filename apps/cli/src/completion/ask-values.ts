@@ -1,5 +1,6 @@
 import { connect } from '../connect.js';
 import type { Shell } from '../shell.js';
+import { within } from '../within.js';
 import type { Candidate } from './complete.js';
 import type { ValueSource } from './value-sources.js';
 
@@ -18,7 +19,7 @@ export async function askValues(shell: Shell, source: ValueSource): Promise<Cand
 }
 
 async function ask(shell: Shell, source: ValueSource): Promise<Candidate[]> {
-  const signal = AbortSignal.any([shell.signal, AbortSignal.timeout(patience)]);
+  const signal = within(shell.signal, patience);
   try {
     const anywhere = source === 'roles' || source === 'providers';
     const { client } = await connect({ ...shell, signal }, undefined, anywhere ? 'any' : 'server');

@@ -3,6 +3,7 @@ import { CliError } from '../cli-error.js';
 import { type Connection, connect } from '../connect.js';
 import { explainNetwork } from '../explain-network.js';
 import type { Shell } from '../shell.js';
+import { within } from '../within.js';
 import type { ServerAnswer } from './check.js';
 
 /** How long the server may take to say how it is, in milliseconds. */
@@ -18,7 +19,7 @@ export async function askServer(shell: Shell, option: string | undefined): Promi
     return { connection: undefined, answer: undefined, fault: error.message };
   }
   const client = createClient({ url: connection.server, retry: { attempts: 1 } });
-  const signal = AbortSignal.any([shell.signal, AbortSignal.timeout(patience)]);
+  const signal = within(shell.signal, patience);
   try {
     const asked = shell.clock().getTime();
     const ready = await client.system.ready({ signal });

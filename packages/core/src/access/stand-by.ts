@@ -1,5 +1,5 @@
 import { entitlements } from '@belay/db';
-import type { Authorizer } from '@belay/providers';
+import { type Authorizer, within } from '@belay/providers';
 import { ne } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { publicMessage } from './authorizer.js';
@@ -35,8 +35,8 @@ export async function standByHeld(ctx: Context, signal: AbortSignal): Promise<{ 
     .from(entitlements)
     .where(ne(entitlements.state, 'absent'));
   const held = new Set(rows.map(({ provider }) => provider));
-  // One listener for all calls, however many providers there are: Node.js warns of more than ten on one signal. And not
-  // AbortSignal.any: the stop signal lives as long as the process, and would gather a follower with every round.
+  // One listener for all calls, however many providers there are: Node.js warns of more than ten on one signal. The stop
+  // signal is not joined to each, because it lives as long as the process and would gather a follower with every round.
   const round = new AbortController();
   const abort = () => round.abort();
   signal.addEventListener('abort', abort);
@@ -64,7 +64,7 @@ async function keep(ctx: Context, provider: string, authorizer: Authorizer, stop
   const { since } = state;
   const over = ctx.clock().getTime() - since > ctx.timing.standDown;
   state.calling = true;
-  const call = AbortSignal.any([stop, AbortSignal.timeout(ctx.timing.callTimeout)]);
+  const call = within(stop, ctx.timing.callTimeout);
   try {
     if (over) {
       await authorizer.standDown?.();

@@ -107,6 +107,7 @@ async function follow(ctx: Context, id: string, feed: Shared, { look, isNews }: 
   }
   let heard = false;
   let wake = () => {};
+  signal.addEventListener('abort', () => wake(), { once: true });
   const unsubscribe = ctx.changes?.subscribe(id, () => {
     heard = true;
     wake();
@@ -115,7 +116,7 @@ async function follow(ctx: Context, id: string, feed: Shared, { look, isNews }: 
     for (let poll = firstPoll; !feed.over && !signal.aborted; poll = Math.min(poll * 2, ctx.timing.watchPoll)) {
       const waited = new AbortController();
       wake = () => waited.abort();
-      if (!heard) await ctx.delay(jittered(ctx, poll), AbortSignal.any([signal, waited.signal])).catch(() => undefined);
+      if (!heard) await ctx.delay(jittered(ctx, poll), waited.signal).catch(() => undefined);
       if (signal.aborted) return;
       // Nobody told of anything: a glance, with all who look now, says whether there is anything to read.
       if (!heard && !(await isNews()) && !heard) continue;

@@ -1,6 +1,7 @@
+import { within } from '@belay/providers';
 import type { ActorContext } from '../context.js';
 import { requireDuration } from '../duration.js';
-import { invalid } from '../errors.js';
+import { AccessError, invalid } from '../errors.js';
 import { type ExecutionDetails, type GetExecution, getExecution } from './get.js';
 import { lastSeq } from './history.js';
 import type { ExecutionState } from './state.js';
@@ -21,10 +22,13 @@ const before: Readonly<Record<WaitTarget, readonly ExecutionState[]>> = {
 const usual = 'PT20S';
 /** Proxies give up on an answer that takes longer. */
 const longest = 30_000;
+/** How long the last look may take once the time is over, in milliseconds: the caller waits for an answer, not for the database. */
+const lastLook = 5_000;
 
 /**
  * Returns an execution as `getExecution` does, once it has come as far as `until` or the time of `wait` is over; its `state`
- * says which. Throws `invalid` for a time that is too long, and what `getExecution` throws.
+ * says which. Throws `invalid` for a time that is too long, `unavailable` when the database is away at the end of it, and
+ * what `getExecution` throws.
  */
 export async function waitForExecution(
   ctx: ActorContext,
@@ -38,7 +42,7 @@ export async function waitForExecution(
   }
   const milliseconds = requireDuration(input.wait ?? usual, 'wait');
   if (milliseconds > longest) throw invalid('wait', 'is longer than PT30S, the longest allowed; call again instead');
-  const signal = AbortSignal.any([input.signal, AbortSignal.timeout(milliseconds)]);
+  const signal = within(input.signal, milliseconds);
   // The place is read before the state, so that nothing between the two is missed.
   let found = await get();
   const isTooEarly = () => before[until].includes(found.state);
@@ -47,8 +51,20 @@ export async function waitForExecution(
   found = await get();
   if (!isTooEarly()) return found;
   for await (const _event of watchExecution(ctx, { id, after, signal })) {
+    // An execution that never rests has an event for every look.
+    if (signal.aborted) break;
     found = await get();
     if (!isTooEarly()) return found;
   }
-  return get();
+  return inTime(ctx, get());
+}
+
+async function inTime<T>(ctx: ActorContext, look: Promise<T>): Promise<T> {
+  const answered = new AbortController();
+  const late = ctx.delay(lastLook, answered.signal).then((): never => {
+    throw new AccessError('unavailable', 'The execution cannot be read now; try again');
+  });
+  // Whichever of the two loses is nobody's.
+  for (const one of [look, late]) one.catch(() => undefined);
+  return Promise.race([look, late]).finally(() => answered.abort());
 }

@@ -1,5 +1,5 @@
 import { type Database, encryptionKeys } from '@belay/db';
-import { type EncryptionService, Retryable } from '@belay/providers';
+import { type EncryptionService, Retryable, within } from '@belay/providers';
 import { and, desc, eq, isNull, ne, sql } from 'drizzle-orm';
 import type { Context, Logger } from '../context.js';
 import { AccessError } from '../errors.js';
@@ -56,7 +56,7 @@ export async function openKeyring(options: OpenKeyringOptions): Promise<LiveKeyr
   const inUse = and(eq(encryptionKeys.service, wrapping.name), isNull(encryptionKeys.retiredAt));
   const readInUse = async () => (await db.select().from(encryptionKeys).where(inUse))[0];
   const unwrap = (row: typeof encryptionKeys.$inferSelect) =>
-    unwrapDataKey(wrapping.service, row, AbortSignal.any([ended.signal, AbortSignal.timeout(patience)]));
+    unwrapDataKey(wrapping.service, row, within(ended.signal, patience));
 
   async function take(row: typeof encryptionKeys.$inferSelect): Promise<Uint8Array> {
     const material = secrets.get(row.kid) ?? (await unwrap(row));

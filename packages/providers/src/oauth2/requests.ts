@@ -1,6 +1,7 @@
 import { Retryable, Terminal } from '../errors.js';
 import { boundedFetch } from '../llm/bounded-fetch.js';
 import type { ProviderTokens } from '../port.js';
+import { within } from '../within.js';
 import type { OAuth2Config } from './config.js';
 import { refusal } from './faults.js';
 
@@ -34,7 +35,7 @@ export function askAs(accessToken: string, url: string, signal: AbortSignal): Pr
 
 /** Whether there is somebody at an address. Throws `Retryable` when there is not. */
 export async function knock(url: string, signal: AbortSignal): Promise<void> {
-  const { status } = await ask(url, { headers, signal: limited(signal) });
+  const { status } = await ask(url, { headers, signal: within(signal, requestMilliseconds) });
   if (status >= 500) throw new Retryable('The identity provider does not answer');
 }
 
@@ -43,7 +44,11 @@ async function askJson(
   init: { method?: string; body?: URLSearchParams; headers: Record<string, string> },
   signal: AbortSignal,
 ): Promise<unknown> {
-  const response = await ask(url, { ...init, headers: { ...headers, ...init.headers }, signal: limited(signal) });
+  const response = await ask(url, {
+    ...init,
+    headers: { ...headers, ...init.headers },
+    signal: within(signal, requestMilliseconds),
+  });
   const body: unknown = await response.json().catch(() => undefined);
   const refused = refusal(response.status, body);
   if (refused) throw refused;
@@ -72,8 +77,4 @@ async function readTokens(body: unknown): Promise<ProviderTokens & { accessToken
 function basicCredentials(id: string, secret: string): string {
   const encoded = [id, secret].map((part) => new URLSearchParams({ '': part }).toString().slice(1));
   return Buffer.from(encoded.join(':')).toString('base64');
-}
-
-function limited(signal: AbortSignal): AbortSignal {
-  return AbortSignal.any([signal, AbortSignal.timeout(requestMilliseconds)]);
 }

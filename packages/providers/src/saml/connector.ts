@@ -1,6 +1,7 @@
 import { refuseWhenAborted, untilAborted } from '../abort.js';
 import { Retryable } from '../errors.js';
 import type { Connector } from '../port.js';
+import { within } from '../within.js';
 import { createAuthenticator } from './authenticator.js';
 import { type SamlConfig, samlConfig } from './config.js';
 
@@ -17,7 +18,7 @@ export const samlConnector: Connector<SamlConfig> = {
       authenticator: createAuthenticator(config),
       async check(signal) {
         refuseWhenAborted(signal);
-        const limited = AbortSignal.any([signal, AbortSignal.timeout(requestMilliseconds)]);
+        const limited = within(signal, requestMilliseconds);
         // Without a request of ours some answer with an error; that they answer is what is asked.
         const asked = fetch(config.entry_point, { redirect: 'manual', signal: limited });
         await untilAborted(

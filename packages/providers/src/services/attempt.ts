@@ -1,5 +1,6 @@
 import { untilAborted } from '../abort.js';
 import { Retryable, Terminal } from '../errors.js';
+import { within } from '../within.js';
 import type { ServiceTools } from './port.js';
 
 /** Tries of one question at most: enough for a hiccup, few enough for a start to fail soon. */
@@ -21,7 +22,7 @@ export async function attempt<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   for (let tried = 1; ; tried += 1) {
-    const limited = AbortSignal.any([signal, AbortSignal.timeout(tools.timeout ?? timeout)]);
+    const limited = within(signal, tools.timeout ?? timeout);
     try {
       return await untilAborted(work(limited), limited);
     } catch (error) {

@@ -1,0 +1,10 @@
+/** What a joined signal hangs on: Node.js 20 holds it weakly, and a timeout that nobody else holds would never fire. */
+const sources = new WeakMap<AbortSignal, readonly AbortSignal[]>();
+
+/** Returns a signal that aborts with another one, or after a time in milliseconds. */
+export function within(signal: AbortSignal, milliseconds: number): AbortSignal {
+  const limit = AbortSignal.timeout(milliseconds);
+  const either = AbortSignal.any([signal, limit]);
+  sources.set(either, [signal, limit]);
+  return either;
+}
