@@ -65,4 +65,43 @@ describe('a provider that leaves the configuration while access is granted there
     expect(other.state.held()).toEqual([]);
     expect(other.state.count('ensurePresent')).toBe(0);
   });
+
+  describe('in the statement that begins an execution', () => {
+    const turn = (executionId: string) => ({ executionId, key: '/' });
+
+    it('is kept when the intent was first', async () => {
+      const { house, ada } = cast;
+      const id = await request(ada, { workflow: 'automatic', role: 'elsewhere' });
+      // The intent holds the configuration, and waits for the execution.
+      const holder = await house.database.sql.reserve();
+      await holder`begin`;
+      await holder`select from executions where id = ${id} for update`;
+      const performing = performStep(house.ctx, turn(id), { leased: true });
+      await someoneWaits(house);
+      const applying = apply().catch((error: unknown) => error);
+      await someoneWaits(house, 2);
+      await holder`commit`;
+      holder.release();
+      await performing;
+      expect(await applying).toMatchObject({ issues: [{ path: 'providers.other' }] });
+      expect(other.state.held()).toHaveLength(1);
+    });
+
+    it('gets no grant when the configuration was first', async () => {
+      const { house, ada } = cast;
+      const id = await request(ada, { workflow: 'automatic', role: 'elsewhere' });
+      const gate = heldBeforeCommit(house.ctx);
+      const applying = apply(gate.ctx.db);
+      await gate.reached;
+      const performing = performStep(house.ctx, turn(id), { leased: true });
+      await someoneWaits(house);
+      gate.open();
+      await Promise.all([applying, performing]);
+      expect((await getExecution(ada, { id })).grants).toEqual([]);
+      await house.catalog.refresh();
+      await house.pass(5 * second);
+      expect(other.state.held()).toEqual([]);
+      expect(other.state.count('ensurePresent')).toBe(0);
+    });
+  });
 });

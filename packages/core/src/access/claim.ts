@@ -75,7 +75,8 @@ const task: SQL = sql.raw(
     .join(' ')} end`,
 );
 
-type Row = {
+/** A claim as a statement returns it. */
+export type ClaimRow = {
   id: string;
   provider: string;
   identity: string;
@@ -104,7 +105,7 @@ async function claim(
 ): Promise<Claim[]> {
   const claimingAt = more.claimingAt ?? ctx.clock().getTime();
   const leaseEnd = sql`app_now() + ${`${ctx.timing.lease} milliseconds`}::interval`;
-  const rows = await db.execute<Row>(sql`
+  const rows = await db.execute<ClaimRow>(sql`
     with ${which},
     judged as (
       select locked.*, live.next_expiry, live.until, ${task} as task
@@ -141,7 +142,7 @@ async function claim(
   return rows.map((row) => claimOf(row, claimingAt));
 }
 
-function claimOf(row: Row, claimingAt: number): Claim {
+export function claimOf(row: ClaimRow, claimingAt: number): Claim {
   const { id, provider, identity, fence, failures, target, task } = row;
   const access = JSON.parse(row.access) as Claimed['access'];
   const pin = target === null || row.subject === null ? null : { target, subject: JSON.parse(row.subject) as Json };
@@ -167,7 +168,7 @@ function claimOf(row: Row, claimingAt: number): Claim {
   };
 }
 
-function concernOf({ task, concerns }: Row): Concern | null {
+function concernOf({ task, concerns }: ClaimRow): Concern | null {
   const waiting = JSON.parse(concerns ?? '[]') as Partial<Record<string, unknown>>[];
   const [one] = waiting;
   if (!one || waiting.length > 1) return null;

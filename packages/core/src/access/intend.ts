@@ -2,35 +2,19 @@ import { catalogs, entitlements, grants, inOrder, steps, type Transaction } from
 import { Retryable } from '@belay/providers';
 import type { Outcome } from '@belay/workflow';
 import { and, eq, inArray, max, sql } from 'drizzle-orm';
-import type { Judgement } from '../approvals/judge.js';
 import { addressOf } from '../catalog/targets.js';
-import type { Actor, Context } from '../context.js';
-import type { Plan, PlannedGrant } from '../elevation/plan.js';
+import type { Context } from '../context.js';
 import { lockExecution } from '../executions/runtime/lock.js';
-import { type PreparedMove, writePrepared } from '../executions/runtime/prepared.js';
+import { writePrepared } from '../executions/runtime/prepared.js';
 import { appendLedger } from '../ledger/append.js';
 import { authorizerOf } from './authorizer.js';
 import { decideIntent, type Held } from './decide.js';
+import { intendWithMove } from './intend-with-move.js';
+import { type Intention, intendedEntries, type PlannedRow } from './intention.js';
 import { type EntitlementHint, openPlaces, type Places } from './places.js';
 import { readHeld } from './read-held.js';
-import { lockEntitlements, type Wanted } from './rows.js';
+import { lockEntitlements } from './rows.js';
 import { standByFor } from './stand-by.js';
-
-export interface Intention {
-  executionId: string;
-  stepKey: string;
-  /** The claim's attempt: the fence of the step. */
-  attempt: number;
-  plan: Plan;
-  /** The version of the catalog that was in force when the plan was begun. */
-  catalogVersion: number;
-  userId: string;
-  actor: Actor;
-  /** The move that opens the step, when it is to be written in the same commit. */
-  pending?: PreparedMove | undefined;
-  /** Whether it is approved still, and until when it may be granted; under the execution's lock. */
-  confirm(tx: Transaction): Promise<Judgement>;
-}
 
 export type Intended =
   | { outcome: 'intended'; entitlementIds: string[] }
@@ -74,7 +58,11 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
   );
   const places = openPlaces(ctx);
   try {
-    const result = await ctx.db.transaction((tx) => intend(ctx, tx, intention, { planned, held, places }));
+    const what = { planned, held, places };
+    const entitlementIds = await intendWithMove(ctx, intention, what);
+    const result: Intended = entitlementIds
+      ? { outcome: 'intended', entitlementIds }
+      : await ctx.db.transaction((tx) => intend(ctx, tx, intention, what));
     ctx.crashpoint('intended');
     if (intention.pending && result.outcome !== 'moved_on') ctx.waker.wake(intention.pending.hints);
     // Without places, who intends reconciles by itself.
@@ -84,8 +72,6 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
     places.release();
   }
 }
-
-type PlannedRow = Wanted & PlannedGrant & { grantId: string };
 
 /** The intent itself, in its transaction. */
 async function intend(
@@ -187,24 +173,6 @@ async function writeIntent(
         leaseUntil: null,
       })
       .where(and(eq(steps.executionId, intention.executionId), eq(steps.key, intention.stepKey))),
-    appendLedger(
-      tx,
-      planned.map((grant, index) => ({
-        type: 'grant.intended',
-        message: `Granting at ${grant.provider} to ${grant.identity}`,
-        actor: intention.actor,
-        userId: intention.userId,
-        provider: grant.provider,
-        executionId: intention.executionId,
-        entitlementId: idOf(index),
-        data: {
-          identity: grant.identity,
-          access: grant.access,
-          // The pin is the entitlement's, and never changes.
-          duration: plan.duration,
-          digest: plan.digest,
-        },
-      })),
-    ),
+    appendLedger(tx, intendedEntries(intention, planned, entitlementIds)),
   ]);
 }

@@ -7,6 +7,12 @@ export type EntitlementHint = Extract<Hint, { queue: 'entitlements' }>;
 
 /** Places of this process for what one transaction is about to make due. Opened before it, because leases count from then. */
 export interface Places {
+  /** When they were opened, by this process's clock. */
+  openedAt: number;
+  /** Reserves places for what a statement will make due; returns the ids for which there is one. */
+  reserve(wanted: readonly { id: string; provider: string }[], task: 'grant' | 'revoke'): ReadonlySet<string>;
+  /** Tells what the statement has claimed for those ids, and all that it has made due. */
+  keep(kept: readonly { reserved: string; claim: Claim }[], due: readonly EntitlementHint[]): void;
   /**
    * Claims, in the transaction that has just made entitlements due and holds their locks, those for which there is a free place:
    * a commit less, and no way through a queue. What finds no place stays due.
@@ -22,21 +28,40 @@ export interface Places {
 
 export function openPlaces(ctx: Context): Places {
   const claimingAt = ctx.clock().getTime();
-  const places = new Map<string, Place>();
+  let places = new Map<string, Place>();
   let claims: Claim[] = [];
   let hints: readonly EntitlementHint[] = [];
   const release = () => {
     for (const place of places.values()) place.release();
     places.clear();
   };
+  const reserve: Places['reserve'] = (wanted, task) => {
+    release();
+    for (const { id, provider } of wanted) {
+      const place = places.has(id) ? null : ctx.waker.reserve?.({ queue: 'entitlements', provider, task });
+      if (place) places.set(id, place);
+    }
+    return new Set(places.keys());
+  };
   return {
-    async claim(tx, due, task) {
-      release();
-      hints = due;
-      for (const { entitlementId, provider } of due) {
-        const place = places.has(entitlementId) ? null : ctx.waker.reserve?.({ queue: 'entitlements', provider, task });
-        if (place) places.set(entitlementId, place);
+    openedAt: claimingAt,
+    reserve,
+    keep(kept, due) {
+      const reserved = places;
+      places = new Map();
+      for (const { reserved: id, claim } of kept) {
+        const place = reserved.get(id);
+        reserved.delete(id);
+        if (place) places.set(claim.id, place);
       }
+      for (const place of reserved.values()) place.release();
+      claims = kept.map(({ claim }) => claim);
+      hints = due;
+    },
+    async claim(tx, due, task) {
+      const wanted = due.map(({ entitlementId: id, provider }) => ({ id, provider }));
+      reserve(wanted, task);
+      hints = due;
       claims = places.size === 0 ? [] : await claimThese(ctx, tx, [...places.keys()], claimingAt);
     },
     claims: () => claims,

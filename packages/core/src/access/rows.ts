@@ -28,7 +28,7 @@ export function entitlementKey(provider: string, pin: Pin): string {
 }
 
 /** Returns the key that rows without a pin have, from before there were pins. */
-function keyByNames({ provider, identity, access }: Pick<Wanted, 'provider' | 'identity' | 'access'>): string {
+export function keyByNames({ provider, identity, access }: Pick<Wanted, 'provider' | 'identity' | 'access'>): string {
   return digestOf([provider, identity, access]);
 }
 

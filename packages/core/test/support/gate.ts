@@ -71,13 +71,13 @@ export function heldBeforeCommit<T extends Context>(
   return { ctx: { ...ctx, db }, reached, open };
 }
 
-/** Resolves when a connection to the house's database waits for a lock. */
-export async function someoneWaits(house: House): Promise<void> {
+/** Resolves when a connection to the house's database, or `many`, wait for a lock. */
+export async function someoneWaits(house: House, many = 1): Promise<void> {
   const deadline = Date.now() + 20_000;
   while (Date.now() < deadline) {
     const [row] = await house.database.sql`
       select count(*)::int as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    if (row?.waiting > 0) return;
+    if (row?.waiting >= many) return;
   }
   throw new Error('No connection waited for a lock');
 }

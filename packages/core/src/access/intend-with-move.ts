@@ -1,0 +1,135 @@
+import { catalogs, entitlements, grants } from '@belay/db';
+import { type SQL, sql } from 'drizzle-orm';
+import type { Context } from '../context.js';
+import { retryDeadlock } from '../deadlock.js';
+import { isWhole, type PreparedMove, writing } from '../executions/runtime/prepared.js';
+import { type ClaimRow, claimOf } from './claim.js';
+import { decideIntent, type Held } from './decide.js';
+import { type Intention, intendedEntries, type PlannedRow } from './intention.js';
+import type { Places } from './places.js';
+import { entitlementKey, keyByNames } from './rows.js';
+import { isLive } from './wanted.js';
+
+/**
+ * Writes an intent with the first move of its execution and the claim of its grants, in one statement that commits itself.
+ * Returns the ids of the entitlements; null, and nothing is written, when one of them needs a closer look, or the configuration
+ * or the execution has changed: then `intendGrants` looks under the locks.
+ *
+ * Nothing is read here that a lock would have to come before. An execution that has not begun has no approvals. What is
+ * written of an entitlement follows from the row that is locked; it is claimed only when that row is the one in the statement's
+ * snapshot, because then so are its other grants (decision 0070). The table of configurations is locked when the statement begins, before PostgreSQL takes its snapshot.
+ */
+export async function intendWithMove(
+  ctx: Context,
+  intention: Intention,
+  { planned, held, places }: { planned: readonly PlannedRow[]; held: readonly Held[]; places: Places },
+): Promise<string[] | null> {
+  const { pending } = intention;
+  if (pending?.version !== 0 || !isWhole(pending)) return null;
+  const absent = { state: 'absent' as const, lastGrantCallAt: null };
+  if (held.some((seen) => decideIntent(absent, seen) === 'refuse')) return null;
+  const rows = planned.map((one) => ({ ...one, key: entitlementKey(one.provider, one.pin) }));
+  if (new Set(rows.map(({ key }) => key)).size < rows.length) return null;
+  const placed = places.reserve(rows, 'grant');
+  const statement = intending(ctx, intention, pending, rows, placed);
+  const written = await retryDeadlock(() => ctx.db.execute<Row>(statement));
+  if (written.length === 0) return null;
+  const of = (row: Row) => rows.find(({ key }) => key === row.key);
+  places.keep(
+    written.flatMap((row) => {
+      const one = of(row);
+      if (!one || !row.claimed) return [];
+      const { executionId: execution_id, stepKey: step_key, plan } = intention;
+      const concern = { execution_id, step_key, duration: plan.duration, of_step: rows.length };
+      const concerns = row.alone ? JSON.stringify([concern]) : null;
+      const claim = claimOf({ ...row, task: 'grant', concerns }, places.openedAt);
+      return [{ reserved: one.id, claim }];
+    }),
+    written.map(({ id, provider }) => ({ queue: 'entitlements', entitlementId: id, provider, task: 'grant' })),
+  );
+  return written.map(({ id }) => id);
+}
+
+type Row = Omit<ClaimRow, 'task' | 'concerns'> & { key: string; claimed: boolean; alone: boolean };
+
+function intending(
+  ctx: Context,
+  intention: Intention,
+  move: PreparedMove,
+  rows: readonly (PlannedRow & { key: string })[],
+  placed: ReadonlySet<string>,
+): SQL {
+  const { plan, stepKey, userId } = intention;
+  const interval = (milliseconds: number) => sql`${`${milliseconds} milliseconds`}::interval`;
+  const lease = sql`app_now() + ${interval(ctx.timing.lease)}`;
+  const texts = rows.map(({ id, grantId, key, provider, identity, access, pin, address }) => ({
+    id,
+    grant_id: grantId,
+    key,
+    provider,
+    identity,
+    access,
+    target: pin.target,
+    subject: pin.subject,
+    address,
+    placed: placed.has(id),
+  }));
+  // A row under its names is from before there were pins: it may have to be adopted.
+  const named = `{${rows.map(keyByNames).join(',')}}`;
+  const { key, state } = entitlements;
+  const claims = sql`excluded.lease_until is not null and (e.lease_until is null or e.lease_until <= app_now())
+    and e.xmin = (select known.version from known where known.id = e.id)`;
+  const { activatedAt, duration, entitlementId, expiresAt } = grants;
+  const others = sql`from ${grants} where ${entitlementId} = held.id and ${isLive}`;
+  const told = sql`app_now() + (${duration} + ${ctx.timing.callTimeout}) * interval '1 millisecond'`;
+  const providers = [...new Set(rows.map(({ provider }) => provider))].join(', ');
+  return writing(move, {
+    before: [
+      sql`configured as (update ${catalogs} set source = source where false)`,
+      sql`planned as (
+        select * from jsonb_to_recordset(${JSON.stringify(texts)}::text::jsonb) as one (id uuid, grant_id uuid, key text,
+          provider text, identity text, access jsonb, target text, subject jsonb, address text, placed boolean))`,
+      sql`known as (select id, xmin as version from ${entitlements} where ${key} in (select key from planned))`,
+    ],
+    when: sql`(select max(version) from ${catalogs}) = ${intention.catalogVersion}::int
+      and not exists (select from ${entitlements} where ${key} = any(${named}::text::text[]) and ${state} <> 'absent')`,
+    after: [
+      sql`held as (
+        insert into ${entitlements} as e (id, key, provider, target, subject, address, identity, access, state, due_at,
+          lease_until, fence, last_grant_call_at)
+        select planned.id, key, provider, target, subject, address, identity, access, 'granting',
+          case when placed then ${lease} else app_now() end, case when placed then ${lease} end,
+          case when placed then 1 else 0 end, case when placed then app_now() end
+        from moved, planned order by key
+        on conflict (key) do update set state = 'granting', target = excluded.target, subject = excluded.subject,
+          address = excluded.address, identity = excluded.identity, access = excluded.access, failures = 0, last_error = null,
+          due_at = case when ${claims} then excluded.due_at else app_now() end,
+          lease_until = case when ${claims} then excluded.lease_until else e.lease_until end,
+          fence = case when ${claims} then e.fence + 1 else e.fence end,
+          last_grant_call_at = case when ${claims} then app_now() else e.last_grant_call_at end
+        returning e.*)`,
+      sql`intended as (
+        insert into ${grants} (id, execution_id, step_key, entitlement_id, user_id, duration, expires_at)
+        select planned.grant_id, moved.id, ${stepKey}::text, held.id, ${userId}::uuid, ${plan.duration}::bigint,
+          app_now() + ${interval(plan.duration + ctx.timing.activation)}
+        from moved, planned join held using (key))`,
+    ],
+    entries: intendedEntries(
+      intention,
+      rows,
+      rows.map(({ id }) => id),
+    ),
+    entitlement: sql`(select held.id from held join planned using (key) where planned.id = entry.entitlement_id)`,
+    waitingFor: `the provider ${providers}`,
+    // A claim makes due at the end of its lease; everything else is due now.
+    returning: sql`
+      select held.id, held.key, provider, identity, access::text, target, subject::text, fence, failures,
+        last_grant_call_at as called, app_now() as now,
+        greatest(app_now() + ${interval(plan.duration + ctx.timing.callTimeout)},
+          (select max(case when ${activatedAt} is null then ${told} else ${expiresAt} end) ${others})) as until,
+        not exists (select ${others} and ${activatedAt} is null) as alone,
+        coalesce(due_at = lease_until and due_at > app_now(), false) as claimed,
+        (select count(*) from notified)
+      from held order by held.key`,
+  });
+}
