@@ -141,7 +141,7 @@ describe('sign_in', () => {
       {
         level: 'warning',
         provider: 'github',
-        actor: { kind: 'system', name: 'logins' },
+        actor: { system: 'logins' },
         data: { email: { ...member, ...changed }.email, subject: 'rita', condition: `sign_in.${condition}` },
       },
     ]);

@@ -58,7 +58,7 @@ describe('entries from an agent', () => {
       workflow_id: id,
       user: ada.actor.email,
       user_id: ada.actor.id,
-      actor: { kind: 'system', name: 'catalog' },
+      actor: { system: 'catalog' },
     };
     const before = await listLogs(ada, {});
     await recordLogs(agent, { entries: [forged] });

@@ -54,7 +54,7 @@ const years = (hot: string, like: string, ada: string) => `
   insert into ledger (type, level, message, actor, user_id, provider, execution_id)
     select 'filler', case when k = 4 then 'error' else 'info' end, 'something happened', '{}', owner, 'memory', id from runs, generate_series(1, 4) k;
   insert into task_events (execution_id, seq, nth, actor, user_id, events)
-    select id, nextval('ledger_seq_seq'), 1, '{"kind": "system", "name": "runtime"}', owner, '[["started", "/do/0/grant"]]' from runs;
+    select id, nextval('ledger_seq_seq'), 1, '{"system": "runtime"}', owner, '[["started", "/do/0/grant"]]' from runs;
   insert into signals (execution_id, source, event_id, type, event, consumed_at)
     select id, 'urn:filler', n::text, 'filler', 'null', app_now() from runs;
   insert into entitlements (id, key, provider, identity, access, state, last_grant_call_at, due_at)

@@ -130,7 +130,7 @@ async function claim(
         task, until, judged.state as was),
     told as (${writingLedger(sql`
       select 'grant.expired', 'info', 'The time at ' || claimed.provider || ' is over for ' || claimed.identity,
-        '{"kind": "system", "name": "reconcile"}'::jsonb, ${grants.userId}, claimed.provider, ${grants.executionId},
+        '{"system": "reconcile"}'::jsonb, ${grants.userId}, claimed.provider, ${grants.executionId},
         claimed.id, null::jsonb
       from claimed join ${grants} on ${grants.entitlementId} = claimed.id
       where task = 'revoke' and was <> 'revoking' and ${grants.goneAt} is null and ${grants.endedAt} is null

@@ -39,7 +39,7 @@ export async function endGrants(tx: Transaction, input: EndGrants): Promise<Enti
       update ${entitlements} e set due_at = app_now() from locked where e.id = locked.id returning e.id, e.provider),
     told as (${writingLedger(sql`
       select 'grant.ended', 'info', ${message}, ${JSON.stringify(describeActor(input.actor))}::text::jsonb, user_id,
-        null::text, ${executionId}::uuid, entitlement_id, jsonb_build_object('reason', ${reason}::text)
+        null::text, ${executionId}::uuid, entitlement_id, null::jsonb
       from ended`)}),
     notified as (${notifying('told')})
     select id, provider, (select count(*) from notified) from due order by id`);

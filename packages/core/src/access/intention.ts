@@ -41,9 +41,8 @@ export function intendedEntries(
     executionId: intention.executionId,
     entitlementId: entitlementIds[index] ?? '',
     data: {
-      identity: grant.identity,
+      // The entitlement has the pin, which never changes.
       access: grant.access,
-      // The pin is the entitlement's, and never changes.
       duration: plan.duration,
       digest: plan.digest,
     },

@@ -78,7 +78,7 @@ export async function recordGranted(ctx: Context, claim: Claimed, held: Held): P
           provider: claim.provider,
           executionId: grant.executionId,
           entitlementId: claim.id,
-          data: { expires_at: grant.expiresAt.toISOString(), verified: held === true },
+          data: { verified: held === true },
         })),
       );
       const [[recorded]] = await inOrder([recording, telling]);

@@ -88,7 +88,7 @@ export function recording(
 /** A row for each grant that was touched; one with no execution for an entitlement without. */
 export type RecordedRow = { id: string; due: string; execution: string | null };
 
-const actor = sql`'{"kind": "system", "name": "reconcile"}'::jsonb`;
+const actor = sql`'{"system": "reconcile"}'::jsonb`;
 
 type Gates = { before: SQL; then: SQL };
 
@@ -153,7 +153,7 @@ function recordingGrants(group: readonly Called[], at: Date | null, gates: Gates
       select 'entitlement.granted', 'info',
         locked.identity || ' holds the access at ' || locked.provider || ' until ' || ${iso(sql`active.expires_at`)},
         ${actor}, active.user_id, locked.provider, active.execution_id, locked.id,
-        jsonb_build_object('expires_at', ${iso(sql`active.expires_at`)}, 'verified', locked.verified)
+        jsonb_build_object('verified', locked.verified)
       from active join locked on locked.id = active.entitlement_id`)})`;
   return {
     locks: [called, locks],

@@ -106,8 +106,12 @@ export function notifying(told: 'entry' | 'told'): SQL {
     where until > app_now()`;
 }
 
-/** Who acted, as the ledger keeps it: enough for an auditor, nothing that proves anything. */
+/**
+ * Who acted, as the ledger keeps it: enough for an auditor, nothing that proves anything. Most entries are of the service
+ * itself, so its part is said in one word; older entries have `kind` and `name`.
+ */
 export function describeActor(actor: Actor): object {
+  if (actor.kind === 'system') return { system: actor.name };
   if (actor.kind !== 'user') return actor;
   return { kind: 'user', id: actor.id, email: actor.email, provider: actor.provider };
 }

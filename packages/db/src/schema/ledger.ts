@@ -33,7 +33,7 @@ export const isAboutOthers = (table: Acted): SQL => sql`${actorOf(table)} <> coa
 export const ledger = pgTable(
   'ledger',
   {
-    seq: bigserial('seq', { mode: 'number' }).primaryKey(),
+    seq: bigserial('seq', { mode: 'number' }).notNull(),
     at: instant('at').notNull().default(appNow),
     type: text('type').notNull(),
     level: text('level').$type<LedgerLevel>().notNull(),
@@ -46,6 +46,8 @@ export const ledger = pgTable(
     data: json<unknown>('data'),
   },
   (table) => [
+    // For who reads everything in order, or what is new. Belay itself does not, so a whole index on it would be read by nobody.
+    index('ledger_seq_idx').using('brin', table.seq).with({ autosummarize: true }),
     index('ledger_execution_idx').on(table.executionId, table.seq),
     index('ledger_user_idx').on(table.userId, table.seq.desc()),
     // Few entries are more than information, so those are found without reading the others.
