@@ -6,8 +6,10 @@ import {
   listInbox,
   resumeExecution,
   signalExecution,
+  sweep,
 } from '@belay/core';
 import { afterEach, describe, expect, it } from 'vitest';
+import { gateOf } from './support/gate.js';
 import {
   access,
   approve,
@@ -97,6 +99,30 @@ describe('an approval ends', () => {
       { status: 'approved' },
       { status: 'open' },
     ]);
+    await approve(grace, id);
+    await house.work();
+    expect(holds()).toBe(true);
+  });
+
+  it('is asked again when it ends while the provider is called, and nothing says that it was granted', async () => {
+    const { house, ada, grace } = await open({ ...catalogWith({}), server: { approval_lifetime: 'PT10M' } });
+    const id = await ask(house, ada);
+    await approve(grace, id);
+    await house.database.advance(10 * minute - 5_000);
+    const gate = gateOf(house, 'ensurePresent', 'after');
+    const working = sweep(gate.ctx);
+    await gate.reached;
+    await house.database.advance(10_000);
+    gate.open();
+    await working;
+    await house.work();
+    await house.pass(minute);
+    expect(holds()).toBe(false);
+    expect(await getExecution(ada, { id })).toMatchObject({
+      status: 'waiting',
+      approvals: [{ status: 'approved' }, { status: 'open' }],
+      grants: [],
+    });
     await approve(grace, id);
     await house.work();
     expect(holds()).toBe(true);

@@ -59,9 +59,11 @@ function recordingWith(ctx: Context, called: Called, move: PreparedMove, at: Dat
   // What becomes active here ends when its own record says; the rest as it was.
   const end = sql`(select max(coalesce(starting.ends, g.expires_at)) from grants g left join starting using (id)
     where g.execution_id = moved.id and g.ended_at is null and g.expires_at > app_now())`;
+  // A grant whose time ended during the call begins no more: its step is not told that it did.
+  const begins = task === 'grant' ? sql`and exists (select from starting where execution_id = ${execution.id})` : sql``;
   return writing(move, {
     before: [current, ...locks],
-    when: sql`exists (select from locked)`,
+    when: sql`exists (select from locked) ${begins}`,
     after: [...writes, sql`heard as (${notifying('told')})`],
     told: sql`told`,
     ...(task === 'grant' ? { end } : {}),
