@@ -24,7 +24,7 @@ export const timing = {
   },
   /** How long a claim lasts; longer than any call, so that no heartbeat is needed. */
   lease: 45_000,
-  /** How long the first turn of a request is left to the process that took it: a turn that two take is written once, so it is short. */
+  /** The lease of a request's first turn. Short, because a turn that two processes take is written once all the same. */
   turnLease: 10_000,
   /** How much processor time an execution takes in one turn, its expressions included; then others have theirs. */
   turn: 250,

@@ -32,7 +32,7 @@ export interface LaneOptions {
   patience: number;
   log: Logger;
   delay(milliseconds: number, signal?: AbortSignal): Promise<void>;
-  /** There is room in a lane again that had none for somebody. */
+  /** Hears of a lane that has room again, after it had none when a place was requested. */
   onRoom(lane: Lane): void;
 }
 
@@ -40,13 +40,13 @@ export interface LaneOptions {
 export interface Lanes {
   /** A free place, or null. */
   reserve(lane: Lane): Place | null;
-  /** A place, free or not: for what is claimed already. */
+  /** Returns a place even when none is free: for what is claimed already. */
   occupy(lane: Lane): Place;
   /** How many places are free; when there is none, `onRoom` tells when there is one. */
   room(lane: Lane): number;
   /** Does work as soon as there is a place, or with `false` when none was free in time. */
   hand(lane: Lane, work: (inTime: boolean) => Promise<void>): void;
-  /** From now on nobody gets a place. What has one goes on. */
+  /** Gives out no more places. Work that has one goes on. */
   close(): void;
   /** How many works are under way. */
   busy(): number;
@@ -97,7 +97,7 @@ export function createLanes(options: LaneOptions): Lanes {
       run(work) {
         if (state !== 'reserved') return;
         state = 'used';
-        // Not in the caller's own turn: whoever hands out work goes on before any of it starts.
+        // In a later turn of the event loop, so that the caller can hand out all of its work before any of it starts.
         setImmediate(() => {
           work()
             .catch((error: unknown) => log.error({ error, lane }, 'work in a place failed; the sweeper will come by'))

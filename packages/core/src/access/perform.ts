@@ -42,7 +42,10 @@ export async function performClaims(
   const following = claims.map((claim) =>
     follow(claim)
       .catch((error: unknown) =>
-        ctx.log.error({ entitlement: claim.id, provider: claim.provider, error }, 'a claim could not be followed'),
+        ctx.log.error(
+          { entitlement: claim.id, provider: claim.provider, error },
+          'a claimed call could not be performed or recorded; it is due again when its lease ends',
+        ),
       )
       .finally(() => settled(claim)),
   );

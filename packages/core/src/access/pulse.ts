@@ -138,6 +138,9 @@ function answer(ctx: Context, system: string, pulse: Pulse, asked: number): void
     call.stop.abort(new Retryable('The provider answers again; what it did not answer is repeated'));
   }
   retryAtOnce(ctx, system).catch((error: unknown) =>
-    ctx.log.warn({ provider: system, error }, 'what was put off at a provider waits for its time'),
+    ctx.log.warn(
+      { provider: system, error },
+      'what was put off at a provider could not be made due; it is tried again after its pause',
+    ),
   );
 }

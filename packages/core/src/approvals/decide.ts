@@ -179,7 +179,7 @@ async function requireApprover(
   // Whoever has several identities is one person under each of them.
   const selves = [user, ...(await listSelves(ctx.db, user.id))];
   requireOther(selves, approval);
-  // Who denies gives nobody anything: no provider has to be asked.
+  // A denial grants nothing, so no provider has to be asked.
   if (verdict === 'deny') return;
   if (await wouldBeElevated(ctx, selves, approval.subject as ApprovalSubject)) throw ownAccess();
 }

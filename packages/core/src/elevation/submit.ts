@@ -60,7 +60,7 @@ interface Submission {
 
 /**
  * The one way of every request to its execution: checks the names, the reason, the duration, the proof of who asks and the
- * workflow's own schema before anything is stored; commits the execution, which a worker begins, and answers its id. Throws
+ * workflow's own schema before anything is stored; commits the execution, which a worker begins, and returns its id. Throws
  * `invalid` naming the field.
  */
 export async function submitRequest(ctx: ActorContext, submission: Submission): Promise<ElevationResult> {

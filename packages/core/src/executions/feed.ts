@@ -118,7 +118,7 @@ async function follow(ctx: Context, id: string, feed: Shared, { look, isNews }: 
       wake = () => waited.abort();
       if (!heard) await ctx.delay(jittered(ctx, poll), waited.signal).catch(() => undefined);
       if (signal.aborted) return;
-      // Nobody told of anything: a glance, with all who look now, says whether there is anything to read.
+      // No notification came: one query, shared with all who look now, says whether there is anything to read.
       if (!heard && !(await isNews()) && !heard) continue;
       if (signal.aborted) return;
       heard = false;

@@ -84,7 +84,7 @@ export function prepare(
   };
 }
 
-/** "Look now" for every step that can be due and that is nobody's yet; an event step waits for somebody else. */
+/** Returns a hint for every step that can be due and is not claimed. An event step is never due. */
 function hintsOf(executionId: string, open: readonly Step[], claimed: string | null): Hint[] {
   return open
     .filter((step) => step.kind !== 'event' && step.key !== claimed && !isParked(step))
