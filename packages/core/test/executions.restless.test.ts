@@ -89,6 +89,21 @@ describe('an execution that never rests', () => {
     expect(left).toHaveLength(0);
   });
 
+  it('takes an event beside a task that computes without end', { timeout: 60_000 }, async () => {
+    const hear = { listen: { to: { one: { with: { type: 'ready' } } } }, metadata: { from: { requester: true } } };
+    const catalog = catalogWith({
+      beside: [{ both: { fork: { branches: [{ hear }, { spin: { do: [endless] } }] } } }],
+    });
+    await using cast = await openCast({ time: null, catalog, timing: turn });
+    const { house, ada } = cast;
+    const id = await request(ada, { workflow: 'beside' });
+    await takeTurn(house.ctx, id);
+    await resumeExecution(ada, { state: await createTaskToken(ada, { executionId: id, type: 'ready' }) });
+    for (let turns = 0; turns < 3; turns += 1) await takeTurn(house.ctx, id);
+    const left = await house.database.sql`select from signals where execution_id = ${id} and consumed_at is null`;
+    expect(left).toHaveLength(0);
+  });
+
   it('is cancelled by everybody who asks, while workers take its turns', { timeout: 120_000 }, async () => {
     await using cast = await openCast({ time: null, catalog: catalogWith({ endless: [endless] }), timing: turn });
     const { house, ada } = cast;

@@ -112,6 +112,7 @@ class Turn {
       if (this.last && (await this.pause())) {
         this.paused = true;
         this.left = item.is !== 'signal';
+        await this.look();
         return;
       }
       await this.apply(item);
@@ -242,12 +243,20 @@ class Turn {
     this.consumed.push({ source: signal.source, eventId: signal.eventId });
   }
 
+  /** Whether a task takes the event that is asked about, when its turn among what is ready did not come in this time. */
+  private async look(): Promise<void> {
+    const { given, state, snapshot } = this;
+    if (given?.is !== 'event' || this.applied || !state) return;
+    const admits = admitsFrom(snapshot.definition, given.sender);
+    this.applied = (await deliver(snapshot.definition, state, given.event, this.envAt(snapshot.now), admits)) !== null;
+  }
+
   private take(transition: Transition, actor: Actor): void {
     const late = this.snapshot.now.getTime() - this.at.getTime();
     for (const key of transition.close) if (!this.opened.delete(key)) this.over.set(key, 'closed');
     const meetsWorld = transition.open.some(({ kind }) => kind !== 'timer');
     for (const step of transition.open) {
-      this.opened.set(step.key, meetsWorld ? startingNow(step, late) : step);
+      this.opened.set(step.key, this.dated(step, meetsWorld ? late : 0));
       if (step.kind === 'event') {
         this.looks = true;
         this.unwanted = 0;
@@ -256,6 +265,13 @@ class Turn {
     for (const entry of entriesOf(this.snapshot, transition, actor)) this.entries.push(entry);
     this.state = transition.state;
     this.last = transition;
+  }
+
+  /** A step with the time at which it counts. */
+  private dated(step: Step, late: number): Step {
+    // A computation goes on when it was paused: at the time it has come to, it would be before whatever arrives, for ever.
+    if (purposeOf(step) === 'continue') return { ...step, dueAt: this.snapshot.now.toISOString() };
+    return startingNow(step, late);
   }
 
   /** What the machine knows of the world at a time, which never goes back within a turn. */
@@ -267,9 +283,12 @@ class Turn {
 
 /** The time limit of what others have to answer begins when they can: not while nobody took the execution's turn. */
 function startingNow(step: Step, late: number): Step {
-  const purpose = (step.request as { purpose?: unknown } | null)?.purpose;
-  if (step.kind !== 'timer' || purpose !== 'timeout' || step.dueAt === undefined || late <= 0) return step;
+  if (step.kind !== 'timer' || purposeOf(step) !== 'timeout' || step.dueAt === undefined || late <= 0) return step;
   return { ...step, dueAt: new Date(Date.parse(step.dueAt) + late).toISOString() };
+}
+
+function purposeOf(step: Step): unknown {
+  return (step.request as { purpose?: unknown } | null)?.purpose;
 }
 
 /** What the machine may know of the world, as values. */
