@@ -3,8 +3,10 @@ import type { Json } from '@belay/providers';
 import { type SQL, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { notifying, writingLedger } from '../ledger/append.js';
+import { isOutage } from '../outage.js';
 import type { Claimed, Concern } from './claimed.js';
 import { decideClaim } from './decide.js';
+import { freeLostClaim } from './lost-claims.js';
 import type { Resting } from './refer.js';
 import { isLive } from './wanted.js';
 
@@ -38,13 +40,13 @@ export function claimThese(
   ctx: Context,
   db: Database | Transaction,
   ids: readonly string[],
-  claimingAt?: number,
+  more: { claimingAt?: number; claimId?: string } = {},
 ): Promise<Claim[]> {
   const list = sql`${`{${ids.join(',')}}`}::text::uuid[]`;
   const which = sql`
     locked as (select ${columns} from ${entitlements} where ${entitlements.id} = any(${list}) and ${isDue}
       for update skip locked)`;
-  return claim(ctx, db, which, { claimingAt, concerns });
+  return claim(ctx, db, which, { ...more, concerns });
 }
 
 /** Up to two executions that wait for what was claimed: one is all that a move can be recorded for. */
@@ -101,11 +103,11 @@ async function claim(
   ctx: Context,
   db: Database | Transaction,
   which: SQL,
-  more: { claimingAt?: number | undefined; concerns?: SQL } = {},
+  more: { claimingAt?: number; claimId?: string; concerns?: SQL } = {},
 ): Promise<Claim[]> {
-  const claimingAt = more.claimingAt ?? ctx.clock().getTime();
+  const { claimingAt = ctx.clock().getTime(), claimId = ctx.newId() } = more;
   const leaseEnd = sql`app_now() + ${`${ctx.timing.lease} milliseconds`}::interval`;
-  const rows = await db.execute<ClaimRow>(sql`
+  const claiming = db.execute<ClaimRow>(sql`
     with ${which},
     judged as (
       select locked.*, live.next_expiry, live.until, ${task} as task
@@ -121,6 +123,7 @@ async function claim(
       update ${entitlements} e set
         state = case task when 'grant' then 'granting' when 'revoke' then 'revoking' else e.state end,
         fence = case task when 'rest' then e.fence else e.fence + 1 end,
+        claim = case task when 'rest' then e.claim else ${claimId} || ' ' || (e.fence + 1) end,
         lease_until = case task when 'rest' then e.lease_until else ${leaseEnd} end,
         due_at = case task when 'rest' then coalesce(next_expiry, app_now()) else ${leaseEnd} end,
         last_grant_call_at = case task when 'grant' then app_now() else e.last_grant_call_at end,
@@ -139,6 +142,11 @@ async function claim(
     select id, provider, identity, access::text, target, subject::text, fence, failures, last_grant_call_at as called,
       app_now() as now, until, task, ${more.concerns ?? sql`null`} as concerns, (select count(*) from notified)
     from claimed order by task = 'grant'`);
+  const rows = await Promise.resolve(claiming).catch((error: unknown) => {
+    // It may have been committed, and nobody would know until the lease ends.
+    if (isOutage(error)) freeLostClaim(ctx, claimId);
+    throw error;
+  });
   return rows.map((row) => claimOf(row, claimingAt));
 }
 

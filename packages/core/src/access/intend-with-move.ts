@@ -3,9 +3,11 @@ import { type SQL, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { retryDeadlock } from '../deadlock.js';
 import { isWhole, type PreparedMove, writing } from '../executions/runtime/prepared.js';
+import { isOutage } from '../outage.js';
 import { type ClaimRow, claimOf } from './claim.js';
 import { decideIntent, type Held } from './decide.js';
 import { type Intention, intendedEntries, type PlannedRow } from './intention.js';
+import { freeLostClaim } from './lost-claims.js';
 import type { Places } from './places.js';
 import { entitlementKey, keyByNames } from './rows.js';
 import { isLive } from './wanted.js';
@@ -31,8 +33,11 @@ export async function intendWithMove(
   const rows = planned.map((one) => ({ ...one, key: entitlementKey(one.provider, one.pin) }));
   if (new Set(rows.map(({ key }) => key)).size < rows.length) return null;
   const placed = places.reserve(rows, 'grant');
-  const statement = intending(ctx, intention, pending, rows, placed);
-  const written = await retryDeadlock(() => ctx.db.execute<Row>(statement));
+  const statement = intending(ctx, intention, pending, rows, { ids: placed, claimId: places.claimId });
+  const written = await retryDeadlock(() => ctx.db.execute<Row>(statement)).catch((error: unknown) => {
+    if (placed.size > 0 && isOutage(error)) freeLostClaim(ctx, places.claimId);
+    throw error;
+  });
   if (written.length === 0) return null;
   const of = (row: Row) => rows.find(({ key }) => key === row.key);
   places.keep(
@@ -57,7 +62,7 @@ function intending(
   intention: Intention,
   move: PreparedMove,
   rows: readonly (PlannedRow & { key: string })[],
-  placed: ReadonlySet<string>,
+  placed: { ids: ReadonlySet<string>; claimId: string },
 ): SQL {
   const { plan, stepKey, userId } = intention;
   const interval = (milliseconds: number) => sql`${`${milliseconds} milliseconds`}::interval`;
@@ -72,7 +77,7 @@ function intending(
     target: pin.target,
     subject: pin.subject,
     address,
-    placed: placed.has(id),
+    placed: placed.ids.has(id),
   }));
   // A row under its names is from before there were pins: it may have to be adopted.
   const named = `{${rows.map(keyByNames).join(',')}}`;
@@ -96,16 +101,18 @@ function intending(
     after: [
       sql`held as (
         insert into ${entitlements} as e (id, key, provider, target, subject, address, identity, access, state, due_at,
-          lease_until, fence, last_grant_call_at)
+          lease_until, fence, claim, last_grant_call_at)
         select planned.id, key, provider, target, subject, address, identity, access, 'granting',
           case when placed then ${lease} else app_now() end, case when placed then ${lease} end,
-          case when placed then 1 else 0 end, case when placed then app_now() end
+          case when placed then 1 else 0 end, case when placed then ${placed.claimId}::text || ' 1' end,
+          case when placed then app_now() end
         from moved, planned order by key
         on conflict (key) do update set state = 'granting', target = excluded.target, subject = excluded.subject,
           address = excluded.address, identity = excluded.identity, access = excluded.access, failures = 0, last_error = null,
           due_at = case when ${claims} then excluded.due_at else app_now() end,
           lease_until = case when ${claims} then excluded.lease_until else e.lease_until end,
           fence = case when ${claims} then e.fence + 1 else e.fence end,
+          claim = case when ${claims} then ${placed.claimId}::text || ' ' || (e.fence + 1) else e.claim end,
           last_grant_call_at = case when ${claims} then app_now() else e.last_grant_call_at end
         returning e.*)`,
       sql`intended as (

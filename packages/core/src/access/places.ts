@@ -1,6 +1,7 @@
 import type { Transaction } from '@belay/db';
 import type { Context, Hint, Place } from '../context.js';
 import { type Claim, claimThese } from './claim.js';
+import { freeLostClaim } from './lost-claims.js';
 import { performClaims } from './perform.js';
 
 export type EntitlementHint = Extract<Hint, { queue: 'entitlements' }>;
@@ -9,6 +10,8 @@ export type EntitlementHint = Extract<Hint, { queue: 'entitlements' }>;
 export interface Places {
   /** When they were opened, by this process's clock. */
   openedAt: number;
+  /** The id of what is claimed for them. */
+  claimId: string;
   /** Reserves places for what a statement will make due; returns the ids for which there is one. */
   reserve(wanted: readonly { id: string; provider: string }[], task: 'grant' | 'revoke'): ReadonlySet<string>;
   /** Tells what the statement has claimed for those ids, and all that it has made due. */
@@ -22,21 +25,22 @@ export interface Places {
   claims(): readonly Claim[];
   /** After the commit: begins the calls of what was claimed. Returns the hints of what was not. */
   begin(): Hint[];
-  /** Frees what was not begun. */
+  /** Frees the places of what was not begun, and gives back what may have been claimed for them. */
   release(): void;
 }
 
 export function openPlaces(ctx: Context): Places {
   const claimingAt = ctx.clock().getTime();
+  const claimId = ctx.newId();
   let places = new Map<string, Place>();
   let claims: Claim[] = [];
   let hints: readonly EntitlementHint[] = [];
-  const release = () => {
+  const free = () => {
     for (const place of places.values()) place.release();
     places.clear();
   };
   const reserve: Places['reserve'] = (wanted, task) => {
-    release();
+    free();
     for (const { id, provider } of wanted) {
       const place = places.has(id) ? null : ctx.waker.reserve?.({ queue: 'entitlements', provider, task });
       if (place) places.set(id, place);
@@ -45,6 +49,7 @@ export function openPlaces(ctx: Context): Places {
   };
   return {
     openedAt: claimingAt,
+    claimId,
     reserve,
     keep(kept, due) {
       const reserved = places;
@@ -62,14 +67,19 @@ export function openPlaces(ctx: Context): Places {
       const wanted = due.map(({ entitlementId: id, provider }) => ({ id, provider }));
       reserve(wanted, task);
       hints = due;
-      claims = places.size === 0 ? [] : await claimThese(ctx, tx, [...places.keys()], claimingAt);
+      claims = places.size === 0 ? [] : await claimThese(ctx, tx, [...places.keys()], { claimingAt, claimId });
     },
     claims: () => claims,
     begin() {
       for (const claim of claims) places.get(claim.id)?.run(() => performClaims(ctx, [claim]));
       const begun = new Set(claims.map(({ id }) => id));
+      claims = [];
       return hints.filter(({ entitlementId }) => !begun.has(entitlementId));
     },
-    release,
+    release() {
+      free();
+      // The transaction came to nothing, or the answer to its commit was lost: then nobody else would know of the claim.
+      if (claims.length > 0) freeLostClaim(ctx, claimId);
+    },
   };
 }

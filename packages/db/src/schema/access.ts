@@ -33,6 +33,8 @@ export const entitlements = pgTable(
     leaseUntil: instant('lease_until'),
     /** Rises with every claim; a record with an older fence changes nothing. */
     fence: integer('fence').notNull().default(0),
+    /** The latest claim's id, which its process chose beforehand, and the fence that it made: `freeLostClaim` looks for it. */
+    claim: text('claim'),
     failures: integer('failures').notNull().default(0),
     lastError: text('last_error'),
     createdAt: instant('created_at').notNull().default(appNow),
