@@ -1,9 +1,9 @@
-import { claimDue, isOutage, performClaims, performStep, returnAccess } from '@belay/core';
+import { claimDue, isOutage, performStep, returnAccess } from '@belay/core';
 import { openDatabase } from '@belay/db';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type FaultyProxy, startFaultyProxy } from '../../../chaos/src/faulty-proxy.js';
 import { withPlaces } from './support/places.js';
-import { access, ask, type Cast, minute, openCast, type Person, request } from './support/stories.js';
+import { access, ask, type Cast, openCast, type Person, request } from './support/stories.js';
 
 /** The clock of the database stands still, so that no lease ends by itself. */
 const soon = { timeout: 10_000, interval: 20 };
@@ -29,94 +29,64 @@ describe('a claim whose answer is lost', () => {
   const leased = async () =>
     (await cast.house.database.sql`select 1 from entitlements where lease_until is not null`).length > 0;
 
-  /** Does something, each time with the next answer of the database lost, until none is; returns how often a claim was left. */
-  async function loseEach(
-    begin: () => Promise<(person: Person) => Promise<unknown>>,
-    end: () => Promise<unknown>,
-  ): Promise<number> {
-    let left = 0;
-    for (let keep = 0; ; keep += 1) {
-      const work = await begin();
-      let heard = 0;
-      let lost = 0;
-      proxy.loseAnswers(() => {
-        heard += 1;
-        if (heard <= keep || lost > 0) return false;
-        lost += 1;
-        return true;
-      });
-      const error = await work({ ...cast.ada, db: client.db }).catch((thrown: unknown) => thrown);
-      proxy.loseAnswers(undefined);
-      if (error !== undefined) expect(isOutage(error)).toBe(true);
-      if (await leased()) left += 1;
-      await vi.waitFor(async () => expect([keep, await leased()]).toEqual([keep, false]), soon);
-      await cast.house.work();
-      await end();
-      if (lost === 0) return left;
-    }
-  }
-
   const held = async () => {
     const id = await ask(cast.house, cast.ada, { workflow: 'automatic' });
     expect(holds()).toBe(true);
     return id;
   };
 
-  it('is given back by its process when the database answers: a revocation', async () => {
-    const left = await loseEach(
-      async () => {
-        await returnAccess(cast.ada, { execution_id: await held() });
-        return async (person) => {
-          const claims = await claimDue(person, { provider: 'memory', limit: 10 });
-          await performClaims(person, claims);
-        };
-      },
-      async () => expect(holds()).toBe(false),
-    );
-    expect(left).toBeGreaterThan(0);
+  it('is given back by its process when the database answers', async () => {
+    const person = { ...cast.ada, db: client.db };
+    const which = { provider: 'memory', limit: 10 };
+    const id = await held();
+    // The connection is open and the statement prepared, so that the next answer is that to the claim.
+    await claimDue(person, which);
+    await returnAccess(cast.ada, { execution_id: id });
+    proxy.loseAnswers(() => true);
+    proxy.refuse(true);
+    const error = await claimDue(person, which).catch((thrown: unknown) => thrown);
+    expect([isOutage(error), await leased(), holds()]).toEqual([true, true, true]);
+    proxy.loseAnswers(undefined);
+    proxy.refuse(false);
+    await vi.waitFor(async () => expect(await leased()).toBe(false), soon);
+    await cast.house.work();
+    expect(holds()).toBe(false);
   });
 
+  /** A database that commits the first transaction which leaves a lease, and whose answer to that is lost. */
+  function losingTheCommit(db: Person['db']): { db: Person['db']; lost(): boolean } {
+    let lost = false;
+    const transaction: Person['db']['transaction'] = async (work, config) => {
+      const result = await db.transaction(work, config);
+      if (lost || !(await leased())) return result;
+      lost = true;
+      throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
+    };
+    const get = (target: Person['db'], property: string) =>
+      property === 'transaction' ? transaction : Reflect.get(target, property);
+    return { db: new Proxy(db, { get: (target, property) => get(target, String(property)) }), lost: () => lost };
+  }
+
   it('is given back when it was committed with the return that it follows', async () => {
-    const left = await loseEach(
-      async () => {
-        const id = await held();
-        return async (person) => {
-          const worker = withPlaces(person, 1);
-          await returnAccess(worker.ctx, { execution_id: id }).finally(worker.settled);
-        };
-      },
-      async () => {
-        // A return that was not committed is made again by who asked for it.
-        const [open] = await cast.house.database.sql`select execution_id as id from grants where ended_at is null`;
-        if (open) await returnAccess(cast.ada, { execution_id: open.id });
-        await cast.house.work();
-        expect(holds()).toBe(false);
-      },
-    );
-    expect(left).toBeGreaterThan(0);
+    const id = await held();
+    const { db, lost } = losingTheCommit(cast.ada.db);
+    const worker = withPlaces({ ...cast.ada, db }, 1);
+    await expect(returnAccess(worker.ctx, { execution_id: id })).rejects.toThrow();
+    expect([lost(), holds(), worker.taken()]).toEqual([true, true, 0]);
+    await vi.waitFor(async () => expect(await leased()).toBe(false), soon);
+    await cast.house.work();
+    expect(holds()).toBe(false);
   });
 
   it('is given back when it was committed with the intent of its grant', async () => {
-    let id = '';
-    const left = await loseEach(
-      async () => {
-        id = await request(cast.ada, { workflow: 'automatic' });
-        const [step] = await cast.house.database
-          .sql`select key from steps where execution_id = ${id} and status = 'open'`;
-        return async (person) => {
-          const worker = withPlaces(person, 1);
-          await performStep(worker.ctx, { executionId: id, key: String(step?.key) }).finally(worker.settled);
-        };
-      },
-      async () => {
-        // Steps have leases of their own, which end.
-        await cast.house.pass(minute);
-        expect(holds()).toBe(true);
-        await returnAccess(cast.ada, { execution_id: id });
-        await cast.house.work();
-        expect(holds()).toBe(false);
-      },
-    );
-    expect(left).toBeGreaterThan(0);
+    const id = await request(cast.ada, { workflow: 'automatic' });
+    const [step] = await cast.house.database.sql`select key from steps where execution_id = ${id} and status = 'open'`;
+    const { db, lost } = losingTheCommit(cast.ada.db);
+    const worker = withPlaces({ ...cast.ada, db }, 1);
+    await performStep(worker.ctx, { executionId: id, key: String(step?.key) });
+    expect([lost(), holds(), worker.taken()]).toEqual([true, false, 0]);
+    await vi.waitFor(async () => expect(await leased()).toBe(false), soon);
+    await cast.house.work();
+    expect(holds()).toBe(true);
   });
 });
