@@ -56,14 +56,18 @@ describe('a claim whose answer is lost', () => {
   /** A database that commits the first transaction which leaves a lease, and whose answer to that is lost. */
   function losingTheCommit(db: Person['db']): { db: Person['db']; lost(): boolean } {
     let lost = false;
-    const transaction: Person['db']['transaction'] = async (work, config) => {
-      const result = await db.transaction(work, config);
-      if (lost || !(await leased())) return result;
-      lost = true;
-      throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
+    const losing =
+      (commit: (...given: never[]) => Promise<unknown>) =>
+      async (...given: never[]) => {
+        const result = await commit(...given);
+        if (lost || !(await leased())) return result;
+        lost = true;
+        throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
+      };
+    const get = (target: Person['db'], property: string) => {
+      const value = Reflect.get(target, property);
+      return property === 'transaction' || property === 'execute' ? losing(value.bind(target)) : value;
     };
-    const get = (target: Person['db'], property: string) =>
-      property === 'transaction' ? transaction : Reflect.get(target, property);
     return { db: new Proxy(db, { get: (target, property) => get(target, String(property)) }), lost: () => lost };
   }
 
