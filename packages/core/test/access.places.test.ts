@@ -1,5 +1,6 @@
 import { getExecution, performStep, returnAccess, sweep } from '@belay/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { someoneWaits } from './support/gate.js';
 import { withPlaces } from './support/places.js';
 import { access, ask, type Cast, openCast, request, statusOf } from './support/stories.js';
 
@@ -36,6 +37,31 @@ describe('what a worker of the same process has a place for', () => {
     expect(worker.lanes).toEqual([{ queue: 'entitlements', provider: 'memory', task: 'grant' }]);
     expect(worker.taken()).toBe(0);
     expect((await getExecution(cast.ada, { id })).grants).toMatchObject([{ state: 'active' }]);
+  });
+
+  it('is claimed after an intent that had to wait for a change of it', async () => {
+    const { house, ada } = cast;
+    const earlier = await ask(house, ada, { workflow: 'automatic' });
+    await returnAccess(ada, { execution_id: earlier });
+    await house.work();
+    // The access is gone, and a second revocation is owed (R5).
+    const before = await row();
+    const id = await request(ada, { workflow: 'automatic' });
+    const worker = withPlaces(house.ctx, 2);
+    const watched = seenAt(worker.ctx, 'intended');
+    const holder = await house.database.sql.reserve();
+    await holder`begin`;
+    await holder`update entitlements set failures = 0`;
+    const performing = performStep(watched.ctx, { executionId: id, key: '/' }, { leased: true });
+    await someoneWaits(house);
+    await holder`commit`;
+    holder.release();
+    await performing;
+    await worker.settled();
+    expect(await watched.seen()).toEqual([{ state: 'granting', fence: before?.fence, leased: null }]);
+    await house.work();
+    expect((await getExecution(ada, { id })).grants).toMatchObject([{ state: 'active' }]);
+    expect(worker.taken()).toBe(0);
   });
 
   it('is claimed with the return of its grant, in one commit', async () => {

@@ -84,7 +84,7 @@ describe('an elevation that nobody has to approve', () => {
       await elevate();
       const [statements, commits] = [counted.heard.length, counted.commits()];
       await elevate();
-      expect(counted.heard.length - statements).toBeLessThanOrEqual(23);
+      expect(counted.heard.length - statements).toBeLessThanOrEqual(15);
       expect(counted.commits() - commits).toBeLessThanOrEqual(5);
     } finally {
       await client.close();

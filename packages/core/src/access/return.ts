@@ -1,13 +1,13 @@
-import { type EndedReason, steps, type Transaction } from '@belay/db';
-import { and, eq, gt, isNull } from 'drizzle-orm';
+import type { EndedReason, Transaction } from '@belay/db';
 import { requireUser } from '../actor.js';
 import type { ActorContext, Hint } from '../context.js';
 import { retryDeadlock } from '../deadlock.js';
 import { AccessError } from '../errors.js';
-import { findExecution } from '../executions/find.js';
-import { type Locked, lockExecution } from '../executions/runtime/lock.js';
+import { findExecution, isId } from '../executions/find.js';
+import { type Locked, lockAny } from '../executions/runtime/lock.js';
 import { storeOutcome } from '../executions/runtime/outcome.js';
 import { callName } from '../executions/runtime/request.js';
+import { settleHolds } from '../functions/progress/hold.js';
 import { progressOf } from '../functions/progress/table.js';
 import { appendLedger, type LedgerEntry } from '../ledger/append.js';
 import { endGrants } from './end.js';
@@ -22,42 +22,52 @@ export async function returnAccess(
   input: { execution_id: string },
 ): Promise<{ status: 'ok'; message: string }> {
   const user = requireUser(ctx);
-  const { execution, sight } = await findExecution(ctx, user, input.execution_id);
-  if (sight !== 'owner') throw new AccessError('forbidden', 'The access belongs to somebody else');
-  await endHeld(ctx, execution, { reason: 'returned' });
+  const { execution_id: id } = input;
+  const own = isId(id) && (await endHeld(ctx, { id }, { reason: 'returned', owner: user.id }));
+  if (!own) {
+    await findExecution(ctx, user, id);
+    throw new AccessError('forbidden', 'The access belongs to somebody else');
+  }
   return { status: 'ok', message: 'The access is given back' };
 }
 
 /**
  * Ends what an execution holds, whether it has ended itself or not: access outlives a workflow that completed. What its parked
  * steps make of it is kept in the same transaction; its turn is taken when the loss is recorded, or by whoever the hint reaches.
- * Throws `conflict` when nothing is held.
+ * With `owner`, nothing of anybody else's is ended: returns false then. Throws `conflict` when nothing is held.
  */
-export async function endHeld(
-  ctx: ActorContext,
-  execution: { id: string },
-  how: { reason: EndedReason; entry?: LedgerEntry },
-): Promise<void> {
+export async function endHeld(ctx: ActorContext, execution: { id: string }, how: Ending): Promise<boolean> {
   const places = openPlaces(ctx);
   try {
     const hints = await retryDeadlock(() => ctx.db.transaction((tx) => end(ctx, tx, execution.id, how, places)));
+    if (!hints) return false;
     ctx.crashpoint('returned');
     // A record of the loss takes the execution's turn with it, so that nobody else has to.
     const revoked = places.claims().some(({ task }) => task === 'revoke');
     ctx.waker.wake([...places.begin(), ...(revoked ? [] : hints)]);
+    return true;
   } finally {
     places.release();
   }
+}
+
+interface Ending {
+  reason: EndedReason;
+  entry?: LedgerEntry;
+  /** Whose execution it has to be. */
+  owner?: string;
 }
 
 async function end(
   ctx: ActorContext,
   tx: Transaction,
   executionId: string,
-  how: { reason: EndedReason; entry?: LedgerEntry },
+  how: Ending,
   places: Places,
-): Promise<Hint[]> {
-  const running = await lockExecution(tx, executionId);
+): Promise<Hint[] | null> {
+  const locked = await lockAny(tx, executionId);
+  if (!locked || (how.owner !== undefined && how.owner !== locked.ownerId)) return null;
+  const { running } = locked;
   const ended = await endGrants(tx, { executionId, reason: how.reason, actor: ctx.actor });
   if (ended.length === 0) throw new AccessError('conflict', 'The execution holds nothing');
   if (how.entry) await appendLedger(tx, [how.entry]);
@@ -68,21 +78,9 @@ async function end(
 
 /** Keeps the outcomes of the parked calls that waited for what has just ended. */
 async function settleParked(ctx: ActorContext, tx: Transaction, execution: Locked): Promise<Hint[]> {
-  const parked = await tx
-    .select({ key: steps.key, request: steps.request })
-    .from(steps)
-    .where(
-      and(
-        eq(steps.executionId, execution.id),
-        eq(steps.status, 'open'),
-        eq(steps.kind, 'call'),
-        isNull(steps.outcomeAt),
-        isNull(steps.leaseUntil),
-        gt(steps.attempt, 0),
-      ),
-    );
-  const hints: Hint[] = [];
-  for (const { key, request } of parked) {
+  const { holds, others } = await settleHolds(tx, execution.id);
+  const hints = holds.map((key): Hint => ({ queue: 'executions', executionId: execution.id, key }));
+  for (const { key, request } of others) {
     const progress = await progressOf.get(callName(request))?.(ctx, tx, execution, key);
     if (!progress) continue;
     await storeOutcome(tx, { executionId: execution.id, key, outcome: progress.outcome });

@@ -1,4 +1,4 @@
-import { definitions, executions, grants, logins, steps } from '@belay/db';
+import { definitions, executions, steps, userIdentities } from '@belay/db';
 import { type SQL, sql } from 'drizzle-orm';
 import { TURN } from '../executions/runtime/turn-row.js';
 import { appending, type LedgerEntry } from '../ledger/append.js';
@@ -7,9 +7,10 @@ export interface Starting {
   id: string;
   workflow: { name: string; digest: string };
   catalogVersion: number;
-  owner: { id: string; loginId: string };
+  owner: { id: string; loginId: string; provider: string; subject: string };
   /** How many requests a person may have open: those that have not ended, and those that have and whose access has not. */
   limit: number;
+  /** Without the time of the request, which is the database's. */
   input: object;
   entry: LedgerEntry;
   /** For how many milliseconds the caller alone takes the first turn. */
@@ -20,29 +21,30 @@ export interface Starting {
 export interface Started extends Record<string, unknown> {
   live: boolean;
   open: number;
+  /** When, as the input says it. */
+  requested: string;
+  /** The owner under the identity of the request, as JSON; null when there is none. */
+  requester: string | null;
 }
 
 /**
  * Starts an execution in one statement, when its owner's login is live and they have room for it; it has no state before its
- * first turn, which a worker takes. The owner's row is locked before, so that requests made at once are counted one after
- * the other.
+ * first turn, which a worker takes. `admit_request` locks the owner's row before it counts, so that requests made at once are
+ * counted one after the other.
  */
 export function startingExecution(starting: Starting): SQL {
   const { id, workflow, catalogVersion, owner, limit, input, entry, lease } = starting;
+  const requested = sql`to_char(app_now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
   return sql`
-    with asked as (
-      select exists (select from ${logins} where ${logins.id} = ${owner.loginId} and ${logins.expiresAt} > app_now()) as live,
-        ((select count(*) from ${executions} where ${executions.ownerId} = ${owner.id} and ${executions.endedAt} is null)
-        + (select count(distinct ${grants.executionId}) from ${grants}
-          join ${executions} on ${executions.id} = ${grants.executionId}
-          where ${grants.userId} = ${owner.id} and ${grants.endedAt} is null and ${grants.expiresAt} > app_now()
-            and ${executions.endedAt} is not null))::int as open),
+    with asked as materialized (select live, open from admit_request(${owner.id}::uuid, ${owner.loginId}::uuid)),
     started as (
       insert into ${executions} (id, workflow, definition_digest, catalog_version, owner_id, input, status, state, started_at)
       select ${id}::uuid, ${workflow.name}::text,
         -- Null, and so rejected, where a database that was restored does not have it.
         (select ${definitions.digest} from ${definitions} where ${definitions.digest} = ${workflow.digest}),
-        ${catalogVersion}::int, ${owner.id}::uuid, ${JSON.stringify(input)}::text::jsonb, 'pending', '{}'::jsonb, app_now()
+        ${catalogVersion}::int, ${owner.id}::uuid, ${JSON.stringify(input)}::text::jsonb
+          || jsonb_build_object('requested_at', ${requested}),
+        'pending', '{}'::jsonb, app_now()
       from asked where live and open < ${limit}::int
       returning id),
     turn as (
@@ -51,5 +53,9 @@ export function startingExecution(starting: Starting): SQL {
         case when ${lease}::int > 0 then app_now() + ${`${lease} milliseconds`}::interval end
       from started),
     ${appending([entry], sql`started`)}
-    select live, open, (select count(*) from notified) from asked`;
+    select live, open, ${requested} as requested, (
+      select json_build_object('email', email, 'groups', groups, 'organizations', organizations)::text from ${userIdentities}
+      where ${userIdentities.userId} = ${owner.id} and ${userIdentities.provider} = ${owner.provider}
+        and ${userIdentities.subject} = ${owner.subject}) as requester,
+      (select count(*) from notified) from asked`;
 }

@@ -1,7 +1,7 @@
-import { commitWith, idempotencyKeys, type Transaction, users } from '@belay/db';
+import { idempotencyKeys, type Transaction, users } from '@belay/db';
 import { Retryable, Terminal } from '@belay/providers';
 import { formatDuration, type Json, validateInput } from '@belay/workflow';
-import { and, eq, sql } from 'drizzle-orm';
+import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { can } from '../can.js';
 import { digestOf } from '../canonical.js';
 import type { Catalog, CompiledRole, CompiledWorkflow } from '../catalog/compile.js';
@@ -10,8 +10,8 @@ import { requireDuration } from '../duration.js';
 import { AccessError, invalid } from '../errors.js';
 import { forgetDefinition, keepWorkflow, storeDefinition } from '../executions/runtime/load.js';
 import { performStep } from '../executions/runtime/perform.js';
+import type { Snapshot } from '../executions/runtime/snapshot.js';
 import { TURN, turnHint } from '../executions/runtime/turn-row.js';
-import { readNow } from '../now.js';
 import { pointerText } from '../path-text.js';
 import type { PresentedSession } from '../sessions/verify.js';
 import { requireText } from '../text.js';
@@ -65,7 +65,6 @@ interface Submission {
  */
 export async function submitRequest(ctx: ActorContext, submission: Submission): Promise<ElevationResult> {
   const { catalog, user, role, terms, dynamic, request } = submission;
-  const now = await readNow(ctx.db);
   const input: ElevationInput = {
     ...chooseProviders(ctx, catalog, role, user, terms),
     role: role.name,
@@ -80,7 +79,8 @@ export async function submitRequest(ctx: ActorContext, submission: Submission): 
       provider: user.provider,
       subject: user.subject,
     },
-    requested_at: now.toISOString(),
+    // As the workflow's schema sees it; what is stored is the database's time.
+    requested_at: ctx.clock().toISOString(),
     ...(dynamic === undefined ? {} : { dynamic }),
   };
   await checkAuthenticator(ctx, user, role, terms);
@@ -198,40 +198,80 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
       executionId: id,
     },
   });
-  const commit = async (tx: Transaction) => {
-    // As `stopUser` locks it: excludes both, and no lock of a foreign key.
-    const lock = tx.select({ id: users.id }).from(users).where(eq(users.id, user.id)).for('no key update');
-    const execution = tx.execute<Started>(starting);
-    if (plan.request.idempotencyKey === undefined) {
-      const [, [started]] = await commitWith(tx, [lock, execution]);
-      requireStarted(started, catalog.limits.openRequests);
-      return null;
-    }
-    await lock;
-    const earlier = await claimIdempotencyKey(ctx, tx, user, id, plan.request);
-    if (earlier) return earlier;
-    const [started] = await execution;
-    requireStarted(started, catalog.limits.openRequests);
-    return null;
-  };
-  const existing = await ctx.db.transaction(commit).catch((error: unknown) => {
+  const { earlier, started } = await store(ctx, user, id, plan, starting).catch((error: unknown) => {
     place?.release();
     forgetDefinition(ctx.db, workflow.digest);
     throw error;
   });
   ctx.crashpoint('started');
-  if (existing) place?.release();
-  else if (place) place.run(() => performStep(ctx, { executionId: id, key: TURN }, { leased: true }));
-  else ctx.waker.wake([turnHint(id)]);
-  const executionId = existing ?? id;
+  if (!started) place?.release();
+  else if (place) {
+    const snapshot = snapshotOf({ id, workflow, ownerId: user.id, input, started });
+    place.run(() => performStep(ctx, { executionId: id, key: TURN }, { leased: snapshot }));
+  } else ctx.waker.wake([turnHint(id)]);
+  const executionId = earlier ?? id;
   return { status: 'pending', output: { workflow_id: executionId, execution_id: executionId } };
 }
 
+/** Stores a request: in one statement, unless an idempotency key has to be looked at between the lock and the count. */
+async function store(
+  ctx: ActorContext,
+  user: UserActor,
+  id: string,
+  plan: Start,
+  starting: SQL,
+): Promise<{ earlier?: string; started?: Started }> {
+  const limit = plan.catalog.limits.openRequests;
+  if (plan.request.idempotencyKey === undefined) {
+    const [started] = await ctx.db.execute<Started>(starting);
+    return { started: requireStarted(started, limit) };
+  }
+  return ctx.db.transaction(async (tx) => {
+    // As `stopUser` locks it: excludes both, and no lock of a foreign key.
+    await tx.select({ id: users.id }).from(users).where(eq(users.id, user.id)).for('no key update');
+    const earlier = await claimIdempotencyKey(ctx, tx, user, id, plan.request);
+    if (earlier) return { earlier };
+    const [started] = await tx.execute<Started>(starting);
+    return { started: requireStarted(started, limit) };
+  });
+}
+
+/** What the first turn would read of an execution that has just been started. */
+function snapshotOf(of: {
+  id: string;
+  workflow: CompiledWorkflow;
+  ownerId: string;
+  input: ElevationInput;
+  started: Started;
+}): Snapshot {
+  const { id, workflow, ownerId, started } = of;
+  const now = new Date(started.requested);
+  const requester = started.requester === null ? null : (JSON.parse(started.requester) as Snapshot['requester']);
+  return {
+    id,
+    workflow: workflow.name,
+    status: 'pending',
+    ownerId,
+    startedAt: now,
+    input: { ...of.input, requested_at: started.requested } as Json,
+    definition: workflow.workflow,
+    state: null,
+    version: 0,
+    taskEvents: 0,
+    asked: false,
+    cancelRequestedAt: null,
+    now,
+    steps: [],
+    turn: 1,
+    requester: requester ?? { email: null, groups: null, organizations: null },
+  };
+}
+
 /** Throws what kept a request from being started; nothing was written then. */
-function requireStarted(started: Started | undefined, limit: number): void {
+function requireStarted(started: Started | undefined, limit: number): Started {
   if (!started?.live) throw new AccessError('unauthenticated', 'Your session has ended; sign in again');
   const { open } = started;
-  if (open < limit) return;
+  if (open < limit) return started;
   throw new AccessError(
     'too_many_requests',
     `You have ${open} open requests, and ${limit} is the limit for one person; cancel one, give access back, or wait until one ends`,

@@ -24,25 +24,20 @@ export interface Locked {
   } | null;
 }
 
+/** Locks an execution, whether it has ended or not. */
+export async function lockAny(
+  tx: Transaction,
+  executionId: string,
+): Promise<{ ownerId: string; running: Locked | null } | null> {
+  const [row] = await lock(tx, executionId);
+  return row ? { ownerId: row.ownerId, running: lockedAs(row, null) } : null;
+}
+
 /** Locks an execution that has not ended. `for update` serialises this execution and nothing else. */
 export async function lockExecution(tx: Transaction, executionId: string, key?: string): Promise<Locked | null> {
   // The second runs when the first has the lock, and sees what the lock's last holder committed.
   const [[row], found] = await inOrder([
-    tx
-      .select({
-        id: executions.id,
-        workflow: executions.workflow,
-        status: executions.status,
-        ownerId: executions.ownerId,
-        input: executions.input,
-        version: executions.version,
-        cancelRequestedAt: executions.cancelRequestedAt,
-        endedAt: executions.endedAt,
-        now: sql<string>`app_now()`,
-      })
-      .from(executions)
-      .where(eq(executions.id, executionId))
-      .for('update'),
+    lock(tx, executionId),
     key === undefined
       ? undefined
       : tx
@@ -57,7 +52,28 @@ export async function lockExecution(tx: Transaction, executionId: string, key?: 
           .from(steps)
           .where(and(eq(steps.executionId, executionId), eq(steps.key, key), eq(steps.status, 'open'))),
   ]);
-  if (!row || row.endedAt) return null;
-  const { cancelRequestedAt, endedAt: _endedAt, now, ...execution } = row;
-  return { ...execution, cancelled: cancelRequestedAt !== null, now: new Date(now), step: found?.[0] ?? null };
+  return row ? lockedAs(row, found?.[0] ?? null) : null;
+}
+
+function lock(tx: Transaction, executionId: string) {
+  return tx
+    .select({
+      id: executions.id,
+      workflow: executions.workflow,
+      status: executions.status,
+      ownerId: executions.ownerId,
+      input: executions.input,
+      version: executions.version,
+      cancelRequestedAt: executions.cancelRequestedAt,
+      endedAt: executions.endedAt,
+      now: sql<string>`app_now()`,
+    })
+    .from(executions)
+    .where(eq(executions.id, executionId))
+    .for('update');
+}
+
+function lockedAs(row: Awaited<ReturnType<typeof lock>>[number], step: Locked['step']): Locked | null {
+  const { cancelRequestedAt, endedAt, now, ...execution } = row;
+  return endedAt ? null : { ...execution, cancelled: cancelRequestedAt !== null, now: new Date(now), step };
 }

@@ -15,6 +15,7 @@ import { advanceStep } from './advance.js';
 import { claimCall } from './claim.js';
 import { handOn } from './hand-on.js';
 import { writePending } from './pending.js';
+import type { Snapshot } from './snapshot.js';
 import { resolveCall, takeTurn } from './take-turn.js';
 import { TURN } from './turn-row.js';
 
@@ -24,12 +25,12 @@ const streak = 50;
 /**
  * Does what is due at a step: claims a call and performs it outside any transaction, or takes the execution's turn when there
  * is something to apply. A single call that this opens is performed at once. Nothing to do is success (design §5.3, §5.4).
- * `leased` says that the caller has the turn's lease.
+ * `leased` says that the caller has the turn's lease; for a first turn also what it would read.
  */
 export async function performStep(
   ctx: Context,
   input: { executionId: string; key: string },
-  { leased = false } = {},
+  { leased = false }: { leased?: boolean | Snapshot } = {},
 ): Promise<void> {
   const claimed = input.key === TURN ? null : await claimCall(ctx, input.executionId, input.key);
   await goOn(ctx, claimed ?? (await takeTurn(ctx, input.executionId, { claim: true, leased })), 1);

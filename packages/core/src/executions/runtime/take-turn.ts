@@ -17,15 +17,16 @@ const tries = 5;
 /**
  * Takes the turn of an execution: applies what is ready and writes it once. Nothing ready is success. Returns the one call
  * that it opened, claimed for the caller, when `claim` says that the caller performs it. With `leased`, which says that nobody
- * else takes this turn, a call whose function commits anyway comes with the move that opens it, to be written in that commit.
+ * else takes this turn, or is what the turn would read, a call whose function commits anyway comes with the move that opens it, to be written in that commit.
  */
 export async function takeTurn(
   ctx: Context,
   executionId: string,
-  { claim = false, leased = false } = {},
+  { claim = false, leased = false }: { claim?: boolean; leased?: boolean | Snapshot } = {},
 ): Promise<ClaimedCall | null> {
   for (let made = 0; made < tries; made += 1) {
-    const snapshot = await readSnapshot(ctx, executionId);
+    const given = made === 0 && typeof leased === 'object' ? leased : null;
+    const snapshot = given ?? (await readSnapshot(ctx, executionId));
     const decided = snapshot && (await decideTurn(ctx, snapshot));
     if (!snapshot || !decided) return null;
     const move = prepare(ctx, snapshot, decided, { claim });
@@ -33,7 +34,7 @@ export async function takeTurn(
     // What was asked of approvers is looked up under the step that is open, so then it has to be.
     // And what cleans up after a cancellation gets no access, which is looked at there as well.
     const isPlain = !snapshot.asked && snapshot.cancelRequestedAt === null;
-    const joins = leased && call !== null && isPlain && functions.get(call.name)?.joins === true;
+    const joins = leased !== false && call !== null && isPlain && functions.get(call.name)?.joins === true;
     if (joins) return { ...call, pending: move };
     if (await writeAlone(ctx, move)) return call;
   }
