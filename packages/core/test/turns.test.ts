@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { performStep, sweep } from '@belay/core';
+import { findDueSteps, performStep, sweep } from '@belay/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { TURN } from '../src/executions/runtime/turn-row.js';
 import { ask, type Cast, catalogWith, openCast, request, statusOf } from './support/stories.js';
@@ -98,5 +98,18 @@ describe('an execution with much to compute', () => {
     expect(await statusOf(ada, short)).toBe('completed');
     const [second] = await house.database.sql`select version from executions where id = ${endless}`;
     expect(second?.version).toBe(2);
+  });
+
+  it('which fails does not keep what is due after it from being found', async () => {
+    const { house, ada } = cast;
+    const broken = await request(ada, { workflow: 'short' });
+    await house.database.sql`update executions set status = 'running', state = '{"open": 7}' where id = ${broken}`;
+    const whole = await request(ada, { workflow: 'short' });
+    const first = async () => (await findDueSteps(house.ctx, 1))[0]?.executionId;
+    expect(await first()).toBe(broken);
+    await expect(performStep(house.ctx, { executionId: broken, key: TURN })).rejects.toThrow();
+    expect(await first()).toBe(whole);
+    // And it is tried again.
+    await expect.poll(first, { timeout: 10_000 }).toBe(broken);
   });
 });

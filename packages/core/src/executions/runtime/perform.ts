@@ -15,6 +15,7 @@ import { advanceStep } from './advance.js';
 import { claimCall } from './claim.js';
 import { handOn } from './hand-on.js';
 import { writePending } from './pending.js';
+import { putBack } from './put-back.js';
 import type { Snapshot } from './snapshot.js';
 import { resolveCall, takeTurn } from './take-turn.js';
 import { TURN } from './turn-row.js';
@@ -33,7 +34,21 @@ export async function performStep(
   { leased = false }: { leased?: boolean | Snapshot } = {},
 ): Promise<void> {
   const claimed = input.key === TURN ? null : await claimCall(ctx, input.executionId, input.key);
-  await goOn(ctx, claimed ?? (await takeTurn(ctx, input.executionId, { claim: true, leased })), 1);
+  await goOn(ctx, claimed ?? (await takeTurnOf(ctx, input, leased)), 1);
+}
+
+async function takeTurnOf(
+  ctx: Context,
+  input: { executionId: string; key: string },
+  leased: boolean | Snapshot,
+): Promise<ClaimedCall | null> {
+  try {
+    return await takeTurn(ctx, input.executionId, { claim: true, leased });
+  } catch (error) {
+    // Should the database be away, then so is what would be found instead.
+    await putBack(ctx, input).catch(() => {});
+    throw error;
+  }
 }
 
 /** Performs a call and those that it leads to, in the place of the caller until one asks systems. */
