@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AccessRequest, Attempt, FaultWindow, History } from '../src/history.js';
 import { judge, type Rule } from '../src/judge/judge.js';
+import { isHeld } from '../src/report.js';
 
 const second = 1_000;
 /** Seconds since the run began, as a time. */
@@ -216,12 +217,21 @@ describe('the judge', () => {
       true,
     ],
   ])('judges %s', (_, changes, faults, isWrong) => {
-    expect(broken(lived({ attempts: [attempt(changes)], faults }))).toEqual(isWrong ? ['answers'] : []);
+    expect(broken(lived({ attempts: [attempt(changes)], faults }))).toEqual(
+      isWrong ? [changes.took === undefined ? 'answers' : 'long'] : [],
+    );
   });
 
   it('sees a recovery that took too long, or never came', () => {
     expect(broken(lived({ faults: [fault({ recovered: { server1: 9_900 } })] }))).toEqual([]);
     expect(broken(lived({ faults: [fault({ recovered: { server1: 10_100 } })] }))).toEqual(['recovery']);
     expect(broken(lived({ faults: [fault({ recovered: { one: null } })] }))).toEqual(['recovery']);
+  });
+
+  it('fails a run for its times only where they have to be held', () => {
+    const late = judge(lived({ faults: [fault({ recovered: { one: null } })] }));
+    expect([isHeld(late), isHeld(late, 'told')]).toEqual([false, true]);
+    const died = judge(lived({ deaths: [{ process: 'worker1', at: at(9), how: '1' }] }));
+    expect([isHeld(died), isHeld(died, 'told')]).toEqual([false, false]);
   });
 });

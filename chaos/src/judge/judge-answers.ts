@@ -8,7 +8,8 @@ export function judgeAnswers(history: History): Record<string, string[]> {
     doubled: judgeDoubles(history),
     unfinished: judgeEnds(history),
     died: history.deaths.map(({ process, at, how }) => `${process} ended by itself at ${clockOf(history, at)}: ${how}`),
-    answers: history.attempts.flatMap((attempt) => judgeAttempt(history, attempt)),
+    answers: history.attempts.flatMap((attempt) => judgeAnswer(history, attempt)),
+    long: history.attempts.flatMap((attempt) => judgeTime(history, attempt)),
     recovery: history.faults.flatMap(judgeRecovery),
   };
 }
@@ -45,28 +46,41 @@ function judgeEnds({ requests, unanswered }: History): string[] {
   ];
 }
 
-function judgeAttempt(history: History, attempt: Attempt): string[] {
-  const { server, operation, at, took, outcome, expected } = attempt;
-  const told = `${operation} at ${server} at ${clockOf(history, at)}`;
-  const wrong: string[] = [];
-  if (took > bounds.request) wrong.push(`${told} took ${Math.round(took)} ms`);
-  const during = history.faults.filter(({ from, healed }) => from <= at + took && healed + bounds.recovery >= at);
+function judgeAnswer(history: History, attempt: Attempt): string[] {
+  const { outcome, expected } = attempt;
+  const told = nameOf(history, attempt);
+  const during = faultsDuring(history, attempt);
   const disturbed = during.some(({ scope }) => scope !== 'nothing');
   const isGlobal = during.some(({ scope }) => scope === 'everything');
-  if (typeof outcome === 'string') {
-    if (!isGlobal) wrong.push(`${told} ended with ${outcome} and no fault is a reason`);
-  } else if (outcome >= 500) {
-    if (outcome !== 503 || !disturbed)
-      wrong.push(`${told} was answered with ${outcome}${disturbed ? '' : ' without a fault'}`);
-  } else if (!expected) wrong.push(`${told} was answered with ${outcome}`);
+  if (typeof outcome === 'string') return isGlobal ? [] : [`${told} ended with ${outcome} and no fault is a reason`];
+  if (outcome < 500) return expected ? [] : [`${told} was answered with ${outcome}`];
+  if (outcome === 503 && disturbed) return [];
+  return [`${told} was answered with ${outcome}${disturbed ? '' : ' without a fault'}`];
+}
+
+function judgeTime(history: History, attempt: Attempt): string[] {
+  const { operation, at, took } = attempt;
+  const told = `${nameOf(history, attempt)} took ${Math.round(took)} ms`;
+  const during = faultsDuring(history, attempt);
   const active = during.filter(({ healed }) => healed >= at);
+  const wrong: string[] = [];
+  if (took > bounds.request) wrong.push(told);
   if (operation === 'ready' && took > bounds.ready && burdened(active)) {
-    wrong.push(`${told} took ${Math.round(took)} ms beside ${active.map(({ name }) => name).join(' and ')}`);
+    wrong.push(`${told} beside ${active.map(({ name }) => name).join(' and ')}`);
   }
   if (operation === 'deny' && took > bounds.denial && during.length > 0 && during.every(isAtTarget)) {
-    wrong.push(`${told} took ${Math.round(took)} ms while a target failed`);
+    wrong.push(`${told} while a target failed`);
   }
   return wrong;
+}
+
+function nameOf(history: History, { operation, server, at }: Attempt): string {
+  return `${operation} at ${server} at ${clockOf(history, at)}`;
+}
+
+/** The faults of an attempt's time, and those that it may be an aftermath of. */
+function faultsDuring({ faults }: History, { at, took }: Attempt): FaultWindow[] {
+  return faults.filter(({ from, healed }) => from <= at + took && healed + bounds.recovery >= at);
 }
 
 function burdened(during: readonly FaultWindow[]): boolean {

@@ -13,7 +13,8 @@ export const rules = {
   unfinished: 'every acknowledged execution reaches its end, and none faults because of our own outage',
   left: 'nothing is held at the end',
   died: 'no process ends by itself',
-  answers: 'no request takes over 15 s, and no 5xx is answered but 503 during a fault',
+  answers: 'no 5xx is answered but 503, and that during a fault only',
+  long: 'no request takes over 15 s',
   recovery: 'after every fault requests and grants work again within 10 s',
 } as const;
 
