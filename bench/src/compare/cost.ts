@@ -29,7 +29,7 @@ export interface CostMeter {
 
 /**
  * Counts on the server, so that no driver, pool or queue is left out: statements by pg_stat_statements, BEGIN and COMMIT
- * among them; commits as the commit records in the WAL, so that transactions that only read are none.
+ * among them; commits by the commit records in the WAL, so that a transaction that only reads does not count.
  */
 export async function openCostMeter(url: string): Promise<CostMeter> {
   const sql = postgres(url, { max: 1, onnotice() {} });

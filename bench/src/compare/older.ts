@@ -13,7 +13,7 @@ export interface Older {
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../../', import.meta.url));
-/** What an elevation needs of the benchmark; it imports nothing but packages of ours that every revision has. */
+/** The files of the benchmark that an older revision is given; they import only packages that every revision has. */
 const carried = ['belay', 'compare/serve.js', 'contenders/belay.js'];
 
 /** Runs npm in a folder. Throws with the end of what it printed. */

@@ -58,7 +58,7 @@ await serveContender(async (url) => {
         expires_at = now() + ${duration} * interval '1 second' where request_id = ${id}`;
       await audit('entitlement.granted', `${person} holds ${role}`);
     });
-    // In memory, so that nobody has to poll for it.
+    // Told in memory, so that the caller does not poll for it.
     active.get(person)?.();
     const returned = await DBOS.recv<string>('return', duration);
     await write('record the end', async () => {

@@ -11,7 +11,7 @@ export interface Bytes {
 }
 
 /**
- * Measures what quiet elevations (requested, granted, given back, gone; nobody watches) add for ever: the sizes of all tables and
+ * Measures what quiet elevations (requested, granted, given back, gone; without watchers) add for ever: the sizes of all tables and
  * indexes before and after so many of them, each time without the space that rows of before have left (`vacuum full`).
  */
 export async function measureBytes({ count, people = 48 }: { count: number; people?: number }): Promise<Bytes> {
@@ -28,7 +28,7 @@ export async function measureBytes({ count, people = 48 }: { count: number; peop
       }),
     );
   };
-  // Everybody has had one, so that nobody is new.
+  // One elevation for each person first: rows that are made once for a person do not count.
   await several();
   const before = await sizes(belay.ctx.db);
   await several();

@@ -2,7 +2,7 @@ import type { Actors, Fault } from './fault.js';
 
 const longest = 20_000;
 
-/** Workflows that are a burden to the service; nobody else may notice. */
+/** Workflows that take much processor time; other requests must not become slower. */
 export const burdens: Fault[] = [
   {
     name: 'long-loop',

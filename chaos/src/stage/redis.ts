@@ -13,17 +13,18 @@ export interface RedisServer {
   stop(): Promise<void>;
 }
 
+/** Returns whether `redis-server` can be started here. */
 export function hasRedis(): boolean {
   return spawnSync('redis-server', ['--version']).status === 0;
 }
 
-/** A Redis of our own on a free port, which keeps nothing. */
-export async function startRedis(): Promise<RedisServer> {
-  const folder = await mkdtemp(join(tmpdir(), 'belay-chaos-redis-'));
+/** Starts a Redis of our own on a free port, which keeps nothing. `settings` are further arguments of `redis-server`. */
+export async function startRedis(settings: readonly string[] = []): Promise<RedisServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'belay-redis-'));
   const port = await freePort();
   let child: ChildProcess | undefined;
   const start = async () => {
-    const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', folder];
+    const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', folder, ...settings];
     const started = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'inherit'] });
     child = started;
     for await (const chunk of started.stdout) if (String(chunk).includes('Ready to accept connections')) break;

@@ -1,4 +1,4 @@
-/** What a joined signal hangs on: Node.js 20 holds it weakly, and a timeout that nobody else holds would never fire. */
+/** Keeps the two signals behind a joined one: Node.js 20 holds them weakly, and a timeout that is collected never fires. */
 const sources = new WeakMap<AbortSignal, readonly AbortSignal[]>();
 
 /** Returns a signal that aborts with another one, or after a time in milliseconds. */

@@ -1,10 +1,10 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { hasRedis, type RedisServer, startRedis } from '../../../chaos/src/stage/redis.js';
 import { openQueueBackend } from '../src/backend.js';
 import { startWorker } from '../src/start.js';
 import { createWaker } from '../src/waker.js';
 import { recordLog, recordVerbs, stepHint, testContext } from './support/context.js';
-import { hasRedisServer, type RedisServer, startRedis } from './support/redis.js';
 import { createDatabase } from './support/transports.js';
 
 describe('opening a queue on PostgreSQL', () => {
@@ -56,7 +56,7 @@ describe('opening a queue on Redis', () => {
   });
 });
 
-describe.runIf(hasRedisServer())('a cluster of Redis', () => {
+describe.runIf(hasRedis())('a cluster of Redis', () => {
   let server: RedisServer;
   beforeAll(async () => {
     server = await startRedis(['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1']);

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type FaultyProxy, startFaultyProxy } from '../../../chaos/src/faulty-proxy.js';
+import { hasRedis, startRedis } from '../../../chaos/src/stage/redis.js';
 import { openQueueBackend } from '../src/backend.js';
 import { startWorker } from '../src/start.js';
 import { createWaker } from '../src/waker.js';
 import { recordLog, recordVerbs, stepHint, testContext } from './support/context.js';
-import { hasRedisServer, startRedis } from './support/redis.js';
 import { createDatabase } from './support/transports.js';
 
 const targets = [
@@ -15,7 +15,7 @@ const targets = [
       return { url, options: (through: string) => ({ databaseUrl: through }), stop: drop };
     },
   },
-  ...(hasRedisServer()
+  ...(hasRedis()
     ? [
         {
           kind: 'Redis',

@@ -1,7 +1,7 @@
 import { createToken } from '@belay/core';
 import { type BelayClient, createClient, isBelayError } from '@belay/sdk';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { hasRedisServer, type RedisServer, startRedis } from '../../../../packages/worker/test/support/redis.js';
+import { hasRedis, type RedisServer, startRedis } from '../../../../chaos/src/stage/redis.js';
 import { parseEnvironment } from '../../src/env.js';
 import { openOperatorContext } from '../../src/operator.js';
 import { type Folder, makeFolder, type ServerProcess, startProcess } from '../start/server-process.js';
@@ -12,7 +12,7 @@ const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 const people = 4;
 
 /** Redis where it can be had (CI installs it); the queue's PostgreSQL backend always. */
-const queues = hasRedisServer() ? (['postgres', 'redis'] as const) : (['postgres'] as const);
+const queues = hasRedis() ? (['postgres', 'redis'] as const) : (['postgres'] as const);
 
 describe.each(queues)('two servers and two workers over one PostgreSQL, queue on %s', (queue) => {
   let target: Target;

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
 import { type Loss, startFaultyProxy } from '../../../../chaos/src/faulty-proxy.js';
-import { hasRedisServer, startRedis } from '../../../../packages/worker/test/support/redis.js';
+import { hasRedis, startRedis } from '../../../../chaos/src/stage/redis.js';
 import { createTestDatabase } from '../../../../test/support/database.js';
 import { makeFolder, startProcess } from './server-process.js';
 
 const losses: (Loss | 'swallow')[] = ['reset', 'close', 'half-close', 'half-open', 'swallow'];
 
-it.each(['PostgreSQL', ...(hasRedisServer() ? ['Redis'] : [])])(
+it.each(['PostgreSQL', ...(hasRedis() ? ['Redis'] : [])])(
   'prints no warning of Node.js while a busy server loses its connections, with the queue on %s',
   async (queue) => {
     await using database = await createTestDatabase();

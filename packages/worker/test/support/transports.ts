@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Logger } from '@belay/core';
 import { Client } from 'pg';
+import { hasRedis, startRedis } from '../../../../chaos/src/stage/redis.js';
 import { openQueueBackend, type QueueBackend } from '../../src/backend.js';
 import { startProxy } from './proxy.js';
-import { hasRedisServer, startRedis } from './redis.js';
 
 /** A real server that hints can travel over, and that a test may take down. */
 export interface Transport {
@@ -18,7 +18,7 @@ export const transports: { kind: 'redis' | 'postgres'; start(): Promise<Transpor
 ];
 
 const redisUrl = process.env.BELAY_TEST_REDIS_URL;
-if (redisUrl !== undefined || hasRedisServer()) transports.push({ kind: 'redis', start: startRedisTransport });
+if (redisUrl !== undefined || hasRedis()) transports.push({ kind: 'redis', start: startRedisTransport });
 else console.warn('queues over Redis are not tested: no redis-server on the PATH and no BELAY_TEST_REDIS_URL');
 
 /** A new empty database of the test server; `drop` removes it with whoever is still connected. */
