@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createKeyring, signForAgents } from '@belay/core';
 import { digestOf } from '@belay/core/agent';
-import { findFreePort } from '@belay/server/composition';
+import { findFreePort } from '@belay/host';
 import { type Spread, spreadOf } from './spread.js';
 
 export interface AgentFigures {

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { startEmbeddedPostgres } from '@belay/server/composition';
+import { startEmbeddedPostgres } from '@belay/embedded-postgres';
 
 export interface Postgres {
   /** Makes a database when it is missing and returns its URL. */

@@ -86,8 +86,30 @@ export const boundaries = {
     outside: ['@trpc/client', '@trpc/server', 'eventsource'],
     why: 'published: it runs with its own dependencies only',
   },
+  'packages/host': {
+    workspace: [],
+    outside: ['node:*'],
+    why: 'it knows the machine, and nothing of Belay',
+  },
+  'packages/embedded-postgres': {
+    workspace: ['host'],
+    outside: ['postgres', 'node:*'],
+    why: 'it is published alone: nothing of Belay is in it',
+  },
   'apps/server': {
-    workspace: ['api', 'api/agent', 'core', 'core/agent', 'db', 'providers', 'sdk', 'worker', 'workflow'],
+    workspace: [
+      'embedded-postgres',
+      'host',
+      'api',
+      'api/agent',
+      'core',
+      'core/agent',
+      'db',
+      'providers',
+      'sdk',
+      'worker',
+      'workflow',
+    ],
     outside: [
       'zod',
       'yaml',
@@ -139,7 +161,7 @@ export const boundaries = {
     ],
   },
   chaos: {
-    workspace: ['server/composition'],
+    workspace: ['embedded-postgres', 'host'],
     outside: ['postgres', 'node:*'],
     why: 'it starts programs, speaks HTTP and reads the target, and knows nothing else of Belay',
   },

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { startTemporaryPostgres } from '../../apps/server/src/embedded/index.js';
+import { startTemporaryPostgres } from '../../packages/embedded-postgres/src/index.js';
 import { makeMemoryFolder } from './memory-folder.js';
 
 /**

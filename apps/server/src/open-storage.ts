@@ -1,6 +1,6 @@
 import type { Logger } from '@belay/core';
 import { createClient, takeTurn, tryTurn } from '@belay/db';
-import { startEmbeddedPostgres } from './embedded/index.js';
+import { startEmbeddedPostgres } from '@belay/embedded-postgres';
 import { oneLine, StartError } from './start-error.js';
 import { explainOutage, whileReachable } from './while-reachable.js';
 

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { findFreePort } from '@belay/host';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   type HashicorpServer,
@@ -13,7 +14,6 @@ import {
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { startDemoIdentityProvider } from '../src/demo/identity-provider/index.js';
 import { parseEnvironment } from '../src/env.js';
-import { findFreePort } from '../src/find-free-port.js';
 import { rotateEncryption } from '../src/operator-encryption.js';
 import { listVault, removeFromVault, setInVault } from '../src/operator-vault.js';
 import { type RunningServer, startServer } from '../src/start.js';

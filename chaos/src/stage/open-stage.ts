@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { findFreePort } from '@belay/server/composition';
+import { findFreePort } from '@belay/host';
 import postgres from 'postgres';
 import { type FaultyProxy, startFaultyProxy } from '../faulty-proxy.js';
 import type { History } from '../history.js';

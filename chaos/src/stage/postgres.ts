@@ -3,7 +3,7 @@ import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { startEmbeddedPostgres } from '@belay/server/composition';
+import { startEmbeddedPostgres } from '@belay/embedded-postgres';
 import postgres from 'postgres';
 import { listDescendants, signalAll } from './signals.js';
 

@@ -1,6 +1,6 @@
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { inspectProcess } from '../embedded/inspect-process.js';
+import { inspectProcess } from '@belay/host';
 import { StartError } from '../start-error.js';
 
 interface Holder {

@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises';
 import type { LocalContext } from '@belay/core/agent';
+import { findFreePort } from '@belay/host';
 import type { AnyTRPCRouter } from '@trpc/server';
 import type { Closing } from '../closing.js';
-import { findFreePort } from '../find-free-port.js';
 import { listen, stopListening } from '../listen.js';
 import { delay, elapsed, newId } from '../machine.js';
 import { createLocalApp } from './app.js';

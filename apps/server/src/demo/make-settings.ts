@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { findFreePort } from '../find-free-port.js';
+import { findFreePort } from '@belay/host';
 import { demoPeople } from './people.js';
 import type { DemoSettings } from './settings.js';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { isClosed } from '@belay/db';
+import { inspectCluster } from '@belay/embedded-postgres';
 import postgres from 'postgres';
-import { inspectCluster } from '../embedded/inspect-cluster.js';
 import { checkDatabase } from '../open-storage.js';
 
 export interface DatabaseInspection {

@@ -9,6 +9,7 @@ import {
   timing,
 } from '@belay/core';
 import { migrateDatabase, openDatabase } from '@belay/db';
+import { findFreePort } from '@belay/host';
 import { openLanguageModel } from '@belay/providers';
 import { createWaker, openQueueBackend } from '@belay/worker';
 import { createExpressionPool } from '@belay/workflow';
@@ -22,7 +23,6 @@ import { watchConfiguration } from '../config/watch-configuration.js';
 import { connectors } from '../connectors.js';
 import { requireLoopback } from '../demo/only-here.js';
 import { startDemo } from '../demo/start-demo.js';
-import { findFreePort } from '../find-free-port.js';
 import { clock, delay, newId, randomBytes } from '../machine.js';
 import { openConfiguredKeyring } from '../open-keyring.js';
 import { openStorage } from '../open-storage.js';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { startTemporaryPostgres } from '../../src/embedded/index.js';
+import { startTemporaryPostgres } from '@belay/embedded-postgres';
 
 export interface TestServer extends AsyncDisposable {
   url(database: string): string;

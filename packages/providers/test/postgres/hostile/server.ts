@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { startTemporaryPostgres } from '@belay/embedded-postgres';
 import postgres from 'postgres';
-import { startTemporaryPostgres } from '../../../../../apps/server/src/embedded/index.js';
 import { type Authorizer, type EntitlementRef, postgresConnector } from '../../../src/index.js';
 import type { Seat } from '../../../src/testkit/index.js';
 

@@ -1,7 +1,7 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { inspectProcess } from '@belay/host';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
-import { inspectProcess } from './inspect-process.js';
 
 interface HoldStartLockOptions {
   folder: string;

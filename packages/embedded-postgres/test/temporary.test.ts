@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { startTemporaryPostgres } from '../../src/embedded/index.js';
+import { startTemporaryPostgres } from '../src/index.js';
 import { query } from './support/start.js';
 
 it('a temporary server is not durable, and leaves neither a process nor a folder behind', async () => {

@@ -6,7 +6,7 @@ import {
   EmbeddedPostgresError,
   type StartEmbeddedPostgresOptions,
   startEmbeddedPostgres,
-} from '../../../src/embedded/index.js';
+} from '../../src/index.js';
 
 /** Starts in this process, from the sources. */
 export function start(

@@ -11,8 +11,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findPlatformPackage, isMusl, noBinaries } from '../../src/embedded/find-platform-package.js';
-import { linkLibraries } from '../../src/embedded/link-libraries.js';
+import { findPlatformPackage, isMusl, noBinaries } from '../src/find-platform-package.js';
+import { linkLibraries } from '../src/link-libraries.js';
 import { describeAsRoot, NOBODY } from './support/describe-as-root.js';
 import { copyPlatformPackage, makeKit, serve } from './support/kit.js';
 import { query, refusal, start } from './support/start.js';

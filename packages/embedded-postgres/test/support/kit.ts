@@ -47,7 +47,11 @@ const POSTGRES_PACKAGE = (requireFromHere.resolve.paths('postgres') ?? [])
  */
 export function makeKit(folder: string): string {
   mkdirSync(folder, { recursive: true });
-  cpSync(join(here, '../../../dist/embedded'), join(folder, 'embedded'), { recursive: true });
+  cpSync(join(here, '../../dist'), join(folder, 'embedded'), { recursive: true });
+  const host = join(here, '../../../host');
+  for (const name of ['package.json', 'dist']) {
+    cpSync(join(host, name), join(folder, 'node_modules/@belay/host', name), { recursive: true });
+  }
   if (!POSTGRES_PACKAGE) throw new Error('The package postgres is not installed');
   cpSync(POSTGRES_PACKAGE, join(folder, 'node_modules/postgres'), { recursive: true });
   cpSync(join(here, 'serve.mjs'), join(folder, 'serve.mjs'));

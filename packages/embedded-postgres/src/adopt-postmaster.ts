@@ -1,9 +1,9 @@
 import { readFile, realpath, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { inspectProcess } from '@belay/host';
 import postgres from 'postgres';
 import { SUPERUSER } from './create-cluster.js';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
-import { inspectProcess } from './inspect-process.js';
 
 /** What was found: a server that answers as ours, one that is on its way up or down, or none. */
 type Adoption = { state: 'ours'; port: number } | { state: 'changing' } | { state: 'silent' } | { state: 'none' };
