@@ -1,7 +1,6 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { type WaitTarget, waitForExecution } from '@belay/core';
 import { expect, it } from 'vitest';
+import { collectMemory } from '../../../test/support/collect-memory.js';
 import { approve, ask, deny, openCast, request } from './support/stories.js';
 
 it('a wait ends when the request has come so far, at once when it is over, and at the end of its time', async () => {
@@ -36,17 +35,11 @@ it('a wait ends when the request has come so far, at once when it is over, and a
   await expect(waitForExecution(mallory, { id, until: 'ended', signal })).rejects.toMatchObject({ code: 'not_found' });
 });
 
-it('a wait ends at its time although memory is collected meanwhile', { timeout: 20_000 }, async () => {
+it('a wait ends at its time although memory is collected meanwhile', async () => {
   await using cast = await openCast();
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
   const id = await ask(cast.house, cast.ada);
-  const collecting = setInterval(collect, 20);
-  try {
-    const { signal } = new AbortController();
-    const found = await waitForExecution(cast.ada, { id, until: 'ended', wait: 'PT1S', signal });
-    expect(found.state).toBe('waiting_for_approval');
-  } finally {
-    clearInterval(collecting);
-  }
+  using _ = collectMemory();
+  const { signal } = new AbortController();
+  const found = await waitForExecution(cast.ada, { id, until: 'ended', wait: 'PT1S', signal });
+  expect(found.state).toBe('waiting_for_approval');
 });

@@ -1,16 +1,13 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { collectMemory } from '../../../test/support/collect-memory.js';
 import { within } from '../src/within.js';
 
-describe('a signal with a time limit', { timeout: 10_000 }, () => {
-  let collecting: NodeJS.Timeout;
+describe('a signal with a time limit', () => {
+  let collecting: Disposable;
   beforeEach(() => {
-    setFlagsFromString('--expose-gc');
-    const collect = runInNewContext('gc') as () => void;
-    collecting = setInterval(collect, 10);
+    collecting = collectMemory();
   });
-  afterEach(() => clearInterval(collecting));
+  afterEach(() => collecting[Symbol.dispose]());
   const never = () => new AbortController().signal;
   const aborted = (signal: AbortSignal) =>
     new Promise<unknown>((resolve) => signal.addEventListener('abort', () => resolve(signal.reason), { once: true }));
