@@ -90,7 +90,7 @@ const impureFiles: Record<string, string> = {
 };
 
 /** Runs in browsers, where nothing composes it. */
-const browserCode = 'apps/server/src/http/static/';
+const browserCode = 'packages/console/src/static/';
 
 /** Time, randomness and the environment come in as arguments, below the composition root. */
 export function checkPurity(tree: Tree): string[] {

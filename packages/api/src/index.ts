@@ -1,13 +1,8 @@
-export type { ErrorBody, PublishedError } from './errors.js';
-export { errorTable, internalMessage, isForeseen, publishError } from './errors.js';
 export type { OpenApiDocument } from './openapi.js';
 export { describeApi } from './openapi.js';
-export type { DeclaredOperation } from './operations.js';
-export { listOperations } from './operations.js';
 export { agentOnly, authenticated, publicProcedure, recognised } from './procedures.js';
 export type { Host, Reply, ReplyCookie, RequestContext, RequestInfo } from './request-context.js';
 export type { AppRouter } from './roots.js';
 export { serverRouter } from './roots.js';
 export type { ExecutionEvent } from './routers/executions.js';
-export type { Meta, RestMeta } from './trpc.js';
 export { router } from './trpc.js';

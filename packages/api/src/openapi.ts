@@ -1,7 +1,6 @@
+import { type DeclaredOperation, listOperations, type RestMeta } from '@belay/rest';
 import type { AnyTRPCRouter } from '@trpc/server';
 import { generateOpenApiDocument, type OpenAPIObject } from 'trpc-to-openapi';
-import { type DeclaredOperation, listOperations } from './operations.js';
-import type { RestMeta } from './trpc.js';
 
 export type OpenApiDocument = OpenAPIObject;
 type Paths = NonNullable<OpenAPIObject['paths']>;

@@ -8,8 +8,8 @@ import {
   type UserActor,
   withActor,
 } from '@belay/core';
+import { errorTable, internalMessage, isForeseen } from '@belay/rest';
 import { TRPCError } from '@trpc/server';
-import { errorTable, internalMessage, isForeseen } from './errors.js';
 import { refuseDeep } from './refuse-deep.js';
 import type { RequestContext } from './request-context.js';
 import { procedure } from './trpc.js';

@@ -1,16 +1,25 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { isForeseen, type LocalRequestContext } from '@belay/api/agent';
+import type { LocalRequestContext } from '@belay/api/agent';
 import { completeLocalLogin, describeLocal, type LocalContext, localPerson } from '@belay/core/agent';
+import {
+  bodyType,
+  challengeOf,
+  createRouteTable,
+  isForeseen,
+  negotiate,
+  type Operation,
+  parseFields,
+  parseJsonObject,
+  published,
+  Refusal,
+  readBody,
+  refuse,
+  refuseField,
+  renderMetrics,
+  requestIds,
+} from '@belay/rest';
 import { type AnyTRPCRouter, callTRPCProcedure, TRPCError } from '@trpc/server';
 import { nodeHTTPRequestHandler } from '@trpc/server/adapters/node-http';
-import { bodyType, parseJsonObject, readBody } from '../http/body.js';
-import { challengeOf } from '../http/challenge.js';
-import { parseFields } from '../http/fields.js';
-import { renderMetrics } from '../http/metrics-text.js';
-import { negotiate } from '../http/negotiate.js';
-import { published, Refusal, refuse, refuseField } from '../http/refusal.js';
-import { createRouteTable, type Operation } from '../http/route-table.js';
-import { requestIds } from '../http/state.js';
 import { returnPath } from './guard.js';
 import { renderIntroduction, renderLocal, renderMessage, styleSource } from './page.js';
 

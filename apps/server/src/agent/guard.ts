@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { refuse } from '../http/refusal.js';
+import { refuse } from '@belay/rest';
 
 export interface GuardOptions {
   /** The port that is listened on. */

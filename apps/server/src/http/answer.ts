@@ -1,12 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ReplyCookie } from '@belay/api';
-import { negotiate } from './negotiate.js';
-import { errorPage } from './pages/error.js';
-import { renderPage } from './pages/page.js';
-import type { Frame } from './pages/view.js';
-import { published } from './refusal.js';
-import { type CookieNames, writeCookie } from './security.js';
-import { stateOf } from './state.js';
+import { errorPage, type Frame, renderPage } from '@belay/console';
+import { type CookieNames, negotiate, published, stateOf, writeCookie } from '@belay/rest';
 
 /** Writes a whole answer. Nothing of ours is for a cache: it is one person's, and of this moment. */
 export function send(response: ServerResponse, status: number, type: string, body: string): void {
@@ -53,6 +48,9 @@ export function applyCookies(response: ServerResponse, names: CookieNames, cooki
   }
 }
 
+/** What a page needs, once known, so that an error's page is for the same person. */
+export const frames = new WeakMap<IncomingMessage, Frame>();
+
 /** Answers with what may be said of an error: JSON, or a page for a browser. */
 export function sendError(request: IncomingMessage, response: ServerResponse, thrown: unknown, basePath: string): void {
   if (response.headersSent) {
@@ -67,8 +65,8 @@ export function sendError(request: IncomingMessage, response: ServerResponse, th
   }
   if (status === 503 && !response.hasHeader('Retry-After')) response.setHeader('Retry-After', '5');
   if (negotiate(request.headers.accept, ['application/json', 'text/html']) === 'text/html') {
-    const { id, frame } = stateOf(request);
-    const shown = frame ?? anonymous(basePath);
+    const { id } = stateOf(request);
+    const shown = frames.get(request) ?? anonymous(basePath);
     sendHtml(response, status, renderPage(errorPage(status, body, id, shown), shown));
   } else {
     sendJson(response, status, body);

@@ -1,22 +1,18 @@
 import type { IncomingMessage } from 'node:http';
 import { describeApi, type Host } from '@belay/api';
+import { assets, referencePage, renderPage } from '@belay/console';
 import type { Context, Logger } from '@belay/core';
+import { beginRequest, cookieNames, Refusal, refuse, requestIds } from '@belay/rest';
 import type { AnyTRPCRouter } from '@trpc/server';
 import express, { type ErrorRequestHandler, type Express } from 'express';
 import { anonymous, send, sendError, sendOptions } from './answer.js';
-import { assets } from './assets.js';
 import type { Site } from './identify.js';
 import { isAuthPath, type Limits, limitRequests } from './limits.js';
 import { logFailure } from './log-failure.js';
 import { createOpenStreams } from './open-streams.js';
-import { renderPage } from './pages/page.js';
-import { referencePage } from './pages/reference.js';
-import { Refusal, refuse } from './refusal.js';
 import { logRequest } from './request-log.js';
 import { createRestHandler } from './rest.js';
-import { cookieNames } from './security.js';
 import { securityHeaders } from './security-headers.js';
-import { beginRequest, requestIds } from './state.js';
 import { createTrpcMount, isStream } from './trpc-mount.js';
 import { verifyTogether } from './verify-together.js';
 

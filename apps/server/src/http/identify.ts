@@ -1,9 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Host, RequestContext, RequestInfo } from '@belay/api';
 import { type Actor, type Context, invalid, isAgentCredential, type VerifiedLogin, verifyAgent } from '@belay/core';
-import { names, negotiate } from './negotiate.js';
-import { type CookieNames, readCookie, readCredential } from './security.js';
-import { stateOf } from './state.js';
+import { type CookieNames, names, negotiate, readCookie, readCredential, stateOf } from '@belay/rest';
 
 export interface Site {
   context: Context;

@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import { isForeseen } from '@belay/api';
 import { type Context, isOutage, noteOutage } from '@belay/core';
+import { isForeseen, stateOf } from '@belay/rest';
 import { TRPCError } from '@trpc/server';
-import { stateOf } from './state.js';
 
 /** Writes a failure that was not foreseen to the log, under the request's id; an outage of the database is one line for all requests. */
 export function logFailure(context: Context, request: IncomingMessage, error: unknown, detail: object = {}): void {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import type { Logger } from '@belay/core';
-import type { RequestState } from './state.js';
+import type { RequestState } from '@belay/rest';
 
 /** In milliseconds. Streams are slow by nature, and few. */
 const slow = 1_000;

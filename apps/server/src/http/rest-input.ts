@@ -1,12 +1,18 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestContext } from '@belay/api';
-import { bodyType, parseJsonObject, readBody } from './body.js';
-import { parseFields } from './fields.js';
+import {
+  bodyType,
+  isConfirmationToken,
+  type Operation,
+  parseFields,
+  parseJsonObject,
+  type Route,
+  readBody,
+  refuse,
+  refuseField,
+  toUrlencoded,
+} from '@belay/rest';
 import { requireKey } from './identify.js';
-import { toUrlencoded } from './multipart.js';
-import { refuse, refuseField } from './refusal.js';
-import type { Operation, Route } from './route-table.js';
-import { isConfirmationToken } from './security.js';
 
 export interface RequestInput {
   fields: Record<string, unknown>;

@@ -1,22 +1,30 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestContext } from '@belay/api';
+import { renderConfirmation, renderHome, renderOutput, renderPage, renderRefused } from '@belay/console';
+import {
+  createRouteTable,
+  isPrefetch,
+  isSameOrigin,
+  ndjson,
+  negotiate,
+  type Operation,
+  published,
+  Refusal,
+  type Route,
+  refuse,
+  refuseField,
+  renderMetrics,
+  type StreamPage,
+  streamPages,
+} from '@belay/rest';
 import { type AnyTRPCRouter, callTRPCProcedure, TRPCError } from '@trpc/server';
-import { applyCookies, send, sendError, sendHtml, sendJson, sendOptions, sendRedirect } from './answer.js';
+import { applyCookies, frames, send, sendError, sendHtml, sendJson, sendOptions, sendRedirect } from './answer.js';
 import { identify, type Site } from './identify.js';
 import { logFailure } from './log-failure.js';
-import { renderMetrics } from './metrics-text.js';
-import { negotiate } from './negotiate.js';
 import type { OpenStreams } from './open-streams.js';
-import { renderPage } from './pages/page.js';
-import { renderConfirmation, renderHome, renderOutput, renderRefused } from './pages/table.js';
-import { published, Refusal, refuse, refuseField } from './refusal.js';
 import { type RequestInput, readInput } from './rest-input.js';
-import { createRouteTable, type Operation, type Route } from './route-table.js';
-import { isPrefetch, isSameOrigin } from './security.js';
 import { allowFormTo } from './security-headers.js';
 import { createAsk, createView, frameOf } from './show.js';
-import { stateOf } from './state.js';
-import { ndjson, type StreamPage, streamPages } from './stream.js';
 
 export interface RestOptions extends Site {
   router: AnyTRPCRouter;
@@ -51,7 +59,7 @@ export function createRestHandler(
       const operation = route.methods.get(request.method ?? '') ?? confirmable(request, route);
       const context = await identify(options, request, 'rest');
       context.stayOpen = () => options.streams.open(context, response, 'answer');
-      stateOf(request).frame = frameOf(context, basePath);
+      frames.set(request, frameOf(context, basePath));
       const search = query < 0 ? '' : address.slice(query + 1);
       await answer({ options, request, response, route, operation, context, parameters, search, address });
     } catch (thrown) {

@@ -1,8 +1,7 @@
-import { isForeseen, type RequestContext } from '@belay/api';
+import type { RequestContext } from '@belay/api';
+import type { Ask, Frame, View } from '@belay/console';
+import { confirmationToken, isForeseen } from '@belay/rest';
 import { type AnyTRPCRouter, callTRPCProcedure } from '@trpc/server';
-import type { Ask } from './pages/table.js';
-import type { Frame, View } from './pages/view.js';
-import { confirmationToken } from './security.js';
 
 interface Shown {
   router: AnyTRPCRouter;

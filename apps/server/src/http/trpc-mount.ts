@@ -1,17 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestContext } from '@belay/api';
-import { errorTable, publishError } from '@belay/api';
 import { AccessError } from '@belay/core';
+import { challengeOf, errorTable, isSameOrigin, publishError } from '@belay/rest';
 import { type AnyTRPCRouter, TRPCError } from '@trpc/server';
 import { createExpressMiddleware } from '@trpc/server/adapters/express';
 import type { RequestHandler } from 'express';
 import { sendError } from './answer.js';
-import { challengeOf } from './challenge.js';
 import { identify, type Site } from './identify.js';
 import type { Limits } from './limits.js';
 import { logFailure } from './log-failure.js';
 import type { OpenStreams } from './open-streams.js';
-import { isSameOrigin } from './security.js';
 
 /**
  * tRPC for the SDK, server-sent events included. A stream that is refused has the status of its refusal: tRPC itself would

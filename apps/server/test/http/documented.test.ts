@@ -1,7 +1,7 @@
-import { describeApi, listOperations, serverRouter } from '@belay/api';
+import { describeApi, serverRouter } from '@belay/api';
 import type { Context } from '@belay/core';
+import { createRouteTable, listOperations } from '@belay/rest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createRouteTable } from '../../src/http/route-table.js';
 import { type Served, send, serve } from './support/serve.js';
 
 /** The OpenAPI document, held against the adapter: every operation, and the statuses that need no database. */

@@ -1,6 +1,6 @@
+import type { Meta } from '@belay/rest';
 import { z } from 'zod';
 import { name, opaque } from '../text.js';
-import type { Meta } from '../trpc.js';
 
 export const callback = opaque.optional().describe('Where to go afterwards; must be on the allow-list');
 

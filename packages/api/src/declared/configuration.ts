@@ -1,5 +1,5 @@
+import type { Meta } from '@belay/rest';
 import { z } from 'zod';
-import type { Meta } from '../trpc.js';
 
 const apiConfiguration = z.object({
   serviceName: z.string(),

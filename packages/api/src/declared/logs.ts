@@ -1,6 +1,6 @@
+import type { Meta } from '@belay/rest';
 import { z } from 'zod';
 import { instant, name } from '../text.js';
-import type { Meta } from '../trpc.js';
 
 export const level = z.enum(['info', 'warning', 'error']);
 export const time = z.iso.datetime({ offset: true });

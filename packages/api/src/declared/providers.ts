@@ -1,5 +1,5 @@
+import type { Meta } from '@belay/rest';
 import { z } from 'zod';
-import type { Meta } from '../trpc.js';
 
 const capability = z.enum(['authenticator', 'authorizer', 'identities', 'notifications']);
 

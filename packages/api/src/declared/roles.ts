@@ -1,6 +1,6 @@
+import type { Meta } from '@belay/rest';
 import { z } from 'zod';
 import { someNames } from '../text.js';
-import type { Meta } from '../trpc.js';
 
 /** Role of the interface, and what we publish beside it: its bounds and what it grants. */
 export const roleOutput = z.object({

@@ -1,6 +1,6 @@
+import type { Meta } from '@belay/rest';
 import { z } from 'zod';
 import { instant } from '../text.js';
-import type { Meta } from '../trpc.js';
 
 export const sessionSummary = z.object({ version: z.number().int(), expiry: instant });
 

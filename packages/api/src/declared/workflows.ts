@@ -1,5 +1,5 @@
+import type { Meta } from '@belay/rest';
 import { z } from 'zod';
-import type { Meta } from '../trpc.js';
 
 export const workflowSummary = z.object({ name: z.string(), description: z.string(), enabled: z.boolean() });
 

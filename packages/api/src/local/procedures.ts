@@ -1,6 +1,6 @@
 import { AccessError } from '@belay/core/agent';
+import { errorTable, internalMessage, isForeseen } from '@belay/rest';
 import { TRPCError } from '@trpc/server';
-import { errorTable, internalMessage, isForeseen } from '../errors.js';
 import { type LocalRequestContext, localBase } from './trpc.js';
 
 /** For every program of this machine's user. */

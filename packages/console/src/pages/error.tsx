@@ -1,4 +1,4 @@
-import type { ErrorBody } from '@belay/api';
+import type { ErrorBody } from '@belay/rest';
 import type { Frame, Page } from './view.js';
 
 const titles: Readonly<Record<number, string>> = {

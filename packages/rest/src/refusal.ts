@@ -1,5 +1,5 @@
-import type { ErrorBody, PublishedError } from '@belay/api/agent';
-import { publishError, withIssues } from '@belay/api/agent';
+import type { ErrorBody, PublishedError } from './errors.js';
+import { publishError, withIssues } from './errors.js';
 
 /** A request that the adapter itself refuses, before any procedure saw it. Its message goes to the caller. */
 export class Refusal extends Error {

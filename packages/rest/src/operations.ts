@@ -1,6 +1,6 @@
 import type { AnyTRPCRouter } from '@trpc/server';
 import { ZodObject } from 'zod';
-import type { Meta, RestMeta } from './trpc.js';
+import type { Meta, RestMeta } from './meta.js';
 
 /** One operation of the interface as the routers declare it: what the REST adapter and the OpenAPI document are made from. */
 export interface DeclaredOperation {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { names, negotiate } from '../../src/http/negotiate.js';
+import { names, negotiate } from '../src/negotiate.js';
 
 const json = 'application/json';
 const html = 'text/html';

@@ -1,7 +1,7 @@
-import { type DeclaredOperation, listOperations } from '@belay/api/agent';
 import type { AnyTRPCRouter } from '@trpc/server';
 import { type FieldKinds, fieldKinds } from './fields.js';
 import { metricsTypes } from './metrics-text.js';
+import { type DeclaredOperation, listOperations } from './operations.js';
 import { ndjson } from './stream.js';
 
 export interface Operation extends DeclaredOperation {

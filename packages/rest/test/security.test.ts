@@ -8,7 +8,7 @@ import {
   isSameOrigin,
   readCredential,
   writeCookie,
-} from '../../src/http/security.js';
+} from '../src/security.js';
 
 const plain = cookieNames(new URL('http://127.0.0.1:8080'));
 const secure = cookieNames(new URL('https://belay.example.com'));

@@ -1,4 +1,5 @@
-import type { AppRouter, ErrorBody } from '@belay/api';
+import type { AppRouter } from '@belay/api';
+import type { ErrorBody } from '@belay/rest';
 import type { inferRouterOutputs } from '@trpc/server';
 import type { ComponentChildren } from 'preact';
 

@@ -16,7 +16,7 @@ const types: Readonly<Record<string, string>> = {
 
 /** Read as they were written, from the sources: there is no build step between them and the browser. */
 function read(name: string): Asset {
-  const body = readFileSync(new URL(`../../src/http/static/${name}`, import.meta.url), 'utf8');
+  const body = readFileSync(new URL(`../src/static/${name}`, import.meta.url), 'utf8');
   const type = types[name.slice(name.lastIndexOf('.') + 1)] ?? 'text/plain; charset=utf-8';
   return { type, body, version: createHash('sha256').update(body).digest('base64url').slice(0, 12) };
 }

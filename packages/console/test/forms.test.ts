@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { renderPage } from '../../src/http/pages/page.js';
-import { rolePage } from '../../src/http/pages/role.js';
-import type { RoleDetails, Workflows } from '../../src/http/pages/roles.js';
-import type { View } from '../../src/http/pages/view.js';
+import { renderPage } from '../src/pages/page.js';
+import { rolePage } from '../src/pages/role.js';
+import type { RoleDetails, Workflows } from '../src/pages/roles.js';
+import type { View } from '../src/pages/view.js';
 
 const view: View = {
   basePath: '/api/v1',

@@ -1,13 +1,10 @@
 import type { IncomingMessage } from 'node:http';
-import type { Frame } from './pages/view.js';
 
 /** What we keep beside a request while it is answered, for its answer and its line in the log. */
 export interface RequestState {
   id: string;
   /** Who asked, once known. */
   user?: string;
-  /** What a page needs, once known, so that an error's page is for the same person. */
-  frame?: Frame;
 }
 
 const states = new WeakMap<IncomingMessage, RequestState>();

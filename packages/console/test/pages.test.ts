@@ -1,0 +1,223 @@
+import { describeApi, serverRouter } from '@belay/api';
+import { describe, expect, it } from 'vitest';
+import { whoDecides } from '../src/pages/approvers.js';
+import { devicePage } from '../src/pages/device.js';
+import { Diagram } from '../src/pages/diagram.js';
+import { dynamicPage } from '../src/pages/dynamic.js';
+import { type ExecutionSummary, executionsPage } from '../src/pages/executions.js';
+import { renderPage } from '../src/pages/page.js';
+import { readable } from '../src/pages/readable.js';
+import { referencePage } from '../src/pages/reference.js';
+import { suggestionPage } from '../src/pages/suggest.js';
+import type { View } from '../src/pages/view.js';
+import * as words from '../src/pages/words.js';
+import * as browserWords from '../src/static/words.js';
+
+const view: View = {
+  basePath: '/api/v1',
+  path: '/api/v1/home',
+  input: {},
+  now: new Date('2026-01-02T03:04:05.678Z'),
+  viewer: { name: '<b>Rita</b>', email: 'rita@example.test' },
+  waiting: 0,
+  offers: () => true,
+  csrf: (action) => `token for ${action}`,
+  once: () => 'good-once',
+};
+
+describe('words', () => {
+  it('are the same on the server and in the browser, which takes them over', () => {
+    const moments = [0, 1, 44, 45, 59, 60, 89, 90, 3599, 3600, 5399, 5400, 86_399, 86_400, 129_600, 900_000];
+    for (const seconds of moments.flatMap((each) => [each, -each])) {
+      const milliseconds = seconds * 1000;
+      const { leftInWords, relativeInWords } = browserWords as typeof words;
+      expect([seconds, leftInWords(milliseconds)]).toEqual([seconds, words.leftInWords(milliseconds)]);
+      expect([seconds, relativeInWords(milliseconds)]).toEqual([seconds, words.relativeInWords(milliseconds)]);
+    }
+    expect(words.leftInWords(899_999)).toBe('14 min 59 s left');
+    expect(words.relativeInWords(-120_000)).toBe('2 minutes ago');
+  });
+
+  it('say durations and moments as people do, and leave alone what they cannot read', () => {
+    expect(words.durationInWords('PT1H30M')).toBe('1 hour 30 minutes');
+    expect(words.durationInWords('P1DT1S')).toBe('1 day 1 second');
+    expect(words.durationInWords('soon')).toBe('soon');
+    expect(words.momentInWords('2026-01-02T03:04:05.678Z')).toBe('2 Jan 2026, 03:04:05 UTC');
+    expect(readable('asks for Pipes for PT15M: until 2026-01-02T03:04:05.678Z')).toBe(
+      'asks for Pipes for 15 minutes: until 2 Jan 2026, 03:04:05 UTC',
+    );
+  });
+});
+
+const approve = (stage: object) => ({ call: 'access.approve', with: { stages: [stage] } });
+
+describe('the reference', () => {
+  it('shows every form that an answer can have', () => {
+    const document = describeApi(serverRouter, { baseUrl: 'http://x', basePath: '/api/v1', version: '1.0.0' });
+    const page = renderPage(referencePage(document, '/api/v1'), view);
+    const from = page.indexOf('/auth/device/token</code>');
+    const card = page.slice(from, page.indexOf('</details>', from));
+    expect(from).toBeGreaterThan(0);
+    for (const field of ['status', 'interval', 'expires_at', 'session', 'user'])
+      expect(card).toContain(`<code>${field}<`);
+  });
+});
+
+describe('a moment in a page', () => {
+  it('is told in words wherever it comes from', () => {
+    const execution = {
+      workflow_id: 'x',
+      status: 'waiting',
+      role: 'reader',
+      providers: ['store'],
+      reason: '',
+      start_time: '2026-01-02T03:00:00.000Z',
+      waiting_for: ['the end of the access at 2026-01-02T03:04:05.678Z'],
+    } as unknown as ExecutionSummary;
+    const list = renderPage(executionsPage({ executions: [execution], next: null }, view), view);
+    expect(list).toContain('Waits for the end of the access at 2 Jan 2026, 03:04:05 UTC.');
+    const request = {
+      user_code: 'FCZL-GBTP',
+      label: 'build-3',
+      asked_at: '2026-01-02T03:04:00.000Z',
+      expires_at: '2026-01-02T03:14:00.000Z',
+    };
+    expect(renderPage(devicePage({ request }, view), view)).toContain('2 Jan 2026, 03:04:00 UTC');
+  });
+});
+
+describe('who decides', () => {
+  it('is read from the approvals of a workflow, however deep they are', () => {
+    const table: [unknown[], string][] = [
+      [
+        [{ ask: approve({ approvers: { groups: ['dba'] }, timeout: 'PT1H' }) }],
+        'One person of the group dba, within 1 hour',
+      ],
+      [[{ ask: approve({ approvers: { users: ['a@b.test'] } }) }], 'a@b.test'],
+      [
+        [{ outer: { try: [{ ask: approve({ approvers: { users: ['a@b.test'], groups: ['dba'] }, count: 2 }) }] } }],
+        '2 people of a@b.test or the group dba',
+      ],
+      [
+        [{ both: { fork: { branches: [{ one: approve({ approvers: { groups: ['x'] } }) }] } } }],
+        'One person of the group x',
+      ],
+      [
+        [{ ask: approve({ approvers: { groups: ['${ .group }'] } }) }],
+        'Somebody whom the workflow works out when it runs',
+      ],
+      [[{ grant: { call: 'access.grant' } }], 'Nobody has to approve it: this workflow has no approval'],
+    ];
+    for (const [tasks, expected] of table) expect(whoDecides(tasks)).toBe(expected);
+  });
+});
+
+describe('the picture of a workflow', () => {
+  it('shows every task with what it does and where it goes, escaped', () => {
+    const tasks = [
+      { look: { call: 'http', with: { method: 'get', endpoint: 'https://a.test/<script>' } } },
+      { choose: { switch: [{ yes: { when: '${ .ok }', then: 'apart' } }, { no: { then: 'end' } }] } },
+      { apart: { fork: { branches: [{ left: { wait: 'PT5M' } }, { right: { set: { a: 1 } } }] } } },
+      { safe: { try: [{ inner: { call: 'access.grant' } }], catch: { do: [{ tell: { emit: {} } }] } } },
+    ];
+    const markup = renderPage({ title: 'Picture', content: Diagram({ tasks }) }, view);
+    for (const text of ['look', 'choose', 'apart', 'left', 'right', 'safe', 'inner', 'tell', 'Wait 5 minutes', '.ok']) {
+      expect(markup).toContain(text);
+    }
+    expect(markup).toContain('href="#task-apart"');
+    expect(markup).toContain('id="task-apart"');
+    expect(markup).toContain('GET https://a.test/&lt;script');
+    expect(markup).toContain('&lt;b>Rita');
+    expect(markup).not.toMatch(/<script|style=|\son\w+=/);
+  });
+
+  it('survives a definition that is nothing like one', () => {
+    for (const tasks of [[], [null], ['x'], [{ a: 1 }], [{ a: { switch: 'x', fork: 1, catch: 2, then: 'a' } }]]) {
+      expect(renderPage({ title: 'Odd', content: Diagram({ tasks }) }, view)).toContain('The end');
+    }
+  });
+});
+
+describe('a suggestion', () => {
+  const role = {
+    name: 'reader',
+    description: 'Read the store',
+    providers: ['store', 'archive'],
+    workflows: ['approve-and-grant'],
+    enabled: true,
+    max_duration: 'PT1H',
+    default_duration: 'PT15M',
+    reason: { required: true },
+    inherits: [],
+    grants: [],
+  };
+  const output = {
+    suggested_role: 'reader',
+    suggested_duration: 'PT20M',
+    suggested_providers: ['archive'],
+    matched: ['read'],
+    alternatives: [{ suggested_role: 'writer', suggested_duration: 'PT5M', suggested_providers: [] }],
+  };
+
+  it('is the form to ask with, filled in and still the person’s to change; it asks for nothing itself', () => {
+    const input = { reason: 'read "it" for 20 minutes </textarea><script>' };
+    const workflows = new Map([['approve-and-grant', { document: { do: [] } } as never]]);
+    const page = suggestionPage({ status: 'suggested', output }, { role, workflows }, { ...view, input });
+    const markup = renderPage(page, view);
+    expect(markup).toContain('Nothing has been asked for yet');
+    expect(markup).toMatch(/<form method="post" action="\/api\/v1\/elevate">/);
+    expect(markup).toMatch(/<option value="PT20M" selected>20 minutes/);
+    expect(markup).toMatch(/<option value="archive" selected>/);
+    expect(markup).toContain('href="/api/v1/role/writer"');
+    expect(markup).not.toContain('</textarea><script>');
+  });
+
+  it('that is none says so and keeps the words', () => {
+    const none = { status: 'no_match', output: { ...output, suggested_role: '', alternatives: [] } };
+    const found = { role: undefined, workflows: new Map() };
+    const markup = renderPage(suggestionPage(none, found, { ...view, input: { reason: 'tea' } }), view);
+    expect(markup).toContain('Nothing fits');
+    expect(markup).toMatch(/<textarea[^>]*>tea<\/textarea>/);
+    expect(markup).not.toContain('action="/api/v1/elevate"');
+  });
+});
+
+describe('the form of a request without a role', () => {
+  const rules = (...allow: string[]) => ({ allow, deny: ['never'] });
+  const bound = (provider: string, more: object = {}) => ({
+    provider,
+    name: `The <${provider}>`,
+    permissions: rules('a.*'),
+    resources: rules(),
+    groups: rules('g'),
+    workflows: ['approve'],
+    max_duration: 'PT1H',
+    default_duration: 'PT15M',
+    for_others: false,
+    ...more,
+  });
+
+  it('asks where when there is a choice, for whom when one may, and keeps what was chosen when it comes back', () => {
+    const bounds = [bound('one', { for_others: true }), bound('two', { workflows: ['approve', 'quick'] })];
+    const first = renderPage(dynamicPage({ bounds }, view), view);
+    expect(first.match(/type="checkbox"/g)).toHaveLength(2);
+    expect(first).toContain('The &lt;one');
+    for (const name of ['permissions', 'groups', 'users', 'reason', 'duration', 'workflow']) {
+      expect(first).toContain(`name="${name}"`);
+    }
+    expect(first).not.toContain('name="resources"');
+    expect(first).not.toContain('role="alert"');
+    const refused = {
+      message: 'no',
+      code: 'FORBIDDEN',
+      issues: [{ path: 'identities', message: 'names somebody else' }],
+    };
+    const input = { providers: ['two'], users: ['eve@x.test'], workflow: 'quick' };
+    const again = renderPage(dynamicPage({ bounds }, { ...view, input, refused }), view);
+    expect(again).toMatch(/value="two" checked/);
+    expect(again).not.toMatch(/value="one" checked/);
+    expect(again).toMatch(/<option value="quick" selected/);
+    expect(again).toMatch(/<a href="#users">For others<\/a>: names somebody else/);
+    expect(again).toMatch(/id="users"[^>]*aria-invalid="true"[^>]*value="eve@x.test"/);
+  });
+});

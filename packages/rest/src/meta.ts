@@ -1,0 +1,37 @@
+import type { OpenApiMeta } from 'trpc-to-openapi';
+
+/** What our own REST adapter and the OpenAPI document need to know beyond trpc-to-openapi's metadata. */
+export interface RestMeta {
+  /** Needs no credential. */
+  public?: boolean;
+  /** A GET that changes something: a browser is asked first (design §14.3); `elsewhere`: unless a page of Belay sent it. */
+  confirm?: { when: 'always' | 'elsewhere'; title: string };
+  /** The body is this field as raw text, not an object. */
+  textBody?: string;
+  /** The body, of one of these media types, is this field exactly as it was sent: what a signature is of. */
+  rawBody?: { field: string; types: readonly string[] };
+  /** Fields that a POST reads from the query. */
+  query?: string[];
+  /** Answers with this redirect instead of a body, always or unless the client asked for JSON; 303 is for forms of a browser. */
+  redirect?: { status: 302 | 303 | 307; always: boolean };
+  /** Other representations than JSON, the first being what a client gets that has no preference. */
+  html?: 'preferred' | 'offered';
+  /** Numbers, which a scraper may have as text. */
+  metrics?: boolean;
+  /** A page of a long list: as `application/x-ndjson` the adapter writes page after page, `next` of each being `cursor` of the following. */
+  stream?: 'logs';
+  /** Where a browser that opens this without any input finds a form for it. */
+  emptyForm?: string;
+  /** The same answer under POST too, for a browser that was sent here by a 307 after a POST. */
+  alsoPost?: boolean;
+  /** A form that pages of other sites post here: it does nothing for whoever is signed in, and so takes no login into account. */
+  fromElsewhere?: boolean;
+  /** A GET that changes something and that pages of other sites lead to: the way to a provider and back. Its procedure guards itself. */
+  fromAnywhere?: boolean;
+  /** One field of the output is a document of this type, which is what a client gets that has no preference. */
+  document?: { field: string; type: string };
+  /** Also served without the prefix, where orchestrators look. */
+  atRoot?: boolean;
+}
+
+export type Meta = OpenApiMeta & { rest?: RestMeta };
