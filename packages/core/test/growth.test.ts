@@ -158,11 +158,12 @@ describe('a workflow without an end', () => {
       const later = await kept(id);
       expect(later.get('ledger')?.rows).toBe(once.get('ledger')?.rows);
       expect(later.get('steps')?.rows).toBeLessThanOrEqual(2);
-      // Up to a hundred events before the last thousand are in the same row as some of those.
+      // Up to a hundred events before the last thousand are in the same row as some of those, and how many events share a row
+      // is the machine's. Without a bound there would be `longer` times as many bytes.
       for (const [table, { rows, bytes }] of later) {
         const before = once.get(table) ?? { rows: 0, bytes: 0 };
         expect(rows, table).toBeLessThanOrEqual(before.rows + 100);
-        expect(bytes).toBeLessThan(before.bytes * 1.1 + 1_000);
+        expect(bytes, table).toBeLessThan(before.bytes * 1.3 + 1_000);
       }
     },
     60_000,
