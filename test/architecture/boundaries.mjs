@@ -86,6 +86,11 @@ export const boundaries = {
     outside: ['preact', 'preact-render-to-string', '@trpc/server', 'node:crypto', 'node:fs'],
     why: 'a page is a function of what procedures return: no verb, no database, no request',
   },
+  'packages/agent': {
+    workspace: ['api/agent', 'core/agent', 'rest'],
+    outside: ['zod', '@trpc/server'],
+    why: 'it runs on a person’s machine: no database, no queue, no vendor',
+  },
   'packages/worker': {
     workspace: ['core'],
     outside: ['zod', 'bullmq', 'ioredis', 'pg', 'node:timers/promises'],
@@ -110,6 +115,7 @@ export const boundaries = {
     workspace: [
       'embedded-postgres',
       'host',
+      'agent',
       'api',
       'api/agent',
       'console',

@@ -1,6 +1,5 @@
 import {
   adoptCredential,
-  createKeyring,
   enrollAgent,
   listLogs,
   listSessions,
@@ -15,7 +14,6 @@ import {
 import type { Connector } from '@belay/providers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { acceptSync } from '../src/agents/local/configuration.js';
 import { type Cast, catalogWith, minute, openCast, second, together } from './support/stories.js';
 
 const secret = 'hunter2-of-the-vendor';
@@ -325,26 +323,5 @@ describe('preflight and postflight', () => {
       { level: 'warning', actor: { kind: 'agent', id: agent.id }, user_id: null, data: { environment, checks } },
     ]);
     expect(await ledgerOf('agent.postflight')).toMatchObject([{ level: 'info' }]);
-  });
-});
-
-describe('the key that agents trust', () => {
-  const [first, second] = ['a'.repeat(40), 'b'.repeat(40)] as const;
-  const syncWith = async (...secrets: string[]) => readSync({ ...(await enrol()).me, keyring: createKeyring(secrets) });
-
-  it('does not go back to one that it followed, by what was announced while the two were exchanged', async () => {
-    // Several processes are given a new secret in two rounds (docs/guides/services.md): in the first it announces the old one.
-    const before = await syncWith(first, second);
-    const { key: old } = await acceptSync(before, { ...before.signature.key });
-    await cast.house.database.advance(1_000);
-    const { key: now } = await acceptSync(await syncWith(second, first), old);
-    expect(now.kid).not.toBe(old.kid);
-    await cast.house.database.advance(1_000);
-    // Whoever has the old secret, for which it was exchanged, and what any agent or person was told in the first round.
-    const forged = await syncWith(first);
-    const replayed = { ...forged, signature: { ...forged.signature, announced: before.signature.announced } };
-    await expect(acceptSync(replayed, now)).rejects.toMatchObject({ code: 'forbidden' });
-    // A process that has not had its second round yet still announces, and is believed.
-    expect((await acceptSync(await syncWith(first, second), now)).key.kid).toBe(old.kid);
   });
 });

@@ -1,5 +1,5 @@
+import { agentRouter } from '@belay/agent';
 import { serverRouter } from '@belay/api';
-import { agentRouter } from '@belay/api/agent';
 import { describe, expect, it } from 'vitest';
 import { type BelayClient, createClient, isBelayError } from '../src/index.js';
 

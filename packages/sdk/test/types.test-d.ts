@@ -2,8 +2,9 @@
  * Compiled, never run: types.test.ts hands it to the compiler. It holds the declarations that the SDK publishes by hand
  * equal to what the server's router infers, in both directions, procedure by procedure.
  */
+
+import type { LocalRouter } from '@belay/agent';
 import type { AppRouter } from '@belay/api';
-import type { LocalRouter } from '@belay/api/agent';
 import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server';
 import type {
   BelayError,

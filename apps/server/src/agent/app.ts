@@ -1,6 +1,11 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import type { LocalRequestContext } from '@belay/api/agent';
-import { completeLocalLogin, describeLocal, type LocalContext, localPerson } from '@belay/core/agent';
+import {
+  completeLocalLogin,
+  describeLocal,
+  type LocalContext,
+  type LocalRequestContext,
+  localPerson,
+} from '@belay/agent';
 import {
   bodyType,
   challengeOf,

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { acceptConfiguration, type LocalConfiguration, type Logger, type PinnedKey } from '@belay/core/agent';
+import { acceptConfiguration, type LocalConfiguration } from '@belay/agent';
+import type { Logger, PinnedKey } from '@belay/core/agent';
 import type { Files } from './files.js';
 
 export interface KeptConfiguration {

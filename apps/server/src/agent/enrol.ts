@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
-import { AccessError, acceptConfiguration } from '@belay/core/agent';
+import { acceptConfiguration } from '@belay/agent';
+import { AccessError } from '@belay/core/agent';
 import { clock, randomBytes } from '../machine.js';
 import { readProgram } from '../program.js';
 import { oneLine, StartError } from '../start-error.js';

@@ -1,14 +1,12 @@
 import {
-  AccessError,
   acceptConfiguration,
   acceptSync,
   type ConfigurationSource,
   compareVersions,
   type LocalLedger,
-  type Logger,
-  type PinnedKey,
   type SessionStore,
-} from '@belay/core/agent';
+} from '@belay/agent';
+import { AccessError, type Logger, type PinnedKey } from '@belay/core/agent';
 import { type KeptConfiguration, writeConfiguration } from './configuration-file.js';
 import type { Files } from './files.js';
 import { type Identity, writeIdentity } from './identity.js';

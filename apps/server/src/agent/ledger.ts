@@ -1,4 +1,4 @@
-import type { LocalLedger, LocalLogEntry } from '@belay/core/agent';
+import type { LocalLedger, LocalLogEntry } from '@belay/agent';
 
 /** The interface's limit (GET /logs). */
 const most = 500;

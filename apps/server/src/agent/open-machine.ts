@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { LocalContext, LocalLedger, SessionStore, Upstream } from '@belay/core/agent';
+import type { LocalContext, LocalLedger, SessionStore, Upstream } from '@belay/agent';
 import type { Closing } from '../closing.js';
 import { clock, randomBytes } from '../machine.js';
 import { readProgram } from '../program.js';

@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises';
-import type { LocalContext } from '@belay/core/agent';
+import type { LocalContext } from '@belay/agent';
 import { findFreePort } from '@belay/host';
 import type { AnyTRPCRouter } from '@trpc/server';
 import type { Closing } from '../closing.js';

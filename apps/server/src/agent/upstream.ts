@@ -1,4 +1,5 @@
-import { AccessError, type ErrorCode, errorCodes, type Upstream } from '@belay/core/agent';
+import type { Upstream } from '@belay/agent';
+import { AccessError, type ErrorCode, errorCodes } from '@belay/core/agent';
 import { type BelayClient, BelayError, createClient } from '@belay/sdk';
 import { fetchBounded, tooLarge } from './bounded-fetch.js';
 

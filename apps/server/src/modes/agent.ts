@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { agentRouter } from '@belay/api/agent';
+import { agentRouter } from '@belay/agent';
 import type { PinnedKey } from '@belay/core/agent';
 import { readKeptConfiguration } from '../agent/configuration-file.js';
 import { enrolFolder } from '../agent/enrol.js';

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { clientRouter } from '@belay/api/agent';
+import { clientRouter } from '@belay/agent';
 import { createLocalLogins } from '../agent/logins.js';
 import { describeMachine, openMachine } from '../agent/open-machine.js';
 import { chooseAddress, serveLocal } from '../agent/serve.js';

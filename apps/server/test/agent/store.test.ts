@@ -4,7 +4,7 @@ import { chmod, chown, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type KeptSession, keepLocalSession, type LocalContext } from '@belay/core/agent';
+import { type KeptSession, keepLocalSession, type LocalContext } from '@belay/agent';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { NOBODY } from '../../../../packages/embedded-postgres/test/support/describe-as-root.js';
 import { createFiles, type Files, prepareFolder, removeUnfinished } from '../../src/agent/files.js';

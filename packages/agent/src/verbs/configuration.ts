@@ -1,7 +1,5 @@
+import { AccessError, digestOf, followKey, type PinnedKey, readStatement, type Signature } from '@belay/core/agent';
 import { z } from 'zod';
-import { digestOf } from '../../canonical.js';
-import { AccessError } from '../../errors.js';
-import { followKey, type PinnedKey, readStatement, type Signature } from '../signature.js';
 
 const texts = z.array(z.string());
 const audience = z.object({ users: texts.optional(), groups: texts.optional() });

@@ -1,6 +1,4 @@
-import { isInAudience } from '../../can.js';
-import { AccessError } from '../../errors.js';
-import { type PageAsk, pageOf } from '../../paging.js';
+import { AccessError, isInAudience, type PageAsk, pageOf } from '@belay/core/agent';
 import type { LocalConfiguration } from './configuration.js';
 import type { LocalContext, LocalPerson } from './ports.js';
 

@@ -1,7 +1,7 @@
-import type { LocalContext, LocalPerson } from '@belay/core/agent';
+import type { Reply } from '@belay/api/agent';
 import { type Meta, shapeError } from '@belay/rest';
 import { initTRPC } from '@trpc/server';
-import type { Reply } from '../request-context.js';
+import type { LocalContext, LocalPerson } from '../verbs/ports.js';
 
 /** The context of every procedure of agent and client mode: made by the host once per request. */
 export interface LocalRequestContext {

@@ -1,5 +1,4 @@
-import type { Logger } from '../../context.js';
-import type { PublicKey } from '../signature.js';
+import type { Logger, PublicKey } from '@belay/core/agent';
 import type { LocalConfiguration } from './configuration.js';
 
 /** Who a session belongs to, as the server said when it was stored. */

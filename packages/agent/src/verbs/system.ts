@@ -1,4 +1,4 @@
-import { programVersion } from '../../system/version.js';
+import { programVersion } from '@belay/core/agent';
 import type { LocalContext, LocalLogEntry } from './ports.js';
 
 /** How far a clock may be off before it is said. */
@@ -24,7 +24,7 @@ export function describeLocal(ctx: LocalContext) {
 }
 
 /** Which configuration is here, and how old it is; null in client mode, which has none, and before the first. */
-export function describeConfiguration(ctx: LocalContext) {
+function describeConfiguration(ctx: LocalContext) {
   const current = ctx.configuration.current();
   if (ctx.mode === 'client' || !current) return null;
   const { configuration, clock } = ctx;
@@ -124,7 +124,7 @@ export function listLocalLogs(
 }
 
 /** ISO 8601, to the second. */
-export function durationText(milliseconds: number): string {
+function durationText(milliseconds: number): string {
   const seconds = Math.floor(milliseconds / 1000);
   const [hours, minutes, rest] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];
   const text = `${hours ? `${hours}H` : ''}${minutes ? `${minutes}M` : ''}${rest ? `${rest}S` : ''}`;

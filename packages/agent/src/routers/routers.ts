@@ -1,28 +1,23 @@
 import {
-  describeLocal,
-  getLocalSession,
-  keepLocalSession,
-  listLocalLogs,
-  listLocalProviders,
-  listLocalRoles,
-  listLocalSessions,
-  listLocalWorkflows,
-  localHealth,
-  localMetrics,
-  localReadiness,
-  removeLocalSession,
-} from '@belay/core/agent';
+  declaredAuth,
+  declaredConfiguration,
+  declaredLogs,
+  declaredProviders,
+  declaredRoles,
+  declaredSessions,
+  declaredSystem,
+  declaredWorkflows,
+  instant,
+  name,
+  next,
+  opaque,
+  paging,
+  sessionSummary,
+} from '@belay/api/agent';
 import { z } from 'zod';
-import { declaredAuth } from '../declared/auth.js';
-import { declaredConfiguration } from '../declared/configuration.js';
-import { declaredLogs } from '../declared/logs.js';
-import { declaredProviders } from '../declared/providers.js';
-import { declaredRoles } from '../declared/roles.js';
-import { declaredSessions, sessionSummary } from '../declared/sessions.js';
-import { declaredSystem } from '../declared/system.js';
-import { declaredWorkflows } from '../declared/workflows.js';
-import { next, paging } from '../paging.js';
-import { instant, name, opaque } from '../text.js';
+import { listLocalProviders, listLocalRoles, listLocalWorkflows } from '../verbs/catalog.js';
+import { getLocalSession, keepLocalSession, listLocalSessions, removeLocalSession } from '../verbs/sessions.js';
+import { describeLocal, listLocalLogs, localHealth, localMetrics, localReadiness } from '../verbs/system.js';
 import { open, signedIn } from './procedures.js';
 import { localRouter } from './trpc.js';
 
