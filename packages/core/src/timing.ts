@@ -43,6 +43,8 @@ export const timing = {
   /** `overdue`: the longest pause while access is there that should be gone. */
   revokeBackoff: { first: 5_000, overdue: 15_000, last: 5 * 60_000 },
   grantBackoff: { first: 1_000, last: 30_000 },
+  /** Between the tries of a turn that fails by an error of ours. */
+  turnBackoff: { first: 1_000, last: 5 * 60_000 },
   /** How long a grant may wait for its provider before it is given up; its own clock starts when it is active. */
   activation: 60 * 60_000,
   /** How often a notification is tried before the task faults. */

@@ -2,8 +2,9 @@ import { claimDue, isOutage, performStep, returnAccess } from '@belay/core';
 import { openDatabase } from '@belay/db';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type FaultyProxy, startFaultyProxy } from '../../../chaos/src/faulty-proxy.js';
+import { losingTheAnswer } from './support/losing.js';
 import { withPlaces } from './support/places.js';
-import { access, ask, type Cast, openCast, type Person, request } from './support/stories.js';
+import { access, ask, type Cast, openCast, request } from './support/stories.js';
 
 /** The clock of the database stands still, so that no lease ends by itself. */
 const soon = { timeout: 10_000, interval: 20 };
@@ -53,27 +54,9 @@ describe('a claim whose answer is lost', () => {
     expect(holds()).toBe(false);
   });
 
-  /** A database that commits the first transaction which leaves a lease, and whose answer to that is lost. */
-  function losingTheCommit(db: Person['db']): { db: Person['db']; lost(): boolean } {
-    let lost = false;
-    const losing =
-      (commit: (...given: never[]) => Promise<unknown>) =>
-      async (...given: never[]) => {
-        const result = await commit(...given);
-        if (lost || !(await leased())) return result;
-        lost = true;
-        throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
-      };
-    const get = (target: Person['db'], property: string) => {
-      const value = Reflect.get(target, property);
-      return property === 'transaction' || property === 'execute' ? losing(value.bind(target)) : value;
-    };
-    return { db: new Proxy(db, { get: (target, property) => get(target, String(property)) }), lost: () => lost };
-  }
-
   it('is given back when it was committed with the return that it follows', async () => {
     const id = await held();
-    const { db, lost } = losingTheCommit(cast.ada.db);
+    const { db, lost } = losingTheAnswer(cast.ada.db, leased);
     const worker = withPlaces({ ...cast.ada, db }, 1);
     await expect(returnAccess(worker.ctx, { execution_id: id })).rejects.toThrow();
     expect([lost(), holds(), worker.taken()]).toEqual([true, true, 0]);
@@ -85,7 +68,7 @@ describe('a claim whose answer is lost', () => {
   it('is given back when it was committed with the intent of its grant', async () => {
     const id = await request(cast.ada, { workflow: 'automatic' });
     const [step] = await cast.house.database.sql`select key from steps where execution_id = ${id} and status = 'open'`;
-    const { db, lost } = losingTheCommit(cast.ada.db);
+    const { db, lost } = losingTheAnswer(cast.ada.db, leased);
     const worker = withPlaces({ ...cast.ada, db }, 1);
     await performStep(worker.ctx, { executionId: id, key: String(step?.key) });
     expect([lost(), holds(), worker.taken()]).toEqual([true, false, 0]);

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { findDueSteps, performStep, sweep } from '@belay/core';
+import { findDueSteps, performStep, readHealth, readMetrics, sweep } from '@belay/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { TURN } from '../src/executions/runtime/turn-row.js';
-import { ask, type Cast, catalogWith, openCast, request, statusOf } from './support/stories.js';
+import { ask, beginOnly, type Cast, catalogWith, openCast, request, statusOf } from './support/stories.js';
 
 const isLong = process.env.BELAY_TEST_LONG !== undefined;
 const count = isLong ? 1_000 : 12;
@@ -54,6 +54,7 @@ describe('an execution with much to compute', () => {
         expressions: loop(count, { one: { set: slow } }),
         endless: [{ one: { set: '${ .a }', then: 'one' } }],
         short: [{ one: { set: slow } }],
+        telling: [{ tell: { call: 'access.notify', with: { provider: 'memory', to: 'ada', message: 'hello' } } }],
       }),
     });
   });
@@ -100,16 +101,70 @@ describe('an execution with much to compute', () => {
     expect(second?.version).toBe(2);
   });
 
-  it('which fails does not keep what is due after it from being found', async () => {
-    const { house, ada } = cast;
-    const broken = await request(ada, { workflow: 'short' });
-    await house.database.sql`update executions set status = 'running', state = '{"open": 7}' where id = ${broken}`;
-    const whole = await request(ada, { workflow: 'short' });
-    const first = async () => (await findDueSteps(house.ctx, 1))[0]?.executionId;
-    expect(await first()).toBe(broken);
-    await expect(performStep(house.ctx, { executionId: broken, key: TURN })).rejects.toThrow();
-    expect(await first()).toBe(whole);
-    // And it is tried again.
-    await expect.poll(first, { timeout: 10_000 }).toBe(broken);
+  describe('which fails by an error of the service', () => {
+    const breakIt = async () => {
+      const { house, ada } = cast;
+      const id = await request(ada, { workflow: 'short' });
+      await house.database.sql`update executions set status = 'running', state = '{"open": 7}' where id = ${id}`;
+      return id;
+    };
+    const first = async () => (await findDueSteps(cast.house.ctx, 1))[0]?.executionId;
+
+    it('does not keep what is due after it from being found, and is tried again', async () => {
+      const { house, ada } = cast;
+      const broken = await breakIt();
+      const whole = await request(ada, { workflow: 'short' });
+      expect(await first()).toBe(broken);
+      await performStep(house.ctx, { executionId: broken, key: TURN });
+      expect(await first()).toBe(whole);
+      await expect.poll(first, { timeout: 10_000 }).toBe(broken);
+    });
+
+    it('is tried later each time, with a line of the log when that begins and a number to watch', async () => {
+      const { house } = cast;
+      const id = await breakIt();
+      const lines: [level: string, failures: unknown][] = [];
+      const hear = (level: string) => (detail: object) =>
+        void lines.push([level, (detail as { failures?: unknown }).failures]);
+      const log = { debug: hear('debug'), info: hear('info'), warn: hear('warn'), error: hear('error') };
+      const ctx = { ...house.ctx, log, randomBytes: () => new Uint8Array([0]) };
+      const pauses: number[] = [];
+      for (let failure = 1; failure <= 12; failure += 1) {
+        await performStep(ctx, { executionId: id, key: TURN });
+        const [row] = await house.database.sql`
+          select extract(epoch from lease_until - app_now())::float8 as pause from steps where execution_id = ${id}`;
+        pauses.push(Math.round(row?.pause as number));
+        await house.database.sql`update steps set lease_until = app_now() where execution_id = ${id}`;
+      }
+      expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300]);
+      expect(lines.filter(([level]) => level !== 'debug')).toEqual([['error', 1]]);
+      const readings = async () => [
+        (await readMetrics(house.ctx, { uptimeMilliseconds: 1, requests: 1 })).failing_executions,
+        (await readHealth(house.ctx, { path: '/health', scheduler: async () => 'healthy' })).services.workflow_engine,
+      ];
+      expect(await readings()).toEqual([1, 'degraded: 1 executions fail by an error of the service; see the log']);
+      await house.database.sql`update executions set status = 'pending', state = '{}' where id = ${id}`;
+      await performStep(ctx, { executionId: id, key: TURN });
+      expect(await statusOf(cast.ada, id)).toBe('completed');
+      expect(await readings()).toEqual([0, 'healthy']);
+    });
+
+    it('keeps the outcome of the call that it applies: the call is not made again', async () => {
+      const { house, ada } = cast;
+      const id = await request(ada, { workflow: 'telling' });
+      await beginOnly(house, id);
+      const [step] = await house.database.sql`select key from steps where execution_id = ${id} and kind = 'call'`;
+      const call = { executionId: id, key: String(step?.key) };
+      const [sound] = await house.database.sql`select state from executions where id = ${id}`;
+      const crashpoint = () => {};
+      await house.database.sql`update executions set state = '{"open": 7}' where id = ${id}`;
+      for (let time = 0; time < 2; time += 1) await performStep({ ...house.ctx, crashpoint }, call).catch(() => {});
+      expect(house.provider.count('deliver')).toBe(1);
+      await house.database.sql`
+        update executions set state = ${JSON.stringify(sound?.state)}::text::jsonb where id = ${id}`;
+      await house.database.sql`update steps set lease_until = null where execution_id = ${id}`;
+      await house.work();
+      expect([await statusOf(ada, id), house.provider.count('deliver')]).toEqual(['completed', 1]);
+    });
   });
 });

@@ -96,6 +96,7 @@ export function localMetrics(ctx: LocalContext, input: { uptimeMilliseconds: num
     providers_count: Object.keys(current?.providers.definitions ?? {}).length,
     elevate_requests: 0,
     overdue_revocations: 0,
+    failing_executions: 0,
   };
 }
 

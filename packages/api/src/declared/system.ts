@@ -25,6 +25,7 @@ const metrics = z.object({
   providers_count: z.number().int(),
   elevate_requests: z.number().int(),
   overdue_revocations: z.number().int().describe('Anything but 0 is an alarm'),
+  failing_executions: z.number().int().describe('Executions that fail by an error of the service, and are tried again'),
 });
 const tags = ['system'];
 const rest = { public: true, atRoot: true };

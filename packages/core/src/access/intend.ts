@@ -5,7 +5,8 @@ import { and, eq, inArray, max, sql } from 'drizzle-orm';
 import { addressOf } from '../catalog/targets.js';
 import type { Context } from '../context.js';
 import { lockExecution } from '../executions/runtime/lock.js';
-import { writePrepared } from '../executions/runtime/prepared.js';
+import { claiming } from '../executions/runtime/lost-claims.js';
+import { claimedIn, writePrepared } from '../executions/runtime/prepared.js';
 import { appendLedger } from '../ledger/append.js';
 import { authorizerOf } from './authorizer.js';
 import { decideIntent, type Held } from './decide.js';
@@ -59,12 +60,14 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
   const places = openPlaces(ctx);
   try {
     const what = { planned, held, places };
-    const entitlementIds = await intendWithMove(ctx, intention, what);
-    const result: Intended = entitlementIds
-      ? { outcome: 'intended', entitlementIds }
-      : await ctx.db.transaction((tx) => intend(ctx, tx, intention, what));
+    const { pending } = intention;
+    const result = await claiming(ctx, pending ? claimedIn(pending) : [], async (): Promise<Intended> => {
+      const entitlementIds = await intendWithMove(ctx, intention, what);
+      if (entitlementIds) return { outcome: 'intended', entitlementIds };
+      return ctx.db.transaction((tx) => intend(ctx, tx, intention, what));
+    });
     ctx.crashpoint('intended');
-    if (intention.pending && result.outcome !== 'moved_on') ctx.waker.wake(intention.pending.hints);
+    if (pending && result.outcome !== 'moved_on') ctx.waker.wake(pending.hints);
     // Without places, who intends reconciles by itself.
     if (result.outcome === 'intended' && ctx.waker.reserve) ctx.waker.wake(places.begin());
     return result;
@@ -171,6 +174,7 @@ async function writeIntent(
         // Reconcile wakes the step; this is only for the case that it cannot.
         dueAt: sql`app_now() + ${`${ctx.timing.lease} milliseconds`}::interval`,
         leaseUntil: null,
+        failures: 0,
       })
       .where(and(eq(steps.executionId, intention.executionId), eq(steps.key, intention.stepKey))),
     appendLedger(tx, intendedEntries(intention, planned, entitlementIds)),

@@ -1,5 +1,6 @@
 import { definitions, executions, steps, userIdentities } from '@belay/db';
 import { type SQL, sql } from 'drizzle-orm';
+import { claimText } from '../executions/runtime/lost-claims.js';
 import { TURN } from '../executions/runtime/turn-row.js';
 import { appending, type LedgerEntry } from '../ledger/append.js';
 
@@ -13,8 +14,9 @@ export interface Starting {
   /** Without the time of the request, which is the database's. */
   input: object;
   entry: LedgerEntry;
-  /** For how many milliseconds the caller alone takes the first turn. */
+  /** For how many milliseconds the caller alone takes the first turn, and the id of that claim. */
   lease: number;
+  claimId: string;
 }
 
 /** What came of it: the login had ended, or too many requests were open, or it is started. */
@@ -33,7 +35,7 @@ export interface Started extends Record<string, unknown> {
  * counted one after the other.
  */
 export function startingExecution(starting: Starting): SQL {
-  const { id, workflow, catalogVersion, owner, limit, input, entry, lease } = starting;
+  const { id, workflow, catalogVersion, owner, limit, input, entry, lease, claimId } = starting;
   const requested = sql`to_char(app_now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
   return sql`
     with asked as materialized (select live, open from admit_request(${owner.id}::uuid, ${owner.loginId}::uuid)),
@@ -48,9 +50,9 @@ export function startingExecution(starting: Starting): SQL {
       from asked where live and open < ${limit}::int
       returning id),
     turn as (
-      insert into ${steps} (execution_id, key, kind, status, request, attempt, due_at, lease_until)
+      insert into ${steps} (execution_id, key, kind, status, request, attempt, due_at, lease_until, claim)
       select id, ${TURN}::text, 'turn', 'open', '{}'::jsonb, 1, app_now(),
-        case when ${lease}::int > 0 then app_now() + ${`${lease} milliseconds`}::interval end
+        case when ${lease}::int > 0 then app_now() + ${`${lease} milliseconds`}::interval end, ${claimText(claimId, 1)}
       from started),
     ${appending([entry], sql`started`)}
     select live, open, ${requested} as requested, (

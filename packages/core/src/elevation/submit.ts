@@ -9,6 +9,7 @@ import type { ActorContext, UserActor } from '../context.js';
 import { requireDuration } from '../duration.js';
 import { AccessError, invalid } from '../errors.js';
 import { forgetDefinition, keepWorkflow, storeDefinition } from '../executions/runtime/load.js';
+import { claiming } from '../executions/runtime/lost-claims.js';
 import { performStep } from '../executions/runtime/perform.js';
 import type { Snapshot } from '../executions/runtime/snapshot.js';
 import { TURN, turnHint } from '../executions/runtime/turn-row.js';
@@ -180,6 +181,7 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
   await storeDefinition(ctx.db, { digest: workflow.digest, document: workflow.definition.workflow });
   // With a worker's place in this process the turn is its own from the start; without, the row and a hint lead to one.
   const place = ctx.waker.reserve?.({ queue: 'executions' });
+  const claimId = ctx.newId();
   const starting = startingExecution({
     id,
     workflow,
@@ -188,6 +190,7 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
     limit: catalog.limits.openRequests,
     input,
     lease: place ? ctx.timing.turnLease : 0,
+    claimId,
     // What was requested in full is the execution's input.
     entry: {
       type: 'elevation.requested',
@@ -198,7 +201,8 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
       executionId: id,
     },
   });
-  const { earlier, started } = await store(ctx, user, id, plan, starting).catch((error: unknown) => {
+  const storing = claiming(ctx, place ? [claimId] : [], () => store(ctx, user, id, plan, starting));
+  const { earlier, started } = await storing.catch((error: unknown) => {
     place?.release();
     forgetDefinition(ctx.db, workflow.digest);
     throw error;
@@ -207,7 +211,7 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
   if (!started) place?.release();
   else if (place) {
     const snapshot = snapshotOf({ id, workflow, ownerId: user.id, input, started });
-    place.run(() => performStep(ctx, { executionId: id, key: TURN }, { leased: snapshot }));
+    place.run(() => performStep(ctx, { executionId: id, key: TURN }, { leased: snapshot, claimId }));
   } else ctx.waker.wake([turnHint(id)]);
   const executionId = earlier ?? id;
   return { status: 'pending', output: { workflow_id: executionId, execution_id: executionId } };

@@ -7,6 +7,8 @@ import type { PreparedMove } from '../executions/runtime/prepared.js';
 export interface ClaimedCall {
   executionId: string;
   key: string;
+  /** The ids of what this process has claimed for it, by which that is given back when the database goes away. */
+  claimIds: readonly string[];
   /** The fence: whoever has a higher one has taken the call over. */
   attempt: number;
   name: string;

@@ -72,7 +72,7 @@ async function hasIntent(ctx: Context, call: ClaimedCall): Promise<boolean> {
 async function lookAgain(ctx: Context, call: ClaimedCall): Promise<Performed> {
   await ctx.db
     .update(steps)
-    .set({ leaseUntil: null, dueAt: sql`app_now() + ${`${ctx.timing.lease} milliseconds`}::interval` })
+    .set({ leaseUntil: null, failures: 0, dueAt: sql`app_now() + ${`${ctx.timing.lease} milliseconds`}::interval` })
     .where(
       and(
         eq(steps.executionId, call.executionId),

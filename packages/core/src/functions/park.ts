@@ -20,7 +20,7 @@ export async function parkCall(
   await inOrder([
     tx
       .update(steps)
-      .set({ waitingFor: parking.waitingFor, dueAt: parking.dueAt, leaseUntil: null })
+      .set({ waitingFor: parking.waitingFor, dueAt: parking.dueAt, leaseUntil: null, failures: 0 })
       .where(and(eq(steps.executionId, call.executionId), eq(steps.key, call.key))),
     parking.waiting
       ? tx

@@ -2,6 +2,7 @@ import type { Context } from '../context.js';
 import { readNow } from '../now.js';
 import { open, seal } from '../tokens/seal.js';
 import { answerInTime, answerTime } from './answer-in-time.js';
+import { countFailing } from './failing.js';
 import { countElsewhere, countOverdue } from './overdue.js';
 import { programVersion } from './version.js';
 
@@ -49,13 +50,14 @@ export async function readHealth(
   return { status, path: input.path, timestamp: now.toISOString(), version: programVersion(ctx), services };
 }
 
-/** Access that should be gone and is not: the one thing this service may never be silent about. */
+/** Names what the engine cannot do: access that should be gone and is not, and executions that cannot go on. */
 async function engineHealth(ctx: Context): Promise<string> {
-  const [overdue, elsewhere] = await Promise.all([countOverdue(ctx), countElsewhere(ctx)]);
+  const [overdue, elsewhere, failing] = await Promise.all([countOverdue(ctx), countElsewhere(ctx), countFailing(ctx)]);
   const alarms = [
     ...(overdue > 0 ? [`${overdue} revocations overdue`] : []),
     // At once: it ends only when the address leads back.
     ...(elsewhere > 0 ? [`${elsewhere} at providers whose address leads to another target`] : []),
+    ...(failing > 0 ? [`${failing} executions fail by an error of the service; see the log`] : []),
   ];
   return alarms.length === 0 ? 'healthy' : `degraded: ${alarms.join(', ')}`;
 }

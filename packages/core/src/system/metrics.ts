@@ -4,6 +4,7 @@ import { sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { AccessError } from '../errors.js';
 import { answerInTime } from './answer-in-time.js';
+import { countFailing } from './failing.js';
 import { countElsewhere, countOverdue } from './overdue.js';
 
 export interface Metrics {
@@ -15,6 +16,8 @@ export interface Metrics {
   providers_count: number;
   elevate_requests: number;
   overdue_revocations: number;
+  /** Executions that fail by an error of the service, and are tried again. */
+  failing_executions: number;
 }
 
 /** The interface's counters (GET /metrics). Requests are this process's; elevation requests are everybody's, as the planner estimates them. */
@@ -32,8 +35,9 @@ export async function readMetrics(
       from (select reltuples::bigint as estimate from pg_class where oid = 'executions'::regclass) as planner`),
       countOverdue(ctx),
       countElsewhere(ctx),
+      countFailing(ctx),
     ]);
-  const [[counted], overdue, elsewhere] = await answerInTime(ctx, count, () => {
+  const [[counted], overdue, elsewhere, failing] = await answerInTime(ctx, count, () => {
     throw new AccessError('unavailable', 'The database does not answer');
   });
   return {
@@ -44,5 +48,6 @@ export async function readMetrics(
     providers_count: catalog.providers.size,
     elevate_requests: counted?.count ?? 0,
     overdue_revocations: overdue + elsewhere,
+    failing_executions: failing,
   };
 }

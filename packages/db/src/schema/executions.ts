@@ -83,6 +83,10 @@ export const steps = pgTable(
     attempt: integer('attempt').notNull().default(0),
     dueAt: instant('due_at'),
     leaseUntil: instant('lease_until'),
+    /** The latest claim's id, which its process chose beforehand, and the attempt that it made: `freeLostStep` looks for it. */
+    claim: text('claim'),
+    /** How often its turn failed in a row, by an error that is not the workflow's. */
+    failures: integer('failures').notNull().default(0),
     /** What came of a call, as the machine is told of it; an open step with one waits for the execution's turn. */
     outcome: json<unknown>('outcome'),
     outcomeAt: instant('outcome_at'),
@@ -92,6 +96,7 @@ export const steps = pgTable(
   (table) => [
     primaryKey({ name: 'steps_pk', columns: [table.executionId, table.key] }),
     index('steps_due_idx').on(table.dueAt).where(sql`${table.status} = 'open' and ${table.kind} <> 'event'`),
+    index('steps_failing_idx').on(table.executionId).where(sql`${table.status} = 'open' and ${table.failures} > 0`),
     check('step_kind_is_known', sql`${table.kind} in ('call', 'timer', 'event', 'turn')`),
     check('step_status_is_known', sql`${table.status} in ('open', 'done', 'failed', 'closed')`),
   ],

@@ -27,6 +27,7 @@ export interface Metrics {
   providers_count: number;
   elevate_requests: number;
   overdue_revocations: number;
+  failing_executions: number;
 }
 
 export type LogLevel = 'info' | 'warning' | 'error';

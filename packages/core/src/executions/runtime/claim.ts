@@ -4,6 +4,7 @@ import type { Context } from '../../context.js';
 import type { ElevationInput } from '../../elevation/input.js';
 import type { ClaimedCall } from '../../functions/function.js';
 import { passingGroups, unmetCondition } from '../../logins/admission.js';
+import { claiming, claimText } from './lost-claims.js';
 import { callName, callWith } from './request.js';
 
 /**
@@ -11,11 +12,20 @@ import { callName, callWith } from './request.js';
  * it, it is not due, or it is done. The attempt number it answers is the fence of whatever the call leads to (design §5.3).
  */
 export async function claimCall(ctx: Context, executionId: string, key: string): Promise<ClaimedCall | null> {
-  const [row] = await ctx.db
+  const claimId = ctx.newId();
+  const [row] = await claiming(ctx, [claimId], () => claim(ctx, executionId, key, claimId));
+  if (!row) return null;
+  ctx.crashpoint('step claimed');
+  return claimedCall(ctx, { executionId, key, claimId, ...row });
+}
+
+async function claim(ctx: Context, executionId: string, key: string, claimId: string) {
+  return ctx.db
     .update(steps)
     .set({
       attempt: sql`${steps.attempt} + 1`,
       leaseUntil: sql`app_now() + ${`${ctx.timing.lease} milliseconds`}::interval`,
+      claim: claimText(claimId, sql`(${steps.attempt} + 1)`),
     })
     .from(executions)
     .leftJoin(
@@ -48,14 +58,12 @@ export async function claimCall(ctx: Context, executionId: string, key: string):
       groups: userIdentities.groups,
       organizations: userIdentities.organizations,
     });
-  if (!row) return null;
-  ctx.crashpoint('step claimed');
-  return claimedCall(ctx, { executionId, key, ...row });
 }
 
 interface ClaimedRow {
   executionId: string;
   key: string;
+  claimId: string;
   request: unknown;
   attempt: number;
   workflow: string;
@@ -69,7 +77,7 @@ interface ClaimedRow {
 /** A claimed call as its function is given it. */
 export function claimedCall(ctx: Context, row: ClaimedRow): ClaimedCall {
   const input = row.input as ElevationInput;
-  const { executionId, key, attempt, workflow, ownerId, email, groups, organizations } = row;
+  const { executionId, key, claimId, attempt, workflow, ownerId, email, groups, organizations } = row;
   const now = {
     provider: input.user.provider,
     email: email ?? '',
@@ -81,6 +89,7 @@ export function claimedCall(ctx: Context, row: ClaimedRow): ClaimedCall {
   return {
     executionId,
     key,
+    claimIds: [claimId],
     attempt,
     name: callName(row.request),
     with: callWith(row.request),

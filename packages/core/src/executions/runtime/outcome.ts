@@ -17,7 +17,7 @@ export interface StepOutcome {
 export async function storeOutcome(db: Database | Transaction, stored: StepOutcome): Promise<boolean> {
   const kept = await db
     .update(steps)
-    .set({ outcome: stored.outcome, outcomeAt: sql`app_now()`, dueAt: sql`app_now()`, leaseUntil: null })
+    .set({ outcome: stored.outcome, outcomeAt: sql`app_now()`, dueAt: sql`app_now()`, leaseUntil: null, failures: 0 })
     .where(
       and(
         eq(steps.executionId, stored.executionId),

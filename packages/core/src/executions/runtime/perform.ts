@@ -9,13 +9,14 @@ import { faultOf } from '../../functions/faults.js';
 import { type ClaimedCall, type Performed, parked } from '../../functions/function.js';
 import { progressOf } from '../../functions/progress/table.js';
 import { functions } from '../../functions/table.js';
-import { isOwnFailure } from '../../outage.js';
+import { isOutage, isOwnFailure } from '../../outage.js';
 import { untilStopped } from '../../until-stopped.js';
 import { advanceStep } from './advance.js';
 import { claimCall } from './claim.js';
 import { handOn } from './hand-on.js';
+import { claiming } from './lost-claims.js';
 import { writePending } from './pending.js';
-import { putBack } from './put-back.js';
+import { type FailedStep, putBack } from './put-back.js';
 import type { Snapshot } from './snapshot.js';
 import { resolveCall, takeTurn } from './take-turn.js';
 import { TURN } from './turn-row.js';
@@ -23,32 +24,46 @@ import { TURN } from './turn-row.js';
 /** How many calls in a row one job performs before it lets others have their turn. */
 const streak = 50;
 
+interface TurnLease {
+  leased?: boolean | Snapshot;
+  claimId?: string;
+}
+
 /**
  * Does what is due at a step: claims a call and performs it outside any transaction, or takes the execution's turn when there
  * is something to apply. A single call that this opens is performed at once. Nothing to do is success (design §5.3, §5.4).
- * `leased` says that the caller has the turn's lease; for a first turn also what it would read.
+ * `leased` says that the caller has the turn's lease, under the id `claimId`; for a first turn also what it would read.
  */
 export async function performStep(
   ctx: Context,
   input: { executionId: string; key: string },
-  { leased = false }: { leased?: boolean | Snapshot } = {},
+  lease: TurnLease = {},
 ): Promise<void> {
   const claimed = input.key === TURN ? null : await claimCall(ctx, input.executionId, input.key);
-  await goOn(ctx, claimed ?? (await takeTurnOf(ctx, input, leased)), 1);
+  await goOn(ctx, claimed ?? (await takeTurnOf(ctx, input, lease)), 1);
 }
 
 async function takeTurnOf(
   ctx: Context,
   input: { executionId: string; key: string },
-  leased: boolean | Snapshot,
+  { leased = false, claimId }: TurnLease,
 ): Promise<ClaimedCall | null> {
+  const claimIds = claimId === undefined ? [] : [claimId];
   try {
-    return await takeTurn(ctx, input.executionId, { claim: true, leased });
+    const take = () => takeTurn(ctx, input.executionId, { claim: true, leased });
+    const call = await claiming(ctx, claimIds, take);
+    return call && { ...call, claimIds: [...call.claimIds, ...claimIds] };
   } catch (error) {
-    // Should the database be away, then so is what would be found instead.
-    await putBack(ctx, input).catch(() => {});
-    throw error;
+    await putBackOrThrow(ctx, { ...input, claimId }, error);
+    return null;
   }
+}
+
+/** Puts back what failed by an error of ours. An outage is thrown all the same: the worker waits for the database. */
+async function putBackOrThrow(ctx: Context, step: FailedStep, error: unknown): Promise<void> {
+  // Should the database be away, then so is what would be found instead.
+  const isBack = await putBack(ctx, step, error).catch(() => false);
+  if (!isBack || isOutage(error)) throw error;
 }
 
 /** Performs a call and those that it leads to, in the place of the caller until one asks systems. */
@@ -57,15 +72,32 @@ async function goOn(ctx: Context, first: ClaimedCall | null, from: number): Prom
   for (let done = from; call; done += 1) {
     const claimed = call;
     if (handOn(ctx, claimed, (inTime) => performHanded(ctx, claimed, { inTime, done }))) return;
-    call = await performCall(ctx, call, { claim: done < streak });
+    call = await holding(ctx, claimed, () => performCall(ctx, claimed, { claim: done < streak }));
+  }
+}
+
+/** Works under the claim of a call, and gives it up when nothing can be written about the call; else its lease would have to end. */
+async function holding<T>(ctx: Context, call: ClaimedCall, work: () => Promise<T>): Promise<T | null> {
+  try {
+    return await claiming(ctx, call.claimIds, work);
+  } catch (error) {
+    if (isOutage(error)) throw error;
+    const { executionId, key, attempt } = call;
+    await putBackOrThrow(ctx, { executionId, key, attempt }, error);
+    return null;
   }
 }
 
 /** Performs a call in the lane of the systems that it asks, or puts it off when they are busy. */
 async function performHanded(ctx: Context, call: ClaimedCall, how: { inTime: boolean; done: number }): Promise<void> {
-  if (how.inTime) return goOn(ctx, await performCall(ctx, call, { claim: how.done < streak }), how.done + 1);
-  if (!(await writePending(ctx, call))) return;
-  await putOff(ctx, call, { after: backoffOf(ctx, call), because: 'a system that others wait for' });
+  if (how.inTime) {
+    const next = await holding(ctx, call, () => performCall(ctx, call, { claim: how.done < streak }));
+    return goOn(ctx, next, how.done + 1);
+  }
+  await holding(ctx, call, async () => {
+    if (!(await writePending(ctx, call))) return;
+    await putOff(ctx, call, { after: backoffOf(ctx, call), because: 'a system that others wait for' });
+  });
 }
 
 async function performCall(ctx: Context, call: ClaimedCall, options: { claim: boolean }): Promise<ClaimedCall | null> {
@@ -132,6 +164,7 @@ async function putOff(ctx: Context, call: ClaimedCall, performed: { after: numbe
     .update(steps)
     .set({
       leaseUntil: null,
+      failures: 0,
       waitingFor: performed.because,
       dueAt: sql`app_now() + ${`${performed.after} milliseconds`}::interval`,
     })

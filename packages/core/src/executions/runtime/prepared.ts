@@ -17,6 +17,7 @@ import { keptTaskEvents, taskEventsPerRow } from '../task-events.js';
 import type { Decided } from './decide-turn.js';
 import { packTaskEvents } from './entries.js';
 import { isFinal } from './final.js';
+import { claimText } from './lost-claims.js';
 import { callName } from './request.js';
 import type { Snapshot } from './snapshot.js';
 import { TURN, turnHint } from './turn-row.js';
@@ -31,8 +32,8 @@ export interface PreparedMove {
   output?: Json | undefined;
   fault?: Fault | undefined;
   open: Step[];
-  /** The call among them that whoever writes performs: it is opened with a lease. */
-  claimed: string | null;
+  /** The call among them that whoever writes performs: it is opened with a lease, under an id that is chosen here. */
+  claimed: { key: string; id: string } | null;
   /** How long that lease is, in milliseconds. */
   lease: number;
   over: Decided['over'];
@@ -60,9 +61,10 @@ export function prepare(
   const { status, state, output, fault, open, over, consumed } = decided;
   const { entries, told } = packTaskEvents(decided.entries, snapshot.taskEvents);
   const calls = open.filter((step) => step.kind === 'call' && !isParked(step));
-  const claimed = claim && calls.length === 1 ? (calls[0]?.key ?? null) : null;
+  const [only] = calls;
+  const claimed = claim && only && calls.length === 1 ? { key: only.key, id: ctx.newId() } : null;
   const again = decided.unread && !isFinal(status);
-  const hints = hintsOf(id, open, claimed);
+  const hints = hintsOf(id, open, claimed?.key ?? null);
   if ((again || decided.left) && !isFinal(status)) hints.push(turnHint(id));
   return {
     execution: { id, ownerId },
@@ -99,6 +101,11 @@ function hintsOf(executionId: string, open: readonly Step[], claimed: string | n
 /** A hold only waits for the end of the access, so it is opened waiting, in the move that comes to it. */
 function isParked(step: Step): boolean {
   return step.kind === 'call' && callName(step.request) === 'access.hold';
+}
+
+/** The ids of the claims that a move makes. */
+export function claimedIn({ claimed }: PreparedMove): string[] {
+  return claimed ? [claimed.id] : [];
 }
 
 /** Whether a move is all of what is written with it: then one statement does, and needs no transaction around it. */
@@ -207,10 +214,10 @@ export function writing(move: PreparedMove, joined: Joined = {}): SQL {
       insert into ${steps} (execution_id, key, kind, status, request, attempt, due_at)
       select id, ${TURN}, 'turn', 'open', '{}'::jsonb, 1, app_now() from moved
       on conflict (execution_id, key) do update
-        set status = 'open', attempt = ${steps}.attempt + 1, due_at = app_now(), lease_until = null, closed_at = null)`);
+        set status = 'open', attempt = ${steps}.attempt + 1, due_at = app_now(), lease_until = null, failures = 0, closed_at = null)`);
   } else if (!ended && turn.seen !== null) {
     parts.push(sql`seen as (
-      update ${steps} set status = 'closed', closed_at = app_now(), lease_until = null
+      update ${steps} set status = 'closed', closed_at = app_now(), lease_until = null, failures = 0
       from moved where execution_id = moved.id and key = ${TURN} and attempt = ${turn.seen})`);
   }
   parts.push(...(joined.after ?? []));
@@ -229,7 +236,7 @@ function opening(move: PreparedMove, joined: Joined): SQL {
     request: step.request,
     due: step.dueAt ?? null,
     parked: isParked(step),
-    claimed: step.key === move.claimed,
+    claimed: step.key === move.claimed?.key,
   }));
   // A call is due at once, and a timer at its time; an event never is. What is parked looks when the access ends.
   const end =
@@ -239,11 +246,12 @@ function opening(move: PreparedMove, joined: Joined): SQL {
   const lease = sql`app_now() + ${`${move.lease} milliseconds`}::interval`;
   const waits = joined.waitingFor !== undefined;
   return sql`opened as (
-    insert into ${steps} (execution_id, key, kind, status, request, attempt, due_at, lease_until, waiting_for)
+    insert into ${steps} (execution_id, key, kind, status, request, attempt, due_at, lease_until, claim, waiting_for)
     select moved.id, one.key, one.kind, 'open', one.request, case when one.parked or one.claimed then 1 else 0 end,
       case when one.parked then coalesce(${end}, app_now()) when one.claimed and ${waits}::boolean then ${lease}
         when one.kind = 'call' then app_now() else one.due end,
       case when one.claimed and not ${waits}::boolean then ${lease} end,
+      case when one.claimed then ${move.claimed ? claimText(move.claimed.id, 1) : sql`null`} end,
       case when one.claimed then ${joined.waitingFor ?? null}::text when one.parked then 'the end of the access at '
         || to_char(${end} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') end
     from moved, jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb)

@@ -1,24 +1,58 @@
 import { steps } from '@belay/db';
-import { and, eq, isNotNull, isNull, lte, ne, or, sql } from 'drizzle-orm';
+import { and, eq, isNotNull, isNull, lte, ne, or, type SQL, sql } from 'drizzle-orm';
+import { backOff } from '../../back-off.js';
 import type { Context } from '../../context.js';
+import { isOutage } from '../../outage.js';
+import { claimText } from './lost-claims.js';
+
+/** A step that could not be done: its turn, or a call of which this process has the lease. */
+export interface FailedStep {
+  executionId: string;
+  key: string;
+  /** The claim of the turn, when this process has its lease. */
+  claimId?: string | undefined;
+  /** The attempt of the call that this process has claimed. */
+  attempt?: number;
+}
 
 /**
- * Keeps a step whose turn could not be taken out of sight for a moment: otherwise it would be the longest due for ever, and as
- * many of them as there are places would keep everything else from being found.
+ * Keeps a step out of sight for a while that grows with each failure: otherwise it would be the longest due for ever, and as
+ * many of them as there are places would keep everything else from being found. An outage is no failure of the step. Returns
+ * whether the step was put back; the first failure in a row is logged as an error, so that an operator sees it begin.
  */
-export async function putBack(ctx: Context, { executionId, key }: { executionId: string; key: string }): Promise<void> {
-  await ctx.db
+export async function putBack(ctx: Context, step: FailedStep, error: unknown): Promise<boolean> {
+  const { executionId, key } = step;
+  const which = and(eq(steps.executionId, executionId), eq(steps.key, key), eq(steps.status, 'open'), isHeld(step));
+  const [row] = await ctx.db.select({ failures: steps.failures }).from(steps).where(which);
+  if (!row) return false;
+  const counts = !isOutage(error);
+  const failures = row.failures + (counts ? 1 : 0);
+  const wait = backOff(ctx.timing.turnBackoff, failures, ctx.randomBytes(1)[0] ?? 0);
+  const put = await ctx.db
     .update(steps)
-    .set({ leaseUntil: sql`app_now() + ${`${ctx.timing.grantBackoff.first} milliseconds`}::interval` })
-    .where(
-      and(
-        eq(steps.executionId, executionId),
-        eq(steps.key, key),
-        eq(steps.status, 'open'),
-        lte(steps.dueAt, sql`app_now()`),
-        // A call without an outcome is for who claims it.
-        or(ne(steps.kind, 'call'), isNotNull(steps.outcomeAt)),
-        or(isNull(steps.leaseUntil), lte(steps.leaseUntil, sql`app_now()`)),
-      ),
-    );
+    .set({ failures, leaseUntil: sql`app_now() + ${`${wait} milliseconds`}::interval` })
+    .where(which)
+    .returning({ key: steps.key });
+  if (put.length === 0) return false;
+  if (!counts) return true;
+  const detail = { execution: executionId, step: key, failures, error };
+  if (failures === 1)
+    ctx.log.error(detail, 'an execution fails by an error of the service; it is tried again, later each time');
+  else ctx.log.debug(detail, 'an execution still fails');
+  return true;
+}
+
+/** Whether the step is for this process to put back: it has the lease, or nobody has and what is due is the turn. */
+function isHeld({ attempt, claimId }: FailedStep): SQL | undefined {
+  if (attempt !== undefined) return eq(steps.attempt, attempt);
+  return and(
+    lte(steps.dueAt, sql`app_now()`),
+    // A call without an outcome is for who claims it.
+    or(ne(steps.kind, 'call'), isNotNull(steps.outcomeAt)),
+    or(
+      isNull(steps.leaseUntil),
+      lte(steps.leaseUntil, sql`app_now()`),
+      claimId === undefined ? undefined : eq(steps.claim, claimText(claimId, 1)),
+    ),
+  );
 }

@@ -2,6 +2,7 @@ import type { Outcome } from '@belay/workflow';
 import type { Context } from '../../context.js';
 import type { ClaimedCall } from '../../functions/function.js';
 import { functions } from '../../functions/table.js';
+import { isOutage } from '../../outage.js';
 import { claimedCall } from './claim.js';
 import { decideTurn } from './decide-turn.js';
 import { storeOutcome } from './outcome.js';
@@ -49,22 +50,39 @@ export async function resolveCall(
   outcome: Outcome,
   { claim = false } = {},
 ): Promise<ClaimedCall | null> {
-  for (let made = 0; made < tries; made += 1) {
-    const prepared = await prepareOutcome(ctx, call.executionId, { ...call, outcome, claim });
-    if (!prepared) break;
-    if (await writeAlone(ctx, prepared.move)) return claimedBy(ctx, prepared.snapshot, prepared.move);
-  }
   const { executionId, key, attempt } = call;
+  let hint = turnHint(executionId);
+  try {
+    for (let made = 0; made < tries; made += 1) {
+      const prepared = await prepareOutcome(ctx, executionId, { ...call, outcome, claim });
+      if (!prepared) break;
+      if (await writeAlone(ctx, prepared.move)) return claimedBy(ctx, prepared.snapshot, prepared.move);
+    }
+  } catch (error) {
+    if (isOutage(error)) throw error;
+    // What cannot be applied is kept, so that the call is not made again: its turn fails then, and is tried again.
+    hint = { queue: 'executions', executionId, key };
+  }
   const kept = await storeOutcome(ctx.db, { executionId, key, attempt, outcome });
   ctx.crashpoint('outcome stored');
-  if (kept) ctx.waker.wake([turnHint(executionId)]);
+  if (kept) ctx.waker.wake([hint]);
   return null;
 }
 
 function claimedBy(ctx: Context, snapshot: Snapshot, move: PreparedMove): ClaimedCall | null {
-  const step = move.open.find(({ key }) => key === move.claimed);
-  if (!step) return null;
+  const { claimed } = move;
+  const step = move.open.find(({ key }) => key === claimed?.key);
+  if (!step || !claimed) return null;
   const { id: executionId, workflow, ownerId, input, requester } = snapshot;
-  const row = { executionId, key: step.key, request: step.request, attempt: 1, workflow, input, ownerId };
+  const row = {
+    executionId,
+    key: step.key,
+    claimId: claimed.id,
+    request: step.request,
+    attempt: 1,
+    workflow,
+    input,
+    ownerId,
+  };
   return claimedCall(ctx, { ...row, ...requester });
 }

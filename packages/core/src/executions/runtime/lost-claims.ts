@@ -1,0 +1,36 @@
+import { steps } from '@belay/db';
+import { type SQL, sql } from 'drizzle-orm';
+import type { Context } from '../../context.js';
+import { givingBack } from '../../give-back.js';
+import { isOutage } from '../../outage.js';
+
+/** Gives back the claim of a step or a turn whose answer was lost, or that the database went away under. */
+export const freeLostStep = givingBack(freeSteps);
+
+/** Does what makes or uses claims, and gives them back when the database goes away: what was sent may have been committed. */
+export async function claiming<T>(ctx: Context, claimIds: readonly string[], work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isOutage(error)) for (const claimId of claimIds) freeLostStep(ctx, claimId);
+    throw error;
+  }
+}
+
+/** What `steps.claim` holds: the id, and the attempt that the claim made, by which a later claim of an older version is told. */
+export function claimText(claimId: string, attempt: SQL | number): SQL {
+  return sql`${claimId}::text || ' ' || ${attempt}::int`;
+}
+
+async function freeSteps(ctx: Context, claimIds: readonly string[]): Promise<Set<string>> {
+  // What is claimed is due, so the index of due rows leads to it.
+  const freed = await ctx.db.execute<{ execution_id: string; key: string; claim_id: string }>(sql`
+    update ${steps} set lease_until = null
+    where status = 'open' and kind <> 'event' and due_at <= app_now() and lease_until > app_now()
+      and split_part(claim, ' ', 1) = any(${`{${claimIds.join(',')}}`}::text::text[])
+      and split_part(claim, ' ', 2) = attempt::text
+    returning execution_id, key, split_part(claim, ' ', 1) as claim_id`);
+  if (freed.length > 0) ctx.log.info({ count: freed.length }, 'claims of steps whose answers were lost are given back');
+  ctx.waker.wake(freed.map(({ execution_id, key }) => ({ queue: 'executions', executionId: execution_id, key })));
+  return new Set(freed.map(({ claim_id }) => claim_id));
+}

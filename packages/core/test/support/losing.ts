@@ -1,0 +1,36 @@
+import type { Context } from '@belay/core';
+
+type Database = Context['db'];
+
+export const reset = () => Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
+
+/**
+ * A database that loses the answer to the first statement or commit after which `isMeant` holds: it was done, and its process hears
+ * of a reset connection instead.
+ */
+export function losingTheAnswer(db: Database, isMeant: () => Promise<boolean>): { db: Database; lost(): boolean } {
+  let lost = false;
+  const losing =
+    (commit: (...given: never[]) => Promise<unknown>) =>
+    async (...given: never[]) => {
+      const result = await commit(...given);
+      if (lost || !(await isMeant())) return result;
+      lost = true;
+      throw reset();
+    };
+  const get = (target: Database, property: string) => {
+    const value = Reflect.get(target, property);
+    return property === 'transaction' || property === 'execute' ? losing(value.bind(target)) : value;
+  };
+  return { db: new Proxy(db, { get: (target, property) => get(target, String(property)) }), lost: () => lost };
+}
+
+/** A database that cannot be reached while `isAway` says so. */
+export function goingAway(db: Database, isAway: () => boolean): Database {
+  return new Proxy(db, {
+    get: (target, property) => {
+      if (isAway()) throw reset();
+      return Reflect.get(target, property);
+    },
+  });
+}
