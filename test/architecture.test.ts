@@ -180,7 +180,7 @@ describe('each rule can fail', () => {
   it('purity: a time that was passed in is fine, and so is randomness that was', () => {
     const text = `const end = new Date(now.getTime() + lifetime);\nconst secret = ctx.randomBytes(32);\n// not Date.now()`;
     expect(checkPurity(broken({ 'packages/core/src/a.ts': text }))).toEqual([]);
-    expect(checkPurity(broken({ 'apps/server/src/machine.ts': 'export {}' }))).toHaveLength(1);
+    expect(checkPurity(broken({ 'packages/program/src/machine.ts': 'export {}' }))).toHaveLength(1);
   });
 
   it('signals: one that is joined with a timeout', () => {

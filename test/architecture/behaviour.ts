@@ -79,7 +79,7 @@ const impure: [name: string, pattern: RegExp][] = [
 
 /** Where the impure things come in: the composition roots, and what has to have a default. Each with its reason. */
 const impureFiles: Record<string, string> = {
-  'apps/server/src/machine.ts': 'the one place of the server where they are made',
+  'packages/program/src/machine.ts': 'the one place of the server where they are made',
   'apps/server/src/main.ts': 'hands the process over',
   'apps/cli/src/main.ts': 'hands the process over',
   'apps/server/src/modes/serve.ts': 'the uptime of this process, for the metrics',

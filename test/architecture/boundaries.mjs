@@ -111,8 +111,21 @@ export const boundaries = {
     outside: ['postgres', 'node:*'],
     why: 'it is published alone: nothing of Belay is in it',
   },
+  'packages/program': {
+    workspace: ['sdk'],
+    outside: ['pino', 'zod', 'node:*'],
+    why: 'every program of ours begins and ends with it, so it loads nothing of what only some are for',
+  },
+  'packages/operations': {
+    workspace: ['core', 'db', 'embedded-postgres', 'program', 'providers'],
+    outside: ['chokidar', 'postgres', 'yaml', 'zod', 'node:*'],
+    why: 'operators’ commands work without a server: no HTTP, no queue, no procedures',
+  },
   'apps/server': {
     workspace: [
+      'operations',
+      'operations/environment',
+      'program',
       'embedded-postgres',
       'host',
       'agent',
@@ -164,12 +177,12 @@ export const boundaries = {
     files: [
       {
         names: ['load-operator.ts'],
-        imports: ['@belay/server', '@belay/core'],
+        imports: ['@belay/core', '@belay/operations', '@belay/program', '@belay/server'],
         why: 'the operator commands start, validate and token create work without a server',
       },
       {
         names: ['load-diagnosis.ts'],
-        imports: ['@belay/server'],
+        imports: ['@belay/operations', '@belay/program'],
         why: 'belay doctor looks at a server’s setup with the code that a start uses',
       },
       {

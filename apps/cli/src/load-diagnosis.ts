@@ -17,19 +17,20 @@ function isServerHere({ variables, folder }: Environment): boolean {
 }
 
 /**
- * What `belay doctor` asks the server's own program, which is loaded when it does: the same code that a start uses, so
- * that both say the same.
+ * What `belay doctor` checks, with the code that a start uses, so that both report the same. It is loaded when the command
+ * runs.
  */
 export function loadDiagnosis(host: Environment): Diagnosis {
   const { variables, folder } = host;
 
   async function parse() {
-    const server = await import('@belay/server');
+    const [operations, program] = await Promise.all([import('@belay/operations'), import('@belay/program')]);
+    const loaded = { operations, oneLine: program.oneLine };
     try {
-      return { server, environment: server.parseEnvironment(variables), faults: [] };
+      return { ...loaded, environment: operations.parseEnvironment(variables), faults: [] };
     } catch (error) {
-      if (!(error instanceof server.StartError)) throw error;
-      return { server, environment: undefined, faults: error.message.split(/; (?=[A-Z_]+ is )/) };
+      if (!(error instanceof program.StartError)) throw error;
+      return { ...loaded, environment: undefined, faults: error.message.split(/; (?=[A-Z_]+ is )/) };
     }
   }
 
@@ -54,7 +55,7 @@ export function loadDiagnosis(host: Environment): Diagnosis {
     },
     configuration: () => {
       inspected ??= (async () => {
-        const { findConfiguration, inspectConfiguration } = await import('@belay/server');
+        const { findConfiguration, inspectConfiguration } = await import('@belay/operations');
         const source = findConfiguration(variables.BELAY_CONFIG, folder);
         if (source === undefined) return undefined;
         const inspection = await inspectConfiguration(path.resolve(folder, source), variables, patience);
@@ -63,15 +64,15 @@ export function loadDiagnosis(host: Environment): Diagnosis {
       return inspected;
     },
     database: async () => {
-      const { server, environment } = await parse();
+      const { operations, oneLine, environment } = await parse();
       try {
         if (environment?.databaseUrl !== undefined) {
-          return { kind: 'own', ...(await server.inspectDatabase(environment.databaseUrl)) };
+          return { kind: 'own', ...(await operations.inspectDatabase(environment.databaseUrl)) };
         }
         const dataDirectory = path.resolve(folder, environment?.dataDirectory ?? '.belay');
-        return { kind: 'embedded', exists: await server.hasEmbeddedDatabase(dataDirectory) };
+        return { kind: 'embedded', exists: await operations.hasEmbeddedDatabase(dataDirectory) };
       } catch (error) {
-        return { kind: 'fault', message: server.oneLine(error) };
+        return { kind: 'fault', message: oneLine(error) };
       }
     },
   };

@@ -1,4 +1,3 @@
 /** The parts that the benchmark puts together in its own way. */
 export { createApp } from './http/app.js';
 export { defaultLimits } from './http/limits.js';
-export { newId } from './machine.js';

@@ -1,14 +1,2 @@
-export { describeServer } from './banner.js';
-export { findConfiguration } from './config/find-configuration.js';
-export { type Validation, validateConfiguration } from './config/validate-configuration.js';
-export { type ConfigurationInspection, inspectConfiguration } from './diagnose/inspect-configuration.js';
-export { type DatabaseInspection, hasEmbeddedDatabase, inspectDatabase } from './diagnose/inspect-database.js';
-export { type Environment, parseEnvironment } from './env.js';
-export { createLogger } from './logger.js';
-export { type OperatorContext, type OperatorOptions, openOperatorContext } from './operator.js';
-export { rotateEncryption } from './operator-encryption.js';
-export { listVault, removeFromVault, setInVault } from './operator-vault.js';
-export type { ProcessLike } from './process-like.js';
 export { runServer } from './run.js';
 export { type RunningServer, type StartOptions, startServer } from './start.js';
-export { oneLine, StartError } from './start-error.js';

@@ -1,10 +1,8 @@
+import { parseEnvironment } from '@belay/operations/environment';
+import type { ProcessLike } from '@belay/program';
+import { createLogger, delay, oneLine, StartError } from '@belay/program';
 import { describeServer } from './banner.js';
-import { parseEnvironment } from './env.js';
-import { createLogger } from './logger.js';
-import { delay } from './machine.js';
-import type { ProcessLike } from './process-like.js';
 import type { RunningServer } from './start.js';
-import { oneLine, StartError } from './start-error.js';
 
 /** How long a stop may take as a whole, in milliseconds. */
 const longestStop = 10_000;

@@ -1,9 +1,8 @@
 import { isOutage, type Logger } from '@belay/core';
-import { createClosing } from './closing.js';
-import type { Environment } from './env.js';
+import type { Environment } from '@belay/operations';
+import { explainOutage } from '@belay/operations';
+import { createClosing, StartError } from '@belay/program';
 import { composeServer } from './modes/server.js';
-import { StartError } from './start-error.js';
-import { explainOutage } from './while-reachable.js';
 
 export interface StartOptions {
   environment: Environment;

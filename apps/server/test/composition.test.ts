@@ -2,13 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { readSecrets, validateConfiguration } from '@belay/operations';
+import { createClosing, createLogger, newId, rootPath } from '@belay/program';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createClosing } from '../src/closing.js';
-import { validateConfiguration } from '../src/config/validate-configuration.js';
-import { createLogger } from '../src/logger.js';
-import { newId } from '../src/machine.js';
-import { rootPath } from '../src/program.js';
-import { readSecrets } from '../src/secret.js';
 
 let folder = '';
 beforeEach(async () => {

@@ -4,6 +4,8 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findFreePort } from '@belay/host';
+import { listVault, parseEnvironment, removeFromVault, rotateEncryption, setInVault } from '@belay/operations';
+import { StartError } from '@belay/program';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   type HashicorpServer,
@@ -13,11 +15,7 @@ import {
 } from '../../../packages/providers/test/support/hashicorp-server.js';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { startDemoIdentityProvider } from '../src/demo/identity-provider/index.js';
-import { parseEnvironment } from '../src/env.js';
-import { rotateEncryption } from '../src/operator-encryption.js';
-import { listVault, removeFromVault, setInVault } from '../src/operator-vault.js';
 import { type RunningServer, startServer } from '../src/start.js';
-import { StartError } from '../src/start-error.js';
 import { callRest } from './http/support/caller.js';
 import { keepLines, type LogLine } from './http/support/serve.js';
 import { openVisitor } from './http/support/visitor.js';

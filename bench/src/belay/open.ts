@@ -14,9 +14,9 @@ import {
   withActor,
 } from '@belay/core';
 import { migrateDatabase, openDatabase } from '@belay/db';
+import { newId } from '@belay/program';
 import { type Connector, createRegistry } from '@belay/providers';
 import { createMemoryConnector, createMemoryProvider, type MemoryProvider } from '@belay/providers/testkit';
-import { newId } from '@belay/server/composition';
 import { createWaker, openQueueBackend, startWorker } from '@belay/worker';
 import { createExpressionPool } from '@belay/workflow';
 import { catalogDocument } from './catalog.js';

@@ -1,4 +1,4 @@
-import { StartError } from '../start-error.js';
+import { StartError } from '@belay/program';
 
 const cures: Record<string, string> = {
   EACCES: 'it has to belong to the user that this runs as; give it to them, or set BELAY_DATA to another folder',

@@ -1,9 +1,7 @@
 import { hostname } from 'node:os';
 import { acceptConfiguration } from '@belay/agent';
 import { AccessError } from '@belay/core/agent';
-import { clock, randomBytes } from '../machine.js';
-import { readProgram } from '../program.js';
-import { oneLine, StartError } from '../start-error.js';
+import { clock, oneLine, randomBytes, readProgram, StartError } from '@belay/program';
 import { writeConfiguration } from './configuration-file.js';
 import { explainDisk } from './disk.js';
 import { createFiles, type Files, prepareFolder, removeUnfinished } from './files.js';

@@ -1,5 +1,5 @@
+import { parseVariables } from '@belay/program';
 import { z } from 'zod';
-import { parseVariables } from '../parse-variables.js';
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 

@@ -1,6 +1,6 @@
 import { chmod, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { StartError } from '../start-error.js';
+import { StartError } from '@belay/program';
 
 /** What the stores of this folder do with the disk; passed in, so that a test can have a full one. */
 export interface Files {

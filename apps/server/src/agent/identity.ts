@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { StartError } from '@belay/program';
 import { z } from 'zod';
-import { StartError } from '../start-error.js';
 import type { Files } from './files.js';
 
 const schema = z.object({

@@ -1,7 +1,7 @@
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inspectProcess } from '@belay/host';
-import { StartError } from '../start-error.js';
+import { StartError } from '@belay/program';
 
 interface Holder {
   pid: number;

@@ -1,8 +1,7 @@
 import { resolve } from 'node:path';
 import type { LocalContext, LocalLedger, SessionStore, Upstream } from '@belay/agent';
-import type { Closing } from '../closing.js';
-import { clock, randomBytes } from '../machine.js';
-import { readProgram } from '../program.js';
+import type { Closing } from '@belay/program';
+import { clock, randomBytes, readProgram } from '@belay/program';
 import { createFiles, type Files, prepareFolder, removeUnfinished } from './files.js';
 import { createLocalLedger } from './ledger.js';
 import { holdFolder } from './lock.js';

@@ -1,7 +1,5 @@
-import { createLogger } from '../logger.js';
-import { delay } from '../machine.js';
-import type { ProcessLike } from '../process-like.js';
-import { oneLine, StartError } from '../start-error.js';
+import type { ProcessLike } from '@belay/program';
+import { createLogger, delay, oneLine, StartError } from '@belay/program';
 import { parseLocalEnvironment } from './environment.js';
 import type { RunningAgent } from './start.js';
 

@@ -1,10 +1,9 @@
 import { rm } from 'node:fs/promises';
 import type { LocalContext } from '@belay/agent';
 import { findFreePort } from '@belay/host';
+import type { Closing } from '@belay/program';
+import { delay, elapsed, listen, newId, stopListening } from '@belay/program';
 import type { AnyTRPCRouter } from '@trpc/server';
-import type { Closing } from '../closing.js';
-import { listen, stopListening } from '../listen.js';
-import { delay, elapsed, newId } from '../machine.js';
 import { createLocalApp } from './app.js';
 import type { LocalEnvironment } from './environment.js';
 import { createGuard, findPeer } from './guard.js';

@@ -1,4 +1,4 @@
-import { StartError } from '../start-error.js';
+import { StartError } from '@belay/program';
 
 /**
  * The address of a server as it is kept, without a slash at its end. Throws `StartError` for one that is not https, unless it

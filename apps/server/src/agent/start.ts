@@ -1,5 +1,5 @@
 import type { Logger } from '@belay/core/agent';
-import { createClosing } from '../closing.js';
+import { createClosing } from '@belay/program';
 import { composeAgent } from '../modes/agent.js';
 import { composeClient } from '../modes/client.js';
 import { explainDisk } from './disk.js';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { StartError } from '../start-error.js';
+import { StartError } from '@belay/program';
 import type { Files } from './files.js';
 
 /** Where the key of the store is. */

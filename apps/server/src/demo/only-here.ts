@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
-import type { Environment } from '../env.js';
-import { StartError } from '../start-error.js';
+import type { Environment } from '@belay/operations';
+import { StartError } from '@belay/program';
 
 const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8, 'ipv4');

@@ -1,6 +1,6 @@
 import { type Turn, takeTurn } from '@belay/db';
+import { StartError } from '@belay/program';
 import postgres from 'postgres';
-import { StartError } from '../start-error.js';
 import { demoPeople } from './people.js';
 
 const targetDatabase = 'belay_demo_target';

@@ -1,7 +1,7 @@
 import { link, mkdir, readFile, rename, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { StartError } from '@belay/program';
 import { z } from 'zod';
-import { StartError } from '../start-error.js';
 
 /**
  * What the demo keeps in `BELAY_DATA/demo.json` (mode 0600): where things are, for `npm run demo`, and the secrets that

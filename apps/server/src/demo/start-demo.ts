@@ -1,5 +1,5 @@
 import type { Logger } from '@belay/core';
-import { StartError } from '../start-error.js';
+import { StartError } from '@belay/program';
 import { startDemoControl } from './control.js';
 import { startDemoIdentityProvider } from './identity-provider/index.js';
 import { makeDemoSettings } from './make-settings.js';

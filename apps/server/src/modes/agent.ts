@@ -1,6 +1,8 @@
 import { hostname } from 'node:os';
 import { agentRouter } from '@belay/agent';
 import type { PinnedKey } from '@belay/core/agent';
+import type { Closing } from '@belay/program';
+import { clock, delay, elapsed, random, randomBytes, readProgram, StartError } from '@belay/program';
 import { readKeptConfiguration } from '../agent/configuration-file.js';
 import { enrolFolder } from '../agent/enrol.js';
 import { followServer } from '../agent/follow.js';
@@ -10,10 +12,6 @@ import { describeMachine, type Machine, openMachine } from '../agent/open-machin
 import { chooseAddress, serveLocal } from '../agent/serve.js';
 import type { RunningAgent, StartAgentOptions } from '../agent/start.js';
 import { openUpstream } from '../agent/upstream.js';
-import type { Closing } from '../closing.js';
-import { clock, delay, elapsed, random, randomBytes } from '../machine.js';
-import { readProgram } from '../program.js';
-import { StartError } from '../start-error.js';
 
 /**
  * Composes agent mode (design §9): the configuration of the server by version, the sessions of this machine in a sealed

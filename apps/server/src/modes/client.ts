@@ -1,14 +1,12 @@
 import { hostname } from 'node:os';
 import { clientRouter } from '@belay/agent';
+import { type Closing, elapsed, randomBytes, StartError } from '@belay/program';
 import { createLocalLogins } from '../agent/logins.js';
 import { describeMachine, openMachine } from '../agent/open-machine.js';
 import { chooseAddress, serveLocal } from '../agent/serve.js';
 import { requireServerAddress } from '../agent/server-address.js';
 import type { RunningAgent, StartAgentOptions } from '../agent/start.js';
 import { openUpstream } from '../agent/upstream.js';
-import type { Closing } from '../closing.js';
-import { elapsed, randomBytes } from '../machine.js';
-import { StartError } from '../start-error.js';
 
 /**
  * Composes client mode (design §9): the sessions of this machine and a log in memory, and no configuration. Throws

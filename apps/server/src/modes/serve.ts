@@ -1,15 +1,15 @@
 import type { Server } from 'node:http';
 import { serverRouter } from '@belay/api';
 import type { Context } from '@belay/core';
+import type { Environment } from '@belay/operations';
+import type { Closing } from '@belay/program';
+import { listen, stopListening } from '@belay/program';
 import { type QueueBackend, startWorker } from '@belay/worker';
-import type { Closing } from '../closing.js';
 import { isFromHere } from '../demo/only-here.js';
 import type { Demo } from '../demo/start-demo.js';
 import { startSwitchableWorker } from '../demo/switchable-worker.js';
-import type { Environment } from '../env.js';
 import { createApp } from '../http/app.js';
 import { defaultLimits } from '../http/limits.js';
-import { listen, stopListening } from '../listen.js';
 
 /** How long work that is under way gets to finish when the program stops, in milliseconds; the rest is another worker's. */
 const workerGrace = 4_000;

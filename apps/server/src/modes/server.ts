@@ -10,29 +10,33 @@ import {
 } from '@belay/core';
 import { migrateDatabase, openDatabase } from '@belay/db';
 import { findFreePort } from '@belay/host';
+import type { References } from '@belay/operations';
+import {
+  applyConfiguration,
+  type ConfigurationChoice,
+  ConfigurationError,
+  chooseConfiguration,
+  connectors,
+  demoSource,
+  findInstallationSecrets,
+  openConfiguredKeyring,
+  openReferences,
+  openStorage,
+  readConfiguration,
+  readSecrets,
+  watchConfiguration,
+  watchVault,
+  whileReachable,
+} from '@belay/operations';
+import type { Closing } from '@belay/program';
+import { clock, delay, newId, oneLine, randomBytes, readProgram, StartError } from '@belay/program';
 import { openLanguageModel } from '@belay/providers';
 import { createWaker, openQueueBackend } from '@belay/worker';
 import { createExpressionPool } from '@belay/workflow';
-import type { Closing } from '../closing.js';
-import { applyConfiguration } from '../config/apply-configuration.js';
-import { type ConfigurationChoice, chooseConfiguration, demoSource } from '../config/choose-configuration.js';
-import { ConfigurationError } from '../config/configuration-error.js';
-import { readConfiguration } from '../config/read-configuration.js';
-import type { References } from '../config/resolve-reference.js';
-import { watchConfiguration } from '../config/watch-configuration.js';
-import { connectors } from '../connectors.js';
 import { requireLoopback } from '../demo/only-here.js';
 import { startDemo } from '../demo/start-demo.js';
-import { clock, delay, newId, randomBytes } from '../machine.js';
-import { openConfiguredKeyring } from '../open-keyring.js';
-import { openStorage } from '../open-storage.js';
 import { createOutbound } from '../outbound.js';
-import { readProgram } from '../program.js';
-import { readSecrets } from '../secret.js';
-import { findInstallationSecrets, openReferences, watchVault } from '../services.js';
 import type { RunningServer, StartOptions } from '../start.js';
-import { oneLine, StartError } from '../start-error.js';
-import { whileReachable } from '../while-reachable.js';
 import { serve } from './serve.js';
 
 /**

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type KeptSession, keepLocalSession, type LocalContext } from '@belay/agent';
+import { clock } from '@belay/program';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { NOBODY } from '../../../../packages/embedded-postgres/test/support/describe-as-root.js';
 import { createFiles, type Files, prepareFolder, removeUnfinished } from '../../src/agent/files.js';
@@ -13,7 +14,6 @@ import { findHolder, holdFolder } from '../../src/agent/lock.js';
 import { createLocalLogins } from '../../src/agent/logins.js';
 import { openSessionStore } from '../../src/agent/session-store.js';
 import { type Keyring, openStoreKey } from '../../src/agent/store-key.js';
-import { clock } from '../../src/machine.js';
 import { keepLines } from '../http/support/serve.js';
 
 let folder: string;

@@ -1,5 +1,5 @@
+import { createLogger } from '@belay/program';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createLogger } from '../../src/logger.js';
 import { type CallOptions, callRest } from '../http/support/caller.js';
 import { createWorld, people, type World } from '../http/support/world.js';
 

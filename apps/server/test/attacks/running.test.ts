@@ -2,9 +2,9 @@ import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createKeyring, open } from '@belay/core';
+import { readSecrets } from '@belay/operations';
+import { randomBytes } from '@belay/program';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { randomBytes } from '../../src/machine.js';
-import { readSecrets } from '../../src/secret.js';
 import { openVisitor } from '../http/support/visitor.js';
 import { createWorld, people, type World } from '../http/support/world.js';
 

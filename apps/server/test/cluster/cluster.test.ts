@@ -1,9 +1,8 @@
 import { createToken } from '@belay/core';
+import { openOperatorContext, parseEnvironment } from '@belay/operations';
 import { type BelayClient, createClient, isBelayError } from '@belay/sdk';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { hasRedis, type RedisServer, startRedis } from '../../../../chaos/src/stage/redis.js';
-import { parseEnvironment } from '../../src/env.js';
-import { openOperatorContext } from '../../src/operator.js';
 import { type Folder, makeFolder, type ServerProcess, startProcess } from '../start/server-process.js';
 import { makeTarget, type Target } from './target.js';
 

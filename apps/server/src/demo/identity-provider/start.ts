@@ -1,8 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { arriving } from '@belay/program';
 import type { JWKS } from 'oidc-provider';
-import { arriving } from '../../listen.js';
 import { isFromHere } from '../only-here.js';
 import { answerInteraction, interactionPath, pathOf, send } from './interaction.js';
 import { messagePage } from './page.js';

@@ -14,6 +14,7 @@ import {
   timing,
   upsertUser,
 } from '@belay/core';
+import { clock, delay, randomBytes as machineBytes, newId } from '@belay/program';
 import { createRegistry, oauth2Connector, oidcConnector, samlConnector } from '@belay/providers';
 import { createMemoryConnector, createMemoryProvider, type MemoryProvider } from '@belay/providers/testkit';
 import { createExpressionPool } from '@belay/workflow';
@@ -21,7 +22,6 @@ import { parse } from 'yaml';
 import { createTestDatabase, type TestDatabase } from '../../../../../test/support/database.js';
 import { startDemoIdentityProvider } from '../../../src/demo/identity-provider/index.js';
 import type { Limits } from '../../../src/http/limits.js';
-import { clock, delay, randomBytes as machineBytes, newId } from '../../../src/machine.js';
 import { attach, keepLines, type LogLine, type Served } from './serve.js';
 
 export const people = {

@@ -10,11 +10,10 @@ import {
   resolveReferences,
 } from '@belay/core';
 import type { Database } from '@belay/db';
+import type { Closing } from '@belay/program';
+import { clock, delay, oneLine, randomBytes, StartError } from '@belay/program';
 import { openEncryptionService, Terminal } from '@belay/providers';
-import type { Closing } from './closing.js';
-import { clock, delay, randomBytes } from './machine.js';
 import { serviceTools } from './services.js';
-import { oneLine, StartError } from './start-error.js';
 
 export interface OpenKeyringOptions {
   db: Database;

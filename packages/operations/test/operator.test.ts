@@ -3,11 +3,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { applyCatalog, createToken, upsertUser, verifyLogin } from '@belay/core';
+import { createLogger, newId } from '@belay/program';
 import { expect, it } from 'vitest';
 import { connectors } from '../src/connectors.js';
-import { parseEnvironment } from '../src/env.js';
-import { createLogger } from '../src/logger.js';
-import { newId } from '../src/machine.js';
+import { parseEnvironment } from '../src/environment.js';
 import { openOperatorContext } from '../src/operator.js';
 
 it('an operator’s command works with no server running, and with another process on the same database', async () => {

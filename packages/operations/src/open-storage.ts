@@ -1,7 +1,7 @@
 import type { Logger } from '@belay/core';
 import { createClient, takeTurn, tryTurn } from '@belay/db';
 import { startEmbeddedPostgres } from '@belay/embedded-postgres';
-import { oneLine, StartError } from './start-error.js';
+import { oneLine, StartError } from '@belay/program';
 import { explainOutage, whileReachable } from './while-reachable.js';
 
 const systemDatabase = 'belay';

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { createProbe, deriveKey, identifyKey, type Logger } from '@belay/core';
+import { clock, delay, randomBytes } from '@belay/program';
 import { type LocalTools, openVaultService, type ServiceTools, type VaultService } from '@belay/providers';
 import { createReferences, type References } from './config/resolve-reference.js';
-import type { Environment } from './env.js';
-import { clock, delay, randomBytes } from './machine.js';
+import type { Environment } from './environment.js';
 import { findSecrets } from './secret.js';
 import { createVaultFile } from './vault-file.js';
 

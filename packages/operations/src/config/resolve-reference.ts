@@ -1,6 +1,6 @@
 import { findReferences, type ResolveReference, resolveReferences } from '@belay/core';
+import { oneLine, StartError } from '@belay/program';
 import { Retryable, Terminal, type VaultService } from '@belay/providers';
-import { oneLine, StartError } from '../start-error.js';
 
 /** How long all secrets of a configuration together may take to read, in milliseconds. */
 const patience = 20_000;

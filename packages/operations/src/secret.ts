@@ -1,6 +1,6 @@
 import { link, mkdir, readFile, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { StartError } from './start-error.js';
+import { StartError } from '@belay/program';
 
 export interface SecretOptions {
   /** `BELAY_SECRET`. */

@@ -8,12 +8,10 @@ import {
   withActor,
 } from '@belay/core';
 import { migrateDatabase, openDatabase } from '@belay/db';
-import { createClosing } from './closing.js';
+import { clock, createClosing, delay, newId, randomBytes, readProgram } from '@belay/program';
 import { connectors } from './connectors.js';
-import type { Environment } from './env.js';
-import { clock, delay, newId, randomBytes } from './machine.js';
+import type { Environment } from './environment.js';
 import { openStorage } from './open-storage.js';
-import { readProgram } from './program.js';
 import { findInstallationSecrets } from './services.js';
 
 export interface OperatorOptions {

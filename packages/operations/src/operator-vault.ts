@@ -1,13 +1,12 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { delay, randomBytes, StartError } from '@belay/program';
 import { type LocalVault, openLocalVault, type SecretName } from '@belay/providers';
 import { findConfiguration } from './config/find-configuration.js';
 import { readConfiguration } from './config/read-configuration.js';
-import type { Environment } from './env.js';
-import { delay, randomBytes } from './machine.js';
+import type { Environment } from './environment.js';
 import { readSecrets } from './secret.js';
 import { createLocalTools } from './services.js';
-import { StartError } from './start-error.js';
 
 export interface VaultOptions {
   environment: Environment;

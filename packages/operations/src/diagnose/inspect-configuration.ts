@@ -1,6 +1,6 @@
+import { oneLine } from '@belay/program';
 import type { ProviderClient, Weakness } from '@belay/providers';
 import { compileConfiguration, type Refused } from '../config/compile-configuration.js';
-import { oneLine } from '../start-error.js';
 
 export interface ProviderInspection {
   provider: string;

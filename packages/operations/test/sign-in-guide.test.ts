@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { compileCatalog } from '@belay/core';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { createCertified } from '../../../packages/providers/test/support/certified.js';
+import { createCertified } from '../../providers/test/support/certified.js';
 import { connectors } from '../src/connectors.js';
 
 const { certificate } = createCertified('idp.example.com');

@@ -1,5 +1,5 @@
 import { isOutage } from '@belay/core';
-import { oneLine, StartError } from './start-error.js';
+import { oneLine, StartError } from '@belay/program';
 
 /** How often a step of the start is made while its connection to the database is lost, and the first pause between two. */
 const attempts = 4;

@@ -1,8 +1,8 @@
 import { type Catalog, compileCatalog } from '@belay/core';
+import { StartError } from '@belay/program';
 import { connectors } from '../connectors.js';
-import { parseEnvironment } from '../env.js';
+import { parseEnvironment } from '../environment.js';
 import { openReferences } from '../services.js';
-import { StartError } from '../start-error.js';
 import { ConfigurationError, explainIssues } from './configuration-error.js';
 import { type Configuration, readConfiguration } from './read-configuration.js';
 

@@ -1,6 +1,6 @@
+import { StartError } from '@belay/program';
 import { describe, expect, it } from 'vitest';
-import { parseEnvironment } from '../src/env.js';
-import { StartError } from '../src/start-error.js';
+import { parseEnvironment } from '../src/environment.js';
 
 function refusal(env: Record<string, string>): string {
   try {

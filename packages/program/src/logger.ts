@@ -1,4 +1,3 @@
-import type { Logger } from '@belay/core';
 import { printable, printableJson } from '@belay/sdk';
 import { pino } from 'pino';
 
@@ -27,6 +26,14 @@ const secretFields = [
 
 /** A password inside a URL, as drivers put it into their messages. */
 const credentials = /([a-z][a-z\d+.-]*:\/\/[^\s:/@]*):[^\s@/]+@/gi;
+
+/** What programs write their log with. */
+export interface Logger {
+  debug(detail: object, message: string): void;
+  info(detail: object, message: string): void;
+  warn(detail: object, message: string): void;
+  error(detail: object, message: string): void;
+}
 
 export interface LoggerOptions {
   level: string;

@@ -1,6 +1,5 @@
 import type { Database } from '@belay/db';
-import { rootPath } from '../program.js';
-import { StartError } from '../start-error.js';
+import { rootPath, StartError } from '@belay/program';
 import { findConfiguration } from './find-configuration.js';
 
 /** The name of the demo's catalog in the ledger and beside its versions. */

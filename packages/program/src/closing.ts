@@ -1,4 +1,4 @@
-import type { Logger } from '@belay/core';
+import type { Logger } from './logger.js';
 import { oneLine } from './start-error.js';
 
 /** What has been started, to be stopped again in the opposite order. */
