@@ -1,3 +1,28 @@
+/** The doors of packages/contract: an entity or a concern each. */
+const contract = [
+  'access',
+  'approvals',
+  'auth',
+  'configuration',
+  'durations',
+  'elevation',
+  'errors',
+  'events',
+  'executions',
+  'fields',
+  'limits',
+  'logs',
+  'metadata',
+  'paging',
+  'providers',
+  'roles',
+  'sessions',
+  'suggestions',
+  'system',
+  'text',
+  'workflows',
+].map((door) => `contract/${door}`);
+
 /**
  * Who may import whom: the one table (docs/architecture.md). The lint rules in biome.json are generated from it
  * (`node test/architecture/write-lint-rules.mjs`), and test/architecture.test.ts holds imports, package.json files and
@@ -13,6 +38,11 @@
  * }>}
  */
 export const boundaries = {
+  'packages/contract': {
+    workspace: [],
+    outside: ['zod'],
+    why: 'what everybody shares knows nobody',
+  },
   'packages/workflow': {
     workspace: [],
     outside: ['zod', 'yaml', 'ajv', 'ajv-formats', 'jq-web', 're2js', 'temporal-polyfill'],
@@ -77,8 +107,8 @@ export const boundaries = {
     why: 'procedures at documented paths: it knows HTTP and tRPC, and no entity of ours',
   },
   'packages/api': {
-    workspace: ['core', 'core/agent', 'rest'],
-    outside: ['zod', '@trpc/server', 'trpc-to-openapi'],
+    workspace: [...contract, 'core', 'core/agent', 'rest'],
+    outside: ['@trpc/server', 'trpc-to-openapi'],
     why: 'a router validates, calls a verb and returns: no SQL, no queue, no vendor',
   },
   'packages/console': {
@@ -87,7 +117,7 @@ export const boundaries = {
     why: 'a page is a function of what procedures return: no verb, no database, no request',
   },
   'packages/agent': {
-    workspace: ['api/agent', 'core/agent', 'rest'],
+    workspace: [...contract, 'api/agent', 'core/agent', 'rest'],
     outside: ['zod', '@trpc/server'],
     why: 'it runs on a person’s machine: no database, no queue, no vendor',
   },

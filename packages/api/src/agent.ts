@@ -1,12 +1,2 @@
-/** What the API shares with agent and client mode: the declarations of every mode. */
-export { declaredAuth } from './declared/auth.js';
-export { declaredConfiguration } from './declared/configuration.js';
-export { declaredLogs } from './declared/logs.js';
-export { declaredProviders } from './declared/providers.js';
-export { declaredRoles } from './declared/roles.js';
-export { declaredSessions, sessionSummary } from './declared/sessions.js';
-export { declaredSystem } from './declared/system.js';
-export { declaredWorkflows } from './declared/workflows.js';
-export { next, paging } from './paging.js';
+/** What the API shares with agent and client mode beside the contract: what a procedure says about its response. */
 export type { Reply } from './request-context.js';
-export { instant, name, opaque } from './text.js';

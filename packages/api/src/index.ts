@@ -4,5 +4,4 @@ export { agentOnly, authenticated, publicProcedure, recognised } from './procedu
 export type { Host, Reply, ReplyCookie, RequestContext, RequestInfo } from './request-context.js';
 export type { AppRouter } from './roots.js';
 export { serverRouter } from './roots.js';
-export type { ExecutionEvent } from './routers/executions.js';
 export { router } from './trpc.js';

@@ -1,3 +1,4 @@
+import { limits } from '@belay/contract/limits';
 import { type DeclaredOperation, listOperations, type RestMeta } from '@belay/rest';
 import type { AnyTRPCRouter } from '@trpc/server';
 import { generateOpenApiDocument, type OpenAPIObject } from 'trpc-to-openapi';
@@ -228,7 +229,7 @@ function idempotency(operation: Operation): void {
       in: 'header',
       name: 'Idempotency-Key',
       description: 'The same key and request give the same execution for 24 hours',
-      schema: { type: 'string', maxLength: 200 },
+      schema: { type: 'string', maxLength: limits.idempotencyKey },
     },
   ];
 }

@@ -1,76 +1,49 @@
-import {
-  declaredAuth,
-  declaredConfiguration,
-  declaredLogs,
-  declaredProviders,
-  declaredRoles,
-  declaredSessions,
-  declaredSystem,
-  declaredWorkflows,
-  instant,
-  name,
-  next,
-  opaque,
-  paging,
-  sessionSummary,
-} from '@belay/api/agent';
-import { z } from 'zod';
+import { localAuthOperations } from '@belay/contract/auth';
+import { configurationOperations } from '@belay/contract/configuration';
+import { logOperations } from '@belay/contract/logs';
+import { metadata } from '@belay/contract/metadata';
+import { providerOperations } from '@belay/contract/providers';
+import { roleOperations } from '@belay/contract/roles';
+import { localSessionOperations } from '@belay/contract/sessions';
+import { localSystemOperations } from '@belay/contract/system';
+import { workflowOperations } from '@belay/contract/workflows';
 import { listLocalProviders, listLocalRoles, listLocalWorkflows } from '../verbs/catalog.js';
 import { getLocalSession, keepLocalSession, listLocalSessions, removeLocalSession } from '../verbs/sessions.js';
 import { describeLocal, listLocalLogs, localHealth, localMetrics, localReadiness } from '../verbs/system.js';
 import { open, signedIn } from './procedures.js';
 import { localRouter } from './trpc.js';
 
-const configuration = z
-  .object({
-    version: z.string(),
-    received_at: z.string(),
-    confirmed_at: instant.nullable().describe('When the server last said that it is in force'),
-    age: z.string().describe('ISO 8601 duration since then'),
-    server: z.string().describe('Whether the server answers'),
-  })
-  .nullable();
-const session = sessionSummary.extend({ session: z.string() });
-const begun = {
-  url: z.string().describe('Where the sign-in goes on, at the server'),
-  code: z.string().describe('Proves to POST /sessions that the sign-in was begun here; good once'),
-  expires_in: z.number().int().describe('Seconds'),
-};
-const message = z.object({ message: z.string() });
 const tags = ['sessions'];
 
 export const localProvidersRouter = localRouter({
   list: signedIn
-    .meta(declaredProviders.list.meta)
-    .input(declaredProviders.list.input)
-    .output(declaredProviders.list.output)
+    .meta(metadata.providers.list)
+    .input(providerOperations.list.input)
+    .output(providerOperations.list.output)
     .query(({ ctx, input }) => listLocalProviders(ctx.local, ctx.person, input)),
 });
 
 export const localRolesRouter = localRouter({
   list: signedIn
-    .meta(declaredRoles.list.meta)
-    .input(declaredRoles.list.input.extend(paging))
-    .output(declaredRoles.list.output.extend({ next }))
+    .meta(metadata.roles.list)
+    .input(roleOperations.list.input)
+    .output(roleOperations.list.output)
     .query(({ ctx, input }) => listLocalRoles(ctx.local, ctx.person, input)),
 });
 
 export const localWorkflowsRouter = localRouter({
   // Needs a login in server mode only (interface, Workflows 1).
   list: open
-    .meta({ ...declaredWorkflows.list.meta, rest: { ...declaredWorkflows.list.meta.rest, public: true } })
-    .output(declaredWorkflows.list.output)
+    .meta({ ...metadata.workflows.list, rest: { ...metadata.workflows.list.rest, public: true } })
+    .output(workflowOperations.list.output)
     .query(({ ctx }) => listLocalWorkflows(ctx.local, ctx.person ?? undefined)),
 });
 
 export const localAuthRouter = localRouter({
   page: open
-    .meta({
-      ...declaredAuth.page.meta,
-      rest: { public: true, html: 'preferred', redirect: { status: 302, always: false } },
-    })
-    .input(declaredAuth.page.input.omit({ code_challenge: true, code_challenge_method: true }))
-    .output(declaredAuth.page.output.extend(begun))
+    .meta(metadata.auth.page)
+    .input(localAuthOperations.page.input)
+    .output(localAuthOperations.page.output)
     // Changes nothing that anybody could rely on, as the server's own page does not.
     .query(({ ctx, input }) => {
       const { url, code, expiresIn } = ctx.local.logins.begin(input);
@@ -81,20 +54,20 @@ export const localAuthRouter = localRouter({
 
 export const localConfigurationRouter = localRouter({
   describe: open
-    .meta(declaredConfiguration.describe.meta)
-    .output(declaredConfiguration.describe.output)
+    .meta(metadata.configuration.describe)
+    .output(configurationOperations.describe.output)
     .query(({ ctx }) => describeLocal(ctx.local)),
 });
 
 export const localSessionsRouter = localRouter({
   list: open
-    .meta({ ...declaredSessions.list.meta, rest: { public: true } })
-    .output(declaredSessions.list.output.extend({ sessions: z.record(z.string(), session) }))
+    .meta({ ...metadata.sessions.list, rest: { public: true } })
+    .output(localSessionOperations.list.output)
     .query(({ ctx }) => listLocalSessions(ctx.local)),
   /** For programs: client mode has no /auth (interface, Authentication endpoints), and yet something has to begin a sign-in. */
   begin: open
-    .input(z.strictObject({ provider: name.optional() }))
-    .output(z.object(begun))
+    .input(localSessionOperations.begin.input)
+    .output(localSessionOperations.begin.output)
     .mutation(({ ctx, input }) => {
       const { url, code, expiresIn } = ctx.local.logins.begin(input);
       return { url, code, expires_in: expiresIn };
@@ -104,16 +77,16 @@ export const localSessionsRouter = localRouter({
       openapi: { method: 'GET', path: '/session/{provider}', tags, summary: 'Read one session' },
       rest: { public: true },
     })
-    .input(z.strictObject({ provider: name }))
-    .output(z.object({ session }))
+    .input(localSessionOperations.get.input)
+    .output(localSessionOperations.get.output)
     .query(({ ctx, input }) => getLocalSession(ctx.local, input)),
   keep: open
     .meta({
       openapi: { method: 'POST', path: '/sessions', tags, summary: 'Keep the session of a sign-in begun here' },
       rest: { public: true },
     })
-    .input(z.strictObject({ code: opaque, provider: name, session: opaque }))
-    .output(message.extend({ expiry: instant }))
+    .input(localSessionOperations.keep.input)
+    .output(localSessionOperations.keep.output)
     .mutation(({ ctx, input }) => keepLocalSession(ctx.local, input)),
   remove: open
     .meta({
@@ -125,31 +98,31 @@ export const localSessionsRouter = localRouter({
       },
       rest: { public: true },
     })
-    .input(z.strictObject({ provider: name }))
-    .output(message)
+    .input(localSessionOperations.remove.input)
+    .output(localSessionOperations.remove.output)
     .mutation(({ ctx, input }) => removeLocalSession(ctx.local, input)),
 });
 
 export const localSystemRouter = localRouter({
   health: open
-    .meta(declaredSystem.health.meta)
-    .output(declaredSystem.health.output.extend({ configuration, clock: z.string().optional() }))
+    .meta(metadata.system.health)
+    .output(localSystemOperations.health.output)
     .query(({ ctx }) => {
       const found = localHealth(ctx.local, ctx.request);
       ctx.reply.status = found.status === 'unhealthy' ? 503 : 200;
       return found;
     }),
   ready: open
-    .meta(declaredSystem.ready.meta)
-    .output(declaredSystem.ready.output.extend({ configuration }))
+    .meta(metadata.system.ready)
+    .output(localSystemOperations.ready.output)
     .query(({ ctx }) => {
       const found = localReadiness(ctx.local);
       ctx.reply.status = found.status === 'ready' ? 200 : 503;
       return found;
     }),
   metrics: open
-    .meta(declaredSystem.metrics.meta)
-    .output(declaredSystem.metrics.output)
+    .meta(metadata.system.metrics)
+    .output(localSystemOperations.metrics.output)
     .query(({ ctx: { local, host } }) =>
       localMetrics(local, { uptimeMilliseconds: host.uptimeMilliseconds(), requests: host.requests() }),
     ),
@@ -158,8 +131,8 @@ export const localSystemRouter = localRouter({
 export const localLogsRouter = localRouter({
   // Needs a login in server mode only (interface, Logs).
   list: open
-    .meta({ ...declaredLogs.list.meta, rest: { ...declaredLogs.list.meta.rest, public: true } })
-    .input(declaredLogs.list.input)
-    .output(declaredLogs.list.output)
+    .meta({ ...metadata.logs.list, rest: { ...metadata.logs.list.rest, public: true } })
+    .input(logOperations.list.input)
+    .output(logOperations.list.output)
     .query(({ ctx, input }) => listLocalLogs(ctx.local, input)),
 });

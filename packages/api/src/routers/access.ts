@@ -1,22 +1,7 @@
+import { accessOperations } from '@belay/contract/access';
 import { listAccess, returnAccess } from '@belay/core';
-import { z } from 'zod';
 import { authenticated } from '../procedures.js';
-import { instant, leavesBehind, name } from '../text.js';
 import { router } from '../trpc.js';
-
-const heldAccess = z.object({
-  id: z.string(),
-  execution_id: z.string(),
-  role: z.string(),
-  provider: z.string(),
-  identity: z.string(),
-  access: z.unknown(),
-  granted_at: instant.nullable(),
-  expires_at: instant.nullable(),
-  residual: z.string(),
-  leaves_behind: leavesBehind,
-  state: z.enum(['granting', 'active']),
-});
 
 export const accessRouter = router({
   list: authenticated
@@ -24,7 +9,7 @@ export const accessRouter = router({
       openapi: { method: 'GET', path: '/access', tags: ['access'], summary: 'List the access you hold now' },
       rest: { html: 'offered' },
     })
-    .output(z.object({ access: z.array(heldAccess) }))
+    .output(accessOperations.list.output)
     .query(({ ctx }) => listAccess(ctx.caller)),
   return: authenticated
     .meta({
@@ -37,7 +22,7 @@ export const accessRouter = router({
       },
       rest: { redirect: { status: 303, always: false } },
     })
-    .input(z.strictObject({ execution_id: name }))
-    .output(z.object({ status: z.string(), message: z.string() }))
+    .input(accessOperations.return.input)
+    .output(accessOperations.return.output)
     .mutation(({ ctx, input }) => returnAccess(ctx.caller, input)),
 });

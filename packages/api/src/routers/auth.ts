@@ -1,3 +1,5 @@
+import { authOperations } from '@belay/contract/auth';
+import { metadata } from '@belay/contract/metadata';
 import {
   AccessError,
   exchangeLoginCode,
@@ -6,37 +8,25 @@ import {
   readWhoami,
   receiveLogout,
 } from '@belay/core';
-import { z } from 'zod';
-import { callback, challenge, declaredAuth, label } from '../declared/auth.js';
 import { authenticated, publicProcedure } from '../procedures.js';
 import { beginSignIn, chooseProvider, completeSignIn, receiveSignIn, signOut } from '../sign-in.js';
-import { instant, name, opaque } from '../text.js';
 import { router } from '../trpc.js';
 
-const person = { email: z.string(), name: z.string(), groups: z.array(z.string()) };
-const session = z.object({ version: z.number().int(), expiry: instant, session: z.string() });
 const tags = ['authentication'];
 
 export const authRouter = router({
   page: publicProcedure
-    .meta(declaredAuth.page.meta)
-    .input(declaredAuth.page.input)
-    .output(declaredAuth.page.output)
+    .meta(metadata.auth.page)
+    .input(authOperations.page.input)
+    .output(authOperations.page.output)
     .query(({ ctx, input }) => chooseProvider(ctx, input)),
   request: publicProcedure
     .meta({
       openapi: { method: 'GET', path: '/auth/request/{provider}', tags, protect: false, summary: 'Begin to sign in' },
       rest: { public: true, html: 'offered', fromAnywhere: true, redirect: { status: 302, always: true } },
     })
-    .input(
-      z.strictObject({
-        provider: name,
-        callback,
-        label,
-        ...challenge,
-      }),
-    )
-    .output(z.object({ url: z.string() }))
+    .input(authOperations.request.input)
+    .output(authOperations.request.output)
     .mutation(({ ctx, input }) => beginSignIn(ctx, input)),
   callback: publicProcedure
     .meta({
@@ -50,16 +40,9 @@ export const authRouter = router({
       rest: { public: true, html: 'preferred', fromAnywhere: true, redirect: { status: 302, always: false } },
     })
     // Providers add parameters of their own (`iss`, `session_state`); core reads them from the address.
-    .input(
-      z.object({
-        provider: name,
-        code: opaque.optional(),
-        state: opaque.optional(),
-        error: name.optional(),
-      }),
-    )
+    .input(authOperations.callback.input)
     // Nothing, when it was a session that was asked for: that goes on at its redirect URI.
-    .output(z.object({ user: z.object(person), expires_at: instant }).nullable())
+    .output(authOperations.callback.output)
     .mutation(({ ctx, input }) => completeSignIn(ctx, input)),
   receive: publicProcedure
     .meta({
@@ -74,18 +57,8 @@ export const authRouter = router({
       rest: { public: true, fromElsewhere: true, redirect: { status: 303, always: true } },
     })
     // Providers may add fields of their own.
-    .input(
-      z.object({
-        provider: name,
-        SAMLResponse: z
-          .string()
-          .regex(/^[A-Za-z0-9+/=\s]+$/)
-          .max(200_000)
-          .describe('Base64 (SAML 2.0 Bindings, 3.5)'),
-        RelayState: opaque.describe('The state that the sign-in was begun with'),
-      }),
-    )
-    .output(z.object({ url: z.string() }))
+    .input(authOperations.receive.input)
+    .output(authOperations.receive.output)
     .mutation(({ ctx, input }) => receiveSignIn(ctx, input)),
   backchannelLogout: publicProcedure
     .meta({
@@ -100,8 +73,8 @@ export const authRouter = router({
       rest: { public: true, fromElsewhere: true },
     })
     // Providers may add parameters of their own (OpenID Connect Back-Channel Logout 1.0, 2.5).
-    .input(z.object({ provider: name, logout_token: z.string().min(1).max(20_000).describe('A signed logout token') }))
-    .output(z.object({ message: z.string() }))
+    .input(authOperations.backchannelLogout.input)
+    .output(authOperations.backchannelLogout.output)
     .mutation(({ ctx, input }) => receiveLogout(ctx.core, input)),
   metadata: publicProcedure
     .meta({
@@ -114,15 +87,15 @@ export const authRouter = router({
       },
       rest: { public: true, document: { field: 'metadata', type: 'application/samlmetadata+xml' } },
     })
-    .input(z.strictObject({ provider: name }))
-    .output(z.object({ metadata: z.string() }))
+    .input(authOperations.metadata.input)
+    .output(authOperations.metadata.output)
     .query(({ ctx, input }) => readSignInMetadata(ctx.core, input)),
   logout: publicProcedure
     .meta({
       openapi: { method: 'GET', path: '/auth/logout', tags, protect: false, summary: 'Sign out everywhere' },
       rest: { public: true, html: 'offered', confirm: { when: 'elsewhere', title: 'Sign out' } },
     })
-    .output(z.object({ message: z.string() }))
+    .output(authOperations.logout.output)
     .mutation(({ ctx }) => signOut(ctx, {})),
   logoutProvider: publicProcedure
     .meta({
@@ -135,8 +108,8 @@ export const authRouter = router({
       },
       rest: { public: true, html: 'offered', confirm: { when: 'elsewhere', title: 'Sign out' } },
     })
-    .input(z.strictObject({ provider: name }))
-    .output(z.object({ message: z.string() }))
+    .input(authOperations.logoutProvider.input)
+    .output(authOperations.logoutProvider.output)
     .mutation(({ ctx, input }) => signOut(ctx, input)),
   token: publicProcedure
     .meta({
@@ -150,15 +123,8 @@ export const authRouter = router({
       },
       rest: { public: true },
     })
-    .input(z.strictObject({ code: opaque, code_verifier: z.string().regex(/^[A-Za-z0-9._~-]{43,128}$/) }))
-    .output(
-      z.object({
-        token: z.string(),
-        expires_at: instant,
-        user: z.object({ ...person, provider: z.string() }),
-        session,
-      }),
-    )
+    .input(authOperations.token.input)
+    .output(authOperations.token.output)
     .mutation(({ ctx, input }) => exchangeLoginCode(ctx.core, input)),
   session: authenticated
     .meta({
@@ -169,8 +135,8 @@ export const authRouter = router({
         summary: "Read the session of a program's login with a provider, as it is presented in requests",
       },
     })
-    .input(z.strictObject({ provider: name }))
-    .output(z.object({ session }))
+    .input(authOperations.session.input)
+    .output(authOperations.session.output)
     .mutation(({ ctx, input }) => {
       // A browser's sessions stay where its scripts cannot read them (interface, Session: agents and clients only).
       if (ctx.request.viaCookie) throw new AccessError('forbidden', 'Only programs are given sessions');
@@ -178,6 +144,6 @@ export const authRouter = router({
     }),
   whoami: authenticated
     .meta({ openapi: { method: 'GET', path: '/auth/whoami', tags, summary: 'Say who you are' } })
-    .output(z.object({ id: z.string(), ...person, provider: z.string(), expires_at: instant.optional() }))
+    .output(authOperations.whoami.output)
     .query(({ ctx }) => readWhoami(ctx.caller)),
 });

@@ -1,7 +1,6 @@
+import { eventOperations } from '@belay/contract/events';
 import { receiveEvent } from '@belay/core';
-import { z } from 'zod';
 import { publicProcedure } from '../procedures.js';
-import { name } from '../text.js';
 import { router } from '../trpc.js';
 
 export const eventsRouter = router({
@@ -15,13 +14,8 @@ export const eventsRouter = router({
       },
       rest: { public: true, rawBody: { field: 'event', types: ['application/cloudevents+json', 'application/json'] } },
     })
-    .input(
-      z.strictObject({
-        source: name.describe('Name of the source in the configuration'),
-        event: z.string().min(1).max(65_536).describe('CloudEvent 1.0 as JSON; `subject` is the id of the execution'),
-      }),
-    )
-    .output(z.object({ status: z.literal('accepted') }))
+    .input(eventOperations.receive.input)
+    .output(eventOperations.receive.output)
     .mutation(async ({ ctx, input }) => {
       const { token, request } = ctx;
       const accepted = await receiveEvent(ctx.core, {

@@ -1,8 +1,7 @@
+import { programOperations } from '@belay/contract/auth';
 import { decideProgramLogin, findProgramLogin } from '@belay/core';
-import { z } from 'zod';
 import { authenticated } from '../procedures.js';
 import { redirect } from '../reply.js';
-import { instant, opaque } from '../text.js';
 import { router } from '../trpc.js';
 
 const tags = ['authentication'];
@@ -14,17 +13,8 @@ export const programRouter = router({
       openapi: { method: 'GET', path: '/auth/program', tags, summary: 'Read which program wants to sign in as you' },
       rest: { html: 'preferred' },
     })
-    .input(z.strictObject({ request: opaque }))
-    .output(
-      z.object({
-        request: z.string(),
-        label: z.string().nullable().describe('What the program calls itself; not checked'),
-        callback: z.string().describe('Where the code will be sent'),
-        place: z.enum(['loopback', 'own', 'listed']),
-        asked_at: instant,
-        expires_at: instant,
-      }),
-    )
+    .input(programOperations.page.input)
+    .output(programOperations.page.output)
     .query(({ ctx, input }) => findProgramLogin(ctx.caller, { ...input, browserSecret: ctx.request.browserSecret })),
   decide: authenticated
     .meta({
@@ -37,8 +27,8 @@ export const programRouter = router({
       },
       rest: { html: 'offered', redirect: { status: 303, always: true } },
     })
-    .input(z.strictObject({ request: opaque, verdict: z.enum(['approve', 'deny']) }))
-    .output(z.object({ location: z.string() }))
+    .input(programOperations.decide.input)
+    .output(programOperations.decide.output)
     .mutation(async ({ ctx, input }) => {
       const decided = await decideProgramLogin(ctx.caller, { ...input, browserSecret: ctx.request.browserSecret });
       return redirect(ctx, decided, 303, decided.location);

@@ -1,14 +1,13 @@
+import { metadata } from '@belay/contract/metadata';
+import { sessionOperations } from '@belay/contract/sessions';
 import { inspectSession, listSessions } from '@belay/core';
-import { z } from 'zod';
-import { declaredSessions } from '../declared/sessions.js';
 import { authenticated, publicProcedure } from '../procedures.js';
-import { instant, opaque } from '../text.js';
 import { router } from '../trpc.js';
 
 export const sessionsRouter = router({
   list: authenticated
-    .meta(declaredSessions.list.meta)
-    .output(declaredSessions.list.output)
+    .meta(metadata.sessions.list)
+    .output(sessionOperations.list.output)
     .query(({ ctx }) => listSessions(ctx.caller)),
   verify: publicProcedure
     .meta({
@@ -21,14 +20,7 @@ export const sessionsRouter = router({
       },
       rest: { public: true },
     })
-    .input(z.strictObject({ session: opaque }))
-    .output(
-      z.object({
-        provider: z.string(),
-        version: z.number().int(),
-        expiry: instant,
-        user: z.object({ email: z.string(), name: z.string(), groups: z.array(z.string()), provider: z.string() }),
-      }),
-    )
+    .input(sessionOperations.verify.input)
+    .output(sessionOperations.verify.output)
     .mutation(({ ctx, input }) => inspectSession(ctx.core, input)),
 });

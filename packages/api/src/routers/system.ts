@@ -1,28 +1,29 @@
+import { metadata } from '@belay/contract/metadata';
+import { systemOperations } from '@belay/contract/system';
 import { readHealth, readMetrics, readReadiness } from '@belay/core';
-import { declaredSystem } from '../declared/system.js';
 import { publicProcedure } from '../procedures.js';
 import { setStatus } from '../reply.js';
 import { router } from '../trpc.js';
 
 export const systemRouter = router({
   health: publicProcedure
-    .meta(declaredSystem.health.meta)
-    .output(declaredSystem.health.output)
+    .meta(metadata.system.health)
+    .output(systemOperations.health.output)
     .query(async ({ ctx }) => {
       const found = await readHealth(ctx.core, { path: ctx.request.path, scheduler: ctx.host.scheduler });
       return setStatus(ctx, found, found.status === 'unhealthy' ? 503 : 200);
     }),
   ready: publicProcedure
-    .meta(declaredSystem.ready.meta)
-    .output(declaredSystem.ready.output)
+    .meta(metadata.system.ready)
+    .output(systemOperations.ready.output)
     .query(async ({ ctx }) => {
       const found = await readReadiness(ctx.core, () => ctx.host.queueSeen());
       const status = ctx.host.draining() ? 'not ready' : found.status;
       return setStatus(ctx, { ...found, status }, status === 'ready' ? 200 : 503);
     }),
   metrics: publicProcedure
-    .meta(declaredSystem.metrics.meta)
-    .output(declaredSystem.metrics.output)
+    .meta(metadata.system.metrics)
+    .output(systemOperations.metrics.output)
     .query(({ ctx }) =>
       readMetrics(ctx.core, {
         uptimeMilliseconds: ctx.host.uptimeMilliseconds(),

@@ -1,22 +1,13 @@
+import { metadata } from '@belay/contract/metadata';
+import { workflowOperations } from '@belay/contract/workflows';
 import { getWorkflow, listWorkflows } from '@belay/core';
-import { z } from 'zod';
-import { declaredWorkflows, workflowSummary } from '../declared/workflows.js';
 import { authenticated } from '../procedures.js';
-import { name } from '../text.js';
 import { router } from '../trpc.js';
-
-const workflowDocument = z.object({
-  dsl: z.string(),
-  namespace: z.string(),
-  name: z.string(),
-  version: z.string(),
-  do: z.array(z.unknown()).describe('Tasks, each an object keyed by its name'),
-});
 
 export const workflowsRouter = router({
   list: authenticated
-    .meta(declaredWorkflows.list.meta)
-    .output(declaredWorkflows.list.output)
+    .meta(metadata.workflows.list)
+    .output(workflowOperations.list.output)
     .query(({ ctx }) => listWorkflows(ctx.caller)),
   get: authenticated
     .meta({
@@ -28,7 +19,7 @@ export const workflowsRouter = router({
       },
       rest: { html: 'offered' },
     })
-    .input(z.strictObject({ name }))
-    .output(workflowSummary.extend({ document: workflowDocument }))
+    .input(workflowOperations.get.input)
+    .output(workflowOperations.get.output)
     .query(({ ctx, input }) => getWorkflow(ctx.caller, input)),
 });

@@ -1,0 +1,27 @@
+import { z } from 'zod';
+import { done, instant, leavesBehind, name } from './fields.js';
+import { mutation, query } from './operation.js';
+
+export const accessGrant = z.object({
+  id: z.string(),
+  execution_id: z.string(),
+  role: z.string(),
+  provider: z.string(),
+  identity: z.string(),
+  access: z.unknown().describe("In the provider's own terms"),
+  granted_at: instant.nullable(),
+  expires_at: instant.nullable().describe('Null until the access is active: its clock has not started'),
+  residual: z.string().describe('How long access can outlive its revocation at worst, ISO 8601 duration'),
+  leaves_behind: leavesBehind,
+  state: z.enum(['granting', 'active']),
+});
+/** Access that a person holds now, or that is being granted. */
+export type AccessGrant = z.infer<typeof accessGrant>;
+
+export const accessList = z.object({ access: z.array(accessGrant) });
+export type AccessList = z.infer<typeof accessList>;
+
+export const accessOperations = {
+  list: query({ output: accessList }),
+  return: mutation({ input: z.strictObject({ execution_id: name }), output: done }),
+};

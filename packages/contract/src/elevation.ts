@@ -1,0 +1,138 @@
+import { z } from 'zod';
+import { duration, json, name, names, opaque, reason, someNames, verdict } from './fields.js';
+import { mutation, query } from './operation.js';
+import { roleBody } from './roles.js';
+import { suggestionOperations } from './suggestions.js';
+
+export const elevation = z.object({
+  status: z.string(),
+  output: z.object({ workflow_id: z.string(), execution_id: z.string() }),
+});
+/** A request that was accepted. */
+export type Elevation = z.infer<typeof elevation>;
+
+export const resumption = z.object({
+  workflow_id: z.string(),
+  status: z.string(),
+  output: z.object({ approved: z.boolean(), session_created: z.boolean() }),
+});
+export type Resumption = z.infer<typeof resumption>;
+
+export const nameRules = z.object({ allow: z.array(z.string()), deny: z.array(z.string()) });
+/** Names that may be requested, and those that may not; `*` stands for any run of characters. */
+export type NameRules = z.infer<typeof nameRules>;
+
+export const dynamicBounds = z.object({
+  provider: z.string(),
+  name: z.string(),
+  permissions: nameRules,
+  resources: nameRules,
+  groups: nameRules,
+  workflows: z.array(z.string()),
+  max_duration: z.string().describe('ISO 8601 duration'),
+  default_duration: z.string().describe('ISO 8601 duration'),
+  for_others: z.boolean().describe('Whether you may ask for others'),
+});
+/** Within what a person may request access of their own choosing at a provider. */
+export type DynamicBounds = z.infer<typeof dynamicBounds>;
+
+/** What a request asks for itself when it names no role. */
+const dynamicFields = ['permissions', 'resources', 'groups', 'users'] as const;
+
+/** The session with a provider that a program presents in a request. */
+const presentedSession = z.strictObject({ version: z.number().int(), expiry: name, session: opaque });
+
+const terms = {
+  providers: someNames.optional().describe('All of the role’s when left out'),
+  authenticator: name.optional().describe('Whom to ask, when the workflow offers a choice of authenticators'),
+  workflow: name.optional().describe("One of the role's workflows; its first when left out"),
+  reason: reason.optional().describe('Required unless the role says that it is not'),
+  duration: duration.optional(),
+  identities: names.optional().describe("For whom; the caller's own identity when left out"),
+};
+const dynamicTerms = {
+  permissions: names.optional().describe('Dynamic request: the provider’s own permissions, each by its name'),
+  resources: names.optional().describe('Dynamic request: what they are for'),
+  groups: names.optional().describe('Dynamic request: the provider’s own roles, as <provider>:<role>'),
+  users: names.optional().describe('Dynamic request: whom to elevate, beside `identities`'),
+};
+
+const elevationRequest = z
+  .strictObject({
+    role: z
+      .union([name, roleBody])
+      .optional()
+      .describe('A role by its name, or a Role object, of which the name counts; absent in a dynamic request'),
+    ...terms,
+    session: presentedSession.optional(),
+    ...dynamicTerms,
+  })
+  .superRefine((input, refused) => {
+    const given = dynamicFields.filter((field) => input[field] !== undefined);
+    if (input.role === undefined && given.length === 0) {
+      refused.addIssue({
+        code: 'custom',
+        path: ['role'],
+        message: 'is required, unless permissions or groups are asked for',
+      });
+    }
+    if (input.role === undefined) return;
+    for (const field of given) {
+      refused.addIssue({ code: 'custom', path: [field], message: 'belongs to a request that names no role' });
+    }
+  });
+
+/** A request for a role, by its name. */
+export type ElevationRequest = { role: string } & z.input<z.ZodObject<typeof terms>>;
+
+/** A request that names what it wants itself, and no role; only within the bounds that `dynamicBounds` lists. */
+export type DynamicElevationRequest = { providers: string[] } & z.input<
+  z.ZodObject<Omit<typeof terms, 'providers'> & typeof dynamicTerms>
+>;
+
+const listenedEvent = z.strictObject({ type: name, data: json.optional() });
+
+const resumeRequest = z
+  .strictObject({
+    execution_id: name,
+    verdict: verdict.optional().describe('For a decision, with `request_digest`'),
+    request_digest: name.optional().describe('Of what you were shown'),
+    event: listenedEvent.optional().describe('For a task that listens for it'),
+  })
+  .superRefine(({ verdict, request_digest, event }, refused) => {
+    const missing = (['verdict', 'request_digest'] as const).filter((field) =>
+      field === 'verdict' ? verdict === undefined : request_digest === undefined,
+    );
+    if (event === undefined) {
+      for (const field of missing) refused.addIssue({ code: 'custom', path: [field], message: 'is required' });
+    } else if (missing.length < 2) {
+      refused.addIssue({ code: 'custom', path: ['event'], message: 'is not part of a decision' });
+    }
+  });
+/** What resumes a waiting workflow: a decision about what was shown, or an event that a task listens for. */
+export type ResumeRequest =
+  | { execution_id: string; verdict: z.input<typeof verdict>; request_digest: string }
+  | { execution_id: string; event: z.input<typeof listenedEvent> };
+
+const sealedState = z.strictObject({ state: opaque });
+
+export const elevationOperations = {
+  requestLink: mutation({
+    input: z.strictObject({
+      role: name,
+      provider: name,
+      workflow: name.optional(),
+      reason,
+      duration: duration.optional(),
+      identities: names.optional(),
+      session: opaque.optional(),
+    }),
+    output: elevation,
+  }),
+  request: mutation({ input: elevationRequest, output: elevation }),
+  dynamic: query({ output: z.object({ bounds: z.array(dynamicBounds) }) }),
+  ...suggestionOperations,
+  prepareResume: mutation({ input: resumeRequest, output: z.object({ state: z.string() }) }),
+  resumeLink: mutation({ input: sealedState, output: resumption }),
+  resume: mutation({ input: sealedState, output: resumption }),
+};

@@ -1,0 +1,196 @@
+import { z } from 'zod';
+import { done, duration, instant, json, leavesBehind, name, names, opaque, reason, someNames } from './fields.js';
+import { limits } from './limits.js';
+import { mutation, query, subscription } from './operation.js';
+import { next, paging } from './paging.js';
+
+export const executionState = z.enum([
+  'running',
+  'waiting_for_approval',
+  'granting',
+  'active',
+  'ending',
+  'ended',
+  'denied',
+  'cancelled',
+  'terminated',
+  'failed',
+]);
+/**
+ * Where a request stands for people: `active` when all of it can be used, `ending` when it is over and not yet verified as
+ * removed, `ended` when nothing is held any more, `denied` also when it was not decided in time.
+ */
+export type ExecutionState = z.infer<typeof executionState>;
+
+export const waitTarget = z.enum(['approval', 'decision', 'active', 'ended']);
+/** What can be waited for: that approvers can decide, that they have, that access can be used, that nothing is held any more. */
+export type WaitTarget = z.infer<typeof waitTarget>;
+
+export const execution = z.object({
+  workflow_id: z.string(),
+  run_id: z.string(),
+  status: z
+    .string()
+    .describe('The workflow’s: pending, running, waiting, suspended, completed, faulted, cancelled or terminated'),
+  state: executionState.describe(
+    'Where the request stands for people. `waiting_for_approval`: an approver has to decide; `granting`: being granted; ' +
+      '`active`: all of it can be used; `ending`: over, and not yet verified as removed; `ended`: nothing is held any more; ' +
+      '`denied`: by an approver, or not decided in time; `running`: anything else that is under way',
+  ),
+  start_time: instant,
+  execution_time: z.string().describe('ISO 8601 duration'),
+  task_queue: z.string(),
+  user: z.string(),
+  workflow_type: z.object({ name: z.string() }),
+  role: z.string(),
+  providers: z.array(z.string()),
+  reason: z.string(),
+  duration: z.string(),
+  waiting_for: z.array(z.string()).describe('What each open step waits for, in words'),
+});
+/** One run of a workflow for a person's request. */
+export type Execution = z.infer<typeof execution>;
+
+export const executionList = z.object({ executions: z.array(execution), next });
+export type ExecutionList = z.infer<typeof executionList>;
+
+export const historyEntry = z.object({
+  event_type: z.string(),
+  timestamp: instant,
+  message: z.string(),
+  task: z.string().optional(),
+});
+export type HistoryEntry = z.infer<typeof historyEntry>;
+
+export const executionApproval = z.object({
+  id: z.string(),
+  status: z.string(),
+  expires_at: instant,
+  approvers: z.object({ users: z.array(z.string()), groups: z.array(z.string()) }),
+  count: z.number().int(),
+  request_digest: z.string(),
+  because: z.string().nullable().describe('Why a second approval was needed; null for a first approval'),
+  decisions: z.array(
+    z.object({ approver: z.string(), verdict: z.string(), comment: z.string().nullable(), decided_at: instant }),
+  ),
+});
+export type ExecutionApproval = z.infer<typeof executionApproval>;
+
+export const grantState = z.enum(['granting', 'active', 'ended', 'gone', 'failed']);
+/** `ended`: over, and not yet verified as removed at the provider; `gone`: verified; `failed`: never granted. */
+export type GrantState = z.infer<typeof grantState>;
+
+export const executionGrant = z.object({
+  provider: z.string(),
+  identity: z.string(),
+  access: z.unknown().describe("In the provider's own terms"),
+  state: grantState.describe(
+    '`ended`: over, and not yet verified as removed at the provider; `gone`: verified; `failed`: never granted',
+  ),
+  granted_at: instant.nullable(),
+  expires_at: instant.nullable(),
+  ended_reason: z.string().nullable(),
+  gone_at: instant.nullable().describe('When the removal was verified at the provider'),
+  residual: z.string().describe('How long access can outlive its revocation at worst, ISO 8601'),
+  leaves_behind: leavesBehind,
+  last_error: z.string().nullable(),
+});
+export type ExecutionGrant = z.infer<typeof executionGrant>;
+
+export const executionDetails = execution.extend({
+  history: z.array(historyEntry).describe('Oldest first; without `cursor` the newest entries'),
+  next: next.describe('Cursor of the older entries of the history; null when there are none'),
+  input: z.unknown(),
+  output: z.unknown(),
+  error: z
+    .object({
+      type: z.string(),
+      status: z.number(),
+      title: z.string().optional(),
+      detail: z.string().optional(),
+      instance: z.string().optional(),
+    })
+    .nullable(),
+  end_time: instant.nullable(),
+  approvals: z.array(executionApproval),
+  grants: z.array(executionGrant),
+});
+/** An execution with a page of its history, its approvals and its grants. */
+export type ExecutionDetails = z.infer<typeof executionDetails>;
+
+export const executionStart = z.strictObject({
+  workflow: name,
+  input: z.strictObject({
+    role: name,
+    provider: name.optional(),
+    providers: someNames.optional(),
+    reason: reason.optional(),
+    duration: duration.optional(),
+    identities: names.optional(),
+  }),
+});
+export type ExecutionStart = z.input<typeof executionStart>;
+
+export const startedExecution = z.object({ workflow_id: z.string(), run_id: z.string(), status: z.string() });
+export type StartedExecution = z.infer<typeof startedExecution>;
+
+export const executionEvent = z.object({
+  seq: z.number().int().describe('Rises with every event of the execution; the `lastEventId` to resume after'),
+  event_type: z.string(),
+  timestamp: instant,
+  message: z.string(),
+  task: z.string().optional(),
+  status: z.string(),
+});
+export type ExecutionEvent = z.infer<typeof executionEvent>;
+
+export const sealedSignal = z.object({ input: z.string(), expires_at: instant });
+/** A signal that the service sealed for the caller, for `executions.signal`. */
+export type SealedSignal = z.infer<typeof sealedSignal>;
+
+export const signalled = z.object({ message: z.string(), workflow_id: z.string() });
+export type Signalled = z.infer<typeof signalled>;
+
+const one = z.strictObject({ id: name });
+
+export const executionOperations = {
+  list: query({ input: z.strictObject(paging), output: executionList }),
+  start: mutation({ input: executionStart, output: startedExecution }),
+  get: query({
+    input: one.extend({
+      limit: z
+        .number()
+        .int()
+        .min(1)
+        .max(limits.history)
+        .optional()
+        .describe('How many entries of the history; 1,000 when left out'),
+      cursor: opaque
+        .max(limits.cursor)
+        .optional()
+        .describe('`next` of an answer, for the entries of the history before it'),
+      until: waitTarget.optional().describe('Answer only once it has come this far, or the time is over'),
+      wait: duration.optional().describe('How long at most, with `until`: PT20S when left out, PT30S at most'),
+    }),
+    output: executionDetails,
+  }),
+  cancel: mutation({ input: one, output: done }),
+  terminate: mutation({ input: one, output: done }),
+  signal: mutation({
+    input: one.extend({ input: opaque.describe('Sealed CloudEvent, made by this service') }),
+    output: signalled,
+  }),
+  prepareSignal: mutation({
+    input: one.extend({ type: name.describe('Type of the CloudEvent'), data: json.optional() }),
+    output: sealedSignal,
+  }),
+  watch: subscription({
+    input: one.extend({
+      lastEventId: z
+        .string()
+        .regex(/^\d{1,15}$/)
+        .optional(),
+    }),
+    output: executionEvent,
+  }),
+};

@@ -1,0 +1,40 @@
+/**
+ * The longest and the most of what a request may hold: lengths in characters, lists in items. The shapes of this package, the
+ * verbs behind them and the OpenAPI document all read them here.
+ */
+export const limits = {
+  /** A name, an identifier, a digest or an e-mail address. */
+  name: 200,
+  names: 100,
+  /** Why somebody requests access, and what they describe in their own words. */
+  reason: 4_000,
+  /** A comment, a description, a message or words to search for. */
+  remark: 2_000,
+  /** Why an operator ends access or stops a person. */
+  operatorReason: 500,
+  /** A sealed token, an authorization code or an address. */
+  opaque: 16_384,
+  /** The `state` of a client, handed back to it as it is. */
+  clientState: 2_000,
+  duration: 64,
+  idempotencyKey: 200,
+  cursor: 200,
+  /** Items of one page, of any list. */
+  page: 500,
+  /** History entries of one page of an execution. */
+  history: 1_000,
+  /** A CloudEvent as it is sent. */
+  event: 65_536,
+  /** The data of an event or of a signal, as JSON. */
+  eventData: 16_384,
+  /** Log entries that an agent sends at once. */
+  logEntries: 200,
+  /** Checks in a report of an agent. */
+  checks: 50,
+  /** Scopes of a session with a provider. */
+  scopes: 50,
+  /** The code of a device login, however it was typed. */
+  userCode: 40,
+  samlResponse: 200_000,
+  logoutToken: 20_000,
+} as const;

@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { instant, name, remark } from './fields.js';
+import { limits } from './limits.js';
+import { mutation, query } from './operation.js';
+
+export const logLevel = z.enum(['info', 'warning', 'error']);
+export type LogLevel = z.infer<typeof logLevel>;
+
+const time = z.iso.datetime({ offset: true });
+
+export const logFilter = z.strictObject({
+  level: logLevel.optional(),
+  provider: name.optional(),
+  user: name.optional().describe('E-mail address of who acted, or of whom it concerns'),
+  workflow_id: name.optional(),
+  type: name.optional(),
+  since: time.optional().describe('Inclusive'),
+  until: time.optional().describe('Inclusive'),
+  limit: z.number().int().min(1).max(limits.page).optional(),
+});
+export type LogFilter = z.input<typeof logFilter>;
+
+export const logEntry = z.object({
+  timestamp: instant,
+  level: z.string(),
+  message: z.string(),
+  provider: z.string(),
+  user: z.string().describe('Who acted; empty when the service did it by itself'),
+  owner: z.string().describe('E-mail address of the person whom it concerns, as the owner of a request'),
+  workflow_id: z.string(),
+  type: z.string(),
+});
+export type LogEntry = z.infer<typeof logEntry>;
+
+export const logList = z.object({ logs: z.array(logEntry) });
+export type LogList = z.infer<typeof logList>;
+
+export const logPage = z.object({
+  logs: z.array(logEntry.extend({ cursor: z.string() })),
+  next: z.string().nullable(),
+});
+/** One page of the export, newest first; `next` is null after the last. */
+export type LogPage = z.infer<typeof logPage>;
+
+export const agentLogEntry = z.strictObject({
+  timestamp: time,
+  level: logLevel,
+  message: remark.min(1),
+  type: name.optional(),
+  provider: name.optional(),
+  workflow_id: name.optional(),
+});
+/** What an agent sends; kept as the agent's word. */
+export type AgentLogEntry = z.input<typeof agentLogEntry>;
+
+export const logOperations = {
+  list: query({ input: logFilter, output: logList }),
+  export: query({
+    input: logFilter.extend({
+      cursor: z
+        .string()
+        .regex(/^\d{1,15}$/)
+        .optional()
+        .describe('Goes on after the entry that has it'),
+    }),
+    output: logPage,
+  }),
+  record: mutation({
+    input: z.strictObject({ entries: z.array(agentLogEntry).min(1).max(limits.logEntries) }),
+    output: z.object({ accepted: z.number().int() }),
+  }),
+};

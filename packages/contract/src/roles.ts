@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import { duration, name, names, remark, someNames } from './fields.js';
+import { query } from './operation.js';
+import { next, paging } from './paging.js';
+
+export const audience = z.object({ users: z.array(z.string()).optional(), groups: z.array(z.string()).optional() });
+/** Whom a rule names, by e-mail address and by group. */
+export type Audience = z.infer<typeof audience>;
+
+const reasonRule = z.object({ required: z.boolean(), pattern: z.string().optional() });
+
+export const role = z.object({
+  name: z.string(),
+  description: z.string(),
+  providers: z.array(z.string()),
+  workflows: z.array(z.string()),
+  enabled: z.boolean(),
+  permissions: audience.optional().describe('Who may see and request it; absent for everyone who is signed in'),
+  max_duration: z.string().describe('ISO 8601 duration'),
+  default_duration: z.string().describe('ISO 8601 duration'),
+  reason: reasonRule,
+  inherits: z.array(z.string()),
+  grants: z.array(z.object({ provider: z.string(), access: z.unknown().describe("In the provider's own terms") })),
+});
+/** Role of the interface, and what is published beside it: its bounds and what it grants. */
+export type Role = z.infer<typeof role>;
+/** A piece of access that a role gives at one provider, in that provider's own terms. */
+export type RoleGrant = Role['grants'][number];
+
+/** A Role as a client may send it back: the documented fields and the ones that are published beside them, nothing else. */
+export const roleBody = z.strictObject({
+  name,
+  description: remark.optional(),
+  providers: someNames.optional(),
+  workflows: names.optional(),
+  enabled: z.boolean().optional(),
+  permissions: z.strictObject({ users: names.optional(), groups: names.optional() }).optional(),
+  max_duration: duration.optional(),
+  default_duration: duration.optional(),
+  reason: z.strictObject({ required: z.boolean(), pattern: z.string().optional() }).optional(),
+  inherits: names.optional(),
+  grants: z.array(z.unknown()).optional(),
+});
+
+export const roleList = z.object({
+  version: z.string(),
+  roles: z.record(z.string(), z.object({ role })),
+  next,
+});
+export type RoleList = z.infer<typeof roleList>;
+
+export const roleOperations = {
+  list: query({ input: z.strictObject({ provider: someNames.optional(), ...paging }), output: roleList }),
+  get: query({ input: z.strictObject({ role: name }), output: role }),
+};

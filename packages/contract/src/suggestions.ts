@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { reason } from './fields.js';
+import { mutation, query } from './operation.js';
+
+export const suggestedRequest = z.object({
+  suggested_role: z.string().describe('Empty when nothing fits'),
+  suggested_duration: z.string().describe('ISO 8601 duration'),
+  suggested_providers: z.array(z.string()),
+  workflow_id: z.string().describe('Name of the workflow that a request would start; nothing has been started'),
+});
+/** What a request could be, in the interface's own names for it. */
+export type SuggestedRequest = z.infer<typeof suggestedRequest>;
+
+export const suggestion = z.object({
+  status: z.enum(['suggested', 'no_match']),
+  output: suggestedRequest.extend({
+    matched: z.array(z.string()).describe('Words of the text that led here'),
+    engine: z.enum(['lexical', 'model']),
+    alternatives: z.array(suggestedRequest),
+  }),
+});
+/** How words were understood. Nothing was requested. */
+export type Suggestion = z.infer<typeof suggestion>;
+
+export const suggestionOperations = {
+  suggestForm: query({
+    output: z.object({
+      method: z.string(),
+      fields: z.array(z.object({ name: z.string(), max_length: z.number().int() })),
+    }),
+  }),
+  suggest: mutation({
+    input: z.strictObject({ reason: reason.describe('What you want to do, or the refusal that you ran into') }),
+    output: suggestion,
+  }),
+};
