@@ -6,4 +6,5 @@ export * from './in-order.js';
 export * from './listen.js';
 export * from './migrate.js';
 export * from './schema/index.js';
+export { execute, joinTexts, rawText, SqlText, sqlText, statementOf } from './sql-text.js';
 export { type Turn, takeTurn, tryTurn } from './turns.js';

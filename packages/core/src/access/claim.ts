@@ -1,6 +1,14 @@
-import { type Database, entitlements, grants, type Transaction } from '@belay/db';
+import {
+  type Database,
+  entitlements,
+  execute,
+  grants,
+  rawText,
+  type SqlText,
+  sqlText,
+  type Transaction,
+} from '@belay/db';
 import type { Json } from '@belay/providers';
-import { type SQL, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { notifying, writingLedger } from '../ledger/append.js';
 import { isOutage } from '../outage.js';
@@ -19,11 +27,11 @@ export type Claim = Claimed | Resting;
  */
 export function claimDue(ctx: Context, which: { provider: string; limit: number; grants?: number }): Promise<Claim[]> {
   const { provider, limit, grants: most = limit } = which;
-  const of = sql`${entitlements.provider} = ${provider} and`;
+  const of = sqlText`${entitlements.provider} = ${provider} and`;
   return claim(
     ctx,
     ctx.db,
-    sql`
+    sqlText`
     first as (select ${columns} from ${entitlements} where ${of} ${entitlements.state} <> 'granting' and ${isDue}
       order by ${entitlements.dueAt} limit ${limit} for update skip locked),
     rest as (select ${columns} from ${entitlements} where ${of} ${entitlements.state} = 'granting' and ${isDue}
@@ -42,15 +50,15 @@ export function claimThese(
   ids: readonly string[],
   more: { claimingAt?: number; claimId?: string } = {},
 ): Promise<Claim[]> {
-  const list = sql`${`{${ids.join(',')}}`}::text::uuid[]`;
-  const which = sql`
+  const list = sqlText`${`{${ids.join(',')}}`}::text::uuid[]`;
+  const which = sqlText`
     locked as (select ${columns} from ${entitlements} where ${entitlements.id} = any(${list}) and ${isDue}
       for update skip locked)`;
   return claim(ctx, db, which, { ...more, concerns });
 }
 
 /** Up to two executions that wait for what was claimed: one is all that a move can be recorded for. */
-const concerns = sql`
+const concerns = sqlText`
   case task when 'grant' then (select json_agg(one)::text from (
     select ${grants.executionId}, ${grants.stepKey}, ${grants.duration}, (
       select count(*) from ${grants} beside where beside.execution_id = ${grants.executionId}
@@ -60,13 +68,13 @@ const concerns = sql`
     select ${grants.executionId} from ${grants} where ${grants.entitlementId} = claimed.id and ${grants.goneAt} is null
       and (${grants.endedAt} is not null or ${grants.expiresAt} <= app_now()) limit 2) as one) end`;
 
-const isDue = sql`${entitlements.state} <> 'absent' and ${entitlements.dueAt} <= app_now()
+const isDue = sqlText`${entitlements.state} <> 'absent' and ${entitlements.dueAt} <= app_now()
   and (${entitlements.leaseUntil} is null or ${entitlements.leaseUntil} <= app_now())`;
 
-const columns = sql`${entitlements.id}, ${entitlements.state}, ${entitlements}.xmin as version`;
+const columns = sqlText`${entitlements.id}, ${entitlements.state}, ${entitlements}.xmin as version`;
 
 /** `decideClaim` as the database evaluates it: one branch for each of its answers. */
-const task: SQL = sql.raw(
+const task: SqlText = rawText(
   `case ${(['absent', 'granting', 'granted', 'revoking'] as const)
     .flatMap((state) =>
       [true, false].map((wanted) => {
@@ -102,12 +110,14 @@ export type ClaimRow = {
 async function claim(
   ctx: Context,
   db: Database | Transaction,
-  which: SQL,
-  more: { claimingAt?: number; claimId?: string; concerns?: SQL } = {},
+  which: SqlText,
+  more: { claimingAt?: number; claimId?: string; concerns?: SqlText } = {},
 ): Promise<Claim[]> {
   const { claimingAt = ctx.clock().getTime(), claimId = ctx.newId() } = more;
-  const leaseEnd = sql`app_now() + ${`${ctx.timing.lease} milliseconds`}::interval`;
-  const claiming = db.execute<ClaimRow>(sql`
+  const leaseEnd = sqlText`app_now() + ${`${ctx.timing.lease} milliseconds`}::interval`;
+  const claiming = execute<ClaimRow>(
+    db,
+    sqlText`
     with ${which},
     judged as (
       select locked.*, live.next_expiry, live.until, ${task} as task
@@ -131,7 +141,7 @@ async function claim(
       from judged where e.id = judged.id and task <> 'nothing'
       returning e.id, e.provider, e.identity, e.access, e.target, e.subject, e.fence, e.failures, e.last_grant_call_at,
         task, until, judged.state as was),
-    told as (${writingLedger(sql`
+    told as (${writingLedger(sqlText`
       select 'grant.expired', 'info', 'The time at ' || claimed.provider || ' is over for ' || claimed.identity,
         '{"system": "reconcile"}'::jsonb, ${grants.userId}, claimed.provider, ${grants.executionId},
         claimed.id, null::jsonb
@@ -140,9 +150,10 @@ async function claim(
         and ${grants.expiresAt} <= app_now()`)}),
     notified as (${notifying('told')})
     select id, provider, identity, access::text, target, subject::text, fence, failures, last_grant_call_at as called,
-      app_now() as now, until, task, ${more.concerns ?? sql`null`} as concerns, (select count(*) from notified)
-    from claimed order by task = 'grant'`);
-  const rows = await Promise.resolve(claiming).catch((error: unknown) => {
+      app_now() as now, until, task, ${more.concerns ?? sqlText`null`} as concerns, (select count(*) from notified)
+    from claimed order by task = 'grant'`,
+  );
+  const rows = await claiming.catch((error: unknown) => {
     // It may have been committed, and nobody would know until the lease ends.
     if (isOutage(error)) freeLostClaim(ctx, claimId);
     throw error;

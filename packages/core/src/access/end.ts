@@ -1,5 +1,4 @@
-import { type EndedReason, entitlements, grants, type Transaction } from '@belay/db';
-import { inArray, sql } from 'drizzle-orm';
+import { type EndedReason, entitlements, execute, grants, sqlText, type Transaction } from '@belay/db';
 import type { Actor } from '../context.js';
 import { describeActor, notifying, writingLedger } from '../ledger/append.js';
 import type { EntitlementHint } from './places.js';
@@ -24,11 +23,13 @@ export async function endGrants(tx: Transaction, input: EndGrants): Promise<Enti
   const { executionId, reason, stepKeys, entitlementIds } = input;
   const message = `A grant ended early: ${reason}`;
   // Grants and entitlements are locked in the order of their ids, as `recordTogether` does.
-  const due = await tx.execute<{ id: string; provider: string }>(sql`
+  const due = await execute<{ id: string; provider: string }>(
+    tx,
+    sqlText`
     with live as (
       select id from ${grants} where ${grants.executionId} = ${executionId} and ${isLive}
-        ${stepKeys === undefined ? sql`` : sql`and ${inArray(grants.stepKey, [...stepKeys])}`}
-        ${entitlementIds === undefined ? sql`` : sql`and ${inArray(grants.entitlementId, [...entitlementIds])}`}
+        ${stepKeys === undefined ? sqlText`` : sqlText`and step_key in (select jsonb_array_elements_text(${JSON.stringify(stepKeys)}::text::jsonb))`}
+        ${entitlementIds === undefined ? sqlText`` : sqlText`and entitlement_id in (select jsonb_array_elements_text(${JSON.stringify(entitlementIds)}::text::jsonb)::uuid)`}
       order by id for update),
     ended as (
       update ${grants} g set ended_at = app_now(), ended_reason = ${reason}
@@ -37,11 +38,12 @@ export async function endGrants(tx: Transaction, input: EndGrants): Promise<Enti
       select id from ${entitlements} where id in (select entitlement_id from ended) order by id for update),
     due as (
       update ${entitlements} e set due_at = app_now() from locked where e.id = locked.id returning e.id, e.provider),
-    told as (${writingLedger(sql`
+    told as (${writingLedger(sqlText`
       select 'grant.ended', 'info', ${message}, ${JSON.stringify(describeActor(input.actor))}::text::jsonb, user_id,
         null::text, ${executionId}::uuid, entitlement_id, null::jsonb
       from ended`)}),
     notified as (${notifying('told')})
-    select id, provider, (select count(*) from notified) from due order by id`);
+    select id, provider, (select count(*) from notified) from due order by id`,
+  );
   return due.map(({ id, provider }): EntitlementHint => ({ queue: 'entitlements', entitlementId: id, provider }));
 }

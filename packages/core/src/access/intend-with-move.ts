@@ -1,5 +1,4 @@
-import { catalogs, entitlements, grants } from '@belay/db';
-import { type SQL, sql } from 'drizzle-orm';
+import { catalogs, entitlements, execute, grants, type SqlText, sqlText } from '@belay/db';
 import type { Context } from '../context.js';
 import { retryDeadlock } from '../deadlock.js';
 import { isWhole, type PreparedMove, writing } from '../executions/runtime/prepared.js';
@@ -34,7 +33,7 @@ export async function intendWithMove(
   if (new Set(rows.map(({ key }) => key)).size < rows.length) return null;
   const placed = places.reserve(rows, 'grant');
   const statement = intending(ctx, intention, pending, rows, { ids: placed, claimId: places.claimId });
-  const written = await retryDeadlock(() => ctx.db.execute<Row>(statement)).catch((error: unknown) => {
+  const written = await retryDeadlock(() => execute<Row>(ctx.db, statement)).catch((error: unknown) => {
     if (placed.size > 0 && isOutage(error)) freeLostClaim(ctx, places.claimId);
     throw error;
   });
@@ -63,10 +62,10 @@ function intending(
   move: PreparedMove,
   rows: readonly (PlannedRow & { key: string })[],
   placed: { ids: ReadonlySet<string>; claimId: string },
-): SQL {
+): SqlText {
   const { plan, stepKey, userId } = intention;
-  const interval = (milliseconds: number) => sql`${`${milliseconds} milliseconds`}::interval`;
-  const lease = sql`app_now() + ${interval(ctx.timing.lease)}`;
+  const interval = (milliseconds: number) => sqlText`${`${milliseconds} milliseconds`}::interval`;
+  const lease = sqlText`app_now() + ${interval(ctx.timing.lease)}`;
   const texts = rows.map(({ id, grantId, key, provider, identity, access, pin, address }) => ({
     id,
     grant_id: grantId,
@@ -82,24 +81,24 @@ function intending(
   // A row under its names is from before there were pins: it may have to be adopted.
   const named = `{${rows.map(keyByNames).join(',')}}`;
   const { key, state } = entitlements;
-  const claims = sql`excluded.lease_until is not null and (e.lease_until is null or e.lease_until <= app_now())
+  const claims = sqlText`excluded.lease_until is not null and (e.lease_until is null or e.lease_until <= app_now())
     and e.xmin = (select known.version from known where known.id = e.id)`;
   const { activatedAt, duration, entitlementId, expiresAt } = grants;
-  const others = sql`from ${grants} where ${entitlementId} = held.id and ${isLive}`;
-  const told = sql`app_now() + (${duration} + ${ctx.timing.callTimeout}) * interval '1 millisecond'`;
+  const others = sqlText`from ${grants} where ${entitlementId} = held.id and ${isLive}`;
+  const told = sqlText`app_now() + (${duration} + ${ctx.timing.callTimeout}) * interval '1 millisecond'`;
   const providers = [...new Set(rows.map(({ provider }) => provider))].join(', ');
   return writing(move, {
     before: [
-      sql`configured as (update ${catalogs} set source = source where false)`,
-      sql`planned as (
+      sqlText`configured as (update ${catalogs} set source = source where false)`,
+      sqlText`planned as (
         select * from jsonb_to_recordset(${JSON.stringify(texts)}::text::jsonb) as one (id uuid, grant_id uuid, key text,
           provider text, identity text, access jsonb, target text, subject jsonb, address text, placed boolean))`,
-      sql`known as (select id, xmin as version from ${entitlements} where ${key} in (select key from planned))`,
+      sqlText`known as (select id, xmin as version from ${entitlements} where ${key} in (select key from planned))`,
     ],
-    when: sql`(select max(version) from ${catalogs}) = ${intention.catalogVersion}::int
+    when: sqlText`(select max(version) from ${catalogs}) = ${intention.catalogVersion}::int
       and not exists (select from ${entitlements} where ${key} = any(${named}::text::text[]) and ${state} <> 'absent')`,
     after: [
-      sql`held as (
+      sqlText`held as (
         insert into ${entitlements} as e (id, key, provider, target, subject, address, identity, access, state, due_at,
           lease_until, fence, claim, last_grant_call_at)
         select planned.id, key, provider, target, subject, address, identity, access, 'granting',
@@ -115,7 +114,7 @@ function intending(
           claim = case when ${claims} then ${placed.claimId}::text || ' ' || (e.fence + 1) else e.claim end,
           last_grant_call_at = case when ${claims} then app_now() else e.last_grant_call_at end
         returning e.*)`,
-      sql`intended as (
+      sqlText`intended as (
         insert into ${grants} (id, execution_id, step_key, entitlement_id, user_id, duration, expires_at)
         select planned.grant_id, moved.id, ${stepKey}::text, held.id, ${userId}::uuid, ${plan.duration}::bigint,
           app_now() + ${interval(plan.duration + ctx.timing.activation)}
@@ -126,10 +125,10 @@ function intending(
       rows,
       rows.map(({ id }) => id),
     ),
-    entitlement: sql`(select held.id from held join planned using (key) where planned.id = entry.entitlement_id)`,
+    entitlement: sqlText`(select held.id from held join planned using (key) where planned.id = entry.entitlement_id)`,
     waitingFor: `the provider ${providers}`,
     // A claim makes due at the end of its lease; everything else is due now.
-    returning: sql`
+    returning: sqlText`
       select held.id, held.key, provider, identity, access::text, target, subject::text, fence, failures,
         last_grant_call_at as called, app_now() as now,
         greatest(app_now() + ${interval(plan.duration + ctx.timing.callTimeout)},

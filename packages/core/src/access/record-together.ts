@@ -1,5 +1,4 @@
-import { entitlements, grants } from '@belay/db';
-import { type SQL, sql } from 'drizzle-orm';
+import { entitlements, execute, grants, joinTexts, rawText, type SqlText, sqlText } from '@belay/db';
 import type { Context, Hint } from '../context.js';
 import { retryDeadlock } from '../deadlock.js';
 import { notifying, writingLedger } from '../ledger/append.js';
@@ -55,20 +54,23 @@ export async function recordTogether(ctx: Context, group: readonly Called[]): Pr
 /** What a record is made of. */
 export interface Recording {
   /** Its expressions up to `locked`: the rows that are as their claims left them. */
-  locks: SQL[];
+  locks: SqlText[];
   /** What it writes to them, and `told`, what it says of it. */
-  writes: SQL[];
+  writes: SqlText[];
   /** Its rows (`RecordedRow`), to be followed by more columns and by `from`. */
-  columns: SQL;
-  from: SQL;
+  columns: SqlText;
+  from: SqlText;
 }
 
 /** Writes calls that came out as claimed, in one statement that commits itself. */
 function recordCalls(ctx: Context, task: Claimed['task'], calls: readonly Called[]): Promise<RecordedRow[]> {
   const { locks, writes, columns, from } = recording(ctx, task, calls);
-  return ctx.db.execute<RecordedRow>(sql`
-    with ${sql.join([...locks, ...writes], sql`,`)}, notified as (${notifying('told')})
-    select ${columns}, (select count(*) from notified) ${from}`);
+  return execute<RecordedRow>(
+    ctx.db,
+    sqlText`
+    with ${joinTexts([...locks, ...writes], ', ')}, notified as (${notifying('told')})
+    select ${columns}, (select count(*) from notified) ${from}`,
+  );
 }
 
 /**
@@ -79,37 +81,41 @@ export function recording(
   ctx: Context,
   task: Claimed['task'],
   calls: readonly Called[],
-  { at = null, before = sql`true`, then = sql`true` }: { at?: Date | null; before?: SQL; then?: SQL } = {},
+  {
+    at = null,
+    before = sqlText`true`,
+    then = sqlText`true`,
+  }: { at?: Date | null; before?: SqlText; then?: SqlText } = {},
 ): Recording {
-  const gates = { before: sql`and ${before}`, then: sql`and ${then}` };
+  const gates = { before: sqlText`and ${before}`, then: sqlText`and ${then}` };
   return task === 'grant' ? recordingGrants(calls, at, gates) : recordingRevocations(ctx, calls, gates);
 }
 
 /** A row for each grant that was touched; one with no execution for an entitlement without. */
 export type RecordedRow = { id: string; due: string; execution: string | null };
 
-const actor = sql`'{"system": "reconcile"}'::jsonb`;
+const actor = sqlText`'{"system": "reconcile"}'::jsonb`;
 
-type Gates = { before: SQL; then: SQL };
+type Gates = { before: SqlText; then: SqlText };
 
 /** Rows as a relation: a parameter for each column, so that the statement is prepared once for every number of rows. */
 function relation<T>(
   rows: readonly T[],
   columns: readonly [name: string, type: string, value: (row: T) => unknown][],
-): SQL {
+): SqlText {
   const lists = columns.map(([, type, value]) => {
     const text = `{${rows.map((row) => String(value(row))).join(',')}}`;
-    return sql`${text}::text::${sql.raw(type)}[]`;
+    return sqlText`${text}::text::${rawText(type)}[]`;
   });
-  return sql`select * from unnest(${sql.join(lists, sql`, `)}) as called (${sql.raw(columns.map(([name]) => name).join(', '))})`;
+  return sqlText`select * from unnest(${joinTexts(lists, ', ')}) as called (${rawText(columns.map(([name]) => name).join(', '))})`;
 }
 
 /** Locks the rows that are as their claims left them. Lock order: `earlier` is the expression that locks the grants. */
-function lockedAs(state: 'granting' | 'revoking', earlier: 'starting' | 'over', also: SQL): SQL {
-  return sql`
+function lockedAs(state: 'granting' | 'revoking', earlier: 'starting' | 'over', also: SqlText): SqlText {
+  return sqlText`
     locked as (
       select e.id, e.provider, e.identity, called.* from ${entitlements} e join called on e.id = called.claim
-      where (select count(*) from ${sql.raw(earlier)}) >= 0 and e.fence = called.fence and e.state = ${state}
+      where (select count(*) from ${rawText(earlier)}) >= 0 and e.fence = called.fence and e.state = ${state}
         and e.due_at = e.lease_until ${also}
       order by e.id for update of e)`;
 }
@@ -117,14 +123,14 @@ function lockedAs(state: 'granting' | 'revoking', earlier: 'starting' | 'over', 
 /** Starts the clocks of the grants that waited, and lets the entitlements rest until the first of them ends. */
 function recordingGrants(group: readonly Called[], at: Date | null, gates: Gates): Recording {
   const { activatedAt, duration, entitlementId, expiresAt, id } = grants;
-  const active = sql`coalesce(${at?.toISOString() ?? null}::timestamptz, app_now())`;
-  const called = sql`called as (${relation(group, [
+  const active = sqlText`coalesce(${at?.toISOString() ?? null}::timestamptz, app_now())`;
+  const called = sqlText`called as (${relation(group, [
     ['claim', 'uuid', ({ claim }) => claim.id],
     ['fence', 'int', ({ claim }) => claim.fence],
     ['until', 'timestamptz', ({ claim }) => claim.until.toISOString()],
     ['verified', 'boolean', ({ held }) => held === true],
   ])})`;
-  const locks = sql`
+  const locks = sqlText`
     starting as (
       select ${id}, ${grants.executionId}, ${entitlementId}, (${active} + ${duration} * interval '1 millisecond')::timestamptz(3) as ends
       from ${grants} join called on ${entitlementId} = called.claim
@@ -134,9 +140,9 @@ function recordingGrants(group: readonly Called[], at: Date | null, gates: Gates
       'granting',
       'starting',
       // A later end than the provider was told has to be told first.
-      sql`and not exists (select 1 from starting where entitlement_id = e.id and ends > called.until) ${gates.before}`,
+      sqlText`and not exists (select 1 from starting where entitlement_id = e.id and ends > called.until) ${gates.before}`,
     )}`;
-  const writes = sql`
+  const writes = sqlText`
     recorded as (
       update ${entitlements} e set state = 'granted', lease_until = null, failures = 0, last_error = null, elsewhere = false,
         due_at = coalesce(least(
@@ -149,17 +155,17 @@ function recordingGrants(group: readonly Called[], at: Date | null, gates: Gates
       update ${grants} g set activated_at = ${active}, expires_at = starting.ends
       from starting join recorded on recorded.id = starting.entitlement_id where g.id = starting.id
       returning g.entitlement_id, g.execution_id, g.user_id, g.expires_at),
-    told as (${writingLedger(sql`
+    told as (${writingLedger(sqlText`
       select 'entitlement.granted', 'info',
-        locked.identity || ' holds the access at ' || locked.provider || ' until ' || ${iso(sql`active.expires_at`)},
+        locked.identity || ' holds the access at ' || locked.provider || ' until ' || ${iso(sqlText`active.expires_at`)},
         ${actor}, active.user_id, locked.provider, active.execution_id, locked.id,
         jsonb_build_object('verified', locked.verified)
       from active join locked on locked.id = active.entitlement_id`)})`;
   return {
     locks: [called, locks],
     writes: [writes],
-    columns: sql`recorded.id, recorded.due_at as due, active.execution_id as execution`,
-    from: sql`from recorded left join active on active.entitlement_id = recorded.id`,
+    columns: sqlText`recorded.id, recorded.due_at as due, active.execution_id as execution`,
+    from: sqlText`from recorded left join active on active.entitlement_id = recorded.id`,
   };
 }
 
@@ -175,19 +181,19 @@ function recordingRevocations(ctx: Context, group: readonly Called[], gates: Gat
     return { claim, held, again };
   });
   const { endedAt, entitlementId, expiresAt, goneAt, id } = grants;
-  const called = sql`called as (${relation(decided, [
+  const called = sqlText`called as (${relation(decided, [
     ['claim', 'uuid', ({ claim }) => claim.id],
     ['fence', 'int', ({ claim }) => claim.fence],
     ['again', 'timestamptz', ({ again }) => again],
     ['verified', 'boolean', ({ held }) => held === false],
   ])})`;
-  const locks = sql`
+  const locks = sqlText`
     over as (
       select ${id}, ${entitlementId} from ${grants} join called on ${entitlementId} = called.claim
       where ${goneAt} is null and (${endedAt} is not null or ${expiresAt} <= app_now()) ${gates.before}
       order by ${id} for update of ${grants}),
     ${lockedAs('revoking', 'over', gates.before)}`;
-  const writes = sql`
+  const writes = sqlText`
     recorded as (
       update ${entitlements} e set state = case when locked.again is null then 'absent' else 'revoking' end,
         lease_until = null, failures = 0, last_error = null, elsewhere = false, due_at = coalesce(locked.again, app_now()),
@@ -198,7 +204,7 @@ function recordingRevocations(ctx: Context, group: readonly Called[], gates: Gat
       update ${grants} g set gone_at = app_now()
       from over join recorded on recorded.id = over.entitlement_id where g.id = over.id
       returning g.entitlement_id, g.execution_id, g.user_id),
-    told as (${writingLedger(sql`
+    told as (${writingLedger(sqlText`
       select 'entitlement.revoked', 'info', locked.identity || ' no longer holds the access at ' || locked.provider,
         ${actor}, gone.user_id, locked.provider, gone.execution_id, locked.id,
         jsonb_build_object('verified', locked.verified)
@@ -206,12 +212,12 @@ function recordingRevocations(ctx: Context, group: readonly Called[], gates: Gat
   return {
     locks: [called, locks],
     writes: [writes],
-    columns: sql`recorded.id, recorded.due_at as due, gone.execution_id as execution`,
-    from: sql`from recorded left join gone on gone.entitlement_id = recorded.id`,
+    columns: sqlText`recorded.id, recorded.due_at as due, gone.execution_id as execution`,
+    from: sqlText`from recorded left join gone on gone.entitlement_id = recorded.id`,
   };
 }
 
 /** A time as `toISOString` writes it. */
-function iso(time: SQL): SQL {
-  return sql`to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+function iso(time: SqlText): SqlText {
+  return sqlText`to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 }

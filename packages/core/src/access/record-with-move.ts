@@ -1,6 +1,5 @@
-import { commitWith, executions } from '@belay/db';
+import { commitWith, execute, executions, type SqlText, sqlText, statementOf } from '@belay/db';
 import type { Json, Outcome } from '@belay/workflow';
-import { eq, type SQL, sql } from 'drizzle-orm';
 import type { Context, Hint } from '../context.js';
 import { retryDeadlock } from '../deadlock.js';
 import { isFinal } from '../executions/runtime/final.js';
@@ -45,39 +44,40 @@ export async function recordWithMove(ctx: Context, called: Called): Promise<bool
  * Record and move in one statement, which writes both or nothing. It locks the execution at the version of the move, the grants
  * and the entitlement, in this order; each of them is looked at again when it has its lock.
  */
-function recordingWith(ctx: Context, called: Called, move: PreparedMove, at: Date | null): SQL {
+function recordingWith(ctx: Context, called: Called, move: PreparedMove, at: Date | null): SqlText {
   const { execution, version } = move;
   const { task } = called.claim;
   // One after the other: the locks, the move, the record. Where one finds its row changed, nothing that follows is written.
   const { locks, writes, columns, from } = recording(ctx, task, [called], {
     at,
-    before: sql`exists (select from current)`,
-    then: sql`exists (select from moved)`,
+    before: sqlText`exists (select from current)`,
+    then: sqlText`exists (select from moved)`,
   });
-  const current = sql`current as (
+  const current = sqlText`current as (
     select id from ${executions} where id = ${execution.id} and version = ${version} and ended_at is null for update)`;
   // What becomes active here ends when its own record says; the rest as it was.
-  const end = sql`(select max(coalesce(starting.ends, g.expires_at)) from grants g left join starting using (id)
+  const end = sqlText`(select max(coalesce(starting.ends, g.expires_at)) from grants g left join starting using (id)
     where g.execution_id = moved.id and g.ended_at is null and g.expires_at > app_now())`;
   // A grant whose time ended during the call begins no more: its step is not told that it did.
-  const begins = task === 'grant' ? sql`and exists (select from starting where execution_id = ${execution.id})` : sql``;
+  const begins =
+    task === 'grant' ? sqlText`and exists (select from starting where execution_id = ${execution.id})` : sqlText``;
   return writing(move, {
     before: [current, ...locks],
-    when: sql`exists (select from locked) ${begins}`,
-    after: [...writes, sql`heard as (${notifying('told')})`],
-    told: sql`told`,
+    when: sqlText`exists (select from locked) ${begins}`,
+    after: [...writes, sqlText`heard as (${notifying('told')})`],
+    told: sqlText`told`,
     ...(task === 'grant' ? { end } : {}),
-    returning: sql`select ${columns}, (select count(*) from notified) + (select count(*) from heard) as heard ${from}`,
+    returning: sqlText`select ${columns}, (select count(*) from notified) + (select count(*) from heard) as heard ${from}`,
   });
 }
 
 /** A move that ends an execution deletes its steps, and so is written by a statement that began under the execution's lock. */
-function write(ctx: Context, move: PreparedMove, statement: SQL): Promise<RecordedRow[]> {
-  if (!isFinal(move.status)) return ctx.db.execute<RecordedRow>(statement);
+function write(ctx: Context, move: PreparedMove, statement: SqlText): Promise<RecordedRow[]> {
+  if (!isFinal(move.status)) return execute<RecordedRow>(ctx.db, statement);
   const { id } = move.execution;
   return ctx.db.transaction(async (tx) => {
-    const lock = tx.select({ id: executions.id }).from(executions).where(eq(executions.id, id)).for('update');
-    const [, rows] = await commitWith(tx, [lock, tx.execute<RecordedRow>(statement)]);
+    const lock = statementOf(tx, sqlText`select from ${executions} where id = ${id} for update`);
+    const [, rows] = await commitWith(tx, [lock, statementOf<RecordedRow>(tx, statement)]);
     return rows;
   });
 }

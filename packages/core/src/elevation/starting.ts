@@ -1,5 +1,4 @@
-import { definitions, executions, steps, userIdentities } from '@belay/db';
-import { type SQL, sql } from 'drizzle-orm';
+import { definitions, executions, type SqlText, sqlText, steps, userIdentities } from '@belay/db';
 import { claimText } from '../executions/runtime/lost-claims.js';
 import { TURN } from '../executions/runtime/turn-row.js';
 import { appending, type LedgerEntry } from '../ledger/append.js';
@@ -20,7 +19,7 @@ export interface Starting {
 }
 
 /** What came of it: the login had ended, or too many requests were open, or it is started. */
-export interface Started extends Record<string, unknown> {
+export interface Started {
   live: boolean;
   open: number;
   /** When, as the input says it. */
@@ -34,10 +33,10 @@ export interface Started extends Record<string, unknown> {
  * first turn, which a worker takes. `admit_request` locks the owner's row before it counts, so that requests made at once are
  * counted one after the other.
  */
-export function startingExecution(starting: Starting): SQL {
+export function startingExecution(starting: Starting): SqlText {
   const { id, workflow, catalogVersion, owner, limit, input, entry, lease, claimId } = starting;
-  const requested = sql`to_char(app_now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
-  return sql`
+  const requested = sqlText`to_char(app_now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+  return sqlText`
     with asked as materialized (select live, open from admit_request(${owner.id}::uuid, ${owner.loginId}::uuid)),
     started as (
       insert into ${executions} (id, workflow, definition_digest, catalog_version, owner_id, input, status, state, started_at)
@@ -54,7 +53,7 @@ export function startingExecution(starting: Starting): SQL {
       select id, ${TURN}::text, 'turn', 'open', '{}'::jsonb, 1, app_now(),
         case when ${lease}::int > 0 then app_now() + ${`${lease} milliseconds`}::interval end, ${claimText(claimId, 1)}
       from started),
-    ${appending([entry], sql`started`)}
+    ${appending([entry], sqlText`started`)}
     select live, open, ${requested} as requested, (
       select json_build_object('email', email, 'groups', groups, 'organizations', organizations)::text from ${userIdentities}
       where ${userIdentities.userId} = ${owner.id} and ${userIdentities.provider} = ${owner.provider}

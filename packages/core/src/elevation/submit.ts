@@ -1,7 +1,7 @@
-import { idempotencyKeys, type Transaction, users } from '@belay/db';
+import { execute, idempotencyKeys, type SqlText, type Transaction, users } from '@belay/db';
 import { Retryable, Terminal } from '@belay/providers';
 import { formatDuration, type Json, validateInput } from '@belay/workflow';
-import { and, eq, type SQL, sql } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import { can } from '../can.js';
 import { digestOf } from '../canonical.js';
 import type { Catalog, CompiledRole, CompiledWorkflow } from '../catalog/compile.js';
@@ -223,11 +223,11 @@ async function store(
   user: UserActor,
   id: string,
   plan: Start,
-  starting: SQL,
+  starting: SqlText,
 ): Promise<{ earlier?: string; started?: Started }> {
   const limit = plan.catalog.limits.openRequests;
   if (plan.request.idempotencyKey === undefined) {
-    const [started] = await ctx.db.execute<Started>(starting);
+    const [started] = await execute<Started>(ctx.db, starting);
     return { started: requireStarted(started, limit) };
   }
   return ctx.db.transaction(async (tx) => {
@@ -235,7 +235,7 @@ async function store(
     await tx.select({ id: users.id }).from(users).where(eq(users.id, user.id)).for('no key update');
     const earlier = await claimIdempotencyKey(ctx, tx, user, id, plan.request);
     if (earlier) return { earlier };
-    const [started] = await tx.execute<Started>(starting);
+    const [started] = await execute<Started>(tx, starting);
     return { started: requireStarted(started, limit) };
   });
 }

@@ -2,13 +2,15 @@ import {
   type Database,
   type LedgerLevel,
   ledger,
+  rawText,
+  type SqlText,
   type Statement,
+  sqlText,
   type TaskEvent,
   type Transaction,
   taskEvents,
   watches,
 } from '@belay/db';
-import { type SQL, sql } from 'drizzle-orm';
 import type { Actor } from '../context.js';
 
 /** Where the database says which execution was written about, as long as a process watches it. */
@@ -48,7 +50,7 @@ export function appendLedger(
   entries: readonly (LedgerEntry | TaskEntry)[],
 ): (Statement & PromiseLike<unknown>) | undefined {
   if (entries.length === 0) return undefined;
-  return tx.execute(sql`with ${appending(entries)} select count(*) from notified`);
+  return tx.execute(sqlText`with ${appending(entries)} select count(*) from notified`);
 }
 
 /**
@@ -56,16 +58,20 @@ export function appendLedger(
  * own expressions that has a row exactly when they are to be appended. `entitlement`: of the row that `entry` is, when it is not
  * the entry's own.
  */
-export function appending(entries: readonly (LedgerEntry | TaskEntry)[], when?: SQL, entitlement?: SQL): SQL {
-  return sql`
+export function appending(
+  entries: readonly (LedgerEntry | TaskEntry)[],
+  when?: SqlText,
+  entitlement?: SqlText,
+): SqlText {
+  return sqlText`
     entry as materialized (
     select nextval('ledger_seq_seq') as seq, entry.*
-    from ${when ? sql`${when}, ` : sql``}jsonb_to_recordset(${JSON.stringify(entries.map(toRow))}::text::jsonb) as entry (
+    from ${when ? sqlText`${when}, ` : sqlText``}jsonb_to_recordset(${JSON.stringify(entries.map(toRow))}::text::jsonb) as entry (
       type text, level text, message text, actor jsonb, user_id uuid, provider text, execution_id uuid,
       entitlement_id uuid, data jsonb, nth int, events jsonb)),
     written as (
     insert into ${ledger} (seq, type, level, message, actor, user_id, provider, execution_id, entitlement_id, data)
-    select seq, type, level, message, actor, user_id, provider, execution_id, ${entitlement ?? sql`entitlement_id`}, data
+    select seq, type, level, message, actor, user_id, provider, execution_id, ${entitlement ?? sqlText`entitlement_id`}, data
     from entry where nth is null),
     kept as (
     insert into ${taskEvents} (execution_id, seq, nth, actor, user_id, events)
@@ -92,17 +98,17 @@ function toRow(entry: LedgerEntry | TaskEntry): object {
  * For a statement that appends what it has just done: its rows in the order type, level, message, actor, user, provider,
  * execution, entitlement, data. Belongs in a common table expression `told`, beside `notifying('told')`.
  */
-export function writingLedger(rows: SQL): SQL {
-  return sql`
+export function writingLedger(rows: SqlText): SqlText {
+  return sqlText`
     insert into ${ledger} (type, level, message, actor, user_id, provider, execution_id, entitlement_id, data) ${rows}
     returning execution_id`;
 }
 
 /** Notifies of the executions of a common table expression that are watched. Runs only where its result is read. */
-export function notifying(told: 'entry' | 'told'): SQL {
-  return sql`
-    select pg_notify(${sql.raw(`'${ledgerChannel}'`)}, execution_id::text)
-    from (select distinct execution_id from ${sql.raw(told)}) as told join ${watches} using (execution_id)
+export function notifying(told: 'entry' | 'told'): SqlText {
+  return sqlText`
+    select pg_notify(${rawText(`'${ledgerChannel}'`)}, execution_id::text)
+    from (select distinct execution_id from ${rawText(told)}) as told join ${watches} using (execution_id)
     where until > app_now()`;
 }
 

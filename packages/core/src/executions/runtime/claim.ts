@@ -1,4 +1,4 @@
-import { executions, steps, userIdentities } from '@belay/db';
+import { executions, sqlText, steps, userIdentities } from '@belay/db';
 import { and, eq, isNull, lte, or, sql } from 'drizzle-orm';
 import type { Context } from '../../context.js';
 import type { ElevationInput } from '../../elevation/input.js';
@@ -25,7 +25,7 @@ async function claim(ctx: Context, executionId: string, key: string, claimId: st
     .set({
       attempt: sql`${steps.attempt} + 1`,
       leaseUntil: sql`app_now() + ${`${ctx.timing.lease} milliseconds`}::interval`,
-      claim: claimText(claimId, sql`(${steps.attempt} + 1)`),
+      claim: claimText(claimId, sqlText`(${steps.attempt} + 1)`).getSQL(),
     })
     .from(executions)
     .leftJoin(

@@ -1,5 +1,5 @@
-import { steps } from '@belay/db';
-import { type SQL, sql } from 'drizzle-orm';
+import { type SqlText, sqlText, steps } from '@belay/db';
+import { sql } from 'drizzle-orm';
 import type { Context } from '../../context.js';
 import { givingBack } from '../../give-back.js';
 import { isOutage } from '../../outage.js';
@@ -18,8 +18,8 @@ export async function claiming<T>(ctx: Context, claimIds: readonly string[], wor
 }
 
 /** What `steps.claim` holds: the id, and the attempt that the claim made, by which a later claim of an older version is told. */
-export function claimText(claimId: string, attempt: SQL | number): SQL {
-  return sql`${claimId}::text || ' ' || ${attempt}::int`;
+export function claimText(claimId: string, attempt: SqlText | number): SqlText {
+  return sqlText`${claimId}::text || ' ' || ${attempt}::int`;
 }
 
 async function freeSteps(ctx: Context, claimIds: readonly string[]): Promise<Set<string>> {

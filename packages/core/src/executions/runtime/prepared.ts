@@ -3,13 +3,16 @@ import {
   type ExecutionStatus,
   executions,
   inOrder,
+  joinTexts,
+  type SqlText,
   signals,
+  sqlText,
+  statementOf,
   steps,
   type Transaction,
   taskEvents,
 } from '@belay/db';
 import { type Fault, type Json, type State, type Step, storeState } from '@belay/workflow';
-import { eq, type SQL, sql } from 'drizzle-orm';
 import { endGrants } from '../../access/end.js';
 import type { Actor, Context, Hint } from '../../context.js';
 import { appending, type LedgerEntry, type TaskEntry } from '../../ledger/append.js';
@@ -123,8 +126,8 @@ export async function writePrepared(tx: Transaction, move: PreparedMove, { locke
   const { status, actor } = move;
   const given = move.over.filter(({ status: how }) => how === 'closed').map(({ key }) => key);
   // A statement that waits for the lock is as old as the wait: what it withdraws, or waits for, is read by one after it.
-  const lock = tx.select({ id: executions.id }).from(executions).where(eq(executions.id, executionId)).for('update');
-  const [, moved] = await inOrder([locked || isWhole(move) ? undefined : lock, tx.execute(writing(move))]);
+  const lock = statementOf(tx, sqlText`select from ${executions} where id = ${executionId} for update`);
+  const [, moved] = await inOrder([locked || isWhole(move) ? undefined : lock, statementOf(tx, writing(move))]);
   if (moved.length === 0) return false;
   // A grant step that is closed before it was resolved was given up: what it intended is nobody's any more.
   if (given.length > 0) {
@@ -140,23 +143,23 @@ export async function writePrepared(tx: Transaction, move: PreparedMove, { locke
 /** What is written in the statement of a move, so that both are written or neither. */
 export interface Joined {
   /** Expressions that come before the move. */
-  before?: readonly SQL[];
+  before?: readonly SqlText[];
   /** What has to hold as well for the move to be written. */
-  when?: SQL;
+  when?: SqlText;
   /** Expressions that follow from `moved`, which has a row when the move is written. */
-  after?: readonly SQL[];
+  after?: readonly SqlText[];
   /** Told after what the move tells. */
   entries?: readonly LedgerEntry[];
   /** The entitlement of an entry, when its own is not what the row has. */
-  entitlement?: SQL;
+  entitlement?: SqlText;
   /** An expression that tells something before the move does; each of its rows is a row of the ledger. */
-  told?: SQL;
+  told?: SqlText;
   /** What the call that the move opens waits for, when it is opened waiting. */
   waitingFor?: string;
   /** When the access of the execution ends, when what is written beside changes it. */
-  end?: SQL;
+  end?: SqlText;
   /** What the statement returns; the id of the execution otherwise. */
-  returning?: SQL;
+  returning?: SqlText;
 }
 
 /** Whether grants end with a move: they are ended by a statement of their own (`writePrepared`). */
@@ -166,70 +169,70 @@ export function endsGrants({ status, over }: PreparedMove): boolean {
 }
 
 /** The state, the steps, the approvals, the inbox and the ledger of a move, in one statement that does nothing at another version. */
-export function writing(move: PreparedMove, joined: Joined = {}): SQL {
+export function writing(move: PreparedMove, joined: Joined = {}): SqlText {
   const { execution, version, status, state, output, fault, over, consumed, turn, told } = move;
   const ended = isFinal(status);
   const forced = state === undefined;
   const parts = [
     ...(joined.before ?? []),
-    sql`moved as (
+    sqlText`moved as (
       update ${executions} set status = ${status}, version = version + 1, task_events = task_events + ${told.now},
         state = coalesce(${state && !ended ? JSON.stringify(storeState(state)) : null}::text::jsonb,
-          ${ended ? sql`'{}'` : sql`state`}),
+          ${ended ? sqlText`'{}'` : sqlText`state`}),
         output = coalesce(${asText(output)}::text::jsonb, output),
         fault = coalesce(${asText(fault)}::text::jsonb, fault),
         ended_at = case when ${ended}::boolean then app_now() end
       where id = ${execution.id} and version = ${version} and ended_at is null
-        ${joined.when ? sql`and ${joined.when}` : sql``}
+        ${joined.when ? sqlText`and ${joined.when}` : sqlText``}
       returning id)`,
   ];
   if (over.length > 0 || ended) {
-    const these = ended ? sql`` : sql`and ${steps}.key in (select key from ending)`;
+    const these = ended ? sqlText`` : sqlText`and ${steps}.key in (select key from ending)`;
     parts.push(
-      sql`ending as (select * from jsonb_to_recordset(${JSON.stringify(over)}::text::jsonb) as one (key text, status text))`,
-      sql`closed as (delete from ${steps} using moved where execution_id = moved.id ${these})`,
+      sqlText`ending as (select * from jsonb_to_recordset(${JSON.stringify(over)}::text::jsonb) as one (key text, status text))`,
+      sqlText`closed as (delete from ${steps} using moved where execution_id = moved.id ${these})`,
     );
   }
   if (forced || over.some(({ status: how }) => how === 'closed')) {
-    parts.push(sql`withdrawn as (
+    parts.push(sqlText`withdrawn as (
       update ${approvals} set status = 'withdrawn', closed_at = app_now()
       from moved where execution_id = moved.id and ${approvals}.status = 'open'
         and (${forced}::boolean or step_key in (select key from ending where ending.status = 'closed')))`);
   }
   if (!ended && move.open.length > 0) parts.push(opening(move, joined));
   if (consumed.length > 0) {
-    parts.push(sql`taken as (
+    parts.push(sqlText`taken as (
       update ${signals} set consumed_at = app_now(), event = 'null', sender = null
       from moved, jsonb_to_recordset(${JSON.stringify(consumed)}::text::jsonb) as one (source text, "eventId" text)
       where execution_id = moved.id and ${signals}.source = one.source and event_id = one."eventId")`);
   }
   const gone = told.after - keptTaskEvents - taskEventsPerRow;
   if (told.now > 0 && gone >= keptTaskEvents) {
-    parts.push(sql`trimmed as (
+    parts.push(sqlText`trimmed as (
       delete from ${taskEvents} using moved
       where execution_id = moved.id and nth > ${keptTaskEvents} and nth <= ${gone + 1})`);
   }
   if (!ended && turn.again) {
-    parts.push(sql`again as (
+    parts.push(sqlText`again as (
       insert into ${steps} (execution_id, key, kind, status, request, attempt, due_at)
       select id, ${TURN}, 'turn', 'open', '{}'::jsonb, 1, app_now() from moved
       on conflict (execution_id, key) do update
         set status = 'open', attempt = ${steps}.attempt + 1, due_at = app_now(), lease_until = null, failures = 0, closed_at = null)`);
   } else if (!ended && turn.seen !== null) {
-    parts.push(sql`seen as (
+    parts.push(sqlText`seen as (
       update ${steps} set status = 'closed', closed_at = app_now(), lease_until = null, failures = 0
       from moved where execution_id = moved.id and key = ${TURN} and attempt = ${turn.seen})`);
   }
   parts.push(...(joined.after ?? []));
   // What is told before is numbered before.
   const after = joined.told
-    ? sql`(select id from moved where (select count(*) from ${joined.told}) >= 0) as moved`
-    : sql`moved`;
+    ? sqlText`(select id from moved where (select count(*) from ${joined.told}) >= 0) as moved`
+    : sqlText`moved`;
   parts.push(appending([...move.entries, ...(joined.entries ?? [])], after, joined.entitlement));
-  return sql`with ${sql.join(parts, sql`, `)} ${joined.returning ?? sql`select id, (select count(*) from notified) from moved`}`;
+  return sqlText`with ${joinTexts(parts, ', ')} ${joined.returning ?? sqlText`select id, (select count(*) from notified) from moved`}`;
 }
 
-function opening(move: PreparedMove, joined: Joined): SQL {
+function opening(move: PreparedMove, joined: Joined): SqlText {
   const rows = move.open.map((step) => ({
     key: step.key,
     kind: step.kind,
@@ -241,17 +244,17 @@ function opening(move: PreparedMove, joined: Joined): SQL {
   // A call is due at once, and a timer at its time; an event never is. What is parked looks when the access ends.
   const end =
     joined.end ??
-    sql`(select max(expires_at) from grants
+    sqlText`(select max(expires_at) from grants
     where grants.execution_id = moved.id and ended_at is null and expires_at > app_now())`;
-  const lease = sql`app_now() + ${`${move.lease} milliseconds`}::interval`;
+  const lease = sqlText`app_now() + ${`${move.lease} milliseconds`}::interval`;
   const waits = joined.waitingFor !== undefined;
-  return sql`opened as (
+  return sqlText`opened as (
     insert into ${steps} (execution_id, key, kind, status, request, attempt, due_at, lease_until, claim, waiting_for)
     select moved.id, one.key, one.kind, 'open', one.request, case when one.parked or one.claimed then 1 else 0 end,
       case when one.parked then coalesce(${end}, app_now()) when one.claimed and ${waits}::boolean then ${lease}
         when one.kind = 'call' then app_now() else one.due end,
       case when one.claimed and not ${waits}::boolean then ${lease} end,
-      case when one.claimed then ${move.claimed ? claimText(move.claimed.id, 1) : sql`null`} end,
+      case when one.claimed then ${move.claimed ? claimText(move.claimed.id, 1) : sqlText`null`} end,
       case when one.claimed then ${joined.waitingFor ?? null}::text when one.parked then 'the end of the access at '
         || to_char(${end} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') end
     from moved, jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb)

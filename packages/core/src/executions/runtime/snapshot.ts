@@ -1,6 +1,16 @@
-import { approvals, type ExecutionStatus, executions, type StepKind, signals, steps, userIdentities } from '@belay/db';
+import {
+  approvals,
+  type ExecutionStatus,
+  execute,
+  executions,
+  type StepKind,
+  signals,
+  sqlText,
+  steps,
+  userIdentities,
+} from '@belay/db';
 import { type CloudEvent, type Json, type Outcome, restoreState, type State, type Workflow } from '@belay/workflow';
-import { and, asc, eq, isNull, sql } from 'drizzle-orm';
+import { and, asc, eq, isNull } from 'drizzle-orm';
 import type { Context } from '../../context.js';
 import { readSender, type Sender } from '../senders.js';
 import { workflowOf } from './load.js';
@@ -53,49 +63,30 @@ export interface WaitingSignal {
 
 /** Reads what a turn needs in one statement; null for an execution that has ended. `key`: a call to read as well. */
 export async function readSnapshot(ctx: Context, executionId: string, key?: string): Promise<Snapshot | null> {
-  const [row] = await ctx.db
-    .select({
-      id: executions.id,
-      workflow: executions.workflow,
-      status: executions.status,
-      definitionDigest: executions.definitionDigest,
-      ownerId: executions.ownerId,
-      input: executions.input,
-      state: executions.state,
-      version: executions.version,
-      taskEvents: executions.taskEvents,
-      startedAt: executions.startedAt,
-      cancelRequestedAt: executions.cancelRequestedAt,
-      endedAt: executions.endedAt,
-      asked: sql<boolean>`exists (select from ${approvals} where ${approvals.executionId} = ${executions.id})`,
-      now: sql<string>`app_now()`,
-      email: userIdentities.email,
-      groups: userIdentities.groups,
-      organizations: userIdentities.organizations,
-      steps: sql<string | null>`(
+  const [row] = await execute<SnapshotRow>(
+    ctx.db,
+    sqlText`
+    select execution.id, workflow, execution.status, definition_digest as "definitionDigest", owner_id as "ownerId", input, state,
+      version, task_events as "taskEvents", started_at as "startedAt", cancel_requested_at as "cancelRequestedAt",
+      exists (select from ${approvals} where execution_id = execution.id) as asked, app_now() as now,
+      email, groups, organizations, (
         select json_agg(json_build_object('key', ready.key, 'kind', ready.kind, 'attempt', ready.attempt,
           'dueAt', ready.due_at, 'outcome', ready.outcome, 'outcomeAt', ready.outcome_at))::text
-        from ${steps} as ready where ready.execution_id = ${executions.id} and ready.status = 'open'
-          and (ready.kind in ('timer', 'turn') or ready.outcome_at is not null or ready.key = ${key ?? TURN}))`,
-    })
-    .from(executions)
-    .leftJoin(
-      userIdentities,
-      and(
-        eq(userIdentities.userId, executions.ownerId),
-        eq(userIdentities.provider, sql`${executions.input} #>> '{user,provider}'`),
-        eq(userIdentities.subject, sql`${executions.input} #>> '{user,subject}'`),
-      ),
-    )
-    .where(eq(executions.id, executionId));
-  if (!row || row.endedAt) return null;
-  const { email, groups, organizations, ...execution } = row;
+        from ${steps} as ready where ready.execution_id = execution.id and ready.status = 'open'
+          and (ready.kind in ('timer', 'turn') or ready.outcome_at is not null or ready.key = ${key ?? TURN})) as steps
+    from ${executions} as execution left join ${userIdentities} as one on one.user_id = owner_id
+      and one.provider = input #>> '{user,provider}' and one.subject = input #>> '{user,subject}'
+    where execution.id = ${executionId} and ended_at is null`,
+  );
+  if (!row) return null;
+  const { email, groups, organizations, definitionDigest, ...execution } = row;
   const read = (JSON.parse(row.steps ?? '[]') as Record<string, unknown>[]).map(readStep);
   return {
     ...execution,
-    input: row.input as Json,
-    definition: await workflowOf(ctx.db, row),
-    state: row.status === 'pending' ? null : restoreState(row.state, row.input as Json),
+    startedAt: dateOf(row.startedAt),
+    cancelRequestedAt: dateOf(row.cancelRequestedAt),
+    definition: await workflowOf(ctx.db, { id: executionId, definitionDigest }),
+    state: row.status === 'pending' ? null : restoreState(row.state, row.input),
     now: new Date(row.now),
     steps: read.filter(({ kind }) => kind !== 'turn'),
     turn: read.find(({ kind }) => kind === 'turn')?.attempt ?? null,
@@ -103,8 +94,32 @@ export async function readSnapshot(ctx: Context, executionId: string, key?: stri
   };
 }
 
+/** As the driver returns it: times are texts. */
+interface SnapshotRow {
+  id: string;
+  workflow: string;
+  status: ExecutionStatus;
+  definitionDigest: string;
+  ownerId: string;
+  input: Json;
+  state: unknown;
+  version: number;
+  taskEvents: number;
+  startedAt: string | null;
+  cancelRequestedAt: string | null;
+  asked: boolean;
+  now: string;
+  email: string | null;
+  groups: string[] | null;
+  organizations: string[] | null;
+  steps: string | null;
+}
+
+function dateOf(value: unknown): Date | null {
+  return typeof value === 'string' ? new Date(value) : null;
+}
+
 function readStep(row: Record<string, unknown>): ReadyStep {
-  const dateOf = (value: unknown) => (typeof value === 'string' ? new Date(value) : null);
   return {
     key: String(row.key),
     kind: row.kind as StepKind,

@@ -1,3 +1,4 @@
+import { execute } from '@belay/db';
 import type { Context } from '../../context.js';
 import { retryDeadlock } from '../../deadlock.js';
 import { claiming } from './lost-claims.js';
@@ -8,7 +9,7 @@ export async function writeAlone(ctx: Context, move: PreparedMove): Promise<bool
   const before = move.hints.length;
   const write = async () => {
     move.hints.length = before;
-    if (isWhole(move)) return (await ctx.db.execute(writing(move))).length > 0;
+    if (isWhole(move)) return (await execute(ctx.db, writing(move))).length > 0;
     return ctx.db.transaction((tx) => writePrepared(tx, move));
   };
   const written = await claiming(ctx, claimedIn(move), () => retryDeadlock(write));
