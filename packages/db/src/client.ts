@@ -29,6 +29,8 @@ const defaultStatement = 4_500;
 const onTheWay = 2_000;
 /** How long a statement waits for a place in the pool. */
 const wait = 3_000;
+/** An idle server answers the question at once, so it may take less time than a statement. */
+const pulse = { every: 1_000, answer: 3_000 };
 
 /**
  * Opens a pool on a database of Belay. Connects lazily; a wrong URL shows at the first query. No statement is waited for
@@ -41,6 +43,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
     max: options.max ?? 10,
     silence: statement + onTheWay,
     wait,
+    pulse,
     // Seconds until the next attempt to connect. The driver's own backs off to 20, which delays work after the database is back.
     backoff: (retries) => Math.min(1, 0.03 * 2 ** retries),
     ...(options.onStatement ? { debug: options.onStatement } : {}),

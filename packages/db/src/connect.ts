@@ -5,6 +5,11 @@ export type ClientSettings = postgres.Options<Record<string, never>> & {
   silence: number;
   /** How long a statement may wait for a place in the pool, in milliseconds (POOL_TIMEOUT); for ever when absent. */
   wait?: number;
+  /**
+   * Asks an idle connection whether it is still there, so many milliseconds after the pool last heard anything, and gives it so
+   * many for the answer. Absent: a connection that is gone is found out by the statement that uses it.
+   */
+  pulse?: { every: number; answer: number };
 };
 
 /** How long a new connection may take until it can be used, in seconds. */
@@ -15,8 +20,8 @@ const connectSeconds = 3;
  * (docs/decisions/0062). Connects lazily. Throws when the driver lacks the patch: without it a lost connection ends the
  * process.
  */
-export function createClient(url: string, { silence, wait, ...settings }: ClientSettings): postgres.Sql {
-  if (!('survivesLostConnections' in postgres && postgres.survivesLostConnections === 3)) {
+export function createClient(url: string, { silence, wait, pulse, ...settings }: ClientSettings): postgres.Sql {
+  if (!('survivesLostConnections' in postgres && postgres.survivesLostConnections === 4)) {
     throw new Error('The driver "postgres" lacks the patch in patches/: run "npm run build"');
   }
   const own = {
@@ -29,6 +34,7 @@ export function createClient(url: string, { silence, wait, ...settings }: Client
     ...settings,
     silence_timeout: silence / 1000,
     wait_timeout: wait === undefined ? undefined : wait / 1000,
+    ...(pulse ? { pulse: pulse.every / 1000, pulse_timeout: pulse.answer / 1000 } : {}),
   };
   return postgres(url, own);
 }

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type DatabaseClient, listenTo, openDatabase, takeTurn } from '@belay/db';
+import { createClient, type DatabaseClient, listenTo, openDatabase, takeTurn } from '@belay/db';
 import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type FaultyProxy, startFaultyProxy } from '../../../chaos/src/faulty-proxy.js';
@@ -57,6 +57,72 @@ it('destroys a connection that has sent something and heard nothing, and the idl
   const later = await Promise.all([1, 2, 3, 4].map(() => outcomeOf(select())));
   expect(later.map((one) => one.codes)).toEqual(['', '', '', '']);
   for (const one of later) expect(one.milliseconds).toBeLessThan(silence);
+});
+
+it('finds out by itself that idle connections are gone, before a statement uses one', async () => {
+  const usual = openDatabase(url, { max: 3 });
+  await Promise.all([1, 2, 3].map(() => usual.db.transaction((tx) => tx.execute(sql`select 1`))));
+  proxy.lose('half-open');
+  // A second until it asks, and three for the answer.
+  await pause(4_500);
+  const later = await Promise.all([1, 2, 3].map(() => outcomeOf(usual.db.execute(sql`select 1`))));
+  await usual.close(0);
+  expect(later.map((one) => one.codes)).toEqual(['', '', '']);
+  for (const one of later) expect(one.milliseconds).toBeLessThan(slack);
+});
+
+it('closes a connection that is idle for long, however often it is asked', async () => {
+  const connection = { application_name: 'belay idle' };
+  const idle = createClient(url, {
+    max: 1,
+    silence: 6_500,
+    pulse: { every: 100, answer: 3_000 },
+    idle_timeout: 1,
+    connection,
+  });
+  await idle`select 1`;
+  const open = () => database.sql`select from pg_stat_activity where application_name = ${connection.application_name}`;
+  expect(await open()).toHaveLength(1);
+  await expect.poll(async () => (await open()).length, { timeout: 5_000 }).toBe(0);
+  await idle.end();
+});
+
+it('gives a statement that was sent later a second more when another one was not answered', async () => {
+  const usual = openDatabase(url, { max: 2 });
+  // Both connections are in a transaction, so that there is no idle one to ask.
+  let begun = 0;
+  const work = [0, 4_000].map((later) =>
+    usual.db.transaction(async (tx) => {
+      await tx.execute(sql`select 1`);
+      begun += 1;
+      await expect.poll(() => begun).toBe(2);
+      if (later === 0) proxy.lose('half-open');
+      await pause(later);
+      await tx.execute(sql`select 2`);
+    }),
+  );
+  const ends = await Promise.all(work.map(outcomeOf));
+  for (const { codes, milliseconds } of ends) {
+    expect(codes).toMatch(/CONNECTION_SILENT|CONNECTION_CLOSED/);
+    // 4.5 and 2 seconds, and one; not 4 and another 6.5.
+    expect(milliseconds).toBeLessThan(9_500);
+  }
+  await usual.db.execute(sql`select 3`);
+  await usual.close(0);
+});
+
+it('lets a statement finish whose connection has heard something since another went silent', async () => {
+  const slow = openDatabase(url, { max: 2, statementMilliseconds: 3_000 });
+  await slow.db.execute(sql`select 1`);
+  proxy.lose('half-open');
+  const lost = outcomeOf(slow.db.execute(sql`select 1`));
+  await pause(4_000);
+  // On a connection of its own, as long as a statement may take: the first is given up in the middle of it.
+  await slow.db.execute(sql`select 2`);
+  const finished = outcomeOf(slow.db.execute(sql`select pg_sleep(2.5)`));
+  expect((await lost).codes).toContain('CONNECTION_SILENT');
+  expect((await finished).codes).toBe('');
+  await slow.close(0);
 });
 
 it('notices silence in a transaction between two statements, and at its commit', async () => {

@@ -14,6 +14,9 @@ export const connectionOptions = {
   connect_timeout: 5,
   // Seconds of silence after which a connection that owes an answer is given up, which our patch of the driver does.
   silence_timeout: statementMilliseconds / 1000 + 2,
+  // Seconds of quiet after which it asks an idle connection whether it is still there, and seconds for the answer.
+  pulse: 1,
+  pulse_timeout: 3,
   // Seconds until the first probe of a connection that is idle, as the one that stands by is.
   keep_alive: 10,
   onnotice: () => {},
