@@ -117,7 +117,7 @@ export const boundaries = {
     why: 'a page is a function of what procedures return: no verb, no database, no request',
   },
   'packages/agent': {
-    workspace: [...contract, 'api/agent', 'core/agent', 'rest'],
+    workspace: [...contract, 'core/agent', 'rest'],
     outside: ['zod', '@trpc/server'],
     why: 'it runs on a person’s machine: no database, no queue, no vendor',
   },
@@ -160,7 +160,7 @@ export const boundaries = {
       'host',
       'agent',
       'api',
-      'api/agent',
+
       'console',
       'console/controls',
       'core',

@@ -1,7 +1,7 @@
 export type { OpenApiDocument } from './openapi.js';
 export { describeApi } from './openapi.js';
 export { agentOnly, authenticated, publicProcedure, recognised } from './procedures.js';
-export type { Host, Reply, ReplyCookie, RequestContext, RequestInfo } from './request-context.js';
+export type { Host, RequestContext } from './request-context.js';
 export type { AppRouter } from './roots.js';
 export { serverRouter } from './roots.js';
 export { router } from './trpc.js';

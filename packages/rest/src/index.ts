@@ -1,29 +1,21 @@
-export { bodyType, parseJsonObject, readBody } from './body.js';
-export { challengeOf } from './challenge.js';
+export { applyCookies, send, sendHtml, sendJson, sendOptions, sendRedirect } from './answer.js';
+export { describeRequest } from './describe-request.js';
 export type { ErrorBody, PublishedError } from './errors.js';
-export { errorTable, internalMessage, isForeseen, publishError, shapeError, withIssues } from './errors.js';
-export { parseFields } from './fields.js';
+export { errorTable, internalMessage, isForeseen, publishError, shapeError } from './errors.js';
+export type { Reply, ReplyCookie, RequestInfo, RestContext } from './exchange.js';
+export { createRest } from './handler.js';
+export type { Asked, Rendered, Renderer, Rest, RestHooks, RestOptions, Shown } from './hooks.js';
 export type { Meta, RestMeta } from './meta.js';
-export { renderMetrics } from './metrics-text.js';
-export { toUrlencoded } from './multipart.js';
-export { names, negotiate } from './negotiate.js';
+export { negotiate } from './negotiate.js';
+export type { OpenStreams } from './open-streams.js';
+export { createOpenStreams } from './open-streams.js';
 export type { DeclaredOperation } from './operations.js';
 export { listOperations } from './operations.js';
-export { published, Refusal, refuse, refuseField } from './refusal.js';
-export type { Operation, Route } from './route-table.js';
+export { Refusal, refuse } from './refusal.js';
+export type { Operation } from './route-table.js';
 export { createRouteTable } from './route-table.js';
 export type { CookieNames } from './security.js';
-export {
-  confirmationToken,
-  cookieNames,
-  isConfirmationToken,
-  isPrefetch,
-  isSameOrigin,
-  readCookie,
-  readCredential,
-  writeCookie,
-} from './security.js';
+export { confirmationToken, cookieNames, readCredential } from './security.js';
 export type { RequestState } from './state.js';
 export { beginRequest, requestIds, stateOf } from './state.js';
-export type { StreamPage } from './stream.js';
-export { ndjson, streamPages } from './stream.js';
+export { isStream } from './trpc.js';

@@ -1,19 +1,30 @@
 import type { IncomingMessage } from 'node:http';
-import { describeApi, type Host } from '@belay/api';
+import { describeApi, type Host, type RequestContext } from '@belay/api';
 import { assets, referencePage, renderPage } from '@belay/console';
 import type { Context, Logger } from '@belay/core';
-import { beginRequest, cookieNames, Refusal, refuse, requestIds } from '@belay/rest';
-import type { AnyTRPCRouter } from '@trpc/server';
+import {
+  beginRequest,
+  cookieNames,
+  createOpenStreams,
+  createRest,
+  isStream,
+  type OpenStreams,
+  Refusal,
+  type Rest,
+  refuse,
+  requestIds,
+  send,
+  sendOptions,
+} from '@belay/rest';
+import { type AnyTRPCRouter, TRPCError } from '@trpc/server';
 import express, { type ErrorRequestHandler, type Express } from 'express';
-import { anonymous, send, sendError, sendOptions } from './answer.js';
-import type { Site } from './identify.js';
+import { answerHome, isHome, signInFor } from './home.js';
+import { identify, type Site } from './identify.js';
 import { isAuthPath, type Limits, limitRequests } from './limits.js';
 import { logFailure } from './log-failure.js';
-import { createOpenStreams } from './open-streams.js';
+import { anonymous, createPages, type Pages } from './render.js';
 import { logRequest } from './request-log.js';
-import { createRestHandler } from './rest.js';
 import { securityHeaders } from './security-headers.js';
-import { createTrpcMount, isStream } from './trpc-mount.js';
 import { verifyTogether } from './verify-together.js';
 
 export interface AppOptions {
@@ -63,15 +74,9 @@ export function createApp(options: AppOptions): App {
     draining: () => draining,
   };
   const site: Site = { context, host, baseUrl, cookies: cookieNames(baseUrl), verify: verifyTogether(context) };
-  const streams = createOpenStreams({
-    verify: site.verify,
-    limit: () => context.catalog.current().limits.eventStreams,
-    interval: () => context.timing.streamCheck,
-    delay: context.delay,
-    log,
-  });
-  const trpc = createTrpcMount(site, router, limits, { basePath, streams });
-  const rest = createRestHandler({ ...site, router, basePath, bodyBytes: limits.bodyBytes, streams });
+  const streams = openStreams(site, log);
+  const pages = createPages(router, basePath, site.verify);
+  const rest = createServerRest({ ...site, basePath }, { router, limits, streams, pages });
   const version = context.program.version;
   const described = describeApi(router, { baseUrl: baseUrl.origin, basePath, version });
   const document = JSON.stringify(described);
@@ -101,26 +106,28 @@ export function createApp(options: AppOptions): App {
     response.setHeader('Vary', 'Accept, Authorization, Cookie');
     if (draining) response.setHeader('Connection', 'close');
     const misdirected = () => refuse(421, 'This server is not for this address');
-    if (options.admits?.(request) === false) sendError(request, response, misdirected(), basePath);
+    if (options.admits?.(request) === false) rest.fail(request, response, misdirected());
     else if (request.url.startsWith('/')) next();
     // An absolute-form target names a host of the client's choosing; nothing of ours needs it.
-    else sendError(request, response, refuse(400, 'The address must be a path'), basePath);
+    else rest.fail(request, response, refuse(400, 'The address must be a path'));
   });
   app.use(
     limitRequests(limits, isAuthPath(basePath), (request, response, seconds) => {
       const refusal = refuse(429, 'Too many requests', { 'Retry-After': String(seconds) });
-      sendError(request, response, refusal, basePath);
+      rest.fail(request, response, refusal);
     }),
   );
   app.use((request, response, next) => {
     if (request.url.startsWith('/trpc/')) return next();
-    const found = documents.get(pathOf(request.url));
-    if (found === undefined) return rest(request, response);
+    const path = pathOf(request.url);
+    if (isHome(path, basePath)) return answerHome({ ...site, basePath, pages }, request, response, path);
+    const found = documents.get(path);
+    if (found === undefined) return rest.answer(request, response);
     const allow = 'GET, HEAD, OPTIONS';
     if (request.method === 'OPTIONS') return sendOptions(response, allow);
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       const refusal = refuse(405, `${request.method} is not offered here`, { Allow: allow });
-      return sendError(request, response, refusal, basePath);
+      return rest.fail(request, response, refusal);
     }
     // The same for everyone, so a cache may keep one.
     response.removeHeader('Vary');
@@ -128,13 +135,13 @@ export function createApp(options: AppOptions): App {
     response.setHeader('Cache-Control', lasting ? 'public, max-age=31536000, immutable' : 'public, max-age=300');
     return send(response, 200, found.type, found.body);
   });
-  app.use('/trpc', (request, response, next) => {
+  app.use('/trpc', (request, response) => {
     if (draining && isStream(request)) {
-      return sendError(request, response, refuse(503, 'This process is stopping'), basePath);
+      return rest.fail(request, response, refuse(503, 'This process is stopping'));
     }
-    return trpc(request, response, next);
+    return rest.answerTrpc(request, response, request.path.slice(1));
   });
-  app.use(lastResort(context, basePath));
+  app.use(lastResort(context, rest));
 
   return {
     app,
@@ -150,10 +157,55 @@ function pathOf(address: string): string {
   return query < 0 ? address : address.slice(0, query);
 }
 
+/** The event streams of this process: no more for one person than the limit, and none for a login that has ended. */
+function openStreams({ context, verify }: Site, log: Logger): OpenStreams<RequestContext> {
+  return createOpenStreams<RequestContext>({
+    personOf: ({ actor }) => (actor?.kind === 'user' ? { id: actor.id, described: JSON.stringify(actor) } : undefined),
+    describe: async (token) => {
+      const login = await verify(token);
+      return login === null ? null : JSON.stringify(login.actor);
+    },
+    limit: () => context.catalog.current().limits.eventStreams,
+    interval: () => context.timing.streamCheck,
+    delay: context.delay,
+    log,
+  });
+}
+
+/** The router's procedures over HTTP, for the people and programs of this server. */
+function createServerRest(
+  site: Site & { basePath: string },
+  parts: { router: AnyTRPCRouter; limits: Limits; streams: OpenStreams<RequestContext>; pages: Pages },
+): Rest {
+  const { router, limits, streams, pages } = parts;
+  return createRest<RequestContext>({
+    router,
+    basePath: site.basePath,
+    unprefixed: 'declared',
+    origin: site.baseUrl.origin,
+    cookies: site.cookies,
+    limits: { bodyBytes: limits.bodyBytes, batch: limits.batch },
+    streams,
+    challenge: (request) =>
+      `Bearer realm="belay"${request?.headers.authorization === undefined ? '' : ', error="invalid_token"'}`,
+    hooks: {
+      identify: (request, transport) => identify(site, request, transport),
+      guard({ operation, context, address, page }) {
+        if (operation.rest.public === true || context.actor !== null) return undefined;
+        if (page) return signInFor(site, address);
+        throw refuse(401, context.token === null ? 'Sign in first' : 'The login is unknown or has expired');
+      },
+      render: pages,
+      failed: (request, error, detail) => logFailure(site.context, request, error, detail),
+    },
+  });
+}
+
 /** Whatever slipped through: the caller learns nothing, the log everything. */
-function lastResort(context: Context, basePath: string): ErrorRequestHandler {
+function lastResort(context: Context, rest: Rest): ErrorRequestHandler {
   return (error: unknown, request, response, _next) => {
-    if (!(error instanceof Refusal)) logFailure(context, request, error);
-    sendError(request, response, error, basePath);
+    // A procedure that a page asks has logged its own failure.
+    if (!(error instanceof Refusal || error instanceof TRPCError)) logFailure(context, request, error);
+    rest.fail(request, response, error);
   };
 }

@@ -35,12 +35,3 @@ export function securityHeaders(https: boolean): [name: string, value: string][]
   if (headers.length === 0) throw new Error('There are no security headers');
   return headers;
 }
-
-/**
- * The policy of one page whose form leads on to `origin`: browsers hold a form's redirects against `form-action` too. An
- * IPv6 address cannot be written in a policy, so for one the scheme stands.
- */
-export function allowFormTo(policy: string, origin: string): string {
-  const { hostname, protocol } = new URL(origin);
-  return policy.replace("form-action 'self'", `form-action 'self' ${hostname.startsWith('[') ? protocol : origin}`);
-}

@@ -1,15 +1,12 @@
-import type { Reply } from '@belay/api/agent';
-import { type Meta, shapeError } from '@belay/rest';
+import { type Meta, type RestContext, shapeError } from '@belay/rest';
 import { initTRPC } from '@trpc/server';
 import type { LocalContext, LocalPerson } from '../verbs/ports.js';
 
 /** The context of every procedure of agent and client mode: made by the host once per request. */
-export interface LocalRequestContext {
+export interface LocalRequestContext extends RestContext {
   local: LocalContext;
   /** Who is signed in on this machine; null for nobody. */
   person: LocalPerson | null;
-  request: { id: string; path: string; accepts: 'json' | 'html' };
-  reply: Reply;
   host: { requests(): number; uptimeMilliseconds(): number };
 }
 

@@ -1,7 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ReplyCookie } from '@belay/api';
-import { errorPage, type Frame, renderPage } from '@belay/console';
-import { type CookieNames, negotiate, published, stateOf, writeCookie } from '@belay/rest';
+import type { ReplyCookie, RestContext } from './exchange.js';
+import type { RestHooks } from './hooks.js';
+import { negotiate } from './negotiate.js';
+import { published } from './refusal.js';
+import { type CookieNames, writeCookie } from './security.js';
+import { stateOf } from './state.js';
 
 /** Writes a whole answer. Nothing of ours is for a cache: it is one person's, and of this moment. */
 export function send(response: ServerResponse, status: number, type: string, body: string): void {
@@ -48,32 +51,33 @@ export function applyCookies(response: ServerResponse, names: CookieNames, cooki
   }
 }
 
-/** What a page needs, once known, so that an error's page is for the same person. */
-export const frames = new WeakMap<IncomingMessage, Frame>();
+export interface FailOptions<Context extends RestContext> {
+  hooks: Pick<RestHooks<Context>, 'render'>;
+  /** Value of WWW-Authenticate (RFC 9110, section 15.5.2). */
+  challenge(request: IncomingMessage): string;
+  /** The context of a request whose caller has been recognised. */
+  contextOf(request: IncomingMessage): Context | undefined;
+}
 
 /** Answers with what may be said of an error: JSON, or a page for a browser. */
-export function sendError(request: IncomingMessage, response: ServerResponse, thrown: unknown, basePath: string): void {
+export function sendError<Context extends RestContext>(
+  options: FailOptions<Context>,
+  request: IncomingMessage,
+  response: ServerResponse,
+  thrown: unknown,
+): void {
   if (response.headersSent) {
     response.destroy();
     return;
   }
   const { status, body, headers } = published(thrown);
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  if (status === 401) {
-    const challenge = request.headers.authorization === undefined ? '' : ', error="invalid_token"';
-    response.setHeader('WWW-Authenticate', `Bearer realm="belay"${challenge}`);
-  }
+  if (status === 401) response.setHeader('WWW-Authenticate', options.challenge(request));
   if (status === 503 && !response.hasHeader('Retry-After')) response.setHeader('Retry-After', '5');
   if (negotiate(request.headers.accept, ['application/json', 'text/html']) === 'text/html') {
-    const { id } = stateOf(request);
-    const shown = frames.get(request) ?? anonymous(basePath);
-    sendHtml(response, status, renderPage(errorPage(status, body, id, shown), shown));
+    const context = options.contextOf(request);
+    sendHtml(response, status, options.hooks.render.error({ id: stateOf(request).id, status, body, context }));
   } else {
     sendJson(response, status, body);
   }
-}
-
-/** A page for somebody who is not known, or not yet. */
-export function anonymous(basePath: string): Frame {
-  return { basePath, path: '', viewer: null, waiting: 0, csrf: () => '' };
 }

@@ -1,18 +1,12 @@
 import type { IncomingMessage } from 'node:http';
-import type { RequestContext } from '@belay/api';
-import {
-  bodyType,
-  isConfirmationToken,
-  type Operation,
-  parseFields,
-  parseJsonObject,
-  type Route,
-  readBody,
-  refuse,
-  refuseField,
-  toUrlencoded,
-} from '@belay/rest';
-import { requireKey } from './identify.js';
+import { bodyType, parseJsonObject, readBody } from './body.js';
+import { requireKey } from './describe-request.js';
+import type { RestContext } from './exchange.js';
+import { parseFields } from './fields.js';
+import { toUrlencoded } from './multipart.js';
+import { refuse, refuseField } from './refusal.js';
+import type { Operation, Route } from './route-table.js';
+import { isConfirmationToken } from './security.js';
 
 export interface RequestInput {
   fields: Record<string, unknown>;
@@ -22,11 +16,18 @@ export interface RequestInput {
   ownForm: boolean;
 }
 
+export interface InputLimits {
+  /** Largest body, in bytes. */
+  bodyBytes: number;
+  /** Whether JSON is all that is read: what a page of another origin cannot send without being asked about it first. */
+  jsonOnly?: boolean | undefined;
+}
+
 interface Source {
   request: IncomingMessage;
   route: Route;
   operation: Operation;
-  context: RequestContext;
+  context: RestContext;
   parameters: Readonly<Record<string, string>>;
   search: string;
   address: string;
@@ -36,11 +37,12 @@ const form = 'application/x-www-form-urlencoded';
 const multipart = 'multipart/form-data';
 
 /** Collects the input of a request from its path, query and body. Throws 400, 403, 405, 413 and 415. */
-export async function readInput(source: Source, limit: number): Promise<RequestInput> {
+export async function readInput(source: Source, limits: InputLimits): Promise<RequestInput> {
   const { request, route, operation } = source;
   if (request.method !== 'POST' || operation.rest.alsoPost === true) return fromQuery(source, operation);
   const given = bodyType(request);
-  const body = given === undefined ? '' : await readBody(request, limit);
+  if (limits.jsonOnly === true && given !== 'application/json') throw refuse(415, 'The body must be application/json');
+  const body = given === undefined ? '' : await readBody(request, limits.bodyBytes);
   const isMultipart = given === multipart && operation.contentTypes.includes(multipart);
   const type = isMultipart ? form : given;
   const text = isMultipart ? await toUrlencoded(request.headers['content-type'] ?? '', body) : body;
@@ -81,7 +83,7 @@ function requireOwnForm({ operation, context, address }: Source, fields: Record<
 }
 
 /** A form that is sent twice, by a double click or a reload, is one request. */
-function useOnce({ request }: RequestContext, key: unknown): void {
+function useOnce({ request }: RestContext, key: unknown): void {
   if (typeof key === 'string' && request.idempotencyKey === undefined) request.idempotencyKey = requireKey(key);
 }
 
@@ -142,7 +144,7 @@ function readBodyInto(
     return;
   }
   if (textBody !== undefined) {
-    // The query counts when both are there (interface, POST /elevate/resume).
+    // The query counts when both are there .
     if (fields[textBody] === undefined && text !== '') fields[textBody] = rawText(type, text, textBody);
     return;
   }

@@ -1,0 +1,121 @@
+import type { RequestContext } from '@belay/api';
+import {
+  type Ask,
+  errorPage,
+  type Frame,
+  renderConfirmation,
+  renderHome,
+  renderOutput,
+  renderPage,
+  renderRefused,
+  type View,
+} from '@belay/console';
+import { confirmationToken, isForeseen, type Renderer, type Shown } from '@belay/rest';
+import { type AnyTRPCRouter, callTRPCProcedure } from '@trpc/server';
+import type { Site } from './identify.js';
+
+export interface Pages extends Renderer<RequestContext> {
+  /** The one page that belongs to no procedure. */
+  home(context: RequestContext): Promise<string>;
+}
+
+/** Makes the pages of the console from the outputs of a router's procedures. */
+export function createPages(router: AnyTRPCRouter, basePath: string, verify: Site['verify']): Pages {
+  const open = async (context: RequestContext, input: Shown<RequestContext>['input']) => {
+    const ask = createAsk(router, context);
+    return { ask, view: await createView({ router, basePath, context, input }, ask) };
+  };
+  return {
+    async output({ operation, context, input }, output) {
+      const { ask, view } = await open(await seenBy(context, verify), input);
+      const rendered = await renderOutput(operation.procedure, output, view, ask);
+      if (rendered === undefined || 'redirect' in rendered) return rendered;
+      return { markup: renderPage(rendered.page, rendered.view ?? view), leadsTo: rendered.page.leadsTo };
+    },
+    async confirmation({ operation, context, input }, { title, address }) {
+      const { ask, view } = await open(context, input);
+      const asked = { title, procedure: operation.procedure, address, fields: input };
+      return renderPage(await renderConfirmation(asked, view, ask), view);
+    },
+    async rejected({ operation, context, input }, refused) {
+      const { ask, view } = await open(context, input);
+      const shown = { ...view, refused };
+      const page = await renderRefused(operation.procedure, shown, ask);
+      return page === undefined ? undefined : renderPage(page, shown);
+    },
+    error({ id, status, body, context }) {
+      const frame = context === undefined ? anonymous(basePath) : frameOf(context, basePath);
+      return renderPage(errorPage(status, body, id, frame), frame);
+    },
+    async home(context) {
+      const { ask, view } = await open(context, {});
+      return renderPage(await renderHome(view, ask), view);
+    },
+  };
+}
+
+/** A page for somebody who is not known, or not yet. */
+export function anonymous(basePath: string): Frame {
+  return { basePath, path: '', viewer: null, waiting: 0, csrf: () => '' };
+}
+
+/** Asks procedures for a page, as the caller and with no other rights; what is refused or broken is left out of the page. */
+function createAsk(router: AnyTRPCRouter, context: RequestContext): Ask {
+  return async <Output>(procedure: string, input?: object) => {
+    if (!(procedure in router._def.procedures)) return undefined;
+    try {
+      const output: unknown = await callTRPCProcedure({
+        router,
+        path: procedure,
+        type: 'query',
+        // A reply of its own: what another procedure says about its answer is not said about the page.
+        ctx: { ...context, reply: { headers: {}, cookies: [] } },
+        getRawInput: async () => input,
+        signal: undefined,
+        batchIndex: 0,
+      });
+      return output as Output;
+    } catch (error) {
+      if (isForeseen(error)) return undefined;
+      throw error;
+    }
+  };
+}
+
+/** The frame of a caller's pages, before anything was asked for them. */
+function frameOf(context: RequestContext, basePath: string): Frame {
+  const { actor, token, request } = context;
+  return {
+    basePath,
+    path: request.path,
+    viewer: actor?.kind === 'user' ? { name: actor.name, email: actor.email } : null,
+    waiting: 0,
+    csrf: (action) => confirmationToken(token ?? '', action),
+  };
+}
+
+/** What every page knows: who looks, and what waits for them. */
+async function createView(
+  shown: { router: AnyTRPCRouter; basePath: string; context: RequestContext; input: Shown<RequestContext>['input'] },
+  ask: Ask,
+): Promise<View> {
+  const { router, basePath, context, input } = shown;
+  const frame = frameOf(context, basePath);
+  const inbox = frame.viewer === null ? undefined : await ask<{ total: number }>('approvals.inbox', { limit: 1 });
+  return {
+    ...frame,
+    input,
+    now: context.core.clock(),
+    once: () => context.core.newId(),
+    waiting: inbox?.total ?? 0,
+    offers: (procedure) => procedure in router._def.procedures,
+  };
+}
+
+/** The viewer of a response that signs a person in or out, who is not the viewer who sent the request. */
+async function seenBy(context: RequestContext, verify: Site['verify']): Promise<RequestContext> {
+  const cookie = context.reply.cookies.findLast(({ kind }) => kind === 'login');
+  if (cookie === undefined) return context;
+  const login = cookie.value === null ? null : await verify(cookie.value);
+  return { ...context, token: cookie.value, actor: login?.actor ?? null };
+}

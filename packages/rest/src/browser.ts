@@ -1,0 +1,86 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { TRPCError } from '@trpc/server';
+import { sendHtml } from './answer.js';
+import type { RestContext } from './exchange.js';
+import type { RestOptions } from './hooks.js';
+import type { RequestInput } from './input.js';
+import { published, refuse } from './refusal.js';
+import type { Operation, Route } from './route-table.js';
+import { isPrefetch, isSameOrigin } from './security.js';
+
+/** A request whose operation and caller are known. */
+export interface Exchange<Context extends RestContext> {
+  options: RestOptions<Context>;
+  request: IncomingMessage;
+  response: ServerResponse;
+  route: Route;
+  operation: Operation;
+  context: Context;
+  parameters: Record<string, string>;
+  search: string;
+  address: string;
+}
+
+/** A form of our own that was rejected comes back as it was filled in, with what is wrong with it. True when it did. */
+export async function showAgain<Context extends RestContext>(
+  { options, request, response, context }: Exchange<Context>,
+  operation: Operation,
+  input: RequestInput,
+  thrown: unknown,
+): Promise<boolean> {
+  if (!input.ownForm || context.request.accepts !== 'html' || request.method !== 'POST') return false;
+  const { status, body } = published(thrown);
+  if (status >= 500 && status !== 503) return false;
+  const markup = await options.hooks.render.rejected({ operation, context, input: input.fields }, body);
+  if (markup === undefined) return false;
+  if (status === 503) response.setHeader('Retry-After', '5');
+  sendHtml(response, status, markup);
+  return true;
+}
+
+/** What a cookie authenticates must come from our own pages when it changes something. */
+export function guardOrigin<Context extends RestContext>({
+  options,
+  request,
+  operation,
+  context,
+}: Exchange<Context>): void {
+  if (!context.request.viaCookie || context.actor === null || operation.rest.fromElsewhere === true) return;
+  const acts = request.method === 'POST' || operation.type === 'mutation';
+  // A browser that only gets ready for a click has not been told to do anything.
+  if (acts && isPrefetch(request)) throw refuse(403, 'What changes something is not prefetched');
+  if (!acts || operation.rest.fromAnywhere === true || isSameOrigin(request, options.origin)) return;
+  // A page that only asks may be shown to whoever followed a link from elsewhere.
+  if (request.method === 'GET' && context.request.accepts === 'html' && operation.rest.confirm !== undefined) return;
+  throw refuse(403, 'A request that changes something must come from this site, or carry a bearer token');
+}
+
+/** Whether a person is asked before the operation acts. */
+export function mustConfirm<Context extends RestContext>(
+  { request, context }: Exchange<Context>,
+  operation: Operation,
+  input: RequestInput,
+): boolean {
+  const { confirm } = operation.rest;
+  if (confirm === undefined || input.confirmed || request.method !== 'GET') return false;
+  if (!context.request.viaCookie || context.actor === null || context.request.accepts !== 'html') return false;
+  // A link in a mail or a chat says `none`: that is not a page of Belay either.
+  return confirm.when === 'always' || request.headers['sec-fetch-site'] !== 'same-origin';
+}
+
+/** Answers with the page that asks. Throws `invalid` when agreeing would come to nothing. */
+export async function askFirst<Context extends RestContext>(
+  exchange: Exchange<Context>,
+  operation: Operation,
+  input: RequestInput,
+): Promise<void> {
+  const { options, response, context, address } = exchange;
+  // Rejected now rather than after the person has agreed to it.
+  const checked = operation.input?.safeParse(input.fields);
+  if (checked?.success === false) {
+    throw new TRPCError({ code: 'BAD_REQUEST', cause: checked.error });
+  }
+  const title = operation.rest.confirm?.title ?? 'Confirm';
+  const shown = { operation, context, input: input.fields };
+  sendHtml(response, 200, await options.hooks.render.confirmation(shown, { title, address }));
+}

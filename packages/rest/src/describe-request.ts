@@ -1,0 +1,53 @@
+import type { IncomingMessage } from 'node:http';
+import { invalid } from '@belay/core/agent';
+import type { RequestInfo } from './exchange.js';
+import { names, negotiate } from './negotiate.js';
+import { type CookieNames, readCookie } from './security.js';
+import { stateOf } from './state.js';
+
+/** Returns what procedures may know of a request. Throws `invalid` for an Idempotency-Key that cannot be one. */
+export function describeRequest(
+  request: IncomingMessage,
+  given: { origin: string; cookies: CookieNames; transport: RequestInfo['transport']; viaCookie: boolean },
+): RequestInfo {
+  const { transport, viaCookie } = given;
+  const address = request.url ?? '/';
+  const { accept } = request.headers;
+  const query = address.indexOf('?');
+  const accepts = negotiate(accept, ['application/json', 'text/html']) === 'text/html' ? 'html' : 'json';
+  const info: RequestInfo = {
+    id: stateOf(request).id,
+    transport,
+    method: request.method ?? 'GET',
+    path: query < 0 ? address : address.slice(0, query),
+    // Only sign-in reads it, so it is made when asked for.
+    get url() {
+      return new URL(`${given.origin}${address}`);
+    },
+    accepts,
+    jsonRequested: transport === 'trpc' || (accepts === 'json' && names(accept, 'application/json')),
+    viaCookie,
+  };
+  const fetchSite = request.headers['sec-fetch-site'];
+  if (typeof fetchSite === 'string') info.secFetchSite = fetchSite;
+  const key = request.headers['idempotency-key'];
+  if (typeof key === 'string') info.idempotencyKey = requireKey(key);
+  const webhook = readWebhook(request);
+  if (webhook !== undefined) info.webhook = webhook;
+  const secret = readCookie(request, given.cookies.flow);
+  if (secret !== undefined && /^[\w-]{43}$/.test(secret)) info.browserSecret = secret;
+  return info;
+}
+
+/** The headers of Standard Webhooks, when all are there once. */
+function readWebhook({ headers }: IncomingMessage): RequestInfo['webhook'] {
+  const [id, timestamp, signature] = ['id', 'timestamp', 'signature'].map((part) => headers[`webhook-${part}`]);
+  if (typeof id !== 'string' || typeof timestamp !== 'string' || typeof signature !== 'string') return undefined;
+  return { id, timestamp, signature };
+}
+
+/** Visible ASCII, so that two writings of a key are two keys everywhere. Throws `invalid`. */
+export function requireKey(key: string): string {
+  if (/^[\x21-\x7e]{1,200}$/.test(key)) return key;
+  throw invalid('Idempotency-Key', 'must be 1 to 200 visible ASCII characters');
+}

@@ -1,0 +1,124 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { callTRPCProcedure, TRPCError } from '@trpc/server';
+import { sendError, sendOptions, sendRedirect } from './answer.js';
+import { askFirst, type Exchange, guardOrigin, mustConfirm, showAgain } from './browser.js';
+import type { RestContext } from './exchange.js';
+import type { Rest, RestOptions } from './hooks.js';
+import { readInput } from './input.js';
+import { negotiate } from './negotiate.js';
+import { Refusal, refuse, refuseField } from './refusal.js';
+import { reply } from './reply.js';
+import { createRouteTable, type Operation, type Route } from './route-table.js';
+import { ndjson, type StreamPage, streamPages } from './stream.js';
+import { createTrpcHandler } from './trpc.js';
+
+/**
+ * Serves a router's procedures at their documented paths and as tRPC. It knows media types, methods and browsers, and no
+ * entity of ours: who is calling, what they may do and what a page looks like, the hooks say.
+ */
+export function createRest<Context extends RestContext>(options: RestOptions<Context>): Rest {
+  const { hooks } = options;
+  const table = createRouteTable(options.router);
+  const recognised = new WeakMap<IncomingMessage, Context>();
+  const failing = {
+    hooks,
+    challenge: options.challenge,
+    contextOf: (request: IncomingMessage) => recognised.get(request),
+  };
+  const fail: Rest['fail'] = (request, response, thrown) => sendError(failing, request, response, thrown);
+
+  async function dispatch(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const address = request.url ?? '/';
+    const query = address.indexOf('?');
+    const path = query < 0 ? address : address.slice(0, query);
+    const found = table.find(relative(path, options, table.atRoot));
+    if (found !== undefined && 'malformed' in found) throw refuseField(found.malformed, 'is not percent-encoded UTF-8');
+    if (found === undefined) throw refuse(404, 'There is nothing at this address');
+    const { route, parameters } = found;
+    if (request.method === 'OPTIONS') return sendOptions(response, route.allow);
+    const operation = route.methods.get(request.method ?? '') ?? confirmable(request, route);
+    const context = await hooks.identify(request, 'rest', operation);
+    const { streams } = options;
+    if (streams !== undefined) context.stayOpen = () => streams.open(context, response, 'answer');
+    recognised.set(request, context);
+    const search = query < 0 ? '' : address.slice(query + 1);
+    await perform({ options, request, response, route, operation, context, parameters, search, address });
+  }
+
+  return {
+    routes: table.routes,
+    fail,
+    answerTrpc: createTrpcHandler({ ...options, fail }),
+    async answer(request, response) {
+      try {
+        await dispatch(request, response);
+      } catch (thrown) {
+        // A procedure has logged its own failure already.
+        if (!(thrown instanceof Refusal) && !(thrown instanceof TRPCError)) hooks.failed(request, thrown);
+        fail(request, response, thrown);
+      }
+    },
+  };
+}
+
+/** The path without the prefix; an address that has none is known only where the host says so. */
+function relative(
+  path: string,
+  { basePath, unprefixed }: { basePath: string; unprefixed: 'declared' | 'every' },
+  atRoot: ReadonlySet<string>,
+): string {
+  if (path.startsWith(`${basePath}/`)) return path.slice(basePath.length);
+  return unprefixed === 'every' || atRoot.has(path) ? path : '';
+}
+
+function confirmable(request: IncomingMessage, route: Route): Operation {
+  if (request.method === 'POST' && route.confirmable !== undefined) return route.confirmable;
+  throw refuse(405, `${request.method ?? 'This method'} is not offered here`, { Allow: route.allow });
+}
+
+async function perform<Context extends RestContext>(exchange: Exchange<Context>): Promise<void> {
+  const { options, request, response, route, context, address } = exchange;
+  const { accepts } = context.request;
+  const reads = request.method === 'GET' || request.method === 'HEAD';
+  const page = reads && accepts === 'html' && exchange.operation.offers.includes('text/html');
+  const signIn = options.hooks.guard({ operation: exchange.operation, context, address, page });
+  if (signIn !== undefined) return sendRedirect(response, 302, signIn);
+  const { emptyForm } = exchange.operation.rest;
+  if (emptyForm !== undefined && request.method === 'GET' && exchange.search === '' && accepts === 'html') {
+    return sendRedirect(response, 302, `${options.basePath}${emptyForm}`);
+  }
+  const type = negotiate(request.headers.accept, exchange.operation.offers);
+  if (type === undefined) throw refuse(406, `Only ${exchange.operation.offers.join(' and ')} can be had here`);
+  guardOrigin(exchange);
+  const input = await readInput(exchange, options.limits);
+  const operation = input.confirmed ? (route.confirmable ?? exchange.operation) : exchange.operation;
+  if (mustConfirm(exchange, operation, input)) return askFirst(exchange, operation, input);
+  // The client has disconnected, so it no longer waits.
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  const call = (fields: Record<string, unknown>): Promise<unknown> =>
+    callTRPCProcedure({
+      router: options.router,
+      path: operation.procedure,
+      type: operation.type,
+      ctx: context,
+      getRawInput: async () => (operation.input === undefined ? undefined : fields),
+      signal: gone.signal,
+      batchIndex: 0,
+    });
+  const output = await call(input.fields).catch(async (thrown: unknown) => {
+    if (await showAgain(exchange, operation, input, thrown)) return shownAgain;
+    throw thrown;
+  });
+  if (output === shownAgain) return;
+  if (type !== ndjson) return reply(exchange, { operation, input, output, type: input.confirmed ? 'text/html' : type });
+  options.streams?.open(context, response);
+  await streamPages({
+    response,
+    first: output as StreamPage,
+    page: async (cursor) => (await call({ ...input.fields, cursor })) as StreamPage,
+    stillAllowed: async () => (await options.hooks.identify(request, 'rest', operation)).actor !== null,
+  });
+}
+
+const shownAgain = Symbol('a form was shown again');

@@ -1,0 +1,110 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { AccessError } from '@belay/core/agent';
+import { type AnyTRPCRouter, TRPCError } from '@trpc/server';
+import { nodeHTTPRequestHandler } from '@trpc/server/adapters/node-http';
+import { errorTable, publishError } from './errors.js';
+import type { RestContext } from './exchange.js';
+import type { Rest, RestOptions } from './hooks.js';
+import type { OpenStreams } from './open-streams.js';
+import { isSameOrigin } from './security.js';
+
+/**
+ * tRPC for the SDK, server-sent events included. A stream that is rejected has the status of its rejection: tRPC itself would
+ * begin it, and say so in its first event.
+ */
+export function createTrpcHandler<Context extends RestContext>(
+  options: RestOptions<Context> & Pick<Rest, 'fail'>,
+): Rest['answerTrpc'] {
+  const { router, hooks, streams, limits } = options;
+  const opened = new WeakMap<IncomingMessage, Context>();
+  const serve = (req: IncomingMessage, res: ServerResponse, path: string): Promise<void> =>
+    nodeHTTPRequestHandler({
+      router,
+      req,
+      res,
+      path: path.slice(path.lastIndexOf('/') + 1),
+      maxBodySize: limits.bodyBytes,
+      ...(limits.batch === undefined ? {} : { maxBatchSize: limits.batch }),
+      responseMeta: ({ errors }) => ({ headers: headersOf(errors, options.challenge(undefined)) }),
+      createContext: async ({ info }) => {
+        const context = opened.get(req) ?? (await createContext(options, req));
+        if (streams === undefined) return context;
+        context.stayOpen = () => streams.open(context, res, 'answer');
+        // The kind of procedure decides, not how its address was written or what the client says that it accepts.
+        if (info.type === 'subscription' && !opened.has(req)) openStream(streams, context, res);
+        return context;
+      },
+      onError: ({ error, ctx, type, path: procedure }) => {
+        // A procedure has logged its own failure; a stream that breaks and a context that was never made have not.
+        if (ctx === undefined || type === 'subscription') hooks.failed(req, error, { procedure });
+      },
+    });
+  return async (request, response, path) => {
+    if (streams === undefined || !isSubscription(router, path)) return serve(request, response, path);
+    try {
+      const context = await createContext(options, request);
+      if (context.token !== null && context.actor === null) {
+        throw new AccessError('unauthenticated', 'The login is unknown or has expired');
+      }
+      openStream(streams, context, response);
+      opened.set(request, context);
+    } catch (error) {
+      options.fail(request, response, error);
+      return;
+    }
+    return serve(request, response, path);
+  };
+}
+
+/** A 401 says how to authenticate, and what may succeed later says when. */
+function headersOf(errors: readonly TRPCError[], challenge: string): Record<string, string> {
+  const waits = errors.map(({ code, cause }) =>
+    code === 'SERVICE_UNAVAILABLE' ? 5 : cause instanceof AccessError ? (cause.options.retryAfter ?? 0) : 0,
+  );
+  const longest = Math.max(0, ...waits);
+  return {
+    ...(errors.some(({ code }) => code === 'UNAUTHORIZED') && { 'WWW-Authenticate': challenge }),
+    ...(longest > 0 && { 'Retry-After': String(longest) }),
+  };
+}
+
+function isSubscription(router: AnyTRPCRouter, path: string): boolean {
+  const procedures = router._def.procedures as Record<string, { _def: { type: string } }>;
+  return Object.hasOwn(procedures, path) && procedures[path]?._def.type === 'subscription';
+}
+
+function openStream<Context extends RestContext>(
+  streams: OpenStreams<Context>,
+  context: Context,
+  response: ServerResponse,
+): void {
+  try {
+    streams.open(context, response);
+  } catch (error) {
+    throw asRpcError(error);
+  }
+}
+
+/** Whether a request asks for server-sent events. */
+export function isStream(request: IncomingMessage): boolean {
+  return request.headers.accept?.includes('text/event-stream') === true;
+}
+
+async function createContext<Context extends RestContext>(
+  { hooks, origin }: RestOptions<Context>,
+  request: IncomingMessage,
+): Promise<Context> {
+  const context = await hooks.identify(request, 'trpc').catch((error: unknown) => {
+    throw asRpcError(error);
+  });
+  const viaCookie = context.request.viaCookie && context.actor !== null;
+  if (viaCookie && request.method !== 'GET' && !isSameOrigin(request, origin)) {
+    throw asRpcError(new AccessError('forbidden', 'A request that changes something must come from this site'));
+  }
+  return context;
+}
+
+function asRpcError(error: unknown): TRPCError {
+  const { reason, body } = publishError(error);
+  return new TRPCError({ code: errorTable[reason].rpc, message: body.message, cause: error });
+}
