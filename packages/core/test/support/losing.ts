@@ -2,7 +2,7 @@ import type { Context } from '@belay/core';
 
 type Database = Context['db'];
 
-export const reset = () => Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
+const reset = () => Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
 
 /**
  * A database that loses the answer to the first statement or commit after which `isMeant` holds: it was done, and its process hears
