@@ -9,7 +9,6 @@ import {
   type LiveCatalog,
   openCatalog,
   type ResolveReference,
-  sweep,
   timing,
   type UserActor,
   upsertUser,
@@ -20,6 +19,7 @@ import { createMemoryConnector, createMemoryProvider, type MemoryProvider } from
 import { createExpressionPool } from '@belay/workflow';
 import { z } from 'zod';
 import { createTestDatabase, type TestDatabase } from './database.js';
+import { sweep } from './sweep.mjs';
 
 export interface House extends AsyncDisposable {
   database: TestDatabase;

@@ -4,6 +4,7 @@ import {
   decideApproval,
   expireLogins,
   exportLogs,
+  findDue,
   getExecution,
   listAccess,
   listExecutions,
@@ -14,7 +15,6 @@ import {
   readMetrics,
   requestElevation,
   returnAccess,
-  sweep,
   verifyLogin,
 } from '@belay/core';
 import { sql } from 'drizzle-orm';
@@ -157,7 +157,7 @@ const verbs: Readonly<Record<string, (filled: Filled) => Promise<unknown>>> = {
   'a login': async ({ belay }) => verifyLogin(belay.ctx, { token: belay.token }),
   'a new login': ({ belay, person }) => createLogin(belay.ctx, { user: person.actor, kind: 'browser' }),
   'expiring logins': ({ belay }) => expireLogins(belay.ctx),
-  'a sweep': ({ belay }) => sweep(belay.ctx),
+  'a sweep': ({ belay }) => findDue(belay.ctx),
   'a request and its cancellation': async ({ person }) =>
     cancelExecution(person, { id: await request(person, 'approved') }),
   'a request and its approval': async ({ belay, person }) => {

@@ -45,7 +45,6 @@ export * from './executions/list.js';
 export * from './executions/receive-event.js';
 export { type Due, findDue, findDueSteps } from './executions/runtime/due.js';
 export * from './executions/runtime/perform.js';
-export * from './executions/runtime/sweep.js';
 export * from './executions/signal.js';
 export * from './executions/start.js';
 export * from './executions/state.js';

@@ -8,13 +8,13 @@ import {
   reconcileEntitlement,
   requestElevation,
   returnAccess,
-  sweep,
   terminateExecution,
 } from '@belay/core';
 import { type DatabaseClient, openDatabase } from '@belay/db';
 import type { MemoryFault } from '@belay/providers/testkit';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sweep } from '../../../test/support/sweep.mjs';
 import { access, type Cast, catalogWith, minute, openCast, runOut, second } from './support/stories.js';
 
 // BELAY_TEST_ROUNDS plays that many rounds (the long form: 5000); BELAY_TEST_SEED others. CI plays a thousand.

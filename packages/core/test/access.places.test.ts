@@ -1,5 +1,6 @@
-import { getExecution, performStep, returnAccess, sweep } from '@belay/core';
+import { getExecution, performStep, returnAccess } from '@belay/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { sweep } from '../../../test/support/sweep.mjs';
 import { someoneWaits } from './support/gate.js';
 import { withPlaces } from './support/places.js';
 import { access, ask, type Cast, openCast, request, statusOf } from './support/stories.js';

@@ -6,9 +6,9 @@ import {
   listInbox,
   resumeExecution,
   signalExecution,
-  sweep,
 } from '@belay/core';
 import { afterEach, describe, expect, it } from 'vitest';
+import { sweep } from '../../../test/support/sweep.mjs';
 import { gateOf } from './support/gate.js';
 import {
   access,

@@ -1,5 +1,6 @@
-import { type Context, cancelExecution, createTaskToken, getExecution, resumeExecution, sweep } from '@belay/core';
+import { type Context, cancelExecution, createTaskToken, getExecution, resumeExecution } from '@belay/core';
 import { describe, expect, it } from 'vitest';
+import { sweep } from '../../../test/support/sweep.mjs';
 import { prepareTurn } from '../src/executions/runtime/prepare-move.js';
 import { takeTurn } from '../src/executions/runtime/take-turn.js';
 import { writeAlone } from '../src/executions/runtime/write-alone.js';

@@ -4,10 +4,10 @@ import {
   type ExecutionState,
   getExecution,
   listExecutions,
-  sweep,
   terminateExecution,
 } from '@belay/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { sweep } from '../../../test/support/sweep.mjs';
 import { takeTurn } from '../src/executions/runtime/take-turn.js';
 import { gateOf } from './support/gate.js';
 import {

@@ -3,11 +3,11 @@ import {
   exportLogs,
   getExecution,
   signalExecution,
-  sweep,
   terminateExecution,
   watchExecution,
 } from '@belay/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { sweep } from '../../../test/support/sweep.mjs';
 import {
   approve,
   ask,

@@ -6,13 +6,13 @@ import {
   reconcileEntitlement,
   requestElevation,
   returnAccess,
-  sweep,
   terminateExecution,
 } from '@belay/core';
 import type { MemoryFault, MemoryOperation } from '@belay/providers/testkit';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { approvalTasks } from '../../../test/support/house.js';
+import { sweep } from '../../../test/support/sweep.mjs';
 import { type Cast, catalogWith, minute, openCast, type Person, runOut, second } from './support/stories.js';
 import { readWrongs } from './support/wrongs.js';
 

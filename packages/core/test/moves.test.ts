@@ -7,9 +7,9 @@ import {
   getExecution,
   returnAccess,
   signalExecution,
-  sweep,
 } from '@belay/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { sweep } from '../../../test/support/sweep.mjs';
 import { storeOutcome } from '../src/executions/runtime/outcome.js';
 import { prepareMove } from '../src/executions/runtime/prepare-move.js';
 import { writePrepared } from '../src/executions/runtime/prepared.js';

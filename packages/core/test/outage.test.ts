@@ -1,10 +1,11 @@
-import { AccessError, isOutage, isOwnFailure, sweep } from '@belay/core';
+import { AccessError, isOutage, isOwnFailure } from '@belay/core';
 import { openDatabase } from '@belay/db';
 import { Retryable } from '@belay/providers';
 import { ExpressionOutage } from '@belay/workflow';
 import { sql } from 'drizzle-orm';
 import { expect, it } from 'vitest';
 import { type Loss, startFaultyProxy } from '../../../chaos/src/faulty-proxy.js';
+import { sweep } from '../../../test/support/sweep.mjs';
 import { access, approve, minute, openCast, request, statusOf } from './support/stories.js';
 
 const losses: Loss[] = ['reset', 'close', 'half-close'];

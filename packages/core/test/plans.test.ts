@@ -13,12 +13,12 @@ import {
   reconcileEntitlement,
   requestElevation,
   returnAccess,
-  sweep,
   verifyLogin,
   withActor,
 } from '@belay/core';
 import { openDatabase } from '@belay/db';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sweep } from '../../../test/support/sweep.mjs';
 import { access, approve, ask, type Cast, catalogWith, minute, openCast, type Person } from './support/stories.js';
 
 const big = [

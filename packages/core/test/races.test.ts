@@ -5,11 +5,11 @@ import {
   reconcileEntitlement,
   requestElevation,
   returnAccess,
-  sweep,
   terminateExecution,
   upsertUser,
 } from '@belay/core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { sweep } from '../../../test/support/sweep.mjs';
 import {
   access,
   approve,

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { findDueSteps, performStep, readHealth, readMetrics, sweep } from '@belay/core';
+import { findDueSteps, performStep, readHealth, readMetrics } from '@belay/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { sweep } from '../../../test/support/sweep.mjs';
 import { TURN } from '../src/executions/runtime/turn-row.js';
 import { ask, beginOnly, type Cast, catalogWith, openCast, request, statusOf } from './support/stories.js';
 

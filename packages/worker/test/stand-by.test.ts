@@ -1,6 +1,7 @@
-import { requestElevation, sweep } from '@belay/core';
+import { requestElevation } from '@belay/core';
 import { expect, it, vi } from 'vitest';
 import { createHouse } from '../../../test/support/house.js';
+import { sweep } from '../../../test/support/sweep.mjs';
 import { type Keeper, keeperHouse } from '../../core/test/support/keeper.js';
 import { openQueueBackend } from '../src/backend.js';
 import { startWorker } from '../src/start.js';

@@ -8,6 +8,7 @@ import { createRegistry, Retryable, Terminal } from '@belay/providers';
 import { createMemoryConnector } from '@belay/providers/testkit';
 import { createExpressionPool } from '@belay/workflow';
 import postgres from 'postgres';
+import { sweep } from '../../../../test/support/sweep.mjs';
 
 const { databaseUrl, providerUrl, crashAt, occurrence, ada, grace } = JSON.parse(process.argv[2]);
 
@@ -113,7 +114,7 @@ const request = async (workflow, person = requester, identities = []) => {
 const work = async () => {
   for (let pass = 0; pass < 50; pass += 1) {
     while (under.size > 0) await Promise.all(under);
-    const { steps, entitlements } = await core.sweep(ctx);
+    const { steps, entitlements } = await sweep(ctx);
     if (steps + entitlements + under.size === 0) return;
   }
 };

@@ -10,7 +10,6 @@ import {
   openCatalog,
   openChanges,
   type ResolveReference,
-  sweep,
   timing,
   upsertUser,
 } from '@belay/core';
@@ -20,6 +19,7 @@ import { createMemoryConnector, createMemoryProvider, type MemoryProvider } from
 import { createExpressionPool } from '@belay/workflow';
 import { parse } from 'yaml';
 import { createTestDatabase, type TestDatabase } from '../../../../../test/support/database.js';
+import { sweep } from '../../../../../test/support/sweep.mjs';
 import { startDemoIdentityProvider } from '../../../src/demo/identity-provider/index.js';
 import type { Limits } from '../../../src/http/limits.js';
 import { attach, keepLines, type LogLine, type Served } from './serve.js';
