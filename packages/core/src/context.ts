@@ -46,6 +46,8 @@ export interface Place {
   run(work: () => Promise<void>): void;
   /** Frees the place without work. Does nothing after `run`. */
   release(): void;
+  /** Gives the place to others while the work goes on: what is left of it asks nothing of the system. */
+  vacate?(): void;
 }
 
 /** Sends hints after commit. Never throws and never waits: correctness does not depend on it (design §5.4). */

@@ -173,18 +173,13 @@ describe('what a worker of the same process has a place for', () => {
     const { house, ada } = cast;
     const id = await ask(house, ada, { workflow: 'automatic' });
     const worker = withPlaces(ada, 4);
-    const refused = { ...worker.ctx, db: new Proxy(worker.ctx.db, { get: failing }) };
-    await expect(returnAccess(refused, { execution_id: id })).rejects.toThrow('The commit failed');
+    await house.database.sql.unsafe(`
+      create function refuse() returns trigger language plpgsql as $$ begin raise exception 'The commit failed'; end $$;
+      create constraint trigger refused after update on entitlements deferrable initially deferred
+        for each row execute function refuse()`);
+    await expect(returnAccess(worker.ctx, { execution_id: id })).rejects.toThrow('The commit failed');
     expect([worker.lanes.length, worker.taken()]).toEqual([1, 0]);
+    await house.database.sql.unsafe('drop trigger refused on entitlements');
     await returnAccess(ada, { execution_id: id });
   });
 });
-
-function failing(target: Cast['ada']['db'], property: string | symbol): unknown {
-  if (property !== 'transaction') return Reflect.get(target, property);
-  return (work: (tx: never) => Promise<unknown>) =>
-    target.transaction(async (tx) => {
-      await work(tx as never);
-      throw new Error('The commit failed');
-    });
-}

@@ -85,7 +85,7 @@ const parameterKey = Symbol('parameter');
 function compile(text: SqlText): { compiled: string; parameters: Parameter[] } {
   const parameters: Parameter[] = [];
   const node = follow(root, text, parameters);
-  node.compiled ??= write(text, { parameters: 0 });
+  node.compiled ??= write(text, { parameters: 0 }).trim();
   return { compiled: node.compiled, parameters };
 }
 

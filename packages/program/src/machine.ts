@@ -1,4 +1,4 @@
-import { randomBytes as cryptoRandomBytes } from 'node:crypto';
+import { randomBytes as cryptoRandomBytes, randomFillSync } from 'node:crypto';
 import { setTimeout as timersDelay } from 'node:timers/promises';
 
 /** The impure things that everything else is given: only here, at the composition root. */
@@ -27,6 +27,20 @@ export function random(): number {
   return Math.random();
 }
 
+/** Random bytes for the next ids: the system is asked for many at once. */
+const drawn = Buffer.alloc(4_096);
+let used = drawn.length;
+
+function draw(size: number): Buffer {
+  if (used + size > drawn.length) {
+    randomFillSync(drawn);
+    used = 0;
+  }
+  const bytes = Buffer.from(drawn.subarray(used, used + size));
+  used += size;
+  return bytes;
+}
+
 let lastMillisecond = 0;
 let counter = 0;
 
@@ -35,7 +49,7 @@ let counter = 0;
  * millisecond in their order, then 62 random bits.
  */
 export function newId(): string {
-  const bytes = randomBytes(16);
+  const bytes = draw(16);
   const now = Math.max(Date.now(), lastMillisecond);
   if (now > lastMillisecond) {
     lastMillisecond = now;

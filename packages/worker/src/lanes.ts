@@ -26,6 +26,9 @@ export const defaultPlaces: Places = {
 /** How many works may wait for a place; more than that begin at once without one. */
 const mostWaiting = 1_000;
 
+/** The lane of what asks no system any more, or could not wait for a place: the worker's end waits for it. */
+const unlimited: Lane = { queue: 'calls', systems: [] };
+
 export interface LaneOptions {
   places: Places;
   /** How long work that was handed on waits for a place, in milliseconds. */
@@ -87,10 +90,11 @@ export function createLanes(options: LaneOptions): Lanes {
 
   function occupy(lane: Lane): Place {
     count(lane, 1);
+    let held = lane;
     let state: 'reserved' | 'used' | 'free' = 'reserved';
     const free = () => {
       state = 'free';
-      count(lane, -1);
+      count(held, -1);
       admit();
     };
     return {
@@ -106,6 +110,13 @@ export function createLanes(options: LaneOptions): Lanes {
       },
       release() {
         if (state === 'reserved') free();
+      },
+      vacate() {
+        if (state === 'free' || held === unlimited) return;
+        count(unlimited, 1);
+        count(held, -1);
+        held = unlimited;
+        admit();
       },
     };
   }
@@ -125,8 +136,7 @@ export function createLanes(options: LaneOptions): Lanes {
     occupy,
     reserve: (lane) => (room(lane) > 0 ? occupy(lane) : null),
     hand(lane, work) {
-      const begin = (place: Place | null) =>
-        (place ?? occupy({ queue: 'calls', systems: [] })).run(() => work(place !== null));
+      const begin = (place: Place | null) => (place ?? occupy(unlimited)).run(() => work(place !== null));
       if (room(lane) > 0) return begin(occupy(lane));
       if (closed || waiting.size >= mostWaiting) return begin(null);
       const over = new AbortController();

@@ -19,7 +19,11 @@ export interface WorkVerbs {
   performStep(context: Context, input: { executionId: string; key: string }): Promise<void>;
   findDueSteps(context: Context, limit: number): Promise<{ executionId: string; key: string }[]>;
   claimDue(context: Context, which: { provider: string; limit: number; grants: number }): Promise<Claim[]>;
-  performClaims(context: Context, claims: readonly Claim[], settled: (claim: Claim) => void): Promise<void>;
+  performClaims(
+    context: Context,
+    claims: readonly Claim[],
+    heard: { called(claim: Claim): void; settled(claim: Claim): void },
+  ): Promise<void>;
 }
 
 const coreVerbs: WorkVerbs = { performStep, findDueSteps, claimDue, performClaims };
@@ -117,9 +121,12 @@ export function createWork(
         return [claim, lanes.occupy(claim.task === 'grant' ? { ...lane, task: 'grant' } : lane)];
       }),
     );
-    // Each place is free when its own call is recorded: none waits for the slowest of its neighbours.
+    // Each place is free when its own call came back: none waits for the slowest of its neighbours, or for the database.
     verbs
-      .performClaims(context, claims, (claim) => places.get(claim)?.release())
+      .performClaims(context, claims, {
+        called: (claim) => places.get(claim)?.vacate?.(),
+        settled: (claim) => places.get(claim)?.release(),
+      })
       .catch((error: unknown) => context.log.error({ error, provider }, 'claims could not be performed'))
       .finally(() => {
         for (const place of places.values()) place.release();

@@ -61,6 +61,25 @@ describe('the places of a worker', () => {
     expect(lanes.reserve(executions)).not.toBeNull();
   });
 
+  it('gives the place of a call that came back to others, and waits for what is left of its work', async () => {
+    const lanes = open();
+    const place = lanes.reserve(at('slow', 'grant')) as Place;
+    let recorded = () => {};
+    place.run(() => new Promise((resolve) => void (recorded = resolve)));
+    expect(lanes.reserve(at('slow', 'grant'))).toBeNull();
+    place.vacate?.();
+    place.vacate?.();
+    const next = lanes.reserve(at('slow', 'grant')) as Place;
+    expect([next === null, lanes.room(at('slow')), lanes.busy()]).toEqual([false, 1, 2]);
+    next.release();
+    await vi.waitFor(() => {
+      recorded();
+      expect(lanes.busy()).toBe(0);
+    });
+    place.vacate?.();
+    expect([lanes.room(at('slow')), lanes.busy()]).toEqual([2, 0]);
+  });
+
   it('tells once that there is room again where there was none', async () => {
     const told: Lane[] = [];
     const lanes = open({ onRoom: (lane) => told.push(lane) });

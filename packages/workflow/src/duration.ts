@@ -3,6 +3,8 @@ import { isObject } from './json.js';
 import type { Json } from './types.js';
 
 const SHORT = /^(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?(?:(\d+)ms)?$/;
+/** What most durations are: whole numbers of units of a fixed length, which need no calendar. */
+const PLAIN = /^P(?:(\d{1,9})D)?(?:T(?=\d)(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})S)?)?(?<!P)$/;
 const UNITS = { days: 86_400_000, hours: 3_600_000, minutes: 60_000, seconds: 1000, milliseconds: 1 } as const;
 
 /** Ten years: more than any wait that makes sense, and small enough that adding it to a date never overflows. */
@@ -22,6 +24,16 @@ export function parseDuration(text: string): number {
       minutes: Number(minutes ?? 0),
       seconds: Number(seconds ?? 0),
       milliseconds: Number(milliseconds ?? 0),
+    });
+  }
+  const plain = PLAIN.exec(text);
+  if (plain) {
+    const [, days, hours, minutes, seconds] = plain;
+    return durationOf({
+      days: Number(days ?? 0),
+      hours: Number(hours ?? 0),
+      minutes: Number(minutes ?? 0),
+      seconds: Number(seconds ?? 0),
     });
   }
   const duration = readIso(text);

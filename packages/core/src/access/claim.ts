@@ -1,11 +1,13 @@
 import {
+  commitWith,
   type Database,
   entitlements,
-  execute,
+  executions,
   grants,
   rawText,
   type SqlText,
   sqlText,
+  statementOf,
   type Transaction,
 } from '@belay/db';
 import type { Json } from '@belay/providers';
@@ -42,13 +44,14 @@ export function claimDue(ctx: Context, which: { provider: string; limit: number;
 
 /**
  * Claims those of some entitlements that are due and that no other worker works on, in one statement. In a transaction that has
- * made them due, holds their locks and began after `claimingAt`, the claim is committed with what made them due.
+ * made them due, holds their locks and began after `claimingAt`, the claim is committed with what made them due; `last`: it is the
+ * last statement of that transaction.
  */
 export function claimThese(
   ctx: Context,
   db: Database | Transaction,
   ids: readonly string[],
-  more: { claimingAt?: number; claimId?: string } = {},
+  more: { claimingAt?: number; claimId?: string; last?: boolean } = {},
 ): Promise<Claim[]> {
   const list = sqlText`${`{${ids.join(',')}}`}::text::uuid[]`;
   const which = sqlText`
@@ -65,7 +68,9 @@ const concerns = sqlText`
         and beside.step_key = ${grants.stepKey} and coalesce(beside.ended_reason, '') <> 'lapsed') as of_step
     from ${grants} where ${grants.entitlementId} = claimed.id and ${grants.activatedAt} is null and ${isLive} limit 2) as one)
   else (select json_agg(one)::text from (
-    select ${grants.executionId} from ${grants} where ${grants.entitlementId} = claimed.id and ${grants.goneAt} is null
+    select ${grants.executionId}, ${executions.endedAt} is null as moves from ${grants}
+      join ${executions} on ${executions.id} = ${grants.executionId}
+    where ${grants.entitlementId} = claimed.id and ${grants.goneAt} is null
       and (${grants.endedAt} is not null or ${grants.expiresAt} <= app_now()) limit 2) as one) end`;
 
 const isDue = sqlText`${entitlements.state} <> 'absent' and ${entitlements.dueAt} <= app_now()
@@ -111,11 +116,11 @@ async function claim(
   ctx: Context,
   db: Database | Transaction,
   which: SqlText,
-  more: { claimingAt?: number; claimId?: string; concerns?: SqlText } = {},
+  more: { claimingAt?: number; claimId?: string; last?: boolean; concerns?: SqlText } = {},
 ): Promise<Claim[]> {
-  const { claimingAt = ctx.clock().getTime(), claimId = ctx.newId() } = more;
+  const { claimingAt = ctx.clock().getTime(), claimId = ctx.newId(), last = false } = more;
   const leaseEnd = sqlText`app_now() + ${`${ctx.timing.lease} milliseconds`}::interval`;
-  const claiming = execute<ClaimRow>(
+  const claiming = statementOf<ClaimRow>(
     db,
     sqlText`
     with ${which},
@@ -153,7 +158,8 @@ async function claim(
       app_now() as now, until, task, ${more.concerns ?? sqlText`null`} as concerns, (select count(*) from notified)
     from claimed order by task = 'grant'`,
   );
-  const rows = await claiming.catch((error: unknown) => {
+  const sent = last ? commitWith(db as Transaction, [claiming]).then(([rows]) => rows) : claiming.execute();
+  const rows = await sent.catch((error: unknown) => {
     // It may have been committed, and nobody would know until the lease ends.
     if (isOutage(error)) freeLostClaim(ctx, claimId);
     throw error;
@@ -192,7 +198,8 @@ function concernOf({ task, concerns }: ClaimRow): Concern | null {
   const [one] = waiting;
   if (!one || waiting.length > 1) return null;
   const executionId = String(one.execution_id);
-  if (task !== 'grant') return { executionId, grant: null };
+  // One that has ended moves no more.
+  if (task !== 'grant') return one.moves === true ? { executionId, grant: null } : null;
   return one.of_step === 1
     ? { executionId, grant: { stepKey: String(one.step_key), duration: Number(one.duration) } }
     : null;

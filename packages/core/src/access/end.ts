@@ -1,4 +1,13 @@
-import { type EndedReason, entitlements, execute, grants, sqlText, type Transaction } from '@belay/db';
+import {
+  type EndedReason,
+  entitlements,
+  executions,
+  grants,
+  type Statement,
+  sqlText,
+  statementOf,
+  type Transaction,
+} from '@belay/db';
 import type { Actor } from '../context.js';
 import { describeActor, notifying, writingLedger } from '../ledger/append.js';
 import type { EntitlementHint } from './places.js';
@@ -12,7 +21,11 @@ export interface EndGrants {
   stepKeys?: readonly string[];
   /** Only the grants of these entitlements. */
   entitlementIds?: readonly string[];
+  /** Only when the execution is this person's. */
+  ownerId?: string | undefined;
 }
+
+type Due = { id: string; provider: string };
 
 /**
  * Ends an execution's live grants early, in the caller's transaction, which holds the execution's lock (lock order:
@@ -20,16 +33,27 @@ export interface EndGrants {
  * Answers the hints that wake it.
  */
 export async function endGrants(tx: Transaction, input: EndGrants): Promise<EntitlementHint[]> {
-  const { executionId, reason, stepKeys, entitlementIds } = input;
+  return hintsOf(await endingGrants(tx, input).execute());
+}
+
+/** The hints that wake the reconciler for what was ended. */
+export function hintsOf(due: readonly Due[]): EntitlementHint[] {
+  return due.map(({ id, provider }) => ({ queue: 'entitlements', entitlementId: id, provider }));
+}
+
+/** The same as a statement that is sent behind the one that takes the lock. */
+export function endingGrants(tx: Transaction, input: EndGrants): Statement<Due[]> {
+  const { executionId, reason, stepKeys, entitlementIds, ownerId } = input;
   const message = `A grant ended early: ${reason}`;
   // Grants and entitlements are locked in the order of their ids, as `recordTogether` does.
-  const due = await execute<{ id: string; provider: string }>(
+  return statementOf<Due>(
     tx,
     sqlText`
     with live as (
       select id from ${grants} where ${grants.executionId} = ${executionId} and ${isLive}
         ${stepKeys === undefined ? sqlText`` : sqlText`and step_key in (select jsonb_array_elements_text(${JSON.stringify(stepKeys)}::text::jsonb))`}
         ${entitlementIds === undefined ? sqlText`` : sqlText`and entitlement_id in (select jsonb_array_elements_text(${JSON.stringify(entitlementIds)}::text::jsonb)::uuid)`}
+        ${ownerId === undefined ? sqlText`` : sqlText`and exists (select from ${executions} where id = ${executionId} and owner_id = ${ownerId})`}
       order by id for update),
     ended as (
       update ${grants} g set ended_at = app_now(), ended_reason = ${reason}
@@ -45,5 +69,4 @@ export async function endGrants(tx: Transaction, input: EndGrants): Promise<Enti
     notified as (${notifying('told')})
     select id, provider, (select count(*) from notified) from due order by id`,
   );
-  return due.map(({ id, provider }): EntitlementHint => ({ queue: 'entitlements', entitlementId: id, provider }));
 }

@@ -25,17 +25,18 @@ const patience = { tries: 60, pause: 1_000 };
  * Makes the provider match the rows for entitlements that this process has claimed: calls, reads back, records. The calls are
  * made side by side and none waits for another: a result is recorded as soon as it is there, together with those that came while
  * the record before it was being written. A call's error is written down and tried again later; a revoke never gives up.
- * `settled` hears of each claim when nothing is left to do for it. Throws nothing that one of them throws: the lease ends.
+ * `called` hears of each claim when nothing more is asked of its system, and `settled` when nothing is left to do for it. Throws nothing that one of them throws: the lease ends.
  */
 export async function performClaims(
   ctx: Context,
   claims: readonly Claim[],
-  settled: (claim: Claim) => void = () => {},
+  { called = () => {}, settled = () => {} }: { called?: (claim: Claim) => void; settled?: (claim: Claim) => void } = {},
 ): Promise<void> {
   const together = inGroups((group: readonly Called[]) => recordTogether(ctx, group));
   const follow = async (claim: Claim): Promise<void> => {
     if (claim.task === 'rest') return claim.pin === null ? pinResting(ctx, claim) : undefined;
     const outcome = await callProvider(ctx, claim);
+    called(claim);
     if (outcome === 'too late') return release(ctx, claim);
     await recordPatiently(ctx, outcome, together);
   };

@@ -18,9 +18,15 @@ export interface Places {
   keep(kept: readonly { reserved: string; claim: Claim }[], due: readonly EntitlementHint[]): void;
   /**
    * Claims, in the transaction that has just made entitlements due and holds their locks, those for which there is a free place:
-   * a commit less, and no way through a queue. What finds no place stays due.
+   * a commit less, and no way through a queue. What finds no place stays due. `last`: the transaction ends with it, so COMMIT
+   * is sent right behind it.
    */
-  claim(tx: Transaction, due: readonly EntitlementHint[], task: 'grant' | 'revoke'): Promise<void>;
+  claim(
+    tx: Transaction,
+    due: readonly EntitlementHint[],
+    task: 'grant' | 'revoke',
+    options?: { last?: boolean },
+  ): Promise<void>;
   /** What was claimed. */
   claims(): readonly Claim[];
   /** After the commit: begins the calls of what was claimed. Returns the hints of what was not. */
@@ -63,15 +69,18 @@ export function openPlaces(ctx: Context): Places {
       claims = kept.map(({ claim }) => claim);
       hints = due;
     },
-    async claim(tx, due, task) {
+    async claim(tx, due, task, { last = false } = {}) {
       const wanted = due.map(({ entitlementId: id, provider }) => ({ id, provider }));
       reserve(wanted, task);
       hints = due;
-      claims = places.size === 0 ? [] : await claimThese(ctx, tx, [...places.keys()], { claimingAt, claimId });
+      claims = places.size === 0 ? [] : await claimThese(ctx, tx, [...places.keys()], { claimingAt, claimId, last });
     },
     claims: () => claims,
     begin() {
-      for (const claim of claims) places.get(claim.id)?.run(() => performClaims(ctx, [claim]));
+      for (const claim of claims) {
+        const place = places.get(claim.id);
+        place?.run(() => performClaims(ctx, [claim], { called: () => place.vacate?.() }));
+      }
       const begun = new Set(claims.map(({ id }) => id));
       claims = [];
       return hints.filter(({ entitlementId }) => !begun.has(entitlementId));

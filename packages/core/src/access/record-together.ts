@@ -1,4 +1,4 @@
-import { entitlements, execute, grants, joinTexts, rawText, type SqlText, sqlText } from '@belay/db';
+import { entitlements, execute, executions, grants, joinTexts, rawText, type SqlText, sqlText } from '@belay/db';
 import type { Context, Hint } from '../context.js';
 import { retryDeadlock } from '../deadlock.js';
 import { notifying, writingLedger } from '../ledger/append.js';
@@ -212,7 +212,9 @@ function recordingRevocations(ctx: Context, group: readonly Called[], gates: Gat
   return {
     locks: [called, locks],
     writes: [writes],
-    columns: sqlText`recorded.id, recorded.due_at as due, gone.execution_id as execution`,
+    // One that has ended waits for nothing, and never will.
+    columns: sqlText`recorded.id, recorded.due_at as due,
+      (select id from ${executions} where id = gone.execution_id and ended_at is null) as execution`,
     from: sqlText`from recorded left join gone on gone.entitlement_id = recorded.id`,
   };
 }

@@ -1,16 +1,16 @@
-import type { EndedReason, Transaction } from '@belay/db';
+import { type EndedReason, inOrder, type Transaction } from '@belay/db';
 import { requireUser } from '../actor.js';
 import type { ActorContext, Hint } from '../context.js';
 import { retryDeadlock } from '../deadlock.js';
 import { AccessError } from '../errors.js';
 import { findExecution, isId } from '../executions/find.js';
-import { type Locked, lockAny } from '../executions/runtime/lock.js';
+import { type Locked, lockedAny, lockingAny } from '../executions/runtime/lock.js';
 import { storeOutcome } from '../executions/runtime/outcome.js';
 import { callName } from '../executions/runtime/request.js';
 import { settleHolds } from '../functions/progress/hold.js';
 import { progressOf } from '../functions/progress/table.js';
 import { appendLedger, type LedgerEntry } from '../ledger/append.js';
-import { endGrants } from './end.js';
+import { endingGrants, hintsOf } from './end.js';
 import { openPlaces, type Places } from './places.js';
 
 /**
@@ -65,14 +65,16 @@ async function end(
   how: Ending,
   places: Places,
 ): Promise<Hint[] | null> {
-  const locked = await lockAny(tx, executionId);
+  const ending = endingGrants(tx, { executionId, reason: how.reason, actor: ctx.actor, ownerId: how.owner });
+  const [rows, due] = await inOrder([lockingAny(tx, executionId), ending]);
+  const locked = lockedAny(rows);
   if (!locked || (how.owner !== undefined && how.owner !== locked.ownerId)) return null;
   const { running } = locked;
-  const ended = await endGrants(tx, { executionId, reason: how.reason, actor: ctx.actor });
+  const ended = hintsOf(due);
   if (ended.length === 0) throw new AccessError('conflict', 'The execution holds nothing');
   if (how.entry) await appendLedger(tx, [how.entry]);
   const hints = running ? await settleParked(ctx, tx, running) : [];
-  await places.claim(tx, ended, 'revoke');
+  await places.claim(tx, ended, 'revoke', { last: true });
   return hints;
 }
 

@@ -1,5 +1,15 @@
-import { type ExecutionStatus, executions, inOrder, type StepKind, steps, type Transaction } from '@belay/db';
-import { and, eq, sql } from 'drizzle-orm';
+import {
+  type ExecutionStatus,
+  executions,
+  inOrder,
+  type Statement,
+  type StepKind,
+  sqlText,
+  statementOf,
+  steps,
+  type Transaction,
+} from '@belay/db';
+import { and, eq } from 'drizzle-orm';
 
 /** An execution under its row lock, for whoever writes rows that hang on it. */
 export interface Locked {
@@ -24,12 +34,13 @@ export interface Locked {
   } | null;
 }
 
-/** Locks an execution, whether it has ended or not. */
-export async function lockAny(
-  tx: Transaction,
-  executionId: string,
-): Promise<{ ownerId: string; running: Locked | null } | null> {
-  const [row] = await lock(tx, executionId);
+/** Locks an execution, whether it has ended or not: a statement, so that what needs the lock can be sent behind it. */
+export function lockingAny(tx: Transaction, executionId: string): Statement<LockRow[]> {
+  return lock(tx, executionId);
+}
+
+/** What `lockingAny` returned; `running` is null when it has ended. */
+export function lockedAny([row]: readonly LockRow[]): { ownerId: string; running: Locked | null } | null {
   return row ? { ownerId: row.ownerId, running: lockedAs(row, null) } : null;
 }
 
@@ -55,25 +66,24 @@ export async function lockExecution(tx: Transaction, executionId: string, key?: 
   return row ? lockedAs(row, found?.[0] ?? null) : null;
 }
 
-function lock(tx: Transaction, executionId: string) {
-  return tx
-    .select({
-      id: executions.id,
-      workflow: executions.workflow,
-      status: executions.status,
-      ownerId: executions.ownerId,
-      input: executions.input,
-      version: executions.version,
-      cancelRequestedAt: executions.cancelRequestedAt,
-      endedAt: executions.endedAt,
-      now: sql<string>`app_now()`,
-    })
-    .from(executions)
-    .where(eq(executions.id, executionId))
-    .for('update');
+/** As the driver returns it: times are texts. */
+type LockRow = Omit<Locked, 'cancelled' | 'now' | 'step'> & {
+  cancelRequestedAt: string | null;
+  endedAt: string | null;
+  now: string;
+};
+
+function lock(tx: Transaction, executionId: string): Statement<LockRow[]> {
+  return statementOf(
+    tx,
+    sqlText`
+    select id, workflow, status, owner_id as "ownerId", input, version, cancel_requested_at as "cancelRequestedAt",
+      ended_at as "endedAt", app_now() as now
+    from ${executions} where id = ${executionId} for update`,
+  );
 }
 
-function lockedAs(row: Awaited<ReturnType<typeof lock>>[number], step: Locked['step']): Locked | null {
+function lockedAs(row: LockRow, step: Locked['step']): Locked | null {
   const { cancelRequestedAt, endedAt, now, ...execution } = row;
   return endedAt ? null : { ...execution, cancelled: cancelRequestedAt !== null, now: new Date(now), step };
 }
