@@ -1,6 +1,9 @@
-import { type WaitTarget, waitForExecution } from '@belay/core';
-import { expect, it } from 'vitest';
+import { cancelExecution, isOutage, type WaitTarget, waitForExecution } from '@belay/core';
+import { openDatabase } from '@belay/db';
+import { expect, it, vi } from 'vitest';
+import { startFaultyProxy } from '../../../chaos/src/faulty-proxy.js';
 import { collectMemory } from '../../../test/support/collect-memory.js';
+import { goingAway } from './support/losing.js';
 import { approve, ask, deny, openCast, request } from './support/stories.js';
 
 it('a wait ends when the request has come so far, at once when it is over, and at the end of its time', async () => {
@@ -42,4 +45,46 @@ it('a wait ends at its time although memory is collected meanwhile', async () =>
   const { signal } = new AbortController();
   const found = await waitForExecution(cast.ada, { id, until: 'ended', wait: 'PT1S', signal });
   expect(found.state).toBe('waiting_for_approval');
+});
+
+it('a wait ends when the database is known to be silent, and not at the end of its time', async () => {
+  await using cast = await openCast();
+  const id = await ask(cast.house, cast.ada);
+  const target = new URL(cast.house.database.url);
+  await using proxy = await startFaultyProxy({ host: target.hostname, port: Number(target.port) });
+  target.hostname = '127.0.0.1';
+  target.port = String(proxy.port);
+  const client = openDatabase(target.href, { max: 3 });
+  try {
+    const { signal } = new AbortController();
+    const ada = { ...cast.ada, db: client.db };
+    const waiting = waitForExecution(ada, { id, until: 'ended', wait: 'PT30S', signal }).catch(
+      (error: unknown) => error,
+    );
+    await vi.waitFor(async () => expect(await cast.house.database.sql`select from watches`).toHaveLength(1));
+    const from = performance.now();
+    proxy.swallow(true);
+    expect(isOutage(await waiting)).toBe(true);
+    // The next look is up to 6 s away, and its silence is known 6.5 s later.
+    expect(performance.now() - from).toBeLessThan(15_000);
+  } finally {
+    await client.close();
+  }
+});
+
+it('a wait goes on through a short absence of the database', async () => {
+  await using cast = await openCast();
+  const id = await ask(cast.house, cast.ada);
+  let away = false;
+  const { signal } = new AbortController();
+  const ada = { ...cast.ada, db: goingAway(cast.house.ctx.db, () => away) };
+  let failed = 0;
+  const log = { ...cast.house.ctx.log, error: () => void (failed += 1) };
+  const waiting = waitForExecution({ ...ada, log }, { id, until: 'ended', wait: 'PT20S', signal });
+  await vi.waitFor(async () => expect(await cast.house.database.sql`select from watches`).toHaveLength(1));
+  away = true;
+  await vi.waitFor(() => expect(failed).toBe(1), { timeout: 10_000 });
+  away = false;
+  await cancelExecution(cast.ada, { id });
+  expect((await waiting).state).toBe('cancelled');
 });

@@ -1,6 +1,7 @@
 import { type Database, executions, grants } from '@belay/db';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
+import { isOutage, noteOutage } from '../outage.js';
 import { glancesOf } from './glance.js';
 import { type Happening, readHappenings } from './history.js';
 import { taskEventsPerRow } from './task-events.js';
@@ -12,6 +13,8 @@ const overlap = 1_000 * taskEventsPerRow;
 const kept = 500;
 /** The first wait between two looks, in milliseconds; it doubles up to `timing.watchPoll`. */
 const firstPoll = 250;
+/** The longest wait between two looks while they fail. */
+const awayPoll = 1_000;
 
 /** What one process reads of one execution, for all who watch it there. */
 export interface Feed {
@@ -26,6 +29,8 @@ export interface Feed {
   status: string;
   /** The execution has ended, nothing that it was granted is left, and every event is there. */
   over: boolean;
+  /** Since when the database could not be read, in milliseconds since the epoch, and why; null while it can. */
+  away: { since: number; error: unknown } | null;
   /** Resolves at the next change of any of this, or when the signal aborts. */
   changed(signal: AbortSignal): Promise<void>;
 }
@@ -74,6 +79,7 @@ function startFeed(ctx: Context, id: string): Shared {
     floor: 0,
     status: 'unknown',
     over: false,
+    away: null,
     watchers: 0,
     waiting,
     stop,
@@ -116,13 +122,17 @@ async function follow(ctx: Context, id: string, feed: Shared, { look, isNews }: 
     for (let poll = firstPoll; !feed.over && !signal.aborted; poll = Math.min(poll * 2, ctx.timing.watchPoll)) {
       const waited = new AbortController();
       wake = () => waited.abort();
+      if (feed.away) poll = Math.min(poll, awayPoll);
       if (!heard) await ctx.delay(jittered(ctx, poll), waited.signal).catch(() => undefined);
       if (signal.aborted) return;
       // No notification came: one query, shared with all who look now, says whether there is anything to read.
       if (!heard && !(await isNews()) && !heard) continue;
       if (signal.aborted) return;
       heard = false;
-      await look().catch((error: unknown) => ctx.log.warn({ error, execution: id }, 'an execution could not be read'));
+      await look().catch((error: unknown) => {
+        if (isOutage(error)) noteOutage(ctx, error);
+        else ctx.log.warn({ error, execution: id }, 'an execution could not be read');
+      });
     }
   } finally {
     unsubscribe?.();
@@ -177,12 +187,25 @@ function createReader(ctx: Context, id: string, feed: Shared): Reader {
     feed.over = state.over;
     if (fresh.length > 0 || feed.over) for (const tell of [...feed.waiting]) tell();
   }
+  /** Reads, and tells those who wait when that fails. */
+  async function reading<T>(read: () => Promise<T>): Promise<T> {
+    const began = ctx.clock().getTime();
+    try {
+      const result = await read();
+      feed.away = null;
+      return result;
+    } catch (error) {
+      feed.away = { since: feed.away?.since ?? began, error };
+      for (const tell of [...feed.waiting]) tell();
+      throw error;
+    }
+  }
   return {
-    look,
+    look: () => reading(look),
     async isNews() {
       const from = after();
       try {
-        const state = `${from} ${await glances.at({ id, after: from })}`;
+        const state = `${from} ${await reading(() => glances.at({ id, after: from }))}`;
         if (state !== glanced) {
           glanced = state;
           return true;

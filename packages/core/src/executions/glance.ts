@@ -1,6 +1,7 @@
 import { type Database, executions, grants, ledger, taskEvents, watches } from '@belay/db';
 import { sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
+import { isOutage, noteOutage } from '../outage.js';
 import { gather } from './gather.js';
 import { taskEventsPerRow } from './task-events.js';
 
@@ -47,7 +48,8 @@ export function glancesOf(ctx: Context): Glances {
 /** A failure in the log, once for all who asked. */
 async function said<T>(ctx: Context, answer: Promise<T>): Promise<T> {
   return answer.catch((error: unknown) => {
-    ctx.log.warn({ error }, 'the executions that are watched could not be read');
+    if (isOutage(error)) noteOutage(ctx, error);
+    else ctx.log.warn({ error }, 'the executions that are watched could not be read');
     throw error;
   });
 }

@@ -24,10 +24,13 @@ const usual = 'PT20S';
 const longest = 30_000;
 /** How long the last look may take once the time is over, in milliseconds: the caller waits for an answer, not for the database. */
 const lastLook = 5_000;
+/** How long the database may be away before the wait ends, in milliseconds: one that is silent is known to be only after longer. */
+const patience = 5_000;
 
 /**
  * Returns an execution as `getExecution` does, once it has come as far as `until` or the time of `wait` is over; its `state`
- * says which. Throws `invalid` for a time that is too long, `unavailable` when the database is away at the end of it, and
+ * says which. Throws `invalid` for a time that is too long, `unavailable` when the database is away at the end of it, the
+ * error of the database when it is away for longer than a moment meanwhile, and
  * what `getExecution` throws.
  */
 export async function waitForExecution(
@@ -50,7 +53,7 @@ export async function waitForExecution(
   const after = await lastSeq(ctx.db, id);
   found = await get();
   if (!isTooEarly()) return found;
-  for await (const _event of watchExecution(ctx, { id, after, signal })) {
+  for await (const _event of watchExecution(ctx, { id, after, signal, patience })) {
     // An execution that never rests has an event for every look.
     if (signal.aborted) break;
     found = await get();

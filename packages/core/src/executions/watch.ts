@@ -12,13 +12,14 @@ export interface WatchEvent extends HistoryEntry {
 /**
  * Follows an execution: every ledger row about it, from `after` on, until it has ended and nothing it was granted is left
  * at any provider. All who watch an execution in one process share one reader, and keep no more than their place in what it
- * has read. Throws `not_found` when the caller may not see the execution; ends quietly when the signal aborts.
+ * has read. Throws `not_found` when the caller may not see the execution; ends quietly when the signal aborts. With `patience`,
+ * throws the error of the database once it has been away for so many milliseconds; without, waits until it is back.
  */
 export async function* watchExecution(
   ctx: ActorContext,
-  input: { id: string; after?: number | undefined; signal: AbortSignal },
+  input: { id: string; after?: number | undefined; signal: AbortSignal; patience?: number },
 ): AsyncGenerator<WatchEvent, void, undefined> {
-  const { id, after = 0, signal } = input;
+  const { id, after = 0, signal, patience = Number.POSITIVE_INFINITY } = input;
   await findExecution(ctx, ctx.actor, id);
   const { feed, leave } = joinFeed(ctx, id);
   try {
@@ -27,6 +28,7 @@ export async function* watchExecution(
     let known = after;
     let place = -1;
     while (!signal.aborted) {
+      if (feed.away && ctx.clock().getTime() - feed.away.since >= patience) throw feed.away.error;
       // At the start, and when the reader has gone on so far that what this watcher has not seen is not kept any more.
       if (place < feed.dropped) {
         const upTo = feed.floor;
