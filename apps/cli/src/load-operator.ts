@@ -23,7 +23,7 @@ function translate(error: unknown, program: Program, core: Core): unknown {
  * The operator's commands. What they share with the server is loaded when one of them runs and not before: the other
  * commands start faster without it, and work where it is not installed.
  */
-export function loadOperator(host: ServerProcess, account: string): Operator {
+export function loadOperator(host: ServerProcess, account: () => string): Operator {
   // Standard output holds the credential and nothing else.
   const write = (line: string) => void host.stderr.write(line);
 
@@ -44,7 +44,7 @@ export function loadOperator(host: ServerProcess, account: string): Operator {
 
   function options(operations: Operations, program: Program) {
     const environment = operations.parseEnvironment(host.env);
-    return { environment, name: account, log: program.createLogger({ level: 'warn', readable: true, write }) };
+    return { environment, name: account(), log: program.createLogger({ level: 'warn', readable: true, write }) };
   }
 
   /** Opens the installation's own database for one verb, and gives it back. */

@@ -1,16 +1,13 @@
 #!/usr/bin/env node
-import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
 import path from 'node:path';
-import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { defaultAgent } from './find-agent.js';
 import { loadAgent } from './load-agent.js';
 import { loadDiagnosis } from './load-diagnosis.js';
 import { loadOperator } from './load-operator.js';
-import { openBrowser } from './open-browser.js';
 import { runCli } from './program.js';
 import { createTerminalPrompts } from './terminal-prompts.js';
 
@@ -63,14 +60,15 @@ process.exitCode = await runCli(args, {
   ),
   posix: platform !== 'win32',
   prompts: createTerminalPrompts(stdin, stderr),
-  readInput: () => text(stdin),
-  openBrowser: (url) => openBrowser(url, platform),
-  randomBytes,
+  readInput: async () => (await import('node:stream/consumers')).text(stdin),
+  openBrowser: async (url) => (await import('./open-browser.js')).openBrowser(url, platform),
+  // Not before a command needs it: help and completion start faster without cryptography.
+  randomBytes: (size) => process.getBuiltinModule('node:crypto').randomBytes(size),
   clock: () => new Date(),
   delay: (milliseconds, signal) => delay(milliseconds, undefined, { signal }),
   patience: 30_000,
   signal: interrupt.signal,
-  operator: loadOperator(process, userInfo().username),
+  operator: loadOperator(process, () => userInfo().username),
   diagnosis: loadDiagnosis(host),
   agentControl: loadAgent(process),
   host,

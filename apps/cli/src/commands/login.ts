@@ -3,8 +3,6 @@ import { usage } from '../cli-error.js';
 import { addCommand, type CommonOptions, type Invocation, type Parent } from '../command.js';
 import type { Connection } from '../connect.js';
 import { chooseAuthenticator } from '../login/choose-authenticator.js';
-import { createProof } from '../login/create-proof.js';
-import { listenForCode } from '../login/listen-for-code.js';
 import { printable } from '../output/printable.js';
 import { within } from '../within.js';
 
@@ -27,6 +25,10 @@ async function loginByBrowser(
   { server, client }: Connection,
   { options, output, interactive, shell }: Invocation<Options & CommonOptions>,
 ) {
+  const [{ createProof }, { listenForCode }] = await Promise.all([
+    import('../login/create-proof.js'),
+    import('../login/listen-for-code.js'),
+  ]);
   const provider = await chooseAuthenticator(client, options.provider, { ...shell, interactive });
   const proof = createProof(shell.randomBytes(32));
   const secret = Buffer.from(shell.randomBytes(16)).toString('base64url');
