@@ -28,7 +28,11 @@ export default defineConfig({
       {
         ...sources,
         // A process for each file: these change their environment, their folder and their listeners.
-        test: { ...options, name: 'apps', include: ['apps/*/test/**/*.test.{ts,tsx}'] },
+        test: {
+          ...options,
+          name: 'apps',
+          include: ['apps/*/test/**/*.test.{ts,tsx}', 'packages/agent/test/**/*.test.ts'],
+        },
       },
       {
         ...sources,
@@ -38,6 +42,7 @@ export default defineConfig({
           name: 'packages',
           isolate: false,
           include: ['packages/*/test/**/*.test.{ts,tsx}', 'chaos/test/**/*.test.ts', 'test/**/*.test.ts'],
+          exclude: ['packages/agent/**'],
         },
       },
     ],

@@ -117,9 +117,9 @@ export const boundaries = {
     why: 'a page is a function of what procedures return: no verb, no database, no request',
   },
   'packages/agent': {
-    workspace: [...contract, 'core/agent', 'rest'],
-    outside: ['zod', '@trpc/server'],
-    why: 'it runs on a person’s machine: no database, no queue, no vendor',
+    workspace: [...contract, 'console/controls', 'core/agent', 'host', 'program', 'rest', 'sdk'],
+    outside: ['zod', '@napi-rs/keyring', '@trpc/server', 'preact', 'preact-render-to-string', 'node:*'],
+    why: 'it runs on a person’s machine: no database, no queue, no workflow, no vendor',
   },
   'packages/worker': {
     workspace: ['core'],
@@ -160,7 +160,6 @@ export const boundaries = {
       'host',
       'agent',
       'api',
-
       'console',
       'console/controls',
       'core',
@@ -175,7 +174,6 @@ export const boundaries = {
     outside: [
       'zod',
       'yaml',
-      '@napi-rs/keyring',
       'busboy',
       'chokidar',
       'express',
@@ -184,8 +182,6 @@ export const boundaries = {
       'oidc-provider',
       'pino',
       'postgres',
-      'preact',
-      'preact-render-to-string',
       'undici',
       '@trpc/server',
       'node:*',
@@ -217,8 +213,8 @@ export const boundaries = {
       },
       {
         names: ['load-agent.ts'],
-        imports: ['@belay/server/agent'],
-        why: 'the agent is a mode of the server’s program, started by this one',
+        imports: ['@belay/agent'],
+        why: 'belay agent runs, enrols and looks at the agent of this machine',
       },
     ],
   },

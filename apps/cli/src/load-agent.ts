@@ -2,11 +2,11 @@ import { CliError, usage } from './cli-error.js';
 import type { AgentControl } from './shell.js';
 
 /** The process as far as the agent's own program uses it. */
-export type AgentProcess = Parameters<typeof import('@belay/server/agent').runAgent>[0];
+export type AgentProcess = Parameters<typeof import('@belay/agent').runAgent>[0];
 
-/** The agent out of the server's own program, of which it loads nothing that only a server needs, and not before it is used. */
+/** The agent's own program, which is loaded when it is used and not before. */
 export function loadAgent(host: AgentProcess): AgentControl {
-  const load = () => import('@belay/server/agent');
+  const load = () => import('@belay/agent');
   const variables = (given: Record<string, string | undefined> = {}) => ({
     ...host.env,
     ...given,

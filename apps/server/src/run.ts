@@ -13,7 +13,7 @@ const longestStop = 10_000;
  */
 export async function runServer(host: ProcessLike): Promise<void> {
   if (host.env.BELAY_MODE === 'agent' || host.env.BELAY_MODE === 'client') {
-    return (await import('./agent/run.js')).runAgent(host);
+    return (await import('@belay/agent')).runAgent(host);
   }
   let server: RunningServer | undefined;
   let stopping = false;

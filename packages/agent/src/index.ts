@@ -1,17 +1,6 @@
-export { agentRouter, clientRouter, type LocalRouter } from './routers/roots.js';
-export type { LocalRequestContext } from './routers/trpc.js';
-export { acceptConfiguration, acceptSync, compareVersions, type LocalConfiguration } from './verbs/configuration.js';
-export { localPerson, serverNow } from './verbs/person.js';
-export type {
-  ConfigurationSource,
-  ExchangedSession,
-  KeptSession,
-  LocalContext,
-  LocalLedger,
-  LocalLogEntry,
-  LocalLogins,
-  SessionStore,
-  Upstream,
-} from './verbs/ports.js';
-export { completeLocalLogin, keepLocalSession } from './verbs/sessions.js';
-export { describeLocal } from './verbs/system.js';
+/** Agent and client mode: what `belay agent` and BELAY_MODE load. The heavy half of each is imported when it runs. */
+
+export { type EnrolledAgent, type EnrolOptions, enrolAgent } from './enrol.js';
+export { defaultAgentPort, type LocalEnvironment, parseLocalEnvironment } from './environment.js';
+export { runAgent } from './run.js';
+export { type AgentStatus, readAgentStatus } from './status.js';

@@ -1,6 +1,6 @@
-import { agentRouter } from '@belay/agent';
 import { serverRouter } from '@belay/api';
 import { describe, expect, it } from 'vitest';
+import { agentRouter } from '../../agent/src/routers/roots.js';
 import { type BelayClient, createClient, isBelayError } from '../src/index.js';
 
 /** How each procedure of the router is called through the SDK. */

@@ -3,9 +3,9 @@
  * equal to what the server's router infers, in both directions, procedure by procedure.
  */
 
-import type { LocalRouter } from '@belay/agent';
 import type { AppRouter } from '@belay/api';
 import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server';
+import type { LocalRouter } from '../../agent/src/routers/roots.js';
 import type {
   BelayError,
   DynamicElevationRequest,

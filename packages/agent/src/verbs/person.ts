@@ -1,7 +1,7 @@
 import type { KeptSession, LocalContext, LocalPerson } from './ports.js';
 
 /** The time at the server, as far as this machine knows it: a clock that is wrong by an hour ends no session early. */
-export function serverNow(ctx: LocalContext): number {
+function serverNow(ctx: LocalContext): number {
   return ctx.clock().getTime() - ctx.skew();
 }
 

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 
 const require = createRequire(import.meta.url);
-const entry = fileURLToPath(new URL('../../dist/agent.js', import.meta.url));
+const entry = fileURLToPath(new URL('../dist/index.js', import.meta.url));
 
 /** What a built module imports, dynamically too; types are gone from it. */
 async function importsOf(path: string): Promise<string[]> {
@@ -40,7 +40,7 @@ async function packagesOf(start: string): Promise<{ packages: Set<string>; modul
 /** The built file behind one of our own doors. */
 async function resolveOwn(specifier: string): Promise<string> {
   const [scope = '', name = '', ...rest] = specifier.split('/');
-  const manifest = require.resolve(`../../../../node_modules/${scope}/${name}/package.json`);
+  const manifest = require.resolve(`../../../node_modules/${scope}/${name}/package.json`);
   const { exports } = JSON.parse(await readFile(manifest, 'utf8')) as { exports: Record<string, { default: string }> };
   const door = exports[['.', ...rest].join('/')];
   return fileURLToPath(new URL(door?.default ?? '', `file://${manifest}`));

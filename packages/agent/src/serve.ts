@@ -1,5 +1,4 @@
 import { rm } from 'node:fs/promises';
-import type { LocalContext } from '@belay/agent';
 import { findFreePort } from '@belay/host';
 import type { Closing } from '@belay/program';
 import { delay, elapsed, listen, newId, stopListening } from '@belay/program';
@@ -9,6 +8,7 @@ import type { LocalEnvironment } from './environment.js';
 import { createGuard, findPeer } from './guard.js';
 import type { Machine } from './open-machine.js';
 import { addressPath } from './status.js';
+import type { LocalContext } from './verbs/ports.js';
 
 /** Where to listen, and the address that follows from it. */
 export async function chooseAddress({ host, port }: LocalEnvironment): Promise<{ port: number; baseUrl: string }> {

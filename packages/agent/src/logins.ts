@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash } from 'node:crypto';
-import type { LocalLogins } from '@belay/agent';
 import { AccessError, invalid, requireAbsoluteUrl } from '@belay/core/agent';
+import type { LocalLogins } from './verbs/ports.js';
 
 /** How long a sign-in that was begun here may take, in milliseconds. */
 const lifetime = 5 * 60_000;

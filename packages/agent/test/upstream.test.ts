@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { openUpstream } from '../../src/agent/upstream.js';
+import { openUpstream } from '../src/upstream.js';
 
 async function serve(answer: RequestListener): Promise<AsyncDisposable & { url: string }> {
   const server = createServer(answer);

@@ -1,8 +1,8 @@
 // Keeps sessions one after another and says each that is kept, until it is killed: `node put-sessions.mjs <folder>`.
 import { randomBytes } from 'node:crypto';
-import { createFiles, prepareFolder } from '../../../dist/agent/files.js';
-import { openSessionStore } from '../../../dist/agent/session-store.js';
-import { openStoreKey } from '../../../dist/agent/store-key.js';
+import { createFiles, prepareFolder } from '../../dist/files.js';
+import { openSessionStore } from '../../dist/session-store.js';
+import { openStoreKey } from '../../dist/store-key.js';
 
 const folder = process.argv[2] ?? '';
 const log = { debug() {}, info() {}, warn() {}, error() {} };

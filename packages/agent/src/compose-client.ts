@@ -1,12 +1,12 @@
 import { hostname } from 'node:os';
-import { clientRouter } from '@belay/agent';
 import { type Closing, elapsed, randomBytes, StartError } from '@belay/program';
-import { createLocalLogins } from '../agent/logins.js';
-import { describeMachine, openMachine } from '../agent/open-machine.js';
-import { chooseAddress, serveLocal } from '../agent/serve.js';
-import { requireServerAddress } from '../agent/server-address.js';
-import type { RunningAgent, StartAgentOptions } from '../agent/start.js';
-import { openUpstream } from '../agent/upstream.js';
+import { createLocalLogins } from './logins.js';
+import { describeMachine, openMachine } from './open-machine.js';
+import { clientRouter } from './routers/roots.js';
+import { chooseAddress, serveLocal } from './serve.js';
+import { requireServerAddress } from './server-address.js';
+import type { RunningAgent, StartAgentOptions } from './start.js';
+import { openUpstream } from './upstream.js';
 
 /**
  * Composes client mode (design §9): the sessions of this machine and a log in memory, and no configuration. Throws

@@ -7,13 +7,18 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { findFreePort } from '@belay/host';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { startDemoIdentityProvider } from '../../src/demo/identity-provider/index.js';
-import { hasChromium, launchChromium } from '../browser/support/chromium.js';
-import { people } from '../http/support/world.js';
-import { type Folder, makeFolder, type ServerProcess, startProcess } from '../start/server-process.js';
+import { startDemoIdentityProvider } from '../../../apps/server/src/demo/identity-provider/index.js';
+import { hasChromium, launchChromium } from '../../../apps/server/test/browser/support/chromium.js';
+import { people } from '../../../apps/server/test/http/support/world.js';
+import {
+  type Folder,
+  makeFolder,
+  type ServerProcess,
+  startProcess,
+} from '../../../apps/server/test/start/server-process.js';
 import { callLocal, signInAt } from './support/local.js';
 
-const cli = fileURLToPath(new URL('../../../cli/dist/main.js', import.meta.url));
+const cli = fileURLToPath(new URL('../../../apps/cli/dist/main.js', import.meta.url));
 const run = promisify(execFile);
 const patience = { timeout: 30_000, interval: 100 };
 

@@ -1,17 +1,17 @@
 import { hostname } from 'node:os';
-import { agentRouter } from '@belay/agent';
 import type { PinnedKey } from '@belay/core/agent';
 import type { Closing } from '@belay/program';
 import { clock, delay, elapsed, random, randomBytes, readProgram, StartError } from '@belay/program';
-import { readKeptConfiguration } from '../agent/configuration-file.js';
-import { enrolFolder } from '../agent/enrol.js';
-import { followServer } from '../agent/follow.js';
-import { hashCredential, type Identity, readIdentity } from '../agent/identity.js';
-import { createLocalLogins } from '../agent/logins.js';
-import { describeMachine, type Machine, openMachine } from '../agent/open-machine.js';
-import { chooseAddress, serveLocal } from '../agent/serve.js';
-import type { RunningAgent, StartAgentOptions } from '../agent/start.js';
-import { openUpstream } from '../agent/upstream.js';
+import { readKeptConfiguration } from './configuration-file.js';
+import { enrolFolder } from './enrol.js';
+import { followServer } from './follow.js';
+import { hashCredential, type Identity, readIdentity } from './identity.js';
+import { createLocalLogins } from './logins.js';
+import { describeMachine, type Machine, openMachine } from './open-machine.js';
+import { agentRouter } from './routers/roots.js';
+import { chooseAddress, serveLocal } from './serve.js';
+import type { RunningAgent, StartAgentOptions } from './start.js';
+import { openUpstream } from './upstream.js';
 
 /**
  * Composes agent mode (design §9): the configuration of the server by version, the sessions of this machine in a sealed

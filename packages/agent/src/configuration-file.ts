@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { acceptConfiguration, type LocalConfiguration } from '@belay/agent';
 import type { Logger, PinnedKey } from '@belay/core/agent';
 import type { Files } from './files.js';
+import { acceptConfiguration, type LocalConfiguration } from './verbs/configuration.js';
 
 export interface KeptConfiguration {
   configuration: LocalConfiguration;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parseLocalEnvironment } from '../../src/agent/environment.js';
-import { requireServerAddress } from '../../src/agent/server-address.js';
+import { parseLocalEnvironment } from '../src/environment.js';
+import { requireServerAddress } from '../src/server-address.js';
 
 const agent = { BELAY_MODE: 'agent', HOME: '/srv/rita' };
 

@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import type { LocalContext, LocalLedger, SessionStore, Upstream } from '@belay/agent';
 import type { Closing } from '@belay/program';
 import { clock, randomBytes, readProgram } from '@belay/program';
 import { createFiles, type Files, prepareFolder, removeUnfinished } from './files.js';
@@ -8,6 +7,7 @@ import { holdFolder } from './lock.js';
 import { openSessionStore } from './session-store.js';
 import type { StartAgentOptions } from './start.js';
 import { openKeyring, openStoreKey } from './store-key.js';
+import type { LocalContext, LocalLedger, SessionStore, Upstream } from './verbs/ports.js';
 
 /** What agent and client mode have alike: a folder of their own, and in it the sessions of this machine. */
 export interface Machine {

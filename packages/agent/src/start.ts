@@ -1,7 +1,7 @@
 import type { Logger } from '@belay/core/agent';
 import { createClosing } from '@belay/program';
-import { composeAgent } from '../modes/agent.js';
-import { composeClient } from '../modes/client.js';
+import { composeAgent } from './compose-agent.js';
+import { composeClient } from './compose-client.js';
 import { explainDisk } from './disk.js';
 import type { LocalEnvironment } from './environment.js';
 

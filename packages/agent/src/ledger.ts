@@ -1,4 +1,4 @@
-import type { LocalLedger, LocalLogEntry } from '@belay/agent';
+import type { LocalLedger, LocalLogEntry } from './verbs/ports.js';
 
 /** The interface's limit (GET /logs). */
 const most = 500;

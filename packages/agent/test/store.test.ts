@@ -4,17 +4,18 @@ import { chmod, chown, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type KeptSession, keepLocalSession, type LocalContext } from '@belay/agent';
 import { clock } from '@belay/program';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { NOBODY } from '../../../../packages/embedded-postgres/test/support/describe-as-root.js';
-import { createFiles, type Files, prepareFolder, removeUnfinished } from '../../src/agent/files.js';
-import { createLocalLedger } from '../../src/agent/ledger.js';
-import { findHolder, holdFolder } from '../../src/agent/lock.js';
-import { createLocalLogins } from '../../src/agent/logins.js';
-import { openSessionStore } from '../../src/agent/session-store.js';
-import { type Keyring, openStoreKey } from '../../src/agent/store-key.js';
-import { keepLines } from '../http/support/serve.js';
+import { keepLines } from '../../../apps/server/test/http/support/serve.js';
+import { NOBODY } from '../../embedded-postgres/test/support/describe-as-root.js';
+import { createFiles, type Files, prepareFolder, removeUnfinished } from '../src/files.js';
+import { createLocalLedger } from '../src/ledger.js';
+import { findHolder, holdFolder } from '../src/lock.js';
+import { createLocalLogins } from '../src/logins.js';
+import { openSessionStore } from '../src/session-store.js';
+import { type Keyring, openStoreKey } from '../src/store-key.js';
+import type { KeptSession, LocalContext } from '../src/verbs/ports.js';
+import { keepLocalSession } from '../src/verbs/sessions.js';
 
 let folder: string;
 beforeEach(async () => {

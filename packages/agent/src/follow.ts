@@ -1,16 +1,10 @@
-import {
-  acceptConfiguration,
-  acceptSync,
-  type ConfigurationSource,
-  compareVersions,
-  type LocalLedger,
-  type SessionStore,
-} from '@belay/agent';
 import { AccessError, type Logger, type PinnedKey } from '@belay/core/agent';
 import { type KeptConfiguration, writeConfiguration } from './configuration-file.js';
 import type { Files } from './files.js';
 import { type Identity, writeIdentity } from './identity.js';
 import type { AgentUpstream } from './upstream.js';
+import { acceptConfiguration, acceptSync, compareVersions } from './verbs/configuration.js';
+import type { ConfigurationSource, LocalLedger, SessionStore } from './verbs/ports.js';
 
 export interface FollowOptions {
   folder: string;

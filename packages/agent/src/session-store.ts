@@ -1,10 +1,10 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto';
 import { join } from 'node:path';
-import type { KeptSession, SessionStore } from '@belay/agent';
 import { AccessError, type Logger } from '@belay/core/agent';
 import { z } from 'zod';
 import type { Files } from './files.js';
 import type { StoreKey } from './store-key.js';
+import type { KeptSession, SessionStore } from './verbs/ports.js';
 
 const schema = z.object({
   sessions: z.array(

@@ -1,12 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import {
-  completeLocalLogin,
-  describeLocal,
-  type LocalContext,
-  type LocalRequestContext,
-  localPerson,
-} from '@belay/agent';
-import {
   beginRequest,
   cookieNames,
   createRest,
@@ -28,6 +21,11 @@ import {
 import type { AnyTRPCRouter } from '@trpc/server';
 import { returnPath } from './guard.js';
 import { renderIntroduction, renderLocal, renderMessage, styleSource } from './page.js';
+import type { LocalRequestContext } from './routers/trpc.js';
+import { localPerson } from './verbs/person.js';
+import type { LocalContext } from './verbs/ports.js';
+import { completeLocalLogin } from './verbs/sessions.js';
+import { describeLocal } from './verbs/system.js';
 
 export interface LocalAppOptions {
   context: LocalContext;

@@ -1,5 +1,4 @@
 import { hostname } from 'node:os';
-import { acceptConfiguration } from '@belay/agent';
 import { AccessError } from '@belay/core/agent';
 import { clock, oneLine, randomBytes, readProgram, StartError } from '@belay/program';
 import { writeConfiguration } from './configuration-file.js';
@@ -9,6 +8,7 @@ import { hashCredential, type Identity, readIdentity, readJoining, writeIdentity
 import { holdFolder } from './lock.js';
 import { requireServerAddress } from './server-address.js';
 import { openUpstream } from './upstream.js';
+import { acceptConfiguration } from './verbs/configuration.js';
 
 export interface EnrolOptions {
   dataDirectory: string;

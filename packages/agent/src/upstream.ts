@@ -1,7 +1,7 @@
-import type { Upstream } from '@belay/agent';
 import { AccessError, type ErrorCode, errorCodes } from '@belay/core/agent';
 import { type BelayClient, BelayError, createClient } from '@belay/sdk';
 import { fetchBounded, tooLarge } from './bounded-fetch.js';
+import type { Upstream } from './verbs/ports.js';
 
 /** How long the server may take for one answer, in milliseconds. */
 const longest = 10_000;
