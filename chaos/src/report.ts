@@ -4,12 +4,12 @@ import { touches } from './judge/deadlines.js';
 import { type Rule, rules, type Verdict } from './judge/judge.js';
 import type { Revocation } from './judge/judge-target.js';
 
-/** How many of what a rule found are shown. */
-const shown = 8;
+/** How many of what a rule found are shown; the history that a red run keeps has all. */
+const shown = 5;
 
-/** The run as text: figures without a fault, a row for each fault, then what is wrong. */
+/** The run as text: a row for each fault, figures of the whole, then what is wrong, because often only the end is read. */
 export function describeRun(history: History, verdict: Verdict): string[] {
-  return [...describeWhole(history, verdict), '', ...describeFaults(history, verdict), '', ...describeRules(verdict)];
+  return [...describeFaults(history, verdict), '', ...describeWhole(history, verdict), '', ...describeRules(verdict)];
 }
 
 /** The rules whose bounds are times; every other one holds however slow the machine is. */
@@ -91,12 +91,15 @@ function recoveryOf(windows: readonly FaultWindow[], isPart: (part: string) => b
 }
 
 function describeRules({ wrong }: Verdict): string[] {
-  return (Object.keys(rules) as Rule[]).flatMap((rule) => {
+  const all = Object.keys(rules) as Rule[];
+  const broken = all.filter((rule) => wrong[rule].length > 0);
+  const kept = all.length - broken.length;
+  const red = broken.flatMap((rule) => {
     const found = wrong[rule];
-    if (found.length === 0) return [`ok   ${rules[rule]}`];
     const more = found.length > shown ? [`       … and ${found.length - shown} more`] : [];
     return [`RED  ${rules[rule]}: ${found.length}`, ...found.slice(0, shown).map((each) => `       ${each}`), ...more];
   });
+  return [`ok   ${kept} of ${all.length} rules`, ...red];
 }
 
 /** Without an answer, or with one that says that it was not done. */
