@@ -2,6 +2,9 @@ import postgres from 'postgres';
 import type { PostgresConfig } from './config.js';
 import { connectionOptions } from './options.js';
 
+/** How long the connection may take to say that it is still there: its transaction is idle, so it answers at once. */
+const answerMilliseconds = 3_000;
+
 /** The longest that the server allows: it is meant to stay idle, and postgres.js passes no zero on. */
 const longest = 2_147_483_647;
 
@@ -97,6 +100,8 @@ export function openSpare(config: PostgresConfig): Spare {
       inTurn(async () => {
         warming = warm;
         try {
+          // Grants wait for this, so one that is gone must not cost them a whole silence.
+          if (kept && !(await answers(kept.sql))) await drop();
           if (kept) await warm(kept.sql);
           else await keep();
         } catch (error) {
@@ -131,4 +136,20 @@ export function openSpare(config: PostgresConfig): Spare {
       await drop();
     },
   };
+}
+
+/** Whether the connection answers in time; throws when the question fails. */
+async function answers(sql: Statements): Promise<boolean> {
+  const asked = sql`select 1`.then(() => true);
+  // What becomes of it after that is the silence of the driver.
+  asked.catch(() => {});
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), answerMilliseconds);
+  });
+  try {
+    return await Promise.race([asked, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -69,4 +69,16 @@ describe('the postgres connector', () => {
     proxy.swallow(false);
     expect(await authorizer.holds(entitlement, calm())).toBe(false);
   }, 40_000);
+
+  it('opens another connection to stand by when the one that did has gone silent, before grants have waited for long', async () => {
+    const { standBy } = authorizer;
+    if (!standBy) throw new Error('the authorizer has nothing to stand by');
+    await standBy(calm());
+    proxy.lose('half-open');
+    const lost = performance.now();
+    await standBy(calm());
+    // Three seconds for an answer, of the seven that a statement has.
+    expect(performance.now() - lost).toBeLessThan(6_000);
+    await authorizer.standDown?.(calm());
+  }, 40_000);
 });
