@@ -13,6 +13,7 @@ const contract = [
   'limits',
   'logs',
   'metadata',
+  'operations',
   'paging',
   'providers',
   'roles',
@@ -127,9 +128,9 @@ export const boundaries = {
     why: 'a processor parses ids and calls a verb: no SQL of its own, no HTTP',
   },
   'packages/sdk': {
-    workspace: [],
+    workspace: [...contract],
     outside: ['@trpc/client', '@trpc/server', 'eventsource'],
-    why: 'published: it runs with its own dependencies only',
+    why: 'published: it runs with its own dependencies only, and what it takes from contract is bundled',
   },
   'packages/host': {
     workspace: [],
@@ -217,6 +218,11 @@ export const boundaries = {
         why: 'belay agent runs, enrols and looks at the agent of this machine',
       },
     ],
+  },
+  pack: {
+    workspace: [],
+    outside: ['rolldown', 'rolldown-plugin-dts', 'typescript', 'node:*'],
+    why: 'it reads what was built, and is part of nothing',
   },
   chaos: {
     workspace: ['embedded-postgres', 'host'],

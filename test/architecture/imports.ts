@@ -84,7 +84,7 @@ export function checkDeclarations(tree: Tree): string[] {
 }
 
 /** Workspaces that are run and never imported. */
-const programs = ['bench', 'chaos'];
+const programs = ['bench', 'chaos', 'pack'];
 
 /** A package is entered by its front door: an `exports` map, and no import goes past it. */
 export function checkExports(tree: Tree): string[] {

@@ -38,7 +38,7 @@ export function manifestOf(tree: Tree, folder: string): Manifest {
 /** The folders of the workspaces. */
 export function workspacesOf(tree: Tree): string[] {
   return [...tree.keys()].flatMap(
-    (path) => /^((?:packages|apps)\/[^/]+|bench|chaos)\/package\.json$/.exec(path)?.[1] ?? [],
+    (path) => /^((?:packages|apps)\/[^/]+|bench|chaos|pack)\/package\.json$/.exec(path)?.[1] ?? [],
   );
 }
 
@@ -68,5 +68,5 @@ export function packageOf(specifier: string): string {
 
 /** Our sources: what is built and what is run, without the tests. */
 export function isSource(path: string): boolean {
-  return /^((packages|apps)\/[^/]+\/src|(bench|chaos)\/src|examples)\/.+\.(ts|tsx|js|mjs)$/.test(path);
+  return /^((packages|apps)\/[^/]+\/src|(bench|chaos|pack)\/src|examples)\/.+\.(ts|tsx|js|mjs)$/.test(path);
 }

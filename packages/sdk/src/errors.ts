@@ -1,28 +1,14 @@
+import type { ErrorCode, ErrorIssue } from '@belay/contract/errors';
+
 /**
- * Every way a call can fail. The first ten are the server's own codes; `too_many_requests` is a limit on requests
+ * Every way a call can fail. Most are the server's own codes; `too_many_requests` is a limit on requests
  * in a time, or on what one person may have open. `network` means that no response of Belay arrived; `aborted` means that the
  * caller's signal ended the call.
  */
-export type BelayErrorCode =
-  | 'not_found'
-  | 'forbidden'
-  | 'unauthenticated'
-  | 'invalid'
-  | 'conflict'
-  | 'held_outside'
-  | 'unavailable'
-  | 'not_configured'
-  | 'too_many_requests'
-  | 'internal'
-  | 'network'
-  | 'aborted';
+export type BelayErrorCode = ErrorCode | 'network' | 'aborted';
 
 /** One thing that is wrong with the input. */
-export interface BelayIssue {
-  /** Which field, as a dotted path; empty for the whole input. */
-  path: string;
-  message: string;
-}
+export type BelayIssue = ErrorIssue;
 
 /** What is known about a failure beside its code and message. */
 export interface BelayErrorDetails {

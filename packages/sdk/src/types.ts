@@ -1,15 +1,79 @@
 /*
- * What goes into and comes out of the SDK, declared by hand so that the published declarations need nothing but
- * TypeScript's own library. test/types.test.ts holds them equal to what the server's router infers, both ways.
- * Times are ISO 8601 in UTC with milliseconds; durations are ISO 8601, and `1h30m` is accepted where one goes in.
+ * What goes into and comes out of the SDK: the shapes of the contract. In the published package they are written out, so that
+ * its declarations need nothing but TypeScript's own library. Times are ISO 8601 in UTC with milliseconds; durations are ISO
+ * 8601, and `1h30m` is accepted where one goes in.
  */
 
-export type * from './types/access.js';
-export type * from './types/approvals.js';
-export type * from './types/auth.js';
-export type * from './types/elevation.js';
-export type * from './types/executions.js';
-export type * from './types/options.js';
-export type * from './types/providers.js';
-export type * from './types/roles.js';
-export type * from './types/system.js';
+export type { AccessGrant, AccessList } from '@belay/contract/access';
+export type { Decided, Decision, Inbox, InboxEntry, InboxFilter } from '@belay/contract/approvals';
+export type {
+  CodeExchange,
+  ExchangedToken,
+  LoggedOut,
+  PolledDeviceLogin,
+  SignInProvider,
+  SignInProviders,
+  StartedDeviceLogin,
+  Whoami,
+} from '@belay/contract/auth';
+export type {
+  AgentEnvironment,
+  AgentReport,
+  AgentReported,
+  ApiConfiguration,
+  ConfigurationSignature,
+  Registration,
+  Sync,
+  WorkflowStep,
+} from '@belay/contract/configuration';
+export type {
+  DynamicBounds,
+  DynamicElevationRequest,
+  Elevation,
+  ElevationRequest,
+  NameRules,
+  ResumeRequest,
+  Resumption,
+} from '@belay/contract/elevation';
+export type {
+  Execution,
+  ExecutionApproval,
+  ExecutionDetails,
+  ExecutionEvent,
+  ExecutionGrant,
+  ExecutionList,
+  ExecutionStart,
+  ExecutionState,
+  GrantState,
+  HistoryEntry,
+  SealedSignal,
+  Signalled,
+  StartedExecution,
+  WaitTarget,
+} from '@belay/contract/executions';
+export type { Done, Verdict } from '@belay/contract/fields';
+export type { AgentLogEntry, LogEntry, LogFilter, LogLevel, LogList, LogPage } from '@belay/contract/logs';
+export type {
+  AuthorizationStart,
+  Capability,
+  Provider,
+  ProviderIdentities,
+  ProviderList,
+  ProviderPermissions,
+  ProviderRoles,
+  ProviderSummary,
+  SessionAuthorization,
+} from '@belay/contract/providers';
+export type { Role, RoleGrant, RoleList } from '@belay/contract/roles';
+export type {
+  IssuedSession,
+  LocalLogin,
+  Session,
+  SessionList,
+  SessionToKeep,
+  VerifiedSession,
+} from '@belay/contract/sessions';
+export type { SuggestedRequest, Suggestion } from '@belay/contract/suggestions';
+export type { Health, Metrics, Readiness } from '@belay/contract/system';
+export type { Workflow, WorkflowList, WorkflowSummary } from '@belay/contract/workflows';
+export type { CallOptions, Idempotent, PageOptions, WatchOptions } from './options.js';

@@ -98,6 +98,8 @@ function details(granted: boolean): ExecutionDetails {
     waiting_for: [],
     history: [{ event_type: 'execution.started', timestamp: '2030-01-01T00:00:00.000Z', message: 'started' }],
     next: null,
+    input: {},
+    output: null,
     error: granted ? null : { type: 'denied', status: 403, title: 'Denied', detail: 'nobody approved' },
     end_time: '2030-01-01T00:00:20.000Z',
     approvals: [],

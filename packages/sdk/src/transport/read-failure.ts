@@ -1,39 +1,5 @@
-import { BelayError, type BelayErrorCode, type BelayIssue } from '../errors.js';
-
-/** One row for each status the server answers with (design §14.6); the code in a body, when it has one, is finer. */
-const codeOfStatus: Record<number, BelayErrorCode> = {
-  400: 'invalid',
-  401: 'unauthenticated',
-  403: 'forbidden',
-  404: 'not_found',
-  405: 'invalid',
-  406: 'invalid',
-  409: 'conflict',
-  412: 'conflict',
-  413: 'invalid',
-  414: 'invalid',
-  415: 'invalid',
-  422: 'invalid',
-  429: 'too_many_requests',
-  501: 'not_configured',
-  502: 'unavailable',
-  503: 'unavailable',
-  504: 'unavailable',
-};
-
-/** The verbs' own codes, which `data.reason` of a tRPC error says; `held_outside` has no status of its own. */
-const serverCodes: readonly BelayErrorCode[] = [
-  'not_found',
-  'forbidden',
-  'unauthenticated',
-  'invalid',
-  'conflict',
-  'held_outside',
-  'unavailable',
-  'not_configured',
-  'too_many_requests',
-  'internal',
-];
+import { codeOfStatus, errorCodes } from '@belay/contract/errors';
+import { BelayError, type BelayIssue } from '../errors.js';
 
 type Json = Record<string, unknown>;
 
@@ -76,10 +42,10 @@ export function readFailure(source: FailureSource): BelayError {
   const shape = isObject(envelope) ? envelope : {};
   const data = isObject(shape.data) ? shape.data : {};
   const status = typeof data.httpStatus === 'number' ? data.httpStatus : source.status;
-  const named = typeof data.reason === 'string' ? serverCodes.find((code) => code === data.reason) : undefined;
+  const named = typeof data.reason === 'string' ? errorCodes.find((code) => code === data.reason) : undefined;
   const said = typeof shape.message === 'string' ? shape.message : `the server answered ${status}`;
   const unknown = unknownProcedure.exec(said)?.[1];
-  const byStatus = codeOfStatus[status] ?? (status >= 500 ? 'internal' : 'network');
+  const byStatus = codeOfStatus(status) ?? 'network';
   // Not a thing that is not there, but a server that cannot: it is of another version.
   const code = unknown === undefined ? (named ?? byStatus) : 'not_configured';
   const message = unknown === undefined ? said : `the server does not know ${unknown}: it is older or newer than this`;

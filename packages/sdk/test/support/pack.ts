@@ -1,14 +1,15 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { packPackage } from '../../../../pack/src/pack-package.mjs';
+import { published } from '../../../../pack/src/published.mjs';
 
 const exec = promisify(execFile);
-const sdk = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
-const root = path.resolve(sdk, '../..');
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../../..');
 
 export interface EmptyProject extends AsyncDisposable {
   folder: string;
@@ -18,7 +19,7 @@ export interface EmptyProject extends AsyncDisposable {
 }
 
 /** Runs the repository's compiler in a folder; resolves to what it complained about, nothing when it did not. */
-export async function compile(folder: string, options: string[]): Promise<string> {
+async function compile(folder: string, options: string[]): Promise<string> {
   const compiler = path.join(
     path.dirname(createRequire(import.meta.url).resolve('typescript/package.json')),
     'bin',
@@ -31,33 +32,18 @@ export async function compile(folder: string, options: string[]): Promise<string
 }
 
 /**
- * Packs the SDK from its sources as npm would publish it, and installs the tarball in an empty project beside its declared
+ * Packs the SDK from its sources as it is published, and installs the tarball in an empty project beside its declared
  * dependencies and nothing else. Without a network: those are linked from the repository.
  */
 export async function installPacked(): Promise<EmptyProject> {
   const folder = await mkdtemp(path.join(tmpdir(), 'belay-sdk-'));
-  const staging = path.join(folder, 'staging');
-  await mkdir(staging);
-  for (const file of ['package.json', 'README.md', 'src']) {
-    await cp(path.join(sdk, file), path.join(staging, file), { recursive: true });
-  }
-  const faults = await compile(sdk, [
-    '-p',
-    '.',
-    '--outDir',
-    path.join(staging, 'dist'),
-    '--tsBuildInfoFile',
-    path.join(staging, 'dist/.tsbuildinfo'),
-  ]);
-  if (faults) throw new Error(faults);
-  const npm = ['pack', '--offline', '--json', '--ignore-scripts', '--pack-destination', folder];
-  const { stdout } = await exec('npm', npm, { cwd: staging });
-  const [report] = JSON.parse(stdout) as { filename: string; files: { path: string }[] }[];
-  if (!report) throw new Error('npm packed nothing');
+  const which = published.find((each) => each.folder === 'packages/sdk');
+  if (!which) throw new Error('the SDK is not published');
+  const { tarball, files } = await packPackage(which, folder);
   const project = path.join(folder, 'project');
   const installed = path.join(project, 'node_modules/@belay/sdk');
   await mkdir(installed, { recursive: true });
-  await exec('tar', ['-xzf', path.join(folder, report.filename), '-C', installed, '--strip-components=1']);
+  await exec('tar', ['-xzf', tarball, '-C', installed, '--strip-components=1']);
   const manifest = JSON.parse(await readFile(path.join(installed, 'package.json'), 'utf8')) as { dependencies: object };
   for (const name of Object.keys(manifest.dependencies)) {
     const link = path.join(project, 'node_modules', name);
@@ -66,7 +52,7 @@ export async function installPacked(): Promise<EmptyProject> {
   }
   return {
     folder: project,
-    packed: report.files.map((file) => file.path),
+    packed: files,
     compile: (...options) => compile(project, options),
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   };

@@ -16,3 +16,9 @@ export interface WatchOptions extends CallOptions {
   /** Yield only what came after this event: the `seq` of the last one seen. */
   lastEventId?: string | undefined;
 }
+
+/** What a call that starts something takes beside its input. */
+export interface Idempotent {
+  /** The same key and input give the same execution for 24 hours, so that the call may be tried again. */
+  idempotencyKey?: string | undefined;
+}

@@ -1,0 +1,57 @@
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { rolldown } from 'rolldown';
+import { dts } from 'rolldown-plugin-dts';
+import { expandTypes } from './expand-types.mjs';
+
+/**
+ * Bundles what the compiler made of a package, with what it takes from packages of ours, into `index.js` and `index.d.ts`.
+ * Everything else that it imports stays outside.
+ *
+ * @param {{ root: string, from: string, types: string, into: string }} options `types`: the module of types to write out
+ */
+export async function bundlePackage({ root, from, types, into }) {
+  const build = path.join(from, 'dist');
+  const declarations = await mkdtemp(path.join(into, 'types-'));
+  try {
+    await cp(build, declarations, { recursive: true });
+    await writeFile(path.join(declarations, `${types}.d.ts`), expandTypes(path.join(from, 'src', `${types}.ts`)));
+    await write(path.join(build, 'index.js'), into, [ours(root, '.js')]);
+    await write(path.join(declarations, 'index.d.ts'), into, [
+      ours(root, '.d.ts'),
+      dts({ dtsInput: true, emitDtsOnly: true, tsconfig: false }),
+    ]);
+  } finally {
+    await rm(declarations, { recursive: true, force: true });
+  }
+}
+
+/** @param {string} input @param {string} dir @param {import('rolldown').Plugin[]} plugins */
+async function write(input, dir, plugins) {
+  const bundle = await rolldown({
+    input: { index: input },
+    external: (id) => !id.startsWith('.') && !path.isAbsolute(id) && !id.startsWith('@belay/'),
+    plugins,
+  });
+  await bundle.write({ dir, format: 'es' });
+  await bundle.close();
+}
+
+/**
+ * Finds `@belay/contract/errors` where the compiler wrote it.
+ *
+ * @param {string} root @param {string} ending
+ * @returns {import('rolldown').Plugin}
+ */
+function ours(root, ending) {
+  return {
+    name: 'ours',
+    resolveId: {
+      order: 'pre',
+      handler(id) {
+        const [, name, door = 'index'] = /^@belay\/([^/]+)(?:\/(.+))?$/.exec(id) ?? [];
+        return name === undefined ? null : path.join(root, 'packages', name, 'dist', `${door}${ending}`);
+      },
+    },
+  };
+}

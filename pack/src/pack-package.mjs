@@ -1,0 +1,72 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { bundlePackage } from './bundle-package.mjs';
+
+const exec = promisify(execFile);
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
+
+/**
+ * Packs a package as it is published: what the compiler made of it, its README, and a package.json that asks for what it needs
+ * at run time. Resolves to the tarball and the files in it. Needs no network.
+ *
+ * @param {{ folder: string, types?: string }} which a row of published.mjs
+ * @param {string} into an existing folder
+ * @returns {Promise<{ tarball: string, files: string[] }>}
+ */
+export async function packPackage({ folder, types }, into) {
+  const from = path.join(root, folder);
+  const compiler = path.join(
+    path.dirname(createRequire(path.join(root, 'package.json')).resolve('typescript/package.json')),
+    'bin/tsc',
+  );
+  await exec(process.execPath, [compiler, '-b', from], { cwd: root });
+  const staging = await mkdtemp(path.join(into, 'staging-'));
+  try {
+    await mkdir(path.join(staging, 'dist'));
+    if (types === undefined) {
+      const kept = (/** @type {string} */ file) => !/(\.tsbuildinfo|\.map)$/.test(file);
+      await cp(path.join(from, 'dist'), path.join(staging, 'dist'), { recursive: true, filter: kept });
+    } else await bundlePackage({ root, from, types, into: path.join(staging, 'dist') });
+    await cp(path.join(from, 'README.md'), path.join(staging, 'README.md'));
+    const manifest = await publishedManifest(from, types !== undefined);
+    await writeFile(path.join(staging, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+    const options = ['pack', '--offline', '--json', '--ignore-scripts', '--pack-destination', into];
+    const { stdout } = await exec('npm', options, { cwd: staging });
+    const [report] = JSON.parse(stdout);
+    return {
+      tarball: path.join(into, report.filename),
+      files: report.files.map((/** @type {{ path: string }} */ file) => file.path),
+    };
+  } finally {
+    await rm(staging, { recursive: true, force: true });
+  }
+}
+
+/** @param {string} from @param {boolean} bundled */
+async function publishedManifest(from, bundled) {
+  const { devDependencies: pins } = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8'));
+  const {
+    scripts,
+    devDependencies,
+    private: _,
+    files,
+    ...kept
+  } = JSON.parse(await readFile(path.join(from, 'package.json'), 'utf8'));
+  const dependencies = Object.entries(kept.dependencies ?? {})
+    .filter(([name]) => !(bundled && name.startsWith('@belay/')))
+    .map(([name, range]) => [name, range === '*' ? `^${pins[name] ?? kept.version}` : range]);
+  const exports = Object.entries(kept.exports).map(([door, { '@belay/source': _source, ...conditions }]) => [
+    door,
+    conditions,
+  ]);
+  return {
+    ...kept,
+    exports: Object.fromEntries(exports),
+    files: ['dist'],
+    dependencies: Object.fromEntries(dependencies),
+  };
+}

@@ -1,0 +1,49 @@
+import type { z } from 'zod';
+import type { accessOperations } from './access.js';
+import type { approvalOperations } from './approvals.js';
+import type { authOperations, deviceOperations, programOperations } from './auth.js';
+import type { configurationOperations } from './configuration.js';
+import type { elevationOperations } from './elevation.js';
+import type { eventOperations } from './events.js';
+import type { executionOperations } from './executions.js';
+import type { logOperations } from './logs.js';
+import type { providerOperations } from './providers.js';
+import type { roleOperations } from './roles.js';
+import type { localSessionOperations, sessionOperations } from './sessions.js';
+import type { systemOperations } from './system.js';
+import type { workflowOperations } from './workflows.js';
+
+/** Operations under the paths of their procedures, such as `executions.cancel`. */
+type ByPath<Routers> = {
+  [R in keyof Routers & string as `${R}.${keyof Routers[R] & string}`]: Routers[R];
+} extends infer Groups
+  ? { [P in keyof Groups]: P extends `${string}.${infer Name}` ? Groups[P][Name & keyof Groups[P]] : never }
+  : never;
+
+/** Every operation that a server has. */
+export type Operations = ByPath<{
+  access: typeof accessOperations;
+  approvals: typeof approvalOperations;
+  auth: typeof authOperations;
+  configuration: typeof configurationOperations;
+  device: typeof deviceOperations;
+  elevation: typeof elevationOperations;
+  events: typeof eventOperations;
+  executions: typeof executionOperations;
+  logs: typeof logOperations;
+  program: typeof programOperations;
+  providers: typeof providerOperations;
+  roles: typeof roleOperations;
+  sessions: typeof sessionOperations;
+  system: typeof systemOperations;
+  workflows: typeof workflowOperations;
+}>;
+
+/** What only an agent or a client of a person's machine has beside; a server answers these with `not_configured`. */
+export type LocalOperations = ByPath<{ sessions: Omit<typeof localSessionOperations, 'list'> }>;
+
+/** What a caller of an operation gives: undefined for an operation without input. */
+export type InputOf<O> = O extends { input: infer Input extends z.ZodType } ? z.input<Input> : undefined;
+
+/** What an operation returns; of a stream, one event. */
+export type OutputOf<O> = O extends { output: infer Output extends z.ZodType } ? z.output<Output> : never;
