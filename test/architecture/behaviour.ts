@@ -10,17 +10,16 @@ export function checkAuthorizerCalls(tree: Tree): string[] {
 
 /** Transactions of core that change nothing an auditor would ask for, each with its reason. */
 const silentTransactions: Record<string, string> = {
-  'packages/core/src/executions/runtime/advance.ts':
-    'keeps an outcome; the ledger tells of what led to it, and of the move it leads to',
+  'packages/engine/src/advance.ts': 'keeps an outcome; the ledger tells of what led to it, and of the move it leads to',
 };
 
-/** The functions of core that append to the ledger in their caller's transaction, opening none of their own. */
+/** The functions of core and the engine that append to the ledger in their caller's transaction, opening none of their own. */
 function appendersOf(tree: Tree): Set<string> {
   const names = ['appendLedger', 'appending', 'writingLedger'];
   for (const [path, text] of tree) {
     const code = codeOf(text);
     if (
-      !path.startsWith('packages/core/src/') ||
+      !/^packages\/(core|engine)\/src\//.test(path) ||
       !/\b(appendLedger|appending|writingLedger)\(/.test(code) ||
       /\.transaction\(/.test(code)
     )
@@ -35,7 +34,7 @@ export function checkTransactions(tree: Tree): string[] {
   const faults: string[] = [];
   const appenders = appendersOf(tree);
   for (const [path, text] of tree) {
-    if (!path.startsWith('packages/core/src/')) continue;
+    if (!/^packages\/(core|engine)\/src\//.test(path)) continue;
     const code = codeOf(text);
     const opens = /\.transaction\(/.test(code);
     const appends = [...code.matchAll(/\b(\w+)\(/g)].some((match) => appenders.has(match[1] ?? ''));
@@ -57,7 +56,7 @@ const besideTransactions: Record<string, string> = {
 export function checkOrder(tree: Tree): string[] {
   const faults: string[] = [];
   for (const [path, text] of tree) {
-    if (!path.startsWith('packages/core/src/')) continue;
+    if (!/^packages\/(core|engine)\/src\//.test(path)) continue;
     const code = codeOf(text);
     const mixes = /\btx\b/.test(code) && /\bPromise\.(all|allSettled|any|race)\b/.test(code);
     if (mixes && !(path in besideTransactions)) {

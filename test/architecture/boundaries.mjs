@@ -97,8 +97,13 @@ export const boundaries = {
     outside: ['drizzle-orm', 'postgres', 'node:url'],
     why: 'tables, constraints and migrations; no domain logic',
   },
+  'packages/engine': {
+    workspace: ['workflow', 'db'],
+    outside: ['zod', 'drizzle-orm'],
+    why: 'executions know nothing of access, approvals, people or HTTP: what they need comes in by ports',
+  },
   'packages/core': {
-    workspace: ['workflow', 'providers', 'providers/address', 'db'],
+    workspace: ['engine', 'workflow', 'providers', 'providers/address', 'db'],
     outside: ['zod', 'drizzle-orm', 'jose', 'lucia', 'minisearch', 'node:crypto'],
     why: 'the verbs know no transport: no tRPC, no express, no BullMQ, no environment',
   },
@@ -123,7 +128,7 @@ export const boundaries = {
     why: 'it runs on a person’s machine: no database, no queue, no workflow, no vendor',
   },
   'packages/worker': {
-    workspace: ['core'],
+    workspace: ['core', 'engine'],
     outside: ['zod', 'bullmq', 'ioredis', 'pg', 'node:timers/promises'],
     why: 'a processor parses ids and calls a verb: no SQL of its own, no HTTP',
   },

@@ -5,6 +5,7 @@ import {
   applyCatalog,
   type Context,
   createKeyring,
+  engineHost,
   type Hint,
   type LiveCatalog,
   openCatalog,
@@ -106,6 +107,7 @@ export async function createHouse(options: HouseOptions = {}): Promise<House> {
     delay,
     fetch: (request) => fetch(request),
     crashpoint: () => {},
+    host: engineHost,
     program: { version: '0.1.0', revision: 'test', baseUrl: 'http://127.0.0.1:8080' },
   };
   const work = async () => {

@@ -1,4 +1,5 @@
-import { claimDue, findDue, findDueSteps, performClaims, performStep } from '@belay/core';
+import { claimDue, findDue, performClaims } from '@belay/core';
+import { findDueSteps, performStep } from '@belay/engine';
 
 const batch = 100;
 const together = 8;

@@ -6,6 +6,7 @@ import {
   type Context,
   createKeyring,
   createLogin,
+  engineHost,
   type Hint,
   openCatalog,
   timing,
@@ -99,6 +100,7 @@ export async function openBelay(url: string, options: BelayOptions): Promise<Bel
     delay,
     fetch: (request) => fetch(request),
     crashpoint: () => {},
+    host: engineHost,
     program: { version: '0.1.0', revision: 'bench', baseUrl: 'http://127.0.0.1:8080' },
   };
   // Its hints take the way through the queue when the worker could as well be in another process.

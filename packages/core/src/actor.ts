@@ -1,4 +1,4 @@
-import type { ActorContext, AgentActor, Context, UserActor } from './context.js';
+import type { Actor, ActorContext, AgentActor, Context, UserActor } from './context.js';
 import { AccessError } from './errors.js';
 
 /** The same context, with the caller in it. */
@@ -26,4 +26,9 @@ export function requireAgent(ctx: ActorContext): AgentActor {
   if (ctx.actor.kind === 'agent') return ctx.actor;
   if (ctx.actor.kind === 'user') throw new AccessError('forbidden', 'This is for agents; people sign in elsewhere');
   throw new AccessError('unauthenticated', 'Present the credential of an agent');
+}
+
+/** Returns what an entry of the ledger calls whoever moved an execution. */
+export function nameOf(actor: Actor): string {
+  return actor.kind === 'user' ? actor.email : 'An operator';
 }

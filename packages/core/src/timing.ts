@@ -1,5 +1,8 @@
-/** Every constant of time, in milliseconds; nowhere else (design §6.4). */
+import { engineTiming } from '@belay/engine';
+
+/** Every constant of time, in milliseconds; nowhere else but in the engine, for its own. */
 export const timing = {
+  ...engineTiming,
   /** How long one call of a connector or an HTTP endpoint may take. */
   callTimeout: 30_000,
   /** When a provider is asked whether it answers at all: decision 0083. */
@@ -22,12 +25,6 @@ export const timing = {
     /** How long it counts while the provider does not answer. */
     known: 24 * 60 * 60_000,
   },
-  /** How long a claim lasts; longer than any call, so that no heartbeat is needed. */
-  lease: 45_000,
-  /** The lease of a request's first turn. Short, because a turn that two processes take is written once all the same. */
-  turnLease: 10_000,
-  /** How much processor time an execution takes in one turn, its expressions included; then others have theirs. */
-  turn: 250,
   /** How long a sealed signal or state may be used. */
   signal: 60 * 60_000,
   /** How often every worker looks for due rows that no hint reached. */
@@ -42,9 +39,6 @@ export const timing = {
   standDown: 60_000,
   /** `overdue`: the longest pause while access is there that should be gone. */
   revokeBackoff: { first: 5_000, overdue: 15_000, last: 5 * 60_000 },
-  grantBackoff: { first: 1_000, last: 30_000 },
-  /** Between the tries of a turn that fails by an error of ours. */
-  turnBackoff: { first: 1_000, last: 5 * 60_000 },
   /** How long a grant may wait for its provider before it is given up; its own clock starts when it is active. */
   activation: 60 * 60_000,
   /** How often a notification is tried before the task faults. */

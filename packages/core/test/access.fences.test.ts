@@ -1,4 +1,5 @@
-import { cancelExecution, getExecution, performStep, reconcileEntitlement } from '@belay/core';
+import { cancelExecution, getExecution, reconcileEntitlement } from '@belay/core';
+import { performStep } from '@belay/engine';
 import { afterEach, describe, expect, it } from 'vitest';
 import { gateOf } from './support/gate.js';
 import {

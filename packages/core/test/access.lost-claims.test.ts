@@ -1,5 +1,6 @@
-import { claimDue, isOutage, performStep, returnAccess } from '@belay/core';
+import { claimDue, isOutage, returnAccess } from '@belay/core';
 import { openDatabase } from '@belay/db';
+import { performStep } from '@belay/engine';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type FaultyProxy, startFaultyProxy } from '../../../chaos/src/faulty-proxy.js';
 import { losingTheAnswer } from './support/losing.js';

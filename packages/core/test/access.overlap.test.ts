@@ -4,13 +4,13 @@ import {
   type Context,
   cancelExecution,
   type Hint,
-  performStep,
   reconcileEntitlement,
   requestElevation,
   returnAccess,
   terminateExecution,
 } from '@belay/core';
 import { type DatabaseClient, openDatabase } from '@belay/db';
+import { performStep } from '@belay/engine';
 import type { MemoryFault } from '@belay/providers/testkit';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,4 +1,5 @@
-import { getExecution, performStep, returnAccess } from '@belay/core';
+import { getExecution, returnAccess } from '@belay/core';
+import { performStep } from '@belay/engine';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { sweep } from '../../../test/support/sweep.mjs';
 import { someoneWaits } from './support/gate.js';

@@ -1,4 +1,5 @@
-import { applyCatalog, getExecution, performStep } from '@belay/core';
+import { applyCatalog, getExecution } from '@belay/core';
+import { performStep } from '@belay/engine';
 import { type Connector, createRegistry } from '@belay/providers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { heldBeforeCommit, someoneWaits } from './support/gate.js';

@@ -1,9 +1,8 @@
-import { type Context, isOutage, performStep, requestElevation } from '@belay/core';
+import { type Context, isOutage, requestElevation } from '@belay/core';
 import { openDatabase } from '@belay/db';
+import { freeLostStep, performStep, TURN } from '@belay/engine';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type FaultyProxy, startFaultyProxy } from '../../../chaos/src/faulty-proxy.js';
-import { freeLostStep } from '../src/executions/runtime/lost-claims.js';
-import { TURN } from '../src/executions/runtime/turn-row.js';
 import { goingAway, losingTheAnswer } from './support/losing.js';
 import { withPlaces } from './support/places.js';
 import { access, beginOnly, type Cast, catalogWith, openCast, request, statusOf } from './support/stories.js';

@@ -1,9 +1,7 @@
 import { type Context, cancelExecution, createTaskToken, getExecution, resumeExecution } from '@belay/core';
+import { prepareTurn, takeTurn, writeAlone } from '@belay/engine';
 import { describe, expect, it } from 'vitest';
 import { sweep } from '../../../test/support/sweep.mjs';
-import { prepareTurn } from '../src/executions/runtime/prepare-move.js';
-import { takeTurn } from '../src/executions/runtime/take-turn.js';
-import { writeAlone } from '../src/executions/runtime/write-alone.js';
 import { access, catalogWith, openCast, type Person, request, statusOf } from './support/stories.js';
 
 const endless = { again: { set: '${ .a }', then: 'again' } };

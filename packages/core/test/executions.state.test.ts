@@ -6,9 +6,9 @@ import {
   listExecutions,
   terminateExecution,
 } from '@belay/core';
+import { takeTurn } from '@belay/engine';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { sweep } from '../../../test/support/sweep.mjs';
-import { takeTurn } from '../src/executions/runtime/take-turn.js';
 import { gateOf } from './support/gate.js';
 import {
   access,

@@ -2,12 +2,12 @@ import {
   AccessError,
   cancelExecution,
   decideApproval,
-  performStep,
   reconcileEntitlement,
   requestElevation,
   returnAccess,
   terminateExecution,
 } from '@belay/core';
+import { performStep } from '@belay/engine';
 import type { MemoryFault, MemoryOperation } from '@belay/providers/testkit';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

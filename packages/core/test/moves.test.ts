@@ -8,12 +8,9 @@ import {
   returnAccess,
   signalExecution,
 } from '@belay/core';
+import { prepareMove, storeOutcome, takeTurn, writePrepared } from '@belay/engine';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { sweep } from '../../../test/support/sweep.mjs';
-import { storeOutcome } from '../src/executions/runtime/outcome.js';
-import { prepareMove } from '../src/executions/runtime/prepare-move.js';
-import { writePrepared } from '../src/executions/runtime/prepared.js';
-import { takeTurn } from '../src/executions/runtime/take-turn.js';
 import {
   approve,
   beginOnly,
@@ -137,8 +134,8 @@ describe('a move of an execution', () => {
       const one = await prepareMove(ctx, id, key, done);
       const other = await prepareMove(ctx, id, key, done);
       if (!one || !other) throw new Error('nothing was prepared');
-      expect(await ctx.db.transaction((tx) => writePrepared(tx, one))).toBe(true);
-      expect(await ctx.db.transaction((tx) => writePrepared(tx, other))).toBe(false);
+      expect(await ctx.db.transaction((tx) => writePrepared(ctx, tx, one))).toBe(true);
+      expect(await ctx.db.transaction((tx) => writePrepared(ctx, tx, other))).toBe(false);
       expect(await open(id)).toEqual(['/do/1/pause#0']);
       const { history } = await getExecution(cast.ada, { id });
       expect(
@@ -166,7 +163,7 @@ describe('a move of an execution', () => {
       const move = await prepareMove(ctx, id, key, done);
       if (!move) throw new Error('nothing was prepared');
       await database.sql`update executions set state = state || '{"context": 1}' where id = ${id}`;
-      expect(await ctx.db.transaction((tx) => writePrepared(tx, move))).toBe(false);
+      expect(await ctx.db.transaction((tx) => writePrepared(ctx, tx, move))).toBe(false);
     });
   });
 });

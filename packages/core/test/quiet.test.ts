@@ -1,13 +1,6 @@
-import {
-  type Context,
-  getExecution,
-  type Hint,
-  type Place,
-  performStep,
-  reconcileEntitlement,
-  returnAccess,
-} from '@belay/core';
+import { type Context, getExecution, type Hint, type Place, reconcileEntitlement, returnAccess } from '@belay/core';
 import { openDatabase } from '@belay/db';
+import { performStep } from '@belay/engine';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Cast, openCast, type Person, request } from './support/stories.js';
 

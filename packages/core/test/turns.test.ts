@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { findDueSteps, performStep, readHealth, readMetrics } from '@belay/core';
+import { readHealth, readMetrics } from '@belay/core';
+import { findDueSteps, performStep, TURN } from '@belay/engine';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { sweep } from '../../../test/support/sweep.mjs';
-import { TURN } from '../src/executions/runtime/turn-row.js';
 import { ask, beginOnly, type Cast, catalogWith, openCast, request, statusOf } from './support/stories.js';
 
 const isLong = process.env.BELAY_TEST_LONG !== undefined;

@@ -1,8 +1,7 @@
-import type { Context, Hint } from '../../context.js';
-import { retryDeadlock } from '../../deadlock.js';
-import { progressOf } from '../../functions/progress/table.js';
+import { retryDeadlock } from './deadlock.js';
 import { lockExecution } from './lock.js';
 import { storeOutcome } from './outcome.js';
+import type { EngineContext, Hint } from './ports.js';
 import { callName } from './request.js';
 import { turnHint } from './turn-row.js';
 
@@ -11,13 +10,15 @@ import { turnHint } from './turn-row.js';
  * decides from rows alone, under the execution's lock, and what it says is kept; the execution's turn comes after. Returns
  * whether the step has its outcome.
  */
-export async function advanceStep(ctx: Context, executionId: string, key: string): Promise<boolean> {
+export async function advanceStep(ctx: EngineContext, executionId: string, key: string): Promise<boolean> {
   const settled = await retryDeadlock(() =>
     ctx.db.transaction(async (tx): Promise<Hint[] | null> => {
       const execution = await lockExecution(tx, executionId, key);
       if (!execution?.step) return null;
       if (execution.step.outcomeAt) return [];
-      const progress = await progressOf.get(callName(execution.step.request))?.(ctx, tx, execution, key);
+      const progress = await ctx.host.functions
+        .get(callName(execution.step.request))
+        ?.progress?.(ctx, tx, execution, key);
       if (!progress) return null;
       const { outcome, hints = [] } = progress;
       await storeOutcome(tx, { executionId, key, outcome });

@@ -1,25 +1,24 @@
-import { executions, sqlText, steps, userIdentities } from '@belay/db';
+import { executions, sqlText, steps } from '@belay/db';
+import type { Json } from '@belay/workflow';
 import { and, eq, isNull, lte, or, sql } from 'drizzle-orm';
-import type { Context } from '../../context.js';
-import type { ElevationInput } from '../../elevation/input.js';
-import type { ClaimedCall } from '../../functions/function.js';
-import { passingGroups, unmetCondition } from '../../logins/admission.js';
 import { claiming, claimText } from './lost-claims.js';
+import type { ClaimedCall, EngineContext } from './ports.js';
 import { callName, callWith } from './request.js';
+import { besideExecution, readBeside } from './snapshot.js';
 
 /**
  * Takes the lease of a call that is due, in one statement; null when there is nothing to claim, because somebody else has
  * it, it is not due, or it is done. The attempt number it answers is the fence of whatever the call leads to (design §5.3).
  */
-export async function claimCall(ctx: Context, executionId: string, key: string): Promise<ClaimedCall | null> {
+export async function claimCall(ctx: EngineContext, executionId: string, key: string): Promise<ClaimedCall | null> {
   const claimId = ctx.newId();
   const [row] = await claiming(ctx, [claimId], () => claim(ctx, executionId, key, claimId));
   if (!row) return null;
   ctx.crashpoint('step claimed');
-  return claimedCall(ctx, { executionId, key, claimId, ...row });
+  return claimedCall(ctx, { executionId, key, claimId, ...row, beside: readBeside(row.beside) });
 }
 
-async function claim(ctx: Context, executionId: string, key: string, claimId: string) {
+async function claim(ctx: EngineContext, executionId: string, key: string, claimId: string) {
   return ctx.db
     .update(steps)
     .set({
@@ -28,14 +27,6 @@ async function claim(ctx: Context, executionId: string, key: string, claimId: st
       claim: claimText(claimId, sqlText`(${steps.attempt} + 1)`).getSQL(),
     })
     .from(executions)
-    .leftJoin(
-      userIdentities,
-      and(
-        eq(userIdentities.userId, executions.ownerId),
-        eq(userIdentities.provider, sql`${executions.input} #>> '{user,provider}'`),
-        eq(userIdentities.subject, sql`${executions.input} #>> '{user,subject}'`),
-      ),
-    )
     .where(
       and(
         eq(steps.executionId, executionId),
@@ -54,9 +45,7 @@ async function claim(ctx: Context, executionId: string, key: string, claimId: st
       workflow: executions.workflow,
       input: executions.input,
       ownerId: executions.ownerId,
-      email: userIdentities.email,
-      groups: userIdentities.groups,
-      organizations: userIdentities.organizations,
+      beside: sql<string | null>`${besideExecution(ctx)}`,
     });
 }
 
@@ -69,37 +58,21 @@ interface ClaimedRow {
   workflow: string;
   input: unknown;
   ownerId: string;
-  email: string | null;
-  groups: string[] | null;
-  organizations: string[] | null;
+  beside: unknown;
 }
 
 /** A claimed call as its function is given it. */
-export function claimedCall(ctx: Context, row: ClaimedRow): ClaimedCall {
-  const input = row.input as ElevationInput;
-  const { executionId, key, claimId, attempt, workflow, ownerId, email, groups, organizations } = row;
-  const now = {
-    provider: input.user.provider,
-    email: email ?? '',
-    groups: groups ?? [],
-    organizations: organizations ?? [],
-  };
-  const catalog = ctx.catalog.current();
-  const admitted = unmetCondition(catalog, now) === undefined;
+export function claimedCall(ctx: EngineContext, row: ClaimedRow): ClaimedCall {
+  const { executionId, key, claimId, attempt, workflow, ownerId, request, input, beside } = row;
   return {
     executionId,
     key,
     claimIds: [claimId],
     attempt,
-    name: callName(row.request),
-    with: callWith(row.request),
+    name: callName(request),
+    with: callWith(request),
     workflow,
-    // Who they are now, by the identity they asked under: somebody who has left a group since has left its rights, and an
-    // identity without a user, or one that may not sign in any more, has none (design §16, access.validate).
-    input: {
-      ...input,
-      user: { ...input.user, email: admitted ? now.email : '', groups: admitted ? passingGroups(catalog, now) : [] },
-    },
+    input: ctx.host.inputNow(ctx, input as Json, beside),
     ownerId,
   };
 }

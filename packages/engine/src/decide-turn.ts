@@ -14,18 +14,16 @@ import {
   type Step,
   type Transition,
 } from '@belay/workflow';
-import type { Actor, Context } from '../../context.js';
-import type { LedgerEntry } from '../../ledger/append.js';
-import { admitsFrom, type Sender } from '../senders.js';
 import { entriesOf, type ToldByTask } from './entries.js';
 import { isFinal } from './final.js';
+import type { Actor, EngineContext, LedgerEntry, PreparedMove } from './ports.js';
 import { callName } from './request.js';
 import { type ReadyStep, readSignals, type Snapshot, type WaitingSignal } from './snapshot.js';
 
 /** What a turn applies beside what the rows hold. */
 export type Given =
   | { is: 'outcome'; key: string; outcome: Outcome; attempt?: number | undefined }
-  | { is: 'event'; event: CloudEvent; sender: Sender }
+  | { is: 'event'; event: CloudEvent; sender: unknown }
   | { is: 'interrupt'; actor: Actor };
 
 /** What became of an execution in a turn, of one transition or several. */
@@ -35,9 +33,8 @@ export interface Decided {
   output?: Json;
   fault?: Fault;
   open: Step[];
-  /** The steps that are over, with how they ended. */
-  over: { key: string; status: StepStatus }[];
-  consumed: { source: string; eventId: string }[];
+  over: PreparedMove['over'];
+  consumed: PreparedMove['consumed'];
   entries: (LedgerEntry | ToldByTask)[];
   /** Whether what was given is among what was applied. */
   applied: boolean;
@@ -57,7 +54,7 @@ type Item = { at: Date } & (
  * Applies everything that is ready to an execution, in the order of its times, for a bounded time; null when nothing is
  * ready. Pure but for expressions and for reading the inbox: no transaction is open meanwhile.
  */
-export async function decideTurn(ctx: Context, snapshot: Snapshot, given?: Given): Promise<Decided | null> {
+export async function decideTurn(ctx: EngineContext, snapshot: Snapshot, given?: Given): Promise<Decided | null> {
   const turn = new Turn(ctx, snapshot, given);
   await turn.run();
   return turn.result();
@@ -85,7 +82,7 @@ class Turn {
   private left = false;
 
   constructor(
-    private readonly ctx: Context,
+    private readonly ctx: EngineContext,
     private readonly snapshot: Snapshot,
     private readonly given: Given | undefined,
   ) {
@@ -125,7 +122,7 @@ class Turn {
     if (!state || (!last && !seen && this.over.size === 0)) return null;
     const status = last?.status ?? snapshot.status;
     return {
-      status: this.waitsForAccess(status) ? 'waiting' : (status as ExecutionStatus),
+      status: this.onlyWaits(status) ? 'waiting' : (status as ExecutionStatus),
       state,
       ...(last?.output === undefined ? {} : { output: last.output }),
       ...(last?.fault === undefined ? {} : { fault: last.fault }),
@@ -139,10 +136,11 @@ class Turn {
     };
   }
 
-  /** A hold is opened waiting (`openSteps`), and so is the execution when it is all that is open. */
-  private waitsForAccess(status: string): boolean {
+  /** A call that only waits is opened waiting, and so is the execution when nothing else is open. */
+  private onlyWaits(status: string): boolean {
     const calls = Object.entries(this.state?.open ?? {}).flatMap(([key, kind]) => (kind === 'call' ? [key] : []));
-    return status === 'running' && calls.every((key) => callName(this.opened.get(key)?.request) === 'access.hold');
+    const { functions } = this.ctx.host;
+    return status === 'running' && calls.every((key) => functions.get(callName(this.opened.get(key)?.request))?.parks);
   }
 
   private isOver(): boolean {
@@ -231,7 +229,13 @@ class Turn {
     const signal = this.signals?.[index];
     if (!signal || !this.state) return;
     const { definition } = this.snapshot;
-    const transition = await deliver(definition, this.state, signal.event, env, admitsFrom(definition, signal.sender));
+    const transition = await deliver(
+      definition,
+      this.state,
+      signal.event,
+      env,
+      this.ctx.host.admits(definition, signal.sender),
+    );
     if (!transition) {
       this.unwanted += 1;
       return;
@@ -247,7 +251,7 @@ class Turn {
   private async look(): Promise<void> {
     const { given, state, snapshot } = this;
     if (given?.is !== 'event' || this.applied || !state) return;
-    const admits = admitsFrom(snapshot.definition, given.sender);
+    const admits = this.ctx.host.admits(snapshot.definition, given.sender);
     this.applied = (await deliver(snapshot.definition, state, given.event, this.envAt(snapshot.now), admits)) !== null;
   }
 
@@ -292,7 +296,7 @@ function purposeOf(step: Step): unknown {
 }
 
 /** What the machine may know of the world, as values. */
-function environment(ctx: Context, executionId: string, now: Date, startedAt: Date | null): Env {
+function environment(ctx: EngineContext, executionId: string, now: Date, startedAt: Date | null): Env {
   return {
     now: now.toISOString(),
     executionId,

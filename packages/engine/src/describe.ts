@@ -1,5 +1,5 @@
 import type { LifecycleEvent } from '@belay/workflow';
-import { errorText, verbs } from '../task-events.js';
+import { errorText, verbs } from './task-events.js';
 
 /** A workflow's lifecycle event in words, as history and logs show it. */
 export function describeEvent(event: Pick<LifecycleEvent, 'type' | 'data'>): string {

@@ -1,41 +1,13 @@
-import { entitlements, steps } from '@belay/db';
+import { steps } from '@belay/db';
 import { and, asc, eq, isNull, lte, ne, or, type SQL, sql } from 'drizzle-orm';
-import type { Context } from '../../context.js';
+import type { EngineContext } from './ports.js';
 
-/** How much one look returns of each provider and of the steps; `until` says when there was more. */
-const most = 1_000;
-
-/** What is due, or soon will be. */
-export interface Due {
-  /** The database's clock. */
-  now: Date;
-  /** When something is due at each provider, in order. */
-  entitlements: { provider: string; times: Date[] }[];
-  steps: { executionId: string; key: string; dueAt: Date }[];
-  /** What is due after this is not all here; null when everything within the look-ahead is. */
-  until: Date | null;
-}
-
-/**
- * Returns what is due and what will be within the look-ahead: how every worker finds what no hint told it. However much is
- * due at one provider, or of the executions, the others are in it.
- */
-export async function findDue(ctx: Context): Promise<Due> {
-  const horizon = sql`app_now() + ${`${ctx.timing.lookAhead} milliseconds`}::interval`;
-  const [there, open] = await Promise.all([findDueTimes(ctx, horizon), selectDueSteps(ctx, horizon, most)]);
-  const full = [...there.entitlements.map(({ times }) => times), open.map(({ dueAt }) => dueAt)].filter(
-    (times) => times.length >= most,
-  );
-  const ends = full.map((times) => Math.max(...times.map((time) => time.getTime())));
-  return { ...there, steps: open, until: ends.length === 0 ? null : new Date(Math.min(...ends)) };
-}
-
-/** Returns up to `limit` steps that are due now, the longest due first. */
-export async function findDueSteps(ctx: Context, limit: number): Promise<{ executionId: string; key: string }[]> {
-  return selectDueSteps(ctx, sql`app_now()`, limit);
-}
-
-async function selectDueSteps(ctx: Context, until: SQL, limit: number) {
+/** Returns up to `limit` steps that are due now, or will be at `until`, the longest due first. */
+export async function findDueSteps(
+  ctx: EngineContext,
+  limit: number,
+  until: SQL = sql`app_now()`,
+): Promise<{ executionId: string; key: string; dueAt: Date }[]> {
   const found = await ctx.db
     .select({ executionId: steps.executionId, key: steps.key, dueAt: steps.dueAt })
     .from(steps)
@@ -50,29 +22,4 @@ async function selectDueSteps(ctx: Context, until: SQL, limit: number) {
     .orderBy(asc(steps.dueAt))
     .limit(limit);
   return found.map(({ dueAt, ...step }) => ({ ...step, dueAt: dueAt ?? new Date(0) }));
-}
-
-/** Goes from provider to provider by the index, so that the number of rows of one of them does not matter. */
-async function findDueTimes(ctx: Context, until: SQL): Promise<Pick<Due, 'now' | 'entitlements'>> {
-  const [row] = await ctx.db.execute<{ now: string; found: string }>(sql`
-    with recursive providers as (
-      select min(provider) as provider from ${entitlements} where state <> 'absent'
-      union all
-      select (select min(e.provider) from ${entitlements} e where e.state <> 'absent' and e.provider > providers.provider)
-      from providers where providers.provider is not null),
-    found as (
-      select providers.provider, array_agg(due.at order by due.at) as times
-      from providers cross join lateral (
-        select floor(extract(epoch from due_at) * 1000)::bigint as at from ${entitlements} e
-        where e.provider = providers.provider and state <> 'absent' and due_at <= ${until}
-          and (lease_until is null or lease_until <= app_now())
-        order by due_at limit ${most}) as due
-      group by providers.provider)
-    select app_now() as now,
-      (select coalesce(jsonb_agg(jsonb_build_object('provider', provider, 'times', times)), '[]') from found)::text as found`);
-  const found = JSON.parse(row?.found ?? '[]') as { provider: string; times: number[] }[];
-  return {
-    now: new Date(row?.now ?? 0),
-    entitlements: found.map(({ provider, times }) => ({ provider, times: times.map((time) => new Date(time)) })),
-  };
 }

@@ -1,15 +1,14 @@
-import type { ActorContext } from '../../context.js';
-import type { Locked } from './lock.js';
-import type { PreparedMove } from './prepared.js';
+import type { Actor, Locked, PreparedMove } from './ports.js';
 
 /** The move that ends an execution as it stands: no task runs any more. Under the execution's lock, so it is always written. */
-export function endByForce(ctx: ActorContext, execution: Locked): PreparedMove {
-  const who = ctx.actor.kind === 'user' ? ctx.actor.email : 'An operator';
+export function endByForce(execution: Locked, by: { actor: Actor; name: string }): PreparedMove {
+  const { actor, name } = by;
   return {
     execution,
     version: execution.version,
     status: 'terminated',
     open: [],
+    parked: [],
     claimed: null,
     lease: 0,
     over: [],
@@ -19,14 +18,14 @@ export function endByForce(ctx: ActorContext, execution: Locked): PreparedMove {
       {
         type: 'execution.terminated',
         level: 'warning',
-        message: `${who} terminated the execution`,
-        actor: ctx.actor,
+        message: `${name} terminated the execution`,
+        actor,
         userId: execution.ownerId,
         executionId: execution.id,
       },
     ],
     told: { now: 0, after: 0 },
-    actor: ctx.actor,
+    actor,
     hints: [],
   };
 }

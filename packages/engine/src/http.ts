@@ -1,8 +1,8 @@
 import type { Json } from '@belay/workflow';
 import { z } from 'zod';
-import type { Context } from '../context.js';
 import { communicationFault, timeoutFault } from './faults.js';
-import { type CallFunction, type ClaimedCall, done, type Performed } from './function.js';
+import { done } from './park.js';
+import type { CallFunction, ClaimedCall, EngineContext, Performed } from './ports.js';
 
 /** What the machine has evaluated for `call: http` (DSL reference, HTTP Call). */
 const httpWith = z.object({
@@ -23,7 +23,7 @@ const httpWith = z.object({
 type HttpCall = z.infer<typeof httpWith>;
 
 /** `call: http`, through the one outbound client of the process. */
-export const http: CallFunction = {
+const http: CallFunction = {
   asks(call) {
     const parsed = httpWith.safeParse(call.with);
     return parsed.success && URL.canParse(parsed.data.uri) ? [`host ${new URL(parsed.data.uri).host}`] : [];
@@ -43,7 +43,7 @@ export const http: CallFunction = {
   },
 };
 
-async function send(ctx: Context, call: HttpCall, claimed: ClaimedCall, signal: AbortSignal): Promise<Performed> {
+async function send(ctx: EngineContext, call: HttpCall, claimed: ClaimedCall, signal: AbortSignal): Promise<Performed> {
   const url = new URL(call.uri);
   for (const [name, value] of Object.entries(call.query)) url.searchParams.append(name, textOf(value));
   const headers = new Headers(
@@ -110,4 +110,9 @@ function textOf(value: Json): string {
 
 function failed(status: number, title: string, detail: string): Performed {
   return { kind: 'outcome', outcome: { ok: false, fault: communicationFault(status, title, detail) } };
+}
+
+/** Every function that a workflow can call: the DSL's own, and those that the composer registers. */
+export function registerFunctions(more: Readonly<Record<string, CallFunction>>): ReadonlyMap<string, CallFunction> {
+  return new Map([['http', http], ...Object.entries(more)]);
 }

@@ -1,38 +1,6 @@
-import {
-  type ExecutionStatus,
-  executions,
-  inOrder,
-  type Statement,
-  type StepKind,
-  sqlText,
-  statementOf,
-  steps,
-  type Transaction,
-} from '@belay/db';
+import { executions, inOrder, type Statement, sqlText, statementOf, steps, type Transaction } from '@belay/db';
 import { and, eq } from 'drizzle-orm';
-
-/** An execution under its row lock, for whoever writes rows that hang on it. */
-export interface Locked {
-  id: string;
-  workflow: string;
-  status: ExecutionStatus;
-  ownerId: string;
-  input: unknown;
-  version: number;
-  /** Whether it was asked to end: what cleans up after it gets no access. */
-  cancelled: boolean;
-  now: Date;
-  /** The step the caller asked about, when it is open. */
-  step: {
-    key: string;
-    kind: StepKind;
-    attempt: number;
-    dueAt: Date | null;
-    request: unknown;
-    /** When its outcome was stored: it is over, and waits for the execution's turn. */
-    outcomeAt: Date | null;
-  } | null;
-}
+import type { Locked } from './ports.js';
 
 /** Locks an execution, whether it has ended or not: a statement, so that what needs the lock can be sent behind it. */
 export function lockingAny(tx: Transaction, executionId: string): Statement<LockRow[]> {

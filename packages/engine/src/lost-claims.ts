@@ -1,18 +1,17 @@
 import { type SqlText, sqlText, steps } from '@belay/db';
 import { sql } from 'drizzle-orm';
-import type { Context } from '../../context.js';
-import { givingBack } from '../../give-back.js';
-import { isOutage } from '../../outage.js';
+import { givingBack } from './give-back.js';
+import type { EngineContext } from './ports.js';
 
 /** Gives back the claim of a step or a turn whose answer was lost, or that the database went away under. */
 export const freeLostStep = givingBack(freeSteps);
 
 /** Does what makes or uses claims, and gives them back when the database goes away: what was sent may have been committed. */
-export async function claiming<T>(ctx: Context, claimIds: readonly string[], work: () => Promise<T>): Promise<T> {
+export async function claiming<T>(ctx: EngineContext, claimIds: readonly string[], work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (isOutage(error)) for (const claimId of claimIds) freeLostStep(ctx, claimId);
+    if (ctx.host.isOutage(error)) for (const claimId of claimIds) freeLostStep(ctx, claimId);
     throw error;
   }
 }
@@ -22,7 +21,7 @@ export function claimText(claimId: string, attempt: SqlText | number): SqlText {
   return sqlText`${claimId}::text || ' ' || ${attempt}::int`;
 }
 
-async function freeSteps(ctx: Context, claimIds: readonly string[]): Promise<Set<string>> {
+async function freeSteps(ctx: EngineContext, claimIds: readonly string[]): Promise<Set<string>> {
   // What is claimed is due, so the index of due rows leads to it.
   const freed = await ctx.db.execute<{ execution_id: string; key: string; claim_id: string }>(sql`
     update ${steps} set lease_until = null

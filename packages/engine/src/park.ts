@@ -1,6 +1,7 @@
 import { executions, inOrder, steps, type Transaction } from '@belay/db';
+import type { Json } from '@belay/workflow';
 import { and, eq, sql } from 'drizzle-orm';
-import type { ClaimedCall } from './function.js';
+import type { ClaimedCall, Performed } from './ports.js';
 
 export interface Parking {
   /** In words for the person who looks: what is waited for. */
@@ -29,4 +30,10 @@ export async function parkCall(
           .where(eq(executions.id, call.executionId))
       : undefined,
   ]);
+}
+
+export const parked: Performed = { kind: 'parked' };
+
+export function done(value: Json): Performed {
+  return { kind: 'outcome', outcome: { ok: true, value } };
 }

@@ -1,12 +1,11 @@
-import type { Context } from '../../context.js';
-import type { ClaimedCall } from '../../functions/function.js';
+import type { ClaimedCall, EngineContext } from './ports.js';
 import { writeAlone } from './write-alone.js';
 
 /**
  * Writes the move that opened a call, when its function has not written it with a commit of its own. Returns whether the call
  * stands: not when the execution has moved since.
  */
-export async function writePending(ctx: Context, call: ClaimedCall): Promise<boolean> {
+export async function writePending(ctx: EngineContext, call: ClaimedCall): Promise<boolean> {
   const { pending } = call;
   if (!pending) return true;
   call.pending = undefined;

@@ -1,21 +1,13 @@
 import { steps } from '@belay/db';
-import { Retryable, Terminal } from '@belay/providers';
 import { and, eq, sql } from 'drizzle-orm';
-import { publicMessage } from '../../access/authorizer.js';
-import { openCall } from '../../access/pulse.js';
-import type { Context } from '../../context.js';
-import { AccessError } from '../../errors.js';
-import { faultOf } from '../../functions/faults.js';
-import { type ClaimedCall, type Performed, parked } from '../../functions/function.js';
-import { progressOf } from '../../functions/progress/table.js';
-import { functions } from '../../functions/table.js';
-import { isOutage, isOwnFailure } from '../../outage.js';
-import { untilStopped } from '../../until-stopped.js';
 import { advanceStep } from './advance.js';
 import { claimCall } from './claim.js';
+import { unknownFunction } from './faults.js';
 import { handOn } from './hand-on.js';
 import { claiming } from './lost-claims.js';
+import { parked } from './park.js';
 import { writePending } from './pending.js';
+import type { ClaimedCall, EngineContext, Performed } from './ports.js';
 import { type FailedStep, putBack } from './put-back.js';
 import type { Snapshot } from './snapshot.js';
 import { resolveCall, takeTurn } from './take-turn.js';
@@ -35,7 +27,7 @@ interface TurnLease {
  * `leased` says that the caller has the turn's lease, under the id `claimId`; for a first turn also what it would read.
  */
 export async function performStep(
-  ctx: Context,
+  ctx: EngineContext,
   input: { executionId: string; key: string },
   lease: TurnLease = {},
 ): Promise<void> {
@@ -44,7 +36,7 @@ export async function performStep(
 }
 
 async function takeTurnOf(
-  ctx: Context,
+  ctx: EngineContext,
   input: { executionId: string; key: string },
   { leased = false, claimId }: TurnLease,
 ): Promise<ClaimedCall | null> {
@@ -60,14 +52,14 @@ async function takeTurnOf(
 }
 
 /** Puts back what failed by an error of ours. An outage is thrown all the same: the worker waits for the database. */
-async function putBackOrThrow(ctx: Context, step: FailedStep, error: unknown): Promise<void> {
+async function putBackOrThrow(ctx: EngineContext, step: FailedStep, error: unknown): Promise<void> {
   // Should the database be away, then so is what would be found instead.
   const isBack = await putBack(ctx, step, error).catch(() => false);
-  if (!isBack || isOutage(error)) throw error;
+  if (!isBack || ctx.host.isOutage(error)) throw error;
 }
 
 /** Performs a call and those that it leads to, in the place of the caller until one asks systems. */
-async function goOn(ctx: Context, first: ClaimedCall | null, from: number): Promise<void> {
+async function goOn(ctx: EngineContext, first: ClaimedCall | null, from: number): Promise<void> {
   let call = first;
   for (let done = from; call; done += 1) {
     const claimed = call;
@@ -77,11 +69,11 @@ async function goOn(ctx: Context, first: ClaimedCall | null, from: number): Prom
 }
 
 /** Works under the claim of a call, and gives it up when nothing can be written about the call; else its lease would have to end. */
-async function holding<T>(ctx: Context, call: ClaimedCall, work: () => Promise<T>): Promise<T | null> {
+async function holding<T>(ctx: EngineContext, call: ClaimedCall, work: () => Promise<T>): Promise<T | null> {
   try {
     return await claiming(ctx, call.claimIds, work);
   } catch (error) {
-    if (isOutage(error)) throw error;
+    if (ctx.host.isOutage(error)) throw error;
     const { executionId, key, attempt } = call;
     await putBackOrThrow(ctx, { executionId, key, attempt }, error);
     return null;
@@ -89,7 +81,11 @@ async function holding<T>(ctx: Context, call: ClaimedCall, work: () => Promise<T
 }
 
 /** Performs a call in the lane of the systems that it asks, or puts it off when they are busy. */
-async function performHanded(ctx: Context, call: ClaimedCall, how: { inTime: boolean; done: number }): Promise<void> {
+async function performHanded(
+  ctx: EngineContext,
+  call: ClaimedCall,
+  how: { inTime: boolean; done: number },
+): Promise<void> {
   if (how.inTime) {
     const next = await holding(ctx, call, () => performCall(ctx, call, { claim: how.done < streak }));
     return goOn(ctx, next, how.done + 1);
@@ -100,7 +96,11 @@ async function performHanded(ctx: Context, call: ClaimedCall, how: { inTime: boo
   });
 }
 
-async function performCall(ctx: Context, call: ClaimedCall, options: { claim: boolean }): Promise<ClaimedCall | null> {
+async function performCall(
+  ctx: EngineContext,
+  call: ClaimedCall,
+  options: { claim: boolean },
+): Promise<ClaimedCall | null> {
   const performed = await attemptCall(ctx, call);
   ctx.crashpoint('call performed');
   if (!(await writePending(ctx, call))) return null;
@@ -112,20 +112,20 @@ async function performCall(ctx: Context, call: ClaimedCall, options: { claim: bo
   return resolveCall(ctx, call, performed.outcome, options);
 }
 
-async function attemptCall(ctx: Context, call: ClaimedCall): Promise<Performed> {
-  const fn = functions.get(call.name);
+async function attemptCall(ctx: EngineContext, call: ClaimedCall): Promise<Performed> {
+  const fn = ctx.host.functions.get(call.name);
   if (!fn)
     return {
       kind: 'outcome',
-      outcome: { ok: false, fault: faultOf(new AccessError('invalid', `There is no function "${call.name}"`)) },
+      outcome: { ok: false, fault: unknownFunction(call.name) },
     };
-  const asking = openCall(ctx, fn.asks?.(call) ?? []);
+  const asking = ctx.host.openCall(ctx, fn.asks?.(call) ?? []);
   try {
     // What a parked call waits for may have happened: then there is nothing left to do.
-    if (call.attempt > 1 && progressOf.has(call.name)) {
+    if (call.attempt > 1 && fn.progress) {
       if (await advanceStep(ctx, call.executionId, call.key)) return parked;
     }
-    return await untilStopped(fn.perform(ctx, call, asking.signal), asking.signal);
+    return await asking.untilStopped(fn.perform(ctx, call, asking.signal));
   } catch (error) {
     asking.failed(error);
     const performed = interpretError(ctx, call, error);
@@ -135,31 +135,27 @@ async function attemptCall(ctx: Context, call: ClaimedCall): Promise<Performed> 
   }
 }
 
-/** A provider that may answer later, and our own database, are waited for; everything else is the workflow's business (DSL, fault). */
-function interpretError(ctx: Context, call: ClaimedCall, error: unknown): Performed {
+/** What may be there later is waited for; everything else is the workflow's business (DSL, fault). */
+function interpretError(ctx: EngineContext, call: ClaimedCall, error: unknown): Performed {
   const detail = { execution: call.executionId, step: call.key, attempt: call.attempt, error };
-  const ours = !(error instanceof Retryable || error instanceof Terminal) && isOwnFailure(error);
-  // What was not available may be there later, whichever of our verbs noticed it.
-  const missing = error instanceof AccessError && error.code === 'unavailable';
-  if (ours || missing || error instanceof Retryable) {
+  const explained = ctx.host.explain(error);
+  if (explained.kind === 'again') {
     ctx.log.warn(detail, 'a call is put off');
-    const backoff = backoffOf(ctx, call);
-    const after = error instanceof Retryable ? Math.max(backoff, error.options.afterMilliseconds ?? 0) : backoff;
-    return {
-      kind: 'again',
-      after,
-      because: ours ? 'the service itself' : missing ? error.message : publicMessage(error),
-    };
+    return { ...explained, after: Math.max(backoffOf(ctx, call), explained.after ?? 0) };
   }
-  if (!(error instanceof AccessError)) ctx.log.error(detail, 'a call failed');
-  return { kind: 'outcome', outcome: { ok: false, fault: faultOf(error) } };
+  if (!explained.expected) ctx.log.error(detail, 'a call failed');
+  return { kind: 'outcome', outcome: { ok: false, fault: explained.fault } };
 }
 
-function backoffOf({ timing }: Context, { attempt }: ClaimedCall): number {
+function backoffOf({ timing }: EngineContext, { attempt }: ClaimedCall): number {
   return Math.min(timing.grantBackoff.last, timing.grantBackoff.first * 2 ** Math.min(attempt - 1, 16));
 }
 
-async function putOff(ctx: Context, call: ClaimedCall, performed: { after: number; because: string }): Promise<void> {
+async function putOff(
+  ctx: EngineContext,
+  call: ClaimedCall,
+  performed: { after: number; because: string },
+): Promise<void> {
   const [row] = await ctx.db
     .update(steps)
     .set({

@@ -1,7 +1,7 @@
 import type { Outcome } from '@belay/workflow';
-import type { Context } from '../../context.js';
 import { decideTurn } from './decide-turn.js';
-import { type PreparedMove, prepare } from './prepared.js';
+import type { EngineContext, PreparedMove } from './ports.js';
+import { prepare } from './prepared.js';
 import { readSnapshot, type Snapshot } from './snapshot.js';
 
 /**
@@ -10,7 +10,7 @@ import { readSnapshot, type Snapshot } from './snapshot.js';
  * not come yet: then `storeOutcome` keeps it.
  */
 export async function prepareMove(
-  ctx: Context,
+  ctx: EngineContext,
   executionId: string,
   key: string,
   outcome: Outcome | ((now: Date) => Outcome),
@@ -20,7 +20,7 @@ export async function prepareMove(
 }
 
 /** Decides outside any transaction what becomes of an execution by what is ready; null when nothing is. */
-export async function prepareTurn(ctx: Context, executionId: string): Promise<PreparedMove | null> {
+export async function prepareTurn(ctx: EngineContext, executionId: string): Promise<PreparedMove | null> {
   const snapshot = await readSnapshot(ctx, executionId);
   const decided = snapshot && (await decideTurn(ctx, snapshot));
   return decided ? prepare(ctx, snapshot, decided) : null;
@@ -28,7 +28,7 @@ export async function prepareTurn(ctx: Context, executionId: string): Promise<Pr
 
 /** A move with an outcome, and what it was decided on. */
 export async function prepareOutcome(
-  ctx: Context,
+  ctx: EngineContext,
   executionId: string,
   given: {
     key: string;

@@ -1,9 +1,8 @@
 import {
-  approvals,
-  type ExecutionStatus,
   executions,
   inOrder,
   joinTexts,
+  rawText,
   type SqlText,
   signals,
   sqlText,
@@ -12,50 +11,22 @@ import {
   type Transaction,
   taskEvents,
 } from '@belay/db';
-import { type Fault, type Json, type State, type Step, storeState } from '@belay/workflow';
-import { endGrants } from '../../access/end.js';
-import type { Actor, Context, Hint } from '../../context.js';
-import { appending, type LedgerEntry, type TaskEntry } from '../../ledger/append.js';
-import { keptTaskEvents, taskEventsPerRow } from '../task-events.js';
+import { type Step, storeState } from '@belay/workflow';
 import type { Decided } from './decide-turn.js';
 import { packTaskEvents } from './entries.js';
 import { isFinal } from './final.js';
 import { claimText } from './lost-claims.js';
+import type { Actor, CallFunction, EngineContext, Hint, LedgerEntry, PreparedMove } from './ports.js';
 import { callName } from './request.js';
 import type { Snapshot } from './snapshot.js';
+import { keptTaskEvents, taskEventsPerRow } from './task-events.js';
 import { TURN, turnHint } from './turn-row.js';
-
-/** A move that was decided outside any transaction, and is written where the execution still has the version it was decided on. */
-export interface PreparedMove {
-  execution: { id: string; ownerId: string };
-  version: number;
-  status: ExecutionStatus;
-  /** Absent when the execution ends as it stands (terminate). */
-  state?: State;
-  output?: Json | undefined;
-  fault?: Fault | undefined;
-  open: Step[];
-  /** The call among them that whoever writes performs: it is opened with a lease, under an id that is chosen here. */
-  claimed: { key: string; id: string } | null;
-  /** How long that lease is, in milliseconds. */
-  lease: number;
-  over: Decided['over'];
-  consumed: Decided['consumed'];
-  /** The mark that this turn has seen, and whether another turn is due after it. */
-  turn: { seen: number | null; again: boolean };
-  entries: (LedgerEntry | TaskEntry)[];
-  /** How many task events it has, kept or not, and how many the execution has then. */
-  told: { now: number; after: number };
-  actor: Actor;
-  /** To be sent after commit; complete when the move is written. */
-  hints: Hint[];
-}
 
 const runtime: Actor = { kind: 'system', name: 'runtime' };
 
 /** Makes a move of what was decided. `claim`: who writes it performs the call that it opens, when it is only one. */
 export function prepare(
-  ctx: Context,
+  ctx: EngineContext,
   snapshot: Snapshot,
   decided: Decided,
   { actor = runtime, claim = false }: { actor?: Actor; claim?: boolean } = {},
@@ -63,11 +34,15 @@ export function prepare(
   const { id, ownerId, version } = snapshot;
   const { status, state, output, fault, open, over, consumed } = decided;
   const { entries, told } = packTaskEvents(decided.entries, snapshot.taskEvents);
-  const calls = open.filter((step) => step.kind === 'call' && !isParked(step));
+  const parked = open.filter((step) => parkingOf(ctx, step) !== undefined);
+  const calls = open.filter((step) => step.kind === 'call' && !parked.includes(step));
   const [only] = calls;
   const claimed = claim && only && calls.length === 1 ? { key: only.key, id: ctx.newId() } : null;
   const again = decided.unread && !isFinal(status);
-  const hints = hintsOf(id, open, claimed?.key ?? null);
+  const hints = hintsOf(
+    id,
+    open.filter((step) => step.key !== claimed?.key && !parked.includes(step)),
+  );
   if ((again || decided.left) && !isFinal(status)) hints.push(turnHint(id));
   return {
     execution: { id, ownerId },
@@ -77,6 +52,7 @@ export function prepare(
     output,
     fault,
     open,
+    parked,
     claimed,
     lease: ctx.timing.lease,
     over,
@@ -89,10 +65,10 @@ export function prepare(
   };
 }
 
-/** Returns a hint for every step that can be due and is not claimed. An event step is never due. */
-function hintsOf(executionId: string, open: readonly Step[], claimed: string | null): Hint[] {
+/** Returns a hint for every step that can be due. An event step never is. */
+function hintsOf(executionId: string, open: readonly Step[]): Hint[] {
   return open
-    .filter((step) => step.kind !== 'event' && step.key !== claimed && !isParked(step))
+    .filter((step) => step.kind !== 'event')
     .map((step) => ({
       queue: 'executions',
       executionId,
@@ -101,9 +77,9 @@ function hintsOf(executionId: string, open: readonly Step[], claimed: string | n
     }));
 }
 
-/** A hold only waits for the end of the access, so it is opened waiting, in the move that comes to it. */
-function isParked(step: Step): boolean {
-  return step.kind === 'call' && callName(step.request) === 'access.hold';
+/** What a call that only waits waits for; undefined for every other step. */
+function parkingOf(ctx: EngineContext, step: Step): CallFunction['parks'] {
+  return step.kind === 'call' ? ctx.host.functions.get(callName(step.request))?.parks : undefined;
 }
 
 /** The ids of the claims that a move makes. */
@@ -112,30 +88,35 @@ export function claimedIn({ claimed }: PreparedMove): string[] {
 }
 
 /** Whether a move is all of what is written with it: then one statement does, and needs no transaction around it. */
-export function isWhole({ status, open, over }: PreparedMove): boolean {
-  return !isFinal(status) && !open.some(isParked) && !over.some(({ status: how }) => how === 'closed');
+export function isWhole({ status, parked, over }: PreparedMove): boolean {
+  return !isFinal(status) && parked.length === 0 && !over.some(({ status: how }) => how === 'closed');
 }
 
 /**
- * Writes a move in the caller's transaction, and with it the end of the grants of an execution that was abandoned: no grant
- * outlives the right to it (design §5.3, §6). False, and nothing is written, when the execution has moved since.
+ * Writes a move in the caller's transaction, and with it the end of what an execution that was abandoned holds: nothing
+ * outlives the right to it. False, and nothing is written, when the execution has moved since.
  * `locked`: the caller holds the execution's lock.
  */
-export async function writePrepared(tx: Transaction, move: PreparedMove, { locked = false } = {}): Promise<boolean> {
+export async function writePrepared(
+  ctx: EngineContext,
+  tx: Transaction,
+  move: PreparedMove,
+  { locked = false } = {},
+): Promise<boolean> {
   const { id: executionId } = move.execution;
   const { status, actor } = move;
   const given = move.over.filter(({ status: how }) => how === 'closed').map(({ key }) => key);
   // A statement that waits for the lock is as old as the wait: what it withdraws, or waits for, is read by one after it.
   const lock = statementOf(tx, sqlText`select from ${executions} where id = ${executionId} for update`);
-  const [, moved] = await inOrder([locked || isWhole(move) ? undefined : lock, statementOf(tx, writing(move))]);
+  const [, moved] = await inOrder([locked || isWhole(move) ? undefined : lock, statementOf(tx, writing(ctx, move))]);
   if (moved.length === 0) return false;
-  // A grant step that is closed before it was resolved was given up: what it intended is nobody's any more.
+  // A step that is closed before it was resolved was given up: what it was getting is nobody's any more.
   if (given.length > 0) {
-    move.hints.push(...(await endGrants(tx, { executionId, stepKeys: given, reason: 'failed', actor })));
+    move.hints.push(...(await ctx.host.release(tx, { executionId, stepKeys: given, reason: 'failed', actor })));
   }
-  // One that completes leaves its grants to expire.
+  // One that completes keeps what it holds until its time.
   if (status === 'faulted' || status === 'cancelled' || status === 'terminated') {
-    move.hints.push(...(await endGrants(tx, { executionId, reason: status, actor })));
+    move.hints.push(...(await ctx.host.release(tx, { executionId, reason: status, actor })));
   }
   return true;
 }
@@ -156,20 +137,20 @@ export interface Joined {
   told?: SqlText;
   /** What the call that the move opens waits for, when it is opened waiting. */
   waitingFor?: string;
-  /** When the access of the execution ends, when what is written beside changes it. */
-  end?: SqlText;
+  /** Until when a call that only waits is parked, when what is written beside changes it. */
+  until?: SqlText;
   /** What the statement returns; the id of the execution otherwise. */
   returning?: SqlText;
 }
 
-/** Whether grants end with a move: they are ended by a statement of their own (`writePrepared`). */
-export function endsGrants({ status, over }: PreparedMove): boolean {
+/** Whether what the execution holds ends with a move: that is a statement of its own (`writePrepared`). */
+export function releases({ status, over }: PreparedMove): boolean {
   const abandoned = status === 'faulted' || status === 'cancelled' || status === 'terminated';
   return abandoned || over.some(({ status: how }) => how === 'closed');
 }
 
-/** The state, the steps, the approvals, the inbox and the ledger of a move, in one statement that does nothing at another version. */
-export function writing(move: PreparedMove, joined: Joined = {}): SqlText {
+/** The state, the steps, what was asked of people, the inbox and the ledger of a move, in one statement that does nothing at another version. */
+export function writing(ctx: EngineContext, move: PreparedMove, joined: Joined = {}): SqlText {
   const { execution, version, status, state, output, fault, over, consumed, turn, told } = move;
   const ended = isFinal(status);
   const forced = state === undefined;
@@ -194,12 +175,9 @@ export function writing(move: PreparedMove, joined: Joined = {}): SqlText {
     );
   }
   if (forced || over.some(({ status: how }) => how === 'closed')) {
-    parts.push(sqlText`withdrawn as (
-      update ${approvals} set status = 'withdrawn', closed_at = app_now()
-      from moved where execution_id = moved.id and ${approvals}.status = 'open'
-        and (${forced}::boolean or step_key in (select key from ending where ending.status = 'closed')))`);
+    parts.push(ctx.host.withdrawing(forced));
   }
-  if (!ended && move.open.length > 0) parts.push(opening(move, joined));
+  if (!ended && move.open.length > 0) parts.push(opening(ctx, move, joined));
   if (consumed.length > 0) {
     parts.push(sqlText`taken as (
       update ${signals} set consumed_at = app_now(), event = 'null', sender = null
@@ -228,37 +206,48 @@ export function writing(move: PreparedMove, joined: Joined = {}): SqlText {
   const after = joined.told
     ? sqlText`(select id from moved where (select count(*) from ${joined.told}) >= 0) as moved`
     : sqlText`moved`;
-  parts.push(appending([...move.entries, ...(joined.entries ?? [])], after, joined.entitlement));
+  parts.push(ctx.host.appending([...move.entries, ...(joined.entries ?? [])], after, joined.entitlement));
   return sqlText`with ${joinTexts(parts, ', ')} ${joined.returning ?? sqlText`select id, (select count(*) from notified) from moved`}`;
 }
 
-function opening(move: PreparedMove, joined: Joined): SqlText {
+function opening(ctx: EngineContext, move: PreparedMove, joined: Joined): SqlText {
   const rows = move.open.map((step) => ({
     key: step.key,
     kind: step.kind,
     request: step.request,
     due: step.dueAt ?? null,
-    parked: isParked(step),
+    parked: move.parked.includes(step),
     claimed: step.key === move.claimed?.key,
   }));
-  // A call is due at once, and a timer at its time; an event never is. What is parked looks when the access ends.
-  const end =
-    joined.end ??
-    sqlText`(select max(expires_at) from grants
-    where grants.execution_id = moved.id and ended_at is null and expires_at > app_now())`;
+  // A call is due at once, and a timer at its time; an event never is. What is parked looks when its time comes.
+  const { until, waitingFor } = parkings(ctx, move, joined);
   const lease = sqlText`app_now() + ${`${move.lease} milliseconds`}::interval`;
   const waits = joined.waitingFor !== undefined;
   return sqlText`opened as (
     insert into ${steps} (execution_id, key, kind, status, request, attempt, due_at, lease_until, claim, waiting_for)
     select moved.id, one.key, one.kind, 'open', one.request, case when one.parked or one.claimed then 1 else 0 end,
-      case when one.parked then coalesce(${end}, app_now()) when one.claimed and ${waits}::boolean then ${lease}
+      case when one.parked then coalesce(${until}, app_now()) when one.claimed and ${waits}::boolean then ${lease}
         when one.kind = 'call' then app_now() else one.due end,
       case when one.claimed and not ${waits}::boolean then ${lease} end,
       case when one.claimed then ${move.claimed ? claimText(move.claimed.id, 1) : sqlText`null`} end,
-      case when one.claimed then ${joined.waitingFor ?? null}::text when one.parked then 'the end of the access at '
-        || to_char(${end} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') end
+      case when one.claimed then ${joined.waitingFor ?? null}::text when one.parked then ${waitingFor} end
     from moved, jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb)
       as one (key text, kind text, request jsonb, due timestamptz, parked boolean, claimed boolean))`;
+}
+
+/** Until when each of the calls that only wait is parked, and what it waits for, in words. */
+function parkings(ctx: EngineContext, move: PreparedMove, joined: Joined): { until: SqlText; waitingFor: SqlText } {
+  let until = sqlText`null::timestamptz`;
+  let waitingFor = sqlText`null`;
+  for (const step of move.parked) {
+    const { key } = step;
+    const parks = parkingOf(ctx, step);
+    if (!parks) continue;
+    const ends = joined.until ?? parks.until(rawText('moved.id'));
+    until = sqlText`case when one.key = ${key}::text then ${ends} else ${until} end`;
+    waitingFor = sqlText`case when one.key = ${key}::text then ${parks.waitingFor(ends)} else ${waitingFor} end`;
+  }
+  return { until, waitingFor };
 }
 
 function asText(value: unknown): string | null {

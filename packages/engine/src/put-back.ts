@@ -1,9 +1,8 @@
 import { steps } from '@belay/db';
 import { and, eq, isNotNull, isNull, lte, ne, or, type SQL, sql } from 'drizzle-orm';
-import { backOff } from '../../back-off.js';
-import type { Context } from '../../context.js';
-import { isOutage } from '../../outage.js';
+import { backOff } from './back-off.js';
 import { claimText } from './lost-claims.js';
+import type { EngineContext } from './ports.js';
 
 /** A step that could not be done: its turn, or a call of which this process has the lease. */
 export interface FailedStep {
@@ -20,12 +19,12 @@ export interface FailedStep {
  * many of them as there are places would keep everything else from being found. An outage is no failure of the step. Returns
  * whether the step was put back; the first failure in a row is logged as an error, so that an operator sees it begin.
  */
-export async function putBack(ctx: Context, step: FailedStep, error: unknown): Promise<boolean> {
+export async function putBack(ctx: EngineContext, step: FailedStep, error: unknown): Promise<boolean> {
   const { executionId, key } = step;
   const which = and(eq(steps.executionId, executionId), eq(steps.key, key), eq(steps.status, 'open'), isHeld(step));
   const [row] = await ctx.db.select({ failures: steps.failures }).from(steps).where(which);
   if (!row) return false;
-  const counts = !isOutage(error);
+  const counts = !ctx.host.isOutage(error);
   const failures = row.failures + (counts ? 1 : 0);
   const wait = backOff(ctx.timing.turnBackoff, failures, ctx.randomBytes(1)[0] ?? 0);
   const put = await ctx.db

@@ -1,20 +1,29 @@
 import {
-  approvals,
   type ExecutionStatus,
   execute,
   executions,
+  rawText,
+  type SqlText,
   type StepKind,
   signals,
   sqlText,
   steps,
-  userIdentities,
 } from '@belay/db';
 import { type CloudEvent, type Json, type Outcome, restoreState, type State, type Workflow } from '@belay/workflow';
 import { and, asc, eq, isNull } from 'drizzle-orm';
-import type { Context } from '../../context.js';
-import { readSender, type Sender } from '../senders.js';
 import { workflowOf } from './load.js';
+import type { EngineContext } from './ports.js';
 import { TURN } from './turn-row.js';
+
+/** What the host reads beside the execution that a statement is about. */
+export function besideExecution(ctx: EngineContext): SqlText {
+  const column = (name: string) => rawText(`executions.${name}`);
+  return ctx.host.beside({ id: column('id'), ownerId: column('owner_id'), input: column('input') });
+}
+
+export function readBeside(text: string | null): unknown {
+  return text === null ? null : JSON.parse(text);
+}
 
 /** An open step that a turn may have to do with. */
 export interface ReadyStep {
@@ -42,44 +51,40 @@ export interface Snapshot {
   taskEvents: number;
   /** When it was asked to end. The turn that finds this interrupts first, unless the execution is being cancelled already. */
   cancelRequestedAt: Date | null;
-  /** Whether approvers were asked. */
-  asked: boolean;
   now: Date;
   /** Timers, calls with an outcome, and the step that was asked for. */
   steps: ReadyStep[];
   /** The mark that something is to be applied: how often it was made so far. */
   turn: number | null;
-  /** The requester under the identity of the request, as its provider tells now. */
-  requester: { email: string | null; groups: string[] | null; organizations: string[] | null };
+  /** What the host reads of its owner beside it. */
+  beside: unknown;
 }
 
 export interface WaitingSignal {
   source: string;
   eventId: string;
   event: CloudEvent;
-  sender: Sender;
+  /** As it was stored. */
+  sender: unknown;
   receivedAt: Date;
 }
 
 /** Reads what a turn needs in one statement; null for an execution that has ended. `key`: a call to read as well. */
-export async function readSnapshot(ctx: Context, executionId: string, key?: string): Promise<Snapshot | null> {
+export async function readSnapshot(ctx: EngineContext, executionId: string, key?: string): Promise<Snapshot | null> {
   const [row] = await execute<SnapshotRow>(
     ctx.db,
     sqlText`
-    select execution.id, workflow, execution.status, definition_digest as "definitionDigest", owner_id as "ownerId", input, state,
+    select executions.id, workflow, executions.status, definition_digest as "definitionDigest", owner_id as "ownerId", input, state,
       version, task_events as "taskEvents", started_at as "startedAt", cancel_requested_at as "cancelRequestedAt",
-      exists (select from ${approvals} where execution_id = execution.id) as asked, app_now() as now,
-      email, groups, organizations, (
+      app_now() as now, ${besideExecution(ctx)} as beside, (
         select json_agg(json_build_object('key', ready.key, 'kind', ready.kind, 'attempt', ready.attempt,
           'dueAt', ready.due_at, 'outcome', ready.outcome, 'outcomeAt', ready.outcome_at))::text
-        from ${steps} as ready where ready.execution_id = execution.id and ready.status = 'open'
+        from ${steps} as ready where ready.execution_id = executions.id and ready.status = 'open'
           and (ready.kind in ('timer', 'turn') or ready.outcome_at is not null or ready.key = ${key ?? TURN})) as steps
-    from ${executions} as execution left join ${userIdentities} as one on one.user_id = owner_id
-      and one.provider = input #>> '{user,provider}' and one.subject = input #>> '{user,subject}'
-    where execution.id = ${executionId} and ended_at is null`,
+    from ${executions} where executions.id = ${executionId} and ended_at is null`,
   );
   if (!row) return null;
-  const { email, groups, organizations, definitionDigest, ...execution } = row;
+  const { definitionDigest, ...execution } = row;
   const read = (JSON.parse(row.steps ?? '[]') as Record<string, unknown>[]).map(readStep);
   return {
     ...execution,
@@ -90,7 +95,7 @@ export async function readSnapshot(ctx: Context, executionId: string, key?: stri
     now: new Date(row.now),
     steps: read.filter(({ kind }) => kind !== 'turn'),
     turn: read.find(({ kind }) => kind === 'turn')?.attempt ?? null,
-    requester: { email, groups, organizations },
+    beside: readBeside(row.beside),
   };
 }
 
@@ -107,11 +112,8 @@ interface SnapshotRow {
   taskEvents: number;
   startedAt: string | null;
   cancelRequestedAt: string | null;
-  asked: boolean;
   now: string;
-  email: string | null;
-  groups: string[] | null;
-  organizations: string[] | null;
+  beside: string | null;
   steps: string | null;
 }
 
@@ -131,7 +133,7 @@ function readStep(row: Record<string, unknown>): ReadyStep {
 }
 
 /** The inbox of an execution, oldest first. */
-export async function readSignals(ctx: Context, executionId: string): Promise<WaitingSignal[]> {
+export async function readSignals(ctx: EngineContext, executionId: string): Promise<WaitingSignal[]> {
   const rows = await ctx.db
     .select({
       source: signals.source,
@@ -143,5 +145,5 @@ export async function readSignals(ctx: Context, executionId: string): Promise<Wa
     .from(signals)
     .where(and(eq(signals.executionId, executionId), isNull(signals.consumedAt)))
     .orderBy(asc(signals.receivedAt));
-  return rows.map((row) => ({ ...row, event: row.event as CloudEvent, sender: readSender(row.sender) }));
+  return rows.map((row) => ({ ...row, event: row.event as CloudEvent }));
 }

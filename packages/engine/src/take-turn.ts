@@ -1,13 +1,10 @@
 import type { Outcome } from '@belay/workflow';
-import type { Context } from '../../context.js';
-import type { ClaimedCall } from '../../functions/function.js';
-import { functions } from '../../functions/table.js';
-import { isOutage } from '../../outage.js';
 import { claimedCall } from './claim.js';
 import { decideTurn } from './decide-turn.js';
 import { storeOutcome } from './outcome.js';
+import type { ClaimedCall, EngineContext, PreparedMove } from './ports.js';
 import { prepareOutcome } from './prepare-move.js';
-import { type PreparedMove, prepare } from './prepared.js';
+import { prepare } from './prepared.js';
 import { readSnapshot, type Snapshot } from './snapshot.js';
 import { turnHint } from './turn-row.js';
 import { writeAlone } from './write-alone.js';
@@ -21,7 +18,7 @@ const tries = 5;
  * else takes this turn, or is what the turn would read, a call whose function commits anyway comes with the move that opens it, to be written in that commit.
  */
 export async function takeTurn(
-  ctx: Context,
+  ctx: EngineContext,
   executionId: string,
   { claim = false, leased = false }: { claim?: boolean; leased?: boolean | Snapshot } = {},
 ): Promise<ClaimedCall | null> {
@@ -32,11 +29,9 @@ export async function takeTurn(
     if (!snapshot || !decided) return null;
     const move = prepare(ctx, snapshot, decided, { claim });
     const call = claimedBy(ctx, snapshot, move);
-    // What was asked of approvers is looked up under the step that is open, so then it has to be.
-    // And what cleans up after a cancellation gets no access, which is looked at there as well.
-    const isPlain = !snapshot.asked && snapshot.cancelRequestedAt === null;
-    const joins = leased !== false && call !== null && isPlain && functions.get(call.name)?.joins === true;
-    if (joins) return { ...call, pending: move };
+    // What cleans up after a cancellation is looked at under the step that is open, so then it has to be.
+    const mayJoin = leased !== false && call !== null && snapshot.cancelRequestedAt === null;
+    if (mayJoin && ctx.host.functions.get(call.name)?.joins?.(snapshot.beside)) return { ...call, pending: move };
     if (await writeAlone(ctx, move)) return call;
   }
   ctx.waker.wake([turnHint(executionId)]);
@@ -45,7 +40,7 @@ export async function takeTurn(
 
 /** Resolves a call with its outcome, unless another has taken it over. Returns the call to go on with. */
 export async function resolveCall(
-  ctx: Context,
+  ctx: EngineContext,
   call: Pick<ClaimedCall, 'executionId' | 'key' | 'attempt'>,
   outcome: Outcome,
   { claim = false } = {},
@@ -59,7 +54,7 @@ export async function resolveCall(
       if (await writeAlone(ctx, prepared.move)) return claimedBy(ctx, prepared.snapshot, prepared.move);
     }
   } catch (error) {
-    if (isOutage(error)) throw error;
+    if (ctx.host.isOutage(error)) throw error;
     // What cannot be applied is kept, so that the call is not made again: its turn fails then, and is tried again.
     hint = { queue: 'executions', executionId, key };
   }
@@ -69,12 +64,12 @@ export async function resolveCall(
   return null;
 }
 
-function claimedBy(ctx: Context, snapshot: Snapshot, move: PreparedMove): ClaimedCall | null {
+function claimedBy(ctx: EngineContext, snapshot: Snapshot, move: PreparedMove): ClaimedCall | null {
   const { claimed } = move;
   const step = move.open.find(({ key }) => key === claimed?.key);
   if (!step || !claimed) return null;
-  const { id: executionId, workflow, ownerId, input, requester } = snapshot;
-  const row = {
+  const { id: executionId, workflow, ownerId, input, beside } = snapshot;
+  return claimedCall(ctx, {
     executionId,
     key: step.key,
     claimId: claimed.id,
@@ -83,6 +78,6 @@ function claimedBy(ctx: Context, snapshot: Snapshot, move: PreparedMove): Claime
     workflow,
     input,
     ownerId,
-  };
-  return claimedCall(ctx, { ...row, ...requester });
+    beside,
+  });
 }

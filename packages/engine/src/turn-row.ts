@@ -1,6 +1,6 @@
 import { steps, type Transaction } from '@belay/db';
 import { sql } from 'drizzle-orm';
-import type { Hint } from '../../context.js';
+import type { Hint } from './ports.js';
 
 /** The key of the row that says that an execution has something to apply. No task has it: theirs have a `#`. */
 export const TURN = '/';

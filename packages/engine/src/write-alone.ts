@@ -1,16 +1,16 @@
 import { execute } from '@belay/db';
-import type { Context } from '../../context.js';
-import { retryDeadlock } from '../../deadlock.js';
+import { retryDeadlock } from './deadlock.js';
 import { claiming } from './lost-claims.js';
-import { claimedIn, isWhole, type PreparedMove, writePrepared, writing } from './prepared.js';
+import type { EngineContext, PreparedMove } from './ports.js';
+import { claimedIn, isWhole, writePrepared, writing } from './prepared.js';
 
 /** Writes a move by itself, and sends its hints. False, and nothing is written, when the execution has moved since. */
-export async function writeAlone(ctx: Context, move: PreparedMove): Promise<boolean> {
+export async function writeAlone(ctx: EngineContext, move: PreparedMove): Promise<boolean> {
   const before = move.hints.length;
   const write = async () => {
     move.hints.length = before;
-    if (isWhole(move)) return (await execute(ctx.db, writing(move))).length > 0;
-    return ctx.db.transaction((tx) => writePrepared(tx, move));
+    if (isWhole(move)) return (await execute(ctx.db, writing(ctx, move))).length > 0;
+    return ctx.db.transaction((tx) => writePrepared(ctx, tx, move));
   };
   const written = await claiming(ctx, claimedIn(move), () => retryDeadlock(write));
   ctx.crashpoint('committed');

@@ -1,6 +1,7 @@
 import {
   type ActorContext,
   createKeyring,
+  engineHost,
   type Keyring,
   type Logger,
   readDefinitions,
@@ -61,6 +62,7 @@ export async function openOperatorContext({ environment, name, log }: OperatorOp
         delay,
         fetch: unavailable,
         crashpoint: () => {},
+        host: engineHost,
         program: { ...(await readProgram()), baseUrl: environment.baseUrl ?? '' },
       },
       { kind: 'operator', name },

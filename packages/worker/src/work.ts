@@ -1,14 +1,5 @@
-import {
-  type Claim,
-  type Context,
-  claimDue,
-  type Due,
-  findDueSteps,
-  type Hint,
-  type Lane,
-  performClaims,
-  performStep,
-} from '@belay/core';
+import { type Claim, type Context, claimDue, type Due, type Hint, type Lane, performClaims } from '@belay/core';
+import { findDueSteps, performStep } from '@belay/engine';
 import type { Agenda } from './agenda.js';
 import type { Lanes } from './lanes.js';
 import { watchOutage } from './outage.js';

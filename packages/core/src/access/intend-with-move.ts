@@ -1,7 +1,6 @@
 import { catalogs, entitlements, execute, grants, type SqlText, sqlText } from '@belay/db';
+import { isWhole, type PreparedMove, retryDeadlock, writing } from '@belay/engine';
 import type { Context } from '../context.js';
-import { retryDeadlock } from '../deadlock.js';
-import { isWhole, type PreparedMove, writing } from '../executions/runtime/prepared.js';
 import { isOutage } from '../outage.js';
 import { type ClaimRow, claimOf } from './claim.js';
 import { decideIntent, type Held } from './decide.js';
@@ -87,7 +86,7 @@ function intending(
   const others = sqlText`from ${grants} where ${entitlementId} = held.id and ${isLive}`;
   const told = sqlText`app_now() + (${duration} + ${ctx.timing.callTimeout}) * interval '1 millisecond'`;
   const providers = [...new Set(rows.map(({ provider }) => provider))].join(', ');
-  return writing(move, {
+  return writing(ctx, move, {
     before: [
       sqlText`configured as (update ${catalogs} set source = source where false)`,
       sqlText`planned as (

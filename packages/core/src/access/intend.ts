@@ -1,12 +1,10 @@
 import { catalogs, entitlements, grants, inOrder, steps, type Transaction } from '@belay/db';
+import { claimedIn, claiming, lockExecution, writePrepared } from '@belay/engine';
 import { Retryable } from '@belay/providers';
 import type { Outcome } from '@belay/workflow';
 import { and, eq, inArray, max, sql } from 'drizzle-orm';
 import { addressOf } from '../catalog/targets.js';
 import type { Context } from '../context.js';
-import { lockExecution } from '../executions/runtime/lock.js';
-import { claiming } from '../executions/runtime/lost-claims.js';
-import { claimedIn, writePrepared } from '../executions/runtime/prepared.js';
 import { appendLedger } from '../ledger/append.js';
 import { authorizerOf } from './authorizer.js';
 import { decideIntent, type Held } from './decide.js';
@@ -86,7 +84,7 @@ async function intend(
   // The order of the locks: the execution, the configuration, the entitlements.
   if (intention.pending) {
     // At the version that the move was decided on, the step is opened here and nothing was cancelled.
-    if (!(await writePrepared(tx, intention.pending))) return { outcome: 'moved_on' };
+    if (!(await writePrepared(ctx, tx, intention.pending))) return { outcome: 'moved_on' };
   } else {
     const locked = await lockExecution(tx, intention.executionId, intention.stepKey);
     if (!locked?.step || locked.step.attempt !== intention.attempt) return { outcome: 'moved_on' };

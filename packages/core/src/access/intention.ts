@@ -1,8 +1,8 @@
 import type { Transaction } from '@belay/db';
+import type { PreparedMove } from '@belay/engine';
 import type { Judgement } from '../approvals/judge.js';
 import type { Actor } from '../context.js';
 import type { Plan, PlannedGrant } from '../elevation/plan.js';
-import type { PreparedMove } from '../executions/runtime/prepared.js';
 import type { LedgerEntry } from '../ledger/append.js';
 import type { Wanted } from './rows.js';
 

@@ -1,7 +1,7 @@
 import { entitlements } from '@belay/db';
+import { givingBack } from '@belay/engine';
 import { sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
-import { givingBack } from '../give-back.js';
 
 /** Gives back a claim of entitlements whose answer was lost. */
 export const freeLostClaim = givingBack(freeEntitlements);

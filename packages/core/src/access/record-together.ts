@@ -1,6 +1,6 @@
 import { entitlements, execute, executions, grants, joinTexts, rawText, type SqlText, sqlText } from '@belay/db';
+import { retryDeadlock } from '@belay/engine';
 import type { Context, Hint } from '../context.js';
-import { retryDeadlock } from '../deadlock.js';
 import { notifying, writingLedger } from '../ledger/append.js';
 import type { Claimed } from './claimed.js';
 import { decideRevoked, type Held, isAsClaimed } from './decide.js';

@@ -1,10 +1,7 @@
 import { commitWith, execute, executions, type SqlText, sqlText, statementOf } from '@belay/db';
+import { isFinal, type PreparedMove, prepareMove, prepareTurn, releases, retryDeadlock, writing } from '@belay/engine';
 import type { Json, Outcome } from '@belay/workflow';
 import type { Context, Hint } from '../context.js';
-import { retryDeadlock } from '../deadlock.js';
-import { isFinal } from '../executions/runtime/final.js';
-import { prepareMove, prepareTurn } from '../executions/runtime/prepare-move.js';
-import { endsGrants, type PreparedMove, writing } from '../executions/runtime/prepared.js';
 import { notifying } from '../ledger/append.js';
 import type { Claimed, Concern } from './claimed.js';
 import { isAsClaimed } from './decide.js';
@@ -23,7 +20,7 @@ export async function recordWithMove(ctx: Context, called: Called): Promise<bool
   if (!prepared) return false;
   const { move, at } = prepared;
   // These end grants under the execution's lock, and after it.
-  if (endsGrants(move)) return false;
+  if (releases(move)) return false;
   const statement = recordingWith(ctx, called, move, at);
   const rows = await retryDeadlock(() => write(ctx, move, statement));
   if (rows.length === 0) return false;
@@ -61,12 +58,12 @@ function recordingWith(ctx: Context, called: Called, move: PreparedMove, at: Dat
   // A grant whose time ended during the call begins no more: its step is not told that it did.
   const begins =
     task === 'grant' ? sqlText`and exists (select from starting where execution_id = ${execution.id})` : sqlText``;
-  return writing(move, {
+  return writing(ctx, move, {
     before: [current, ...locks],
     when: sqlText`exists (select from locked) ${begins}`,
     after: [...writes, sqlText`heard as (${notifying('told')})`],
     told: sqlText`told`,
-    ...(task === 'grant' ? { end } : {}),
+    ...(task === 'grant' ? { until: end } : {}),
     returning: sqlText`select ${columns}, (select count(*) from notified) + (select count(*) from heard) as heard ${from}`,
   });
 }

@@ -1,14 +1,10 @@
 import { type EndedReason, inOrder, type Transaction } from '@belay/db';
+import { callName, type Locked, lockedAny, lockingAny, retryDeadlock, storeOutcome } from '@belay/engine';
 import { requireUser } from '../actor.js';
 import type { ActorContext, Hint } from '../context.js';
-import { retryDeadlock } from '../deadlock.js';
 import { AccessError } from '../errors.js';
 import { findExecution, isId } from '../executions/find.js';
-import { type Locked, lockedAny, lockingAny } from '../executions/runtime/lock.js';
-import { storeOutcome } from '../executions/runtime/outcome.js';
-import { callName } from '../executions/runtime/request.js';
 import { settleHolds } from '../functions/progress/hold.js';
-import { progressOf } from '../functions/progress/table.js';
 import { appendLedger, type LedgerEntry } from '../ledger/append.js';
 import { endingGrants, hintsOf } from './end.js';
 import { openPlaces, type Places } from './places.js';
@@ -83,7 +79,7 @@ async function settleParked(ctx: ActorContext, tx: Transaction, execution: Locke
   const { holds, others } = await settleHolds(tx, execution.id);
   const hints = holds.map((key): Hint => ({ queue: 'executions', executionId: execution.id, key }));
   for (const { key, request } of others) {
-    const progress = await progressOf.get(callName(request))?.(ctx, tx, execution, key);
+    const progress = await ctx.host.functions.get(callName(request))?.progress?.(ctx, tx, execution, key);
     if (!progress) continue;
     await storeOutcome(tx, { executionId: execution.id, key, outcome: progress.outcome });
     hints.push(...(progress.hints ?? []), { queue: 'executions', executionId: execution.id, key });

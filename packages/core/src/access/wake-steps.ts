@@ -1,7 +1,7 @@
 import { steps } from '@belay/db';
+import { advanceStep } from '@belay/engine';
 import { and, eq, gt, inArray, isNull, sql } from 'drizzle-orm';
 import type { Context, Hint } from '../context.js';
-import { advanceStep } from '../executions/runtime/advance.js';
 
 /** Up to this many steps look at once, in the turn of whoever recorded it; more are made due, for every worker to share. */
 const few = 4;

@@ -1,13 +1,11 @@
 import { approvals, decisions, executions, type Transaction } from '@belay/db';
+import { lockExecution, retryDeadlock, storeOutcome } from '@belay/engine';
 import { and, desc, eq, inArray, or, sql } from 'drizzle-orm';
 import { requireFreshGroups, requireUser } from '../actor.js';
 import { isNamed } from '../can.js';
 import type { ActorContext, UserActor } from '../context.js';
-import { retryDeadlock } from '../deadlock.js';
 import { AccessError, notFound } from '../errors.js';
 import { isId } from '../executions/find.js';
-import { lockExecution } from '../executions/runtime/lock.js';
-import { storeOutcome } from '../executions/runtime/outcome.js';
 import { appendLedger } from '../ledger/append.js';
 import type { Person } from '../logins/people.js';
 import { requireLive } from '../logins/require-live.js';

@@ -1,13 +1,11 @@
 import { approvals, steps, type Transaction } from '@belay/db';
+import { callWith, type Locked, parkCall } from '@belay/engine';
 import { formatDuration, type Json } from '@belay/workflow';
 import { and, count, eq, isNull } from 'drizzle-orm';
 import type { Context } from '../context.js';
+import type { ElevationCall } from '../elevation/input.js';
 import type { Plan } from '../elevation/plan.js';
-import type { Locked } from '../executions/runtime/lock.js';
-import { callWith } from '../executions/runtime/request.js';
 import { approveWith } from '../functions/checks.js';
-import type { ClaimedCall } from '../functions/function.js';
-import { parkCall } from '../functions/park.js';
 import { appendLedger } from '../ledger/append.js';
 import type { CurrentApproval } from './current.js';
 import { describeRule, excludedFrom, subjectOf } from './subject.js';
@@ -22,7 +20,7 @@ export type Telling = NonNullable<(typeof approveWith)['_output']['notify']>;
 export async function renewApprovals(
   ctx: Context,
   tx: Transaction,
-  call: ClaimedCall,
+  call: ElevationCall,
   execution: Locked,
   renewal: { lapsed: readonly CurrentApproval[]; plan: Plan; lifetime: number },
 ): Promise<{ dueAt: Date; tell: Telling[] }> {

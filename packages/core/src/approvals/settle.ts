@@ -1,10 +1,9 @@
 import { type ApprovalStatus, approvals, decisions, inOrder, steps, type Transaction, users } from '@belay/db';
+import type { Locked, Progress } from '@belay/engine';
 import type { Json } from '@belay/workflow';
 import { and, asc, eq, isNotNull, isNull, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
-import type { Locked } from '../executions/runtime/lock.js';
 import { NOT_APPROVED } from '../functions/faults.js';
-import type { Progress } from '../functions/progress/progress.js';
 import { appendLedger } from '../ledger/append.js';
 import { countPeople } from '../logins/selves.js';
 

@@ -1,3 +1,4 @@
+import type { ClaimedCall } from '@belay/engine';
 import { z } from 'zod';
 
 /** The elevation request as an execution keeps it: names and words, never secrets or anything a client may widen. */
@@ -32,3 +33,5 @@ export const elevationInputSchema = z.object({
 });
 
 export type ElevationInput = z.infer<typeof elevationInputSchema>;
+/** A call of a workflow that an elevation request runs. */
+export type ElevationCall = ClaimedCall<ElevationInput>;

@@ -1,4 +1,17 @@
-import { execute, idempotencyKeys, type SqlText, type Transaction, users } from '@belay/db';
+import { execute, idempotencyKeys, sqlText, type Transaction, users } from '@belay/db';
+import {
+  claiming,
+  forgetDefinition,
+  keepWorkflow,
+  performStep,
+  type Started as StartedExecution,
+  type Starting,
+  startedSnapshot,
+  startingExecution,
+  storeDefinition,
+  TURN,
+  turnHint,
+} from '@belay/engine';
 import { Retryable, Terminal } from '@belay/providers';
 import { formatDuration, type Json, validateInput } from '@belay/workflow';
 import { and, eq, sql } from 'drizzle-orm';
@@ -8,11 +21,6 @@ import type { Catalog, CompiledRole, CompiledWorkflow } from '../catalog/compile
 import type { ActorContext, UserActor } from '../context.js';
 import { requireDuration } from '../duration.js';
 import { AccessError, invalid } from '../errors.js';
-import { forgetDefinition, keepWorkflow, storeDefinition } from '../executions/runtime/load.js';
-import { claiming } from '../executions/runtime/lost-claims.js';
-import { performStep } from '../executions/runtime/perform.js';
-import type { Snapshot } from '../executions/runtime/snapshot.js';
-import { TURN, turnHint } from '../executions/runtime/turn-row.js';
 import { pointerText } from '../path-text.js';
 import type { PresentedSession } from '../sessions/verify.js';
 import { requireText } from '../text.js';
@@ -21,7 +29,6 @@ import { checkAuthenticator } from './authenticators.js';
 import type { ElevationInput } from './input.js';
 import { longestDuration, planElevation } from './plan.js';
 import { requireWorkflow } from './require-workflow.js';
-import { type Started, startingExecution } from './starting.js';
 
 /** What a request may say beside what it asks for. */
 export interface RequestTerms {
@@ -182,12 +189,14 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
   // With a worker's place in this process the turn is its own from the start; without, the row and a hint lead to one.
   const place = ctx.waker.reserve?.({ queue: 'executions' });
   const claimId = ctx.newId();
-  const starting = startingExecution({
+  const starting: Starting = {
     id,
     workflow,
     catalogVersion: catalog.version,
-    owner: user,
-    limit: catalog.limits.openRequests,
+    ownerId: user.id,
+    // Locks the owner's row before it counts, so that requests made at once are counted one after the other.
+    asked: sqlText`select live, open from admit_request(${user.id}::uuid, ${user.loginId}::uuid)`,
+    when: sqlText`live and open < ${catalog.limits.openRequests}::int`,
     input,
     lease: place ? ctx.timing.turnLease : 0,
     claimId,
@@ -200,8 +209,8 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
       provider: input.provider,
       executionId: id,
     },
-  });
-  const storing = claiming(ctx, place ? [claimId] : [], () => store(ctx, user, id, plan, starting));
+  };
+  const storing = claiming(ctx, place ? [claimId] : [], () => store(ctx, user, plan, starting));
   const { earlier, started } = await storing.catch((error: unknown) => {
     place?.release();
     forgetDefinition(ctx.db, workflow.digest);
@@ -210,65 +219,39 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
   ctx.crashpoint('started');
   if (!started) place?.release();
   else if (place) {
-    const snapshot = snapshotOf({ id, workflow, ownerId: user.id, input, started });
+    const snapshot = startedSnapshot(starting, started);
     place.run(() => performStep(ctx, { executionId: id, key: TURN }, { leased: snapshot, claimId }));
   } else ctx.waker.wake([turnHint(id)]);
   const executionId = earlier ?? id;
   return { status: 'pending', output: { workflow_id: executionId, execution_id: executionId } };
 }
 
+/** What came of it: the login had ended, or too many requests were open, or it is started. */
+interface Started extends StartedExecution {
+  live: boolean;
+  open: number;
+}
+
 /** Stores a request: in one statement, unless an idempotency key has to be looked at between the lock and the count. */
 async function store(
   ctx: ActorContext,
   user: UserActor,
-  id: string,
   plan: Start,
-  starting: SqlText,
+  starting: Starting,
 ): Promise<{ earlier?: string; started?: Started }> {
   const limit = plan.catalog.limits.openRequests;
   if (plan.request.idempotencyKey === undefined) {
-    const [started] = await execute<Started>(ctx.db, starting);
+    const [started] = await execute<Started>(ctx.db, startingExecution(ctx, starting));
     return { started: requireStarted(started, limit) };
   }
   return ctx.db.transaction(async (tx) => {
     // As `stopUser` locks it: excludes both, and no lock of a foreign key.
     await tx.select({ id: users.id }).from(users).where(eq(users.id, user.id)).for('no key update');
-    const earlier = await claimIdempotencyKey(ctx, tx, user, id, plan.request);
+    const earlier = await claimIdempotencyKey(ctx, tx, user, starting.id, plan.request);
     if (earlier) return { earlier };
-    const [started] = await execute<Started>(tx, starting);
+    const [started] = await execute<Started>(tx, startingExecution(ctx, starting));
     return { started: requireStarted(started, limit) };
   });
-}
-
-/** What the first turn would read of an execution that has just been started. */
-function snapshotOf(of: {
-  id: string;
-  workflow: CompiledWorkflow;
-  ownerId: string;
-  input: ElevationInput;
-  started: Started;
-}): Snapshot {
-  const { id, workflow, ownerId, started } = of;
-  const now = new Date(started.requested);
-  const requester = started.requester === null ? null : (JSON.parse(started.requester) as Snapshot['requester']);
-  return {
-    id,
-    workflow: workflow.name,
-    status: 'pending',
-    ownerId,
-    startedAt: now,
-    input: { ...of.input, requested_at: started.requested } as Json,
-    definition: workflow.workflow,
-    state: null,
-    version: 0,
-    taskEvents: 0,
-    asked: false,
-    cancelRequestedAt: null,
-    now,
-    steps: [],
-    turn: 1,
-    requester: requester ?? { email: null, groups: null, organizations: null },
-  };
 }
 
 /** Throws what kept a request from being started; nothing was written then. */

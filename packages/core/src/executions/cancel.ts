@@ -1,16 +1,23 @@
 import { executions, inOrder, type Transaction } from '@belay/db';
+import {
+  decideTurn,
+  type Locked,
+  lockExecution,
+  makingTurnDue,
+  type PreparedMove,
+  prepare,
+  readSnapshot,
+  retryDeadlock,
+  turnHint,
+  writePrepared,
+} from '@belay/engine';
 import { eq, sql } from 'drizzle-orm';
 import { endGrants } from '../access/end.js';
+import { nameOf } from '../actor.js';
 import type { ActorContext, Hint } from '../context.js';
-import { retryDeadlock } from '../deadlock.js';
 import { AccessError } from '../errors.js';
 import { appendLedger } from '../ledger/append.js';
 import { findExecution } from './find.js';
-import { decideTurn } from './runtime/decide-turn.js';
-import { type Locked, lockExecution } from './runtime/lock.js';
-import { type PreparedMove, prepare, writePrepared } from './runtime/prepared.js';
-import { readSnapshot } from './runtime/snapshot.js';
-import { makingTurnDue, turnHint } from './runtime/turn-row.js';
 
 /** How often a cancellation that lost to another move is decided again, before it is kept for the next turn. */
 const tries = 3;
@@ -59,7 +66,7 @@ function store(ctx: ActorContext, id: string, move?: PreparedMove): Promise<Hint
       if (move && move.version !== locked.version) return null;
       // Before the move, which ends what its closed steps were granted for another reason.
       const ended = await endGrants(tx, { executionId: id, reason: 'cancelled', actor: ctx.actor });
-      if (move) await writePrepared(tx, move, { locked: true });
+      if (move) await writePrepared(ctx, tx, move, { locked: true });
       else await makingTurnDue(tx, id);
       await noteCancellation(ctx, tx, locked);
       return [...ended, ...(move?.hints ?? [turnHint(id)])];
@@ -77,7 +84,7 @@ async function noteCancellation(ctx: ActorContext, tx: Transaction, { id, ownerI
     appendLedger(tx, [
       {
         type: 'execution.cancel_requested',
-        message: `${ctx.actor.kind === 'user' ? ctx.actor.email : 'An operator'} cancelled the request`,
+        message: `${nameOf(ctx.actor)} cancelled the request`,
         actor: ctx.actor,
         userId: ownerId,
         executionId: id,

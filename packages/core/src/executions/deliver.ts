@@ -1,4 +1,14 @@
 import { approvals, type Database, executions, inOrder, signals, type Transaction } from '@belay/db';
+import {
+  decideTurn,
+  lockExecution,
+  makingTurnDue,
+  readSnapshot,
+  retryDeadlock,
+  TURN,
+  turnHint,
+  workflowOf,
+} from '@belay/engine';
 import type { CloudEvent, Json } from '@belay/workflow';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { z } from 'zod';
@@ -6,18 +16,12 @@ import { requireFreshGroups } from '../actor.js';
 import { isExcluded, isRequester } from '../approvals/exclusion.js';
 import { isNamed } from '../can.js';
 import type { ActorContext, UserActor } from '../context.js';
-import { retryDeadlock } from '../deadlock.js';
 import { AccessError, notFound } from '../errors.js';
 import { appendLedger } from '../ledger/append.js';
 import { listSelves } from '../logins/selves.js';
 import { requireJson, requireText } from '../text.js';
 import { boundSignals } from './bound-signals.js';
 import { findExecution, isId } from './find.js';
-import { decideTurn } from './runtime/decide-turn.js';
-import { workflowOf } from './runtime/load.js';
-import { lockExecution } from './runtime/lock.js';
-import { readSnapshot } from './runtime/snapshot.js';
-import { makingTurnDue, TURN, turnHint } from './runtime/turn-row.js';
 import { describeSender, isHeard, type Sender } from './senders.js';
 
 /** How often an execution that moved while it was asked is asked; what it said last counts, or one that never rests took nothing. */

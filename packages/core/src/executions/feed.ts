@@ -1,10 +1,10 @@
 import { type Database, executions, grants } from '@belay/db';
+import { taskEventsPerRow } from '@belay/engine';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { isOutage, noteOutage } from '../outage.js';
 import { glancesOf } from './glance.js';
 import { type Happening, readHappenings } from './history.js';
-import { taskEventsPerRow } from './task-events.js';
 import type { WatchEvent } from './watch.js';
 
 /** How far back each read looks for rows that were committed late, under a number lower than one already seen: a thousand rows. */

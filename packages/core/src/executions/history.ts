@@ -1,7 +1,7 @@
 import { type Database, ledger, taskEvents } from '@belay/db';
+import { describeTaskEvent, keptTaskEvents, taskEventsPerRow } from '@belay/engine';
 import { and, asc, desc, eq, gt, lt, sql } from 'drizzle-orm';
 import { unionAll } from 'drizzle-orm/pg-core';
-import { describeTaskEvent, keptTaskEvents, taskEventsPerRow } from './task-events.js';
 
 /** Something that happened to an execution, as its history shows it. */
 export interface Happening {

@@ -1,5 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { executions } from '@belay/db';
+import { workflowOf } from '@belay/engine';
 import type { CloudEvent, Json } from '@belay/workflow';
 import { eq } from 'drizzle-orm';
 import { z } from 'zod';
@@ -11,7 +12,6 @@ import { readNow } from '../now.js';
 import { requireJson, requireText } from '../text.js';
 import { acceptEvent } from './deliver.js';
 import { isId } from './find.js';
-import { workflowOf } from './runtime/load.js';
 import { isHeard, type Sender } from './senders.js';
 
 export interface ReceivedEvent {

@@ -1,10 +1,8 @@
+import { endByForce, lockExecution, retryDeadlock, writePrepared } from '@belay/engine';
+import { nameOf } from '../actor.js';
 import type { ActorContext } from '../context.js';
-import { retryDeadlock } from '../deadlock.js';
 import { AccessError } from '../errors.js';
 import { requireOwned } from './cancel.js';
-import { endByForce } from './runtime/end-by-force.js';
-import { lockExecution } from './runtime/lock.js';
-import { writePrepared } from './runtime/prepared.js';
 
 /**
  * Ends the caller's execution by force: no further task runs, no cleanup. Its grants still end at once (design §14.1):
@@ -19,8 +17,8 @@ export async function terminateExecution(
     ctx.db.transaction(async (tx) => {
       const execution = await lockExecution(tx, input.id);
       if (!execution) throw new AccessError('conflict', 'The execution has ended already');
-      const move = endByForce(ctx, execution);
-      await writePrepared(tx, move, { locked: true });
+      const move = endByForce(execution, { actor: ctx.actor, name: nameOf(ctx.actor) });
+      await writePrepared(ctx, tx, move, { locked: true });
       return move.hints;
     }),
   );

@@ -1,21 +1,21 @@
 import { type ApprovalRule, approvals, inOrder } from '@belay/db';
+import { type CallFunction, lockExecution, type Performed, parkCall, parked } from '@belay/engine';
 import { foldAddress } from '@belay/providers';
 import { and, eq } from 'drizzle-orm';
 import { describeRule, excludedFrom, subjectOf } from '../approvals/subject.js';
+import type { Context } from '../context.js';
 import { requireDuration } from '../duration.js';
+import type { ElevationCall } from '../elevation/input.js';
 import { planElevation } from '../elevation/plan.js';
 import { AccessError } from '../errors.js';
-import { lockExecution } from '../executions/runtime/lock.js';
 import { appendLedger } from '../ledger/append.js';
 import { approveWith } from './checks.js';
-import { type CallFunction, parked } from './function.js';
 import { deliverMessage } from './notify.js';
-import { parkCall } from './park.js';
 
 /** `access.approve`: puts exactly what would be granted to the approvers, and waits. Silence is a refusal (design §5.5). */
-export const approve: CallFunction = {
-  asks: (call) => call.input.providers,
-  async perform(ctx, call, signal) {
+export const approve = {
+  asks: (call: ElevationCall) => call.input.providers,
+  async perform(ctx: Context, call: ElevationCall, signal: AbortSignal): Promise<Performed> {
     const settings = approveWith.safeParse(call.with ?? {});
     const stage = settings.success ? settings.data.stages[0] : undefined;
     if (!settings.success || !stage)
@@ -86,4 +86,4 @@ export const approve: CallFunction = {
     }
     return parked;
   },
-};
+} satisfies CallFunction;

@@ -1,13 +1,12 @@
+import { lockExecution, type Performed, parkCall, parked } from '@belay/engine';
 import { readCurrentApprovals } from '../approvals/current.js';
 import { judgeApprovals } from '../approvals/judge.js';
 import { renewApprovals, type Telling } from '../approvals/renew.js';
 import { describeRule } from '../approvals/subject.js';
 import type { Context } from '../context.js';
+import type { ElevationCall } from '../elevation/input.js';
 import type { Plan } from '../elevation/plan.js';
-import { lockExecution } from '../executions/runtime/lock.js';
-import { type ClaimedCall, type Performed, parked } from './function.js';
 import { deliverMessage } from './notify.js';
-import { parkCall } from './park.js';
 
 /**
  * Refuses what was not approved, and puts to the approvers again what was approved too long ago (decision 0040). Returns null
@@ -15,7 +14,7 @@ import { parkCall } from './park.js';
  */
 export async function askAgain(
   ctx: Context,
-  call: ClaimedCall,
+  call: ElevationCall,
   { plan, lifetime }: { plan: Plan; lifetime: number },
   signal: AbortSignal,
 ): Promise<Performed | null> {

@@ -32,11 +32,3 @@ export function faultOf(error: unknown): Fault {
   }
   return { type: `${standard}/runtime`, status: 500, title: 'The task failed unexpectedly' };
 }
-
-export function communicationFault(status: number, title: string, detail: string): Fault {
-  return { type: `${standard}/communication`, status, title, detail };
-}
-
-export function timeoutFault(detail: string): Fault {
-  return { type: `${standard}/timeout`, status: 408, title: 'Timed out', detail };
-}

@@ -1,4 +1,5 @@
 import { grants, steps } from '@belay/db';
+import { advanceStep, type CallFunction, type Performed, parked } from '@belay/engine';
 import { and, eq, sql } from 'drizzle-orm';
 import { intendGrants } from '../access/intend.js';
 import { reconcileEntitlement } from '../access/reconcile.js';
@@ -7,18 +8,19 @@ import { approvalLifetime } from '../approvals/current.js';
 import { confirmApprovals } from '../approvals/judge.js';
 import type { Context } from '../context.js';
 import { requireDuration } from '../duration.js';
+import type { ElevationCall } from '../elevation/input.js';
 import { planElevation } from '../elevation/plan.js';
 import { AccessError } from '../errors.js';
-import { advanceStep } from '../executions/runtime/advance.js';
+import { readOwner } from '../logins/owner.js';
 import { askAgain } from './ask-again.js';
 import { grantWith } from './checks.js';
-import { type CallFunction, type ClaimedCall, type Performed, parked } from './function.js';
 
 /** `access.grant`: intends the grants (R1, R2), and resolves when the provider was seen to hold them all (R6). */
-export const grant: CallFunction = {
-  joins: true,
-  asks: (call) => call.input.providers,
-  async perform(ctx, call, signal) {
+export const grant = {
+  // What was asked of approvers is looked up under the step that is open, so then it has to be.
+  joins: (beside: unknown) => !readOwner(beside).asked,
+  asks: (call: ElevationCall) => call.input.providers,
+  async perform(ctx: Context, call: ElevationCall, signal: AbortSignal): Promise<Performed> {
     // The intent and the parking are one transaction: only a call that is made again can have one.
     if (call.attempt > 1 && (await hasIntent(ctx, call))) return lookAgain(ctx, call);
     const { version } = ctx.catalog.current();
@@ -57,9 +59,9 @@ export const grant: CallFunction = {
     }
     return parked;
   },
-};
+} satisfies CallFunction;
 
-async function hasIntent(ctx: Context, call: ClaimedCall): Promise<boolean> {
+async function hasIntent(ctx: Context, call: ElevationCall): Promise<boolean> {
   const [existing] = await ctx.db
     .select({ id: grants.id })
     .from(grants)
@@ -69,7 +71,7 @@ async function hasIntent(ctx: Context, call: ClaimedCall): Promise<boolean> {
 }
 
 /** A repeat: the intent stands, so look whether it is done, and otherwise wait on. */
-async function lookAgain(ctx: Context, call: ClaimedCall): Promise<Performed> {
+async function lookAgain(ctx: Context, call: ElevationCall): Promise<Performed> {
   await ctx.db
     .update(steps)
     .set({ leaseUntil: null, failures: 0, dueAt: sql`app_now() + ${`${ctx.timing.lease} milliseconds`}::interval` })
@@ -87,7 +89,7 @@ async function lookAgain(ctx: Context, call: ClaimedCall): Promise<Performed> {
 }
 
 /** A workflow may grant for less than was asked, never for more. */
-function shortened(call: ClaimedCall): ClaimedCall['input'] {
+function shortened(call: ElevationCall): ElevationCall['input'] {
   const settings = grantWith.safeParse(call.with ?? {});
   if (!settings.success) throw new AccessError('invalid', 'access.grant has a duration that is none');
   const { duration } = settings.data;

@@ -1,10 +1,11 @@
+import { type CallFunction, done, type Performed } from '@belay/engine';
 import { type Message, Retryable, Terminal } from '@belay/providers';
 import { z } from 'zod';
 import type { Context } from '../context.js';
+import type { ElevationCall } from '../elevation/input.js';
 import { AccessError } from '../errors.js';
 import { readNow } from '../now.js';
 import { notifyWith } from './checks.js';
-import { type CallFunction, done } from './function.js';
 
 /** Hands one message to a provider's notifications. Throws what the connector throws. */
 export async function deliverMessage(
@@ -21,12 +22,12 @@ export async function deliverMessage(
 }
 
 /** `access.notify`: one notification, tried again while its provider asks for that, up to a limit. */
-export const notify: CallFunction = {
-  asks(call) {
+export const notify = {
+  asks(call: ElevationCall) {
     const settings = notifyWith.safeParse(call.with);
     return settings.success ? [settings.data.provider] : [];
   },
-  async perform(ctx, call, signal) {
+  async perform(ctx: Context, call: ElevationCall, signal: AbortSignal): Promise<Performed> {
     const settings = notifyWith.safeParse(call.with);
     if (!settings.success) throw new AccessError('invalid', `access.notify: ${z.prettifyError(settings.error)}`);
     const { provider, to, title, message } = settings.data;
@@ -49,4 +50,4 @@ export const notify: CallFunction = {
     }
     return done({ delivered_at: (await readNow(ctx.db)).toISOString() });
   },
-};
+} satisfies CallFunction;

@@ -1,14 +1,12 @@
+import { advanceStep, type CallFunction, lockExecution, type Performed, parkCall, parked } from '@belay/engine';
 import { endGrants } from '../access/end.js';
 import { reconcileEntitlement } from '../access/reconcile.js';
-import type { Hint } from '../context.js';
-import { advanceStep } from '../executions/runtime/advance.js';
-import { lockExecution } from '../executions/runtime/lock.js';
-import { type CallFunction, parked } from './function.js';
-import { parkCall } from './park.js';
+import type { Context, Hint } from '../context.js';
+import type { ElevationCall } from '../elevation/input.js';
 
 /** `access.revoke`: ends the execution's grants, and resolves when they are gone at the provider (design §6.2, §16). */
-export const revoke: CallFunction = {
-  async perform(ctx, call) {
+export const revoke = {
+  async perform(ctx: Context, call: ElevationCall): Promise<Performed> {
     const hints = await ctx.db.transaction(async (tx): Promise<Hint[]> => {
       const locked = await lockExecution(tx, call.executionId, call.key);
       if (!locked?.step || locked.step.attempt !== call.attempt) return [];
@@ -28,4 +26,4 @@ export const revoke: CallFunction = {
     await advanceStep(ctx, call.executionId, call.key);
     return parked;
   },
-};
+} satisfies CallFunction;

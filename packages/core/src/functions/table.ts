@@ -1,19 +1,21 @@
+import type { CallFunction } from '@belay/engine';
+import { settleApproval } from '../approvals/settle.js';
 import { approve } from './approve.js';
-import type { CallFunction } from './function.js';
 import { grant } from './grant.js';
 import { hold } from './hold.js';
-import { http } from './http.js';
 import { notify } from './notify.js';
+import { settleGrants } from './progress/grant.js';
+import { settleHold } from './progress/hold.js';
+import { settleRevocation } from './progress/revoke.js';
 import { revoke } from './revoke.js';
 import { validate } from './validate.js';
 
-/** Every function that a step can call, by the name a workflow calls it (design §16). */
-export const functions: ReadonlyMap<string, CallFunction> = new Map([
-  ['http', http],
-  ['access.validate', validate],
-  ['access.approve', approve],
-  ['access.grant', grant],
-  ['access.hold', hold],
-  ['access.revoke', revoke],
-  ['access.notify', notify],
-]);
+/** The functions of core that a workflow can call, by the name that it calls them. */
+export const accessFunctions: Readonly<Record<string, CallFunction>> = {
+  'access.validate': validate,
+  'access.approve': { ...approve, progress: settleApproval },
+  'access.grant': { ...grant, progress: settleGrants },
+  'access.hold': { ...hold, progress: settleHold },
+  'access.revoke': { ...revoke, progress: settleRevocation },
+  'access.notify': notify,
+};

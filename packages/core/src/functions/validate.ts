@@ -1,11 +1,13 @@
+import { type CallFunction, done, type Performed } from '@belay/engine';
 import type { Json } from '@belay/workflow';
+import type { Context } from '../context.js';
+import type { ElevationCall } from '../elevation/input.js';
 import { planElevation } from '../elevation/plan.js';
-import { type CallFunction, done } from './function.js';
 
 /** `access.validate`: checks the request again, against the catalog and the identities of now; answers it resolved (design §16). */
-export const validate: CallFunction = {
-  asks: (call) => call.input.providers,
-  async perform(ctx, call, signal) {
+export const validate = {
+  asks: (call: ElevationCall) => call.input.providers,
+  async perform(ctx: Context, call: ElevationCall, signal: AbortSignal): Promise<Performed> {
     const plan = await planElevation(ctx, call, signal);
     return done({
       ...call.input,
@@ -18,4 +20,4 @@ export const validate: CallFunction = {
       })),
     } as Json);
   },
-};
+} satisfies CallFunction;

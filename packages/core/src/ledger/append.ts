@@ -1,43 +1,23 @@
 import {
   type Database,
-  type LedgerLevel,
   ledger,
   rawText,
   type SqlText,
   type Statement,
   sqlText,
-  type TaskEvent,
   type Transaction,
   taskEvents,
   watches,
 } from '@belay/db';
+import type { EngineActor, LedgerEntry as EntryOfEngine, TaskEntry } from '@belay/engine';
 import type { Actor } from '../context.js';
+
+export interface LedgerEntry extends Omit<EntryOfEngine, 'actor'> {
+  actor: Actor;
+}
 
 /** Where the database says which execution was written about, as long as a process watches it. */
 export const ledgerChannel = 'belay_ledger';
-
-export interface LedgerEntry {
-  type: string;
-  message: string;
-  actor: Actor;
-  level?: LedgerLevel;
-  userId?: string | null;
-  provider?: string | null;
-  executionId?: string | null;
-  entitlementId?: string | null;
-  data?: Record<string, unknown> | null;
-}
-
-/** Task events of one execution that follow each other, which are kept beside the ledger. */
-export interface TaskEntry {
-  actor: Actor;
-  userId: string;
-  executionId: string;
-  /** The number of the first among all of the execution's, from 1. */
-  nth: number;
-  /** A hundred at most. */
-  events: TaskEvent[];
-}
 
 /**
  * Appends to the ledger, in the transaction of what it tells of, so that the two cannot disagree (design §5.1). All rows
@@ -59,7 +39,7 @@ export function appendLedger(
  * the entry's own.
  */
 export function appending(
-  entries: readonly (LedgerEntry | TaskEntry)[],
+  entries: readonly (EntryOfEngine | TaskEntry)[],
   when?: SqlText,
   entitlement?: SqlText,
 ): SqlText {
@@ -80,7 +60,7 @@ export function appending(
 }
 
 /** What an entry is in the parameter; what is left out is null. */
-function toRow(entry: LedgerEntry | TaskEntry): object {
+function toRow(entry: EntryOfEngine | TaskEntry): object {
   const common = { actor: describeActor(entry.actor), user_id: entry.userId, execution_id: entry.executionId };
   if ('events' in entry) return { ...common, nth: entry.nth, events: entry.events };
   return {
@@ -116,7 +96,9 @@ export function notifying(told: 'entry' | 'told'): SqlText {
  * Who acted, as the ledger keeps it: enough for an auditor, nothing that proves anything. Most entries are of the service
  * itself, so its part is said in one word; older entries have `kind` and `name`.
  */
-export function describeActor(actor: Actor): object {
+export function describeActor(acting: EngineActor): object {
+  // Every actor in this repository is one of core's; the engine only hands them on.
+  const actor = acting as Actor;
   if (actor.kind === 'system') return { system: actor.name };
   if (actor.kind !== 'user') return actor;
   return { kind: 'user', id: actor.id, email: actor.email, provider: actor.provider };

@@ -1,7 +1,7 @@
 import { taskEvents, users } from '@belay/db';
+import { describeTaskEvent, kindOf } from '@belay/engine';
 import { and, eq, gte, inArray, lt, lte, type SQL, sql } from 'drizzle-orm';
 import type { Context, UserActor } from '../context.js';
-import { describeTaskEvent, kindOf } from '../executions/task-events.js';
 import type { FoundEntry, LogFilter } from './read.js';
 
 /** Returns the newest events of the tasks of a person's own requests, before a position: as the ledger's entries are. */

@@ -8,15 +8,13 @@ import {
   userIdentities,
   users,
 } from '@belay/db';
+import { endByForce, lockExecution, retryDeadlock, writePrepared } from '@belay/engine';
 import { and, asc, eq, exists, inArray, isNull, or, type SQL, sql } from 'drizzle-orm';
 import { endGrants } from '../access/end.js';
 import { isLive } from '../access/wanted.js';
+import { nameOf } from '../actor.js';
 import type { ActorContext, Hint } from '../context.js';
-import { retryDeadlock } from '../deadlock.js';
 import { AccessError, invalid, notFound } from '../errors.js';
-import { endByForce } from '../executions/runtime/end-by-force.js';
-import { lockExecution } from '../executions/runtime/lock.js';
-import { writePrepared } from '../executions/runtime/prepared.js';
 import { appendLedger } from '../ledger/append.js';
 import { isKnownAs } from '../logins/people.js';
 import { requireText } from '../text.js';
@@ -182,7 +180,7 @@ async function lockHeld(tx: Transaction, { ids, names }: Known): Promise<{ id: s
 async function terminate(ctx: ActorContext, tx: Transaction, id: string): Promise<Hint[]> {
   const execution = await lockExecution(tx, id);
   if (!execution) return [];
-  const move = endByForce(ctx, execution);
-  await writePrepared(tx, move, { locked: true });
+  const move = endByForce(execution, { actor: ctx.actor, name: nameOf(ctx.actor) });
+  await writePrepared(ctx, tx, move, { locked: true });
   return move.hints;
 }

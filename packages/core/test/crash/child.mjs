@@ -87,6 +87,7 @@ const ctx = {
   clock: () => new Date(),
   delay,
   fetch,
+  host: core.engineHost,
   crashpoint(name) {
     if (name !== crashAt) return;
     seen += 1;

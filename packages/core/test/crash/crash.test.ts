@@ -82,9 +82,12 @@ describe('a process that is killed anywhere', () => {
 
   it('covers every crashpoint there is', async () => {
     const { readdir, readFile } = await import('node:fs/promises');
-    const root = fileURLToPath(new URL('../../src/', import.meta.url));
-    const files = (await readdir(root, { recursive: true })).filter((file) => file.endsWith('.ts'));
-    const texts = await Promise.all(files.map((file) => readFile(`${root}${file}`, 'utf8')));
+    const roots = ['../../src/', '../../../engine/src/'].map((path) => fileURLToPath(new URL(path, import.meta.url)));
+    const files = await Promise.all(
+      roots.map(async (root) => (await readdir(root, { recursive: true })).map((file) => `${root}${file}`)),
+    );
+    const sources = files.flat().filter((file) => file.endsWith('.ts'));
+    const texts = await Promise.all(sources.map((file) => readFile(file, 'utf8')));
     const named = texts.flatMap((text) =>
       [...text.matchAll(/crashpoint\((['`])(.+?)\1\)/g)].map((match) => match[2] ?? ''),
     );

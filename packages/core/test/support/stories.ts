@@ -1,4 +1,5 @@
 import { type ActorContext, decideApproval, getExecution, requestElevation, type UserActor } from '@belay/core';
+import { takeTurn } from '@belay/engine';
 import {
   approvalCatalog,
   approvalTasks,
@@ -7,7 +8,6 @@ import {
   type HouseOptions,
   workflowOf,
 } from '../../../../test/support/house.js';
-import { takeTurn } from '../../src/executions/runtime/take-turn.js';
 
 export const second = 1_000;
 export const minute = 60 * second;

@@ -7,6 +7,7 @@ import {
   type Context,
   createKeyring,
   createLogin,
+  engineHost,
   openCatalog,
   openChanges,
   type ResolveReference,
@@ -160,6 +161,7 @@ export async function createWorld(
     delay,
     fetch: () => Promise.reject(new Error('Nothing leaves this machine')),
     crashpoint: () => {},
+    host: engineHost,
     program: { version: '0.1.0', revision: 'test', baseUrl },
   };
   const served = attach(server, { context, router: serverRouter, url, baseUrl, log, lines, limits: options.limits });

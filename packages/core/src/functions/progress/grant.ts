@@ -1,4 +1,5 @@
 import { entitlements, grants, steps, type Transaction } from '@belay/db';
+import { communicationFault, type Locked, type Progress } from '@belay/engine';
 import type { Json } from '@belay/workflow';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { endGrants } from '../../access/end.js';
@@ -7,9 +8,6 @@ import { approvalLifetime, readCurrentApprovals } from '../../approvals/current.
 import { settleRenewals } from '../../approvals/settle.js';
 import type { Context } from '../../context.js';
 import type { ElevationInput } from '../../elevation/input.js';
-import type { Locked } from '../../executions/runtime/lock.js';
-import { communicationFault } from '../faults.js';
-import type { Progress } from './progress.js';
 
 /** Whether every grant of a step is active by now; a fault when one cannot be any more. */
 export async function settleGrants(

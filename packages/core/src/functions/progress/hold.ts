@@ -1,9 +1,8 @@
 import { type Database, grants, steps, type Transaction } from '@belay/db';
+import type { Locked, Progress } from '@belay/engine';
 import { and, eq, sql } from 'drizzle-orm';
 import { isLive, isNotLapsed } from '../../access/wanted.js';
 import type { Context } from '../../context.js';
-import type { Locked } from '../../executions/runtime/lock.js';
-import type { Progress } from './progress.js';
 
 /** Why nothing is held, in the words of a workflow. */
 const nothing = 'nothing was granted';

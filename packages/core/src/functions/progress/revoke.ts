@@ -1,8 +1,7 @@
 import { grants, type Transaction } from '@belay/db';
+import type { Locked, Progress } from '@belay/engine';
 import { eq, sql } from 'drizzle-orm';
 import type { Context } from '../../context.js';
-import type { Locked } from '../../executions/runtime/lock.js';
-import type { Progress } from './progress.js';
 
 /** Whether everything the execution was granted is gone at the provider. */
 export async function settleRevocation(_ctx: Context, tx: Transaction, execution: Locked): Promise<Progress | null> {

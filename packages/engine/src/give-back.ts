@@ -1,12 +1,11 @@
 import type { Database } from '@belay/db';
-import type { Context } from './context.js';
-import { isOutage } from './outage.js';
+import type { EngineContext } from './ports.js';
 
 /** How long to wait before the database is asked again, in milliseconds. */
 const pause = 1_000;
 
 /** Ends the leases of those claims that it finds and returns their ids; all rows of a claim are found together. */
-export type Free = (ctx: Context, claimIds: readonly string[]) => Promise<ReadonlySet<string>>;
+export type Free<Ctx extends EngineContext> = (ctx: Ctx, claimIds: readonly string[]) => Promise<ReadonlySet<string>>;
 
 /**
  * Returns a function that gives back a claim whose answer was lost, as soon as the database answers: it may have been committed,
@@ -14,16 +13,16 @@ export type Free = (ctx: Context, claimIds: readonly string[]) => Promise<Readon
  * returns at once; it looks again and again until the claim is found or its lease is over, because a statement may reach the
  * database after its connection was given up.
  */
-export function givingBack(free: Free): (ctx: Context, claimId: string) => void {
+export function givingBack<Ctx extends EngineContext>(free: Free<Ctx>): (ctx: Ctx, claimId: string) => void {
   /** Claims of this process that it never heard of, by their ids, and until when they may hold a lease. */
   const lost = new WeakMap<Database, Map<string, number>>();
 
-  async function freeAll(ctx: Context, claims: Map<string, number>): Promise<void> {
+  async function freeAll(ctx: Ctx, claims: Map<string, number>): Promise<void> {
     while (claims.size > 0) {
       try {
         for (const claimId of await free(ctx, [...claims.keys()])) claims.delete(claimId);
       } catch (error) {
-        if (!isOutage(error)) ctx.log.warn({ error }, 'claims could not be given back; their leases end');
+        if (!ctx.host.isOutage(error)) ctx.log.warn({ error }, 'claims could not be given back; their leases end');
       }
       const now = ctx.clock().getTime();
       for (const [claimId, until] of claims) if (until <= now) claims.delete(claimId);

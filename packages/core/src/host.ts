@@ -1,0 +1,49 @@
+import { approvals, sqlText } from '@belay/db';
+import { type EngineContext, type Explained, type Host, registerFunctions } from '@belay/engine';
+import { Retryable, Terminal } from '@belay/providers';
+import type { Json } from '@belay/workflow';
+import { publicMessage } from './access/authorizer.js';
+import { endGrants } from './access/end.js';
+import { openCall } from './access/pulse.js';
+import type { Actor, Context } from './context.js';
+import type { ElevationInput } from './elevation/input.js';
+import { AccessError } from './errors.js';
+import { admitsFrom, readSender } from './executions/senders.js';
+import { faultOf } from './functions/faults.js';
+import { accessFunctions } from './functions/table.js';
+import { appending } from './ledger/append.js';
+import { besideExecution, inputNow } from './logins/owner.js';
+import { isOutage, isOwnFailure } from './outage.js';
+import { untilStopped } from './until-stopped.js';
+
+/** What the engine asks of core. The composer puts it into the context, which the engine hands back: it is one of core's. */
+export const engineHost: Host = {
+  functions: registerFunctions(accessFunctions),
+  appending,
+  beside: besideExecution,
+  inputNow: (ctx: EngineContext, input, beside) => inputNow(ctx as Context, input as ElevationInput, beside) as Json,
+  admits: (workflow, sender) => admitsFrom(workflow, readSender(sender)),
+  release: (tx, { actor, ...what }) => endGrants(tx, { ...what, actor: actor as Actor }),
+  withdrawing: (all) => sqlText`withdrawn as (
+    update ${approvals} set status = 'withdrawn', closed_at = app_now()
+    from moved where execution_id = moved.id and ${approvals}.status = 'open'
+      ${all ? sqlText`` : sqlText`and step_key in (select key from ending where ending.status = 'closed')`})`,
+  openCall(ctx, systems) {
+    const call = openCall(ctx as Context, systems);
+    return { ...call, untilStopped: (work) => untilStopped(work, call.signal) };
+  },
+  isOutage,
+  explain,
+};
+
+/** A provider that may answer later, and our own database, are waited for; everything else is a fault of the workflow. */
+function explain(error: unknown): Explained {
+  const ours = !(error instanceof Retryable || error instanceof Terminal) && isOwnFailure(error);
+  if (ours) return { kind: 'again', because: 'the service itself' };
+  // What was not available may be there later, whichever of our verbs noticed it.
+  if (error instanceof AccessError && error.code === 'unavailable') return { kind: 'again', because: error.message };
+  if (error instanceof Retryable) {
+    return { kind: 'again', after: error.options.afterMilliseconds, because: publicMessage(error) };
+  }
+  return { kind: 'fault', fault: faultOf(error), expected: error instanceof AccessError };
+}
