@@ -109,7 +109,7 @@ export const boundaries = {
   },
   'packages/rest': {
     workspace: ['core/agent'],
-    outside: ['zod', '@trpc/server', 'trpc-to-openapi', 'node:crypto', 'node:events', 'node:http'],
+    outside: ['zod', '@trpc/server', 'negotiator', 'trpc-to-openapi', 'node:crypto', 'node:events', 'node:http'],
     why: 'procedures at documented paths: it knows HTTP and tRPC, and no entity of ours',
   },
   'packages/api': {
@@ -184,6 +184,7 @@ export const boundaries = {
       'chokidar',
       'express',
       'express-rate-limit',
+      'rate-limit-redis',
       'helmet',
       'oidc-provider',
       'pino',

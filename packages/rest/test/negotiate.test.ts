@@ -21,7 +21,11 @@ describe('the representation', () => {
       ['image/png', [json, html], undefined],
       ['*/*;q=0', [json], undefined],
       ['garbage', [json], undefined],
-      ['text/html;q=2', [html], undefined],
+      ['application/json; charset=utf-8', [json, html], json],
+      // Equal quality: what is named exactly, then what is named first.
+      ['application/json, */*', [html, json], json],
+      ['application/json, text/html', [html, json], json],
+      ['text/html, application/json', [json, html], html],
     ];
     for (const [header, offers, expected] of table) {
       expect([header, negotiate(header, offers)]).toEqual([header, expected]);

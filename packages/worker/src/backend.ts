@@ -40,6 +40,8 @@ export interface QueueBackend {
   /** 'healthy', or what is wrong, without credentials or addresses. */
   check(): Promise<'healthy' | string>;
   close(): Promise<void>;
+  /** Sends a command to Redis; rejects when it is away. Absent where there is no Redis. */
+  send?(command: readonly string[]): Promise<unknown>;
   openQueue(name: QueueName): HintQueue;
   openWorker(name: QueueName, process: Process, concurrency: number): HintWorker;
   /** Set while a worker runs in this process. */

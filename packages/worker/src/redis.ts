@@ -62,6 +62,7 @@ export async function openRedisBackend(options: { url: string; prefix: string; l
         client.disconnect();
       }
     },
+    send: (command) => send(producer, command),
     openQueue: (name) => openQueue(name, producer, prefix, outage),
     openWorker: (name, process, concurrency) =>
       openWorker(name, process, { concurrency, consumer, prefix, outage, log, deadLetters }),
@@ -77,6 +78,16 @@ function connect(urls: string[], options: RedisOptions): Client {
     clusterRetryStrategy: (times) => retryStrategy?.(times) ?? 2_000,
     redisOptions: first?.startsWith('rediss:') ? { ...redisOptions, tls: {} } : redisOptions,
   });
+}
+
+async function send(producer: Client, [name = '', ...parts]: readonly string[]): Promise<unknown> {
+  if (producer.status !== 'ready') throw new Error('redis is not reachable');
+  // A script is wanted at whichever node the key of its call is.
+  if (producer instanceof Cluster && name === 'SCRIPT') {
+    const replies = await Promise.all(producer.nodes('master').map((node) => node.call(name, ...parts)));
+    return replies[0];
+  }
+  return producer.call(name, ...parts);
 }
 
 function openQueue(name: QueueName, producer: Client, prefix: string, outage: Outage): HintQueue {

@@ -18,6 +18,7 @@ import {
 } from '@belay/rest';
 import { type AnyTRPCRouter, TRPCError } from '@trpc/server';
 import express, { type ErrorRequestHandler, type Express } from 'express';
+import { countTogether, type SendCommand } from './count-together.js';
 import { answerHome, isHome, signInFor } from './home.js';
 import { identify, type Site } from './identify.js';
 import { isAuthPath, type Limits, limitRequests } from './limits.js';
@@ -38,6 +39,8 @@ export interface AppOptions {
   limits: Limits;
   /** Express's `trust proxy`: which addresses may say for whom they forward. Nobody, unless told. */
   trustProxy?: boolean | number | string | string[];
+  /** Sends a command to the Redis that all processes share, where there is one: the rate limits are counted in it. */
+  sendCommand?: SendCommand | undefined;
   /** Which requests are let in at all; every one, unless told. Others get 421. */
   admits?(request: IncomingMessage): boolean;
   counters: {
@@ -55,7 +58,7 @@ export interface App {
 
 /** The HTTP host: everything between a socket and a procedure. It opens no port and starts nothing. */
 export function createApp(options: AppOptions): App {
-  const { context, router, basePath, log, limits, counters } = options;
+  const { context, router, basePath, log, limits, counters, sendCommand } = options;
   const baseUrl = new URL(options.baseUrl);
   let draining = false;
   let queueSeen = false;
@@ -112,10 +115,16 @@ export function createApp(options: AppOptions): App {
     else rest.fail(request, response, refuse(400, 'The address must be a path'));
   });
   app.use(
-    limitRequests(limits, isAuthPath(basePath), (request, response, seconds) => {
-      const refusal = refuse(429, 'Too many requests', { 'Retry-After': String(seconds) });
-      rest.fail(request, response, refusal);
-    }),
+    limitRequests(
+      limits,
+      isAuthPath(basePath),
+      (request, response, seconds) => {
+        const refusal = refuse(429, 'Too many requests', { 'Retry-After': String(seconds) });
+        rest.fail(request, response, refusal);
+      },
+      (name) =>
+        sendCommand && countTogether({ send: sendCommand, prefix: `belay:limit:${name}:`, delay: context.delay }),
+    ),
   );
   app.use((request, response, next) => {
     if (request.url.startsWith('/trpc/')) return next();

@@ -1,5 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express';
-import { rateLimit } from 'express-rate-limit';
+import { rateLimit, type Store } from 'express-rate-limit';
 
 export interface Limits {
   /** Largest body, in bytes. */
@@ -23,13 +23,17 @@ export const defaultLimits: Limits = {
   batch: 20,
 };
 
-/** Counts requests by address; past the limit `refused` answers 429. One counter for all, a stricter one for sign-in. */
+/**
+ * Counts requests by address; past the limit `refused` answers 429. One counter for all, a stricter one for sign-in. `store`
+ * makes where a counter of this name is kept; in this process, when it makes none.
+ */
 export function limitRequests(
   limits: Limits,
   isAuth: (path: string) => boolean,
   refused: (request: Request, response: Response, retryAfterSeconds: number) => void,
+  store: (name: string) => Store | undefined = () => undefined,
 ): RequestHandler {
-  const limiter = (limit: number): RequestHandler =>
+  const limiter = (limit: number, kept: Store | undefined): RequestHandler =>
     rateLimit({
       windowMs: limits.windowMilliseconds,
       limit,
@@ -39,9 +43,10 @@ export function limitRequests(
         refused(request, response, Math.max(1, Math.ceil(limits.windowMilliseconds / 1000))),
       // Whether a proxy may be believed is the operator's to say, not to be guessed from a header.
       validate: false,
+      ...(kept === undefined ? {} : { store: kept }),
     });
-  const all = limiter(limits.requests);
-  const auth = limiter(limits.authRequests);
+  const all = limiter(limits.requests, store('all'));
+  const auth = limiter(limits.authRequests, store('auth'));
   return (request, response, next) =>
     all(request, response, (error?: unknown) => {
       if (error !== undefined) next(error);

@@ -43,6 +43,7 @@ export async function serve(options: ServeOptions): Promise<void> {
       baseUrl: address.public,
       log: context.log,
       limits: defaultLimits,
+      sendCommand: backend.send,
       ...(environment.trustProxy === undefined ? {} : { trustProxy: environment.trustProxy }),
       ...(demo ? { admits: isFromHere } : {}),
       counters: { uptimeMilliseconds: () => Math.ceil(performance.now()), scheduler: () => backend.check() },

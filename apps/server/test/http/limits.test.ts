@@ -1,8 +1,11 @@
 import { publicProcedure, router } from '@belay/api';
 import type { Context } from '@belay/core';
+import { delay } from '@belay/program';
+import { openQueueBackend } from '@belay/worker';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { send, serve } from './support/serve.js';
+import { hasRedis, startRedis } from '../../../../chaos/src/stage/redis.js';
+import { keepLines, send, serve } from './support/serve.js';
 
 const meta = (path: `/${string}`) => ({ openapi: { method: 'GET' as const, path }, rest: { public: true } });
 const twoPaths = router({
@@ -50,5 +53,45 @@ describe('the rate limit', () => {
     });
     const from = (address: string) => send(`${served.url}/api/v1/read`, { headers: { 'x-forwarded-for': address } });
     expect([(await from('192.0.2.1')).status, (await from('192.0.2.2')).status]).toEqual([200, 429]);
+  });
+});
+
+describe.skipIf(!hasRedis())('the rate limit of several processes', () => {
+  it('is counted in their Redis together, and by each process alone while Redis is silent or gone', async () => {
+    const redis = await startRedis();
+    const backends = await Promise.all(
+      [1, 2].map(() =>
+        openQueueBackend({ redisUrl: `redis://127.0.0.1:${redis.port}`, databaseUrl: '', log: keepLines().log }),
+      ),
+    );
+    try {
+      const [one, two] = await Promise.all(
+        backends.map(async (backend) => {
+          await expect.poll(() => backend.check()).toBe('healthy');
+          return serve({
+            context: { ...context, delay },
+            router: twoPaths,
+            limits: { requests: 4, windowMilliseconds: 60_000 },
+            sendCommand: backend.send,
+          });
+        }),
+      );
+      if (one === undefined || two === undefined) throw new Error('two processes');
+      await using first = one;
+      await using second = two;
+      const status = async (served: { url: string }) => (await send(`${served.url}/api/v1/read`)).status;
+      const together = [await status(first), await status(second), await status(first), await status(second)];
+      expect([...together, await status(first), await status(second)]).toEqual([200, 200, 200, 200, 429, 429]);
+      await backends[0]?.send?.(['CLIENT', 'PAUSE', '60000', 'ALL']);
+      const started = performance.now();
+      // Each has counted three of its own.
+      expect([await status(first), await status(first)]).toEqual([200, 429]);
+      expect(performance.now() - started).toBeLessThan(2_000);
+      await redis.kill();
+      expect([await status(second), await status(second)]).toEqual([200, 429]);
+    } finally {
+      await Promise.all(backends.map((backend) => backend.close()));
+      await redis.stop();
+    }
   });
 });

@@ -74,11 +74,12 @@ export interface AttachOptions {
   log: AppOptions['log'];
   lines: LogLine[];
   limits?: Partial<Limits> | undefined;
+  sendCommand?: AppOptions['sendCommand'];
 }
 
 /** Puts the real app behind a server that listens already. */
 export function attach(server: Server, options: AttachOptions): Served {
-  const { context, router, url, baseUrl, log, lines, limits } = options;
+  const { context, router, url, baseUrl, log, lines, limits, sendCommand } = options;
   const { app, drain } = createApp({
     context: { ...context, log },
     router,
@@ -86,6 +87,7 @@ export function attach(server: Server, options: AttachOptions): Served {
     baseUrl,
     log,
     limits: { ...defaultLimits, ...limits },
+    sendCommand,
     counters: { uptimeMilliseconds: () => 1234, scheduler: async () => 'healthy' },
   });
   server.on('request', app);
@@ -105,6 +107,7 @@ export async function serve(options: {
   context: Context;
   router: AnyTRPCRouter;
   limits?: Partial<Limits>;
+  sendCommand?: AppOptions['sendCommand'];
 }): Promise<Served> {
   const { lines, log } = keepLines();
   const server = createServer();

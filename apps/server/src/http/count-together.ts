@@ -1,0 +1,66 @@
+import { MemoryStore, type Store } from 'express-rate-limit';
+import { type RedisReply, RedisStore } from 'rate-limit-redis';
+
+/** Sends a command to Redis. Rejects when Redis is away. */
+export type SendCommand = (command: readonly string[]) => Promise<unknown>;
+
+/** How long a request waits for Redis to count it, and how long Redis is left alone after it failed, in milliseconds. */
+const patience = 250;
+const rest = 1_000;
+
+/**
+ * Returns a store that counts requests in Redis, for all processes together. While Redis does not answer in time, each process
+ * goes by its own count: a rate limit must neither stop the service nor vanish with Redis.
+ */
+export function countTogether(options: {
+  send: SendCommand;
+  prefix: string;
+  delay(milliseconds: number, signal: AbortSignal): Promise<void>;
+}): Store {
+  const { delay } = options;
+  const own = new MemoryStore();
+  let configured: Parameters<NonNullable<Store['init']>>[0] | undefined;
+  let shared: RedisStore | undefined;
+  let away = false;
+
+  /** Opened when Redis is there: the store loads a script, and remembers for ever that this failed. */
+  async function open(): Promise<RedisStore> {
+    const sendCommand = (...command: string[]) => options.send(command) as Promise<RedisReply>;
+    const opened = new RedisStore({ sendCommand, prefix: options.prefix });
+    if (configured !== undefined) await opened.init(configured);
+    shared = opened;
+    return opened;
+  }
+  function leaveAlone(): void {
+    away = true;
+    shared = undefined;
+    void delay(rest, new AbortController().signal).then(() => {
+      away = false;
+    });
+  }
+
+  return {
+    prefix: options.prefix,
+    init(given) {
+      configured = given;
+      own.init(given);
+    },
+    async increment(key) {
+      const counted = await own.increment(key);
+      if (away) return counted;
+      const done = new AbortController();
+      const late = delay(patience, done.signal).then(() => undefined);
+      const together = (async () => (shared ?? (await open())).increment(key))();
+      const found = await Promise.race([together, late]).catch(() => undefined);
+      done.abort();
+      late.catch(() => undefined);
+      if (found !== undefined) return found;
+      together.catch(() => undefined);
+      leaveAlone();
+      return counted;
+    },
+    decrement: (key) => own.decrement(key),
+    resetKey: (key) => own.resetKey(key),
+    shutdown: () => own.shutdown(),
+  };
+}
