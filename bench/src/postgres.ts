@@ -1,8 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import { startEmbeddedPostgres } from '@belay/embedded-postgres';
 
 export interface Postgres {
@@ -14,13 +12,7 @@ export interface Postgres {
 /** Starts a durable PostgreSQL of the benchmark's own. */
 export async function openPostgres(settings: Record<string, string> = {}): Promise<Postgres> {
   const folder = await mkdtemp(join(tmpdir(), 'belay-bench-'));
-  const server = await startEmbeddedPostgres({
-    dataDirectory: folder,
-    settings,
-    log() {},
-    randomBytes: (size) => randomBytes(size),
-    delay: async (milliseconds) => void (await wait(milliseconds)),
-  });
+  const server = await startEmbeddedPostgres({ dataDirectory: folder, settings });
   return {
     async database(name) {
       await server.ensureDatabase(name);

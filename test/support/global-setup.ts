@@ -1,6 +1,4 @@
-import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
-import { setTimeout as delay } from 'node:timers/promises';
 import { startTemporaryPostgres } from '../../packages/embedded-postgres/src/index.js';
 import { makeMemoryFolder } from './memory-folder.js';
 
@@ -19,12 +17,7 @@ export default async function setup(): Promise<() => Promise<void>> {
     await rm(folder, { recursive: true, force: true });
   };
   if (process.env.BELAY_TEST_DATABASE_URL) return removeFolder;
-  const server = await startTemporaryPostgres({
-    log: () => {},
-    randomBytes,
-    delay: (milliseconds) => delay(milliseconds),
-    settings: { max_connections: '300' },
-  });
+  const server = await startTemporaryPostgres({ name: 'belay', settings: { max_connections: '300' } });
   process.env.BELAY_TEST_DATABASE_URL = server.url('postgres');
   return async () => {
     await server.stop();

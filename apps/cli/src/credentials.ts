@@ -1,5 +1,6 @@
-import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { replaceFile } from '@belay/host';
 import { CliError } from './cli-error.js';
 
 /** What a login left behind for one server. */
@@ -61,22 +62,10 @@ async function load({ file, posix }: CredentialsOptions): Promise<CredentialsFil
   throw new CliError('failed', `${file} is not a credentials file of belay; move it away and sign in again`);
 }
 
-/** Writes beside the file and renames over it: a reader sees the old or the new, and a crash leaves one of the two. */
-async function store(file: string, content: CredentialsFile, suffix: string): Promise<void> {
-  const draft = `${file}.${suffix}`;
+async function store(file: string, content: CredentialsFile, token: string): Promise<void> {
   try {
     await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
-    const handle = await open(draft, 'wx', 0o600);
-    try {
-      await handle.writeFile(`${JSON.stringify(content, undefined, 2)}\n`);
-      await handle.sync();
-      await rename(draft, file);
-    } catch (error) {
-      await rm(draft, { force: true });
-      throw error;
-    } finally {
-      await handle.close();
-    }
+    await replaceFile(file, `${JSON.stringify(content, undefined, 2)}\n`, { token });
   } catch (cause) {
     throw new CliError('failed', `${file} cannot be written; look at its folder`, { cause });
   }

@@ -70,7 +70,7 @@ describe('the credentials file', () => {
     await open().save('http://a', one);
     const before = await readFile(file, 'utf8');
     const taken = openCredentials({ file, posix: true, randomName: () => 'taken' });
-    await mkdir(`${file}.taken`);
+    await mkdir(`${file}.unfinished-taken`);
     await expect(taken.save('http://a', two)).rejects.toMatchObject({ code: 'failed' });
     expect(await readFile(file, 'utf8')).toBe(before);
   });

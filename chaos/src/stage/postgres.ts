@@ -1,8 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import { startEmbeddedPostgres } from '@belay/embedded-postgres';
 import postgres from 'postgres';
 import { listDescendants, signalAll } from './signals.js';
@@ -28,9 +26,6 @@ export async function startPostgres(name: string): Promise<PostgresServer> {
   const start = (port?: number) =>
     startEmbeddedPostgres({
       dataDirectory: folder,
-      log() {},
-      randomBytes: (size) => randomBytes(size),
-      delay: (milliseconds) => wait(milliseconds),
       settings: { max_connections: '200' },
       ...(port === undefined ? {} : { port }),
     });

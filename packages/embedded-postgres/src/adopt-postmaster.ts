@@ -2,11 +2,17 @@ import { readFile, realpath, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { inspectProcess } from '@belay/host';
 import postgres from 'postgres';
-import { SUPERUSER } from './create-cluster.js';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 
 /** What was found: a server that answers as ours, one that is on its way up or down, or none. */
 type Adoption = { state: 'ours'; port: number } | { state: 'changing' } | { state: 'silent' } | { state: 'none' };
+
+interface Login {
+  /** The real path of the cluster. */
+  cluster: string;
+  superuser: string;
+  password: string;
+}
 
 /**
  * Looks for a live postmaster of this cluster (one that outlived the process that started it). Taken over only when it
@@ -15,8 +21,7 @@ type Adoption = { state: 'ours'; port: number } | { state: 'changing' } | { stat
  * @throws EmbeddedPostgresError `start_failed` when a live server of this folder refuses our password or serves another.
  */
 export async function adoptPostmaster(
-  cluster: string,
-  password: string,
+  { cluster, superuser, password }: Login,
   log: (line: string) => void,
 ): Promise<Adoption> {
   const file = join(cluster, 'postmaster.pid');
@@ -45,7 +50,7 @@ export async function adoptPostmaster(
   if (!Number.isSafeInteger(port) || port <= 0) {
     return { state: 'changing' };
   }
-  return ask(cluster, password, port);
+  return ask({ cluster, superuser, password }, port);
 }
 
 /** Whether a command line can be a postmaster's of this folder; where the system does not say, it can. */
@@ -56,11 +61,11 @@ function isPostmaster(command: string[] | undefined, folder: string | undefined)
   );
 }
 
-async function ask(cluster: string, password: string, port: number): Promise<Adoption> {
+async function ask({ cluster, superuser, password }: Login, port: number): Promise<Adoption> {
   const sql = postgres({
     host: '127.0.0.1',
     port,
-    user: SUPERUSER,
+    user: superuser,
     pass: password,
     database: 'postgres',
     max: 1,

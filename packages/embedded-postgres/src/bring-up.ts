@@ -1,14 +1,16 @@
-import { readFile, realpath, rename, stat, writeFile } from 'node:fs/promises';
+import { readFile, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { replaceFile } from '@belay/host';
 import { adoptPostmaster } from './adopt-postmaster.js';
 import { choosePort } from './choose-port.js';
 import { chooseServerUser, type ServerUser } from './choose-server-user.js';
-import { createCluster, SUPERUSER } from './create-cluster.js';
+import { createCluster } from './create-cluster.js';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 import { ensureDatabase } from './ensure-database.js';
 import { findPlatformPackage } from './find-platform-package.js';
 import { holdStartLock } from './hold-start-lock.js';
 import { inspectCluster } from './inspect-cluster.js';
+import type { Names } from './names.js';
 import { ownCluster } from './own-cluster.js';
 import type { EmbeddedPostgres, StartEmbeddedPostgresOptions } from './postgres.js';
 import { type Binaries, prepareBinaries } from './prepare-binaries.js';
@@ -19,7 +21,10 @@ import { LOG_FILE, startPostmaster } from './start-postmaster.js';
 import { stopPostmaster } from './stop-postmaster.js';
 import { checkSettings, writeSettings } from './write-settings.js';
 
-interface BringUpOptions extends StartEmbeddedPostgresOptions {
+interface BringUpOptions
+  extends Required<Pick<StartEmbeddedPostgresOptions, 'dataDirectory' | 'log' | 'randomBytes' | 'delay'>>,
+    Pick<StartEmbeddedPostgresOptions, 'port' | 'packageFolder'> {
+  names: Names;
   settings: Record<string, string>;
   /** False only for data that is thrown away with the server. */
   durable: boolean;
@@ -28,8 +33,11 @@ interface BringUpOptions extends StartEmbeddedPostgresOptions {
 interface Prepared {
   binaries: Binaries;
   cluster: string;
+  superuser: string;
   password: string;
   user: ServerUser | undefined;
+  /** Names the files that are unfinished. */
+  token: string;
 }
 
 const PAUSE = 100;
@@ -47,17 +55,24 @@ export async function bringUp(options: BringUpOptions): Promise<EmbeddedPostgres
   const release = await holdStartLock({ folder: options.dataDirectory, token, delay: options.delay });
   try {
     const existing = await inspectCluster(join(options.dataDirectory, 'postgres'));
-    const user = await chooseServerUser(existing, options);
-    const { dataDirectory, log } = options;
-    const home = await prepareDataFolder({ dataDirectory, existing, user, token, log });
+    const { dataDirectory, names, log, delay } = options;
+    const user = await chooseServerUser(existing, { account: names.account, log, delay });
+    const home = await prepareDataFolder({
+      dataDirectory,
+      existing,
+      user,
+      token,
+      sharedFolder: names.sharedFolder,
+      log,
+    });
     await removeUnfinished(home);
     const binaries = await prepareBinaries({ package: platformPackage, copyTo: home, user, token, log });
-    const password = await readPassword(options.dataDirectory, existing !== undefined, options.randomBytes);
+    const password = await readPassword(options.dataDirectory, existing !== undefined, options);
     const cluster = existing ?? (await createCluster({ ...options, home, binaries, user, password, token }));
     if (user !== undefined && (await stat(cluster)).uid !== user.uid) {
       await ownCluster(cluster, user);
     }
-    const prepared = { binaries, cluster: await realpath(cluster), password, user };
+    const prepared = { binaries, cluster: await realpath(cluster), superuser: names.superuser, password, user, token };
     return await startOrAdopt(options, prepared);
   } finally {
     await release();
@@ -65,11 +80,11 @@ export async function bringUp(options: BringUpOptions): Promise<EmbeddedPostgres
 }
 
 async function startOrAdopt(options: BringUpOptions, prepared: Prepared): Promise<EmbeddedPostgres> {
-  const { binaries, cluster, password, user } = prepared;
+  const { binaries, cluster, user, token } = prepared;
   let port = await rememberedPort(options);
   let reason = 'it does not answer';
   for (let busy = 0, changing = 0; busy < BUSY_ATTEMPTS && changing < CHANGING_ATTEMPTS; ) {
-    const found = await adoptPostmaster(cluster, password, options.log);
+    const found = await adoptPostmaster(prepared, options.log);
     if (found.state === 'ours') {
       if (options.port !== undefined && options.port !== found.port) {
         options.log(
@@ -85,8 +100,9 @@ async function startOrAdopt(options: BringUpOptions, prepared: Prepared): Promis
     }
     if (found.state === 'none') {
       port = await choosePort({ wanted: options.port, remembered: port, log: options.log });
-      await rememberPort(options.dataDirectory, port);
-      await writeSettings(cluster, port, options, user);
+      // Replaced, not written to: root may have left it in an ordinary user's folder.
+      await replaceFile(join(options.dataDirectory, 'postgres.port'), `${port}\n`, { token });
+      await writeSettings(cluster, port, options, { token, owner: user });
       const result = await startPostmaster(binaries, cluster, user);
       if (result.state === 'started') {
         return describe(prepared, port, false);
@@ -106,7 +122,7 @@ async function startOrAdopt(options: BringUpOptions, prepared: Prepared): Promis
 function startFailed(cluster: string, reason: string): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
     'start_failed',
-    `PostgreSQL did not start on ${cluster}: ${reason}. See ${join(cluster, LOG_FILE)}, or set DATABASE_URL to use a server of your own.`,
+    `PostgreSQL did not start on ${cluster}: ${reason}. See ${join(cluster, LOG_FILE)}.`,
   );
 }
 
@@ -116,17 +132,10 @@ async function rememberedPort(options: BringUpOptions): Promise<number | undefin
   return Number.isSafeInteger(port) && port > 0 && port < 65_536 ? port : undefined;
 }
 
-/** Renamed into place, so that a file which root left in an ordinary user's folder is replaced and not written to. */
-async function rememberPort(dataDirectory: string, port: number): Promise<void> {
-  const file = join(dataDirectory, 'postgres.port');
-  await writeFile(`${file}.new`, `${port}\n`);
-  await rename(`${file}.new`, file);
-}
-
 function describe(prepared: Prepared, port: number, adopted: boolean): EmbeddedPostgres {
-  const { binaries, cluster, password, user } = prepared;
+  const { binaries, cluster, superuser, password, user } = prepared;
   const url = (database: string) =>
-    `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/${encodeURIComponent(database)}`;
+    `postgres://${superuser}:${password}@127.0.0.1:${port}/${encodeURIComponent(database)}`;
   let stopping: Promise<void> | undefined;
   return {
     url,

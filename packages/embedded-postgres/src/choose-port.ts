@@ -1,5 +1,7 @@
-import { createServer } from 'node:net';
+import { tryPort } from '@belay/host';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
+
+const HOST = '127.0.0.1';
 
 interface ChoosePortOptions {
   /** The port that the operator gave; no other will do. */
@@ -16,7 +18,7 @@ interface ChoosePortOptions {
  */
 export async function choosePort({ wanted, remembered, log }: ChoosePortOptions): Promise<number> {
   if (wanted !== undefined) {
-    if ((await listen(wanted)) === wanted) {
+    if ((await tryPort(wanted, HOST)) === wanted) {
       return wanted;
     }
     throw new EmbeddedPostgresError(
@@ -24,10 +26,10 @@ export async function choosePort({ wanted, remembered, log }: ChoosePortOptions)
       `Port ${wanted} on 127.0.0.1, given for the embedded PostgreSQL, is taken or not allowed: give another, or none to have a free one chosen.`,
     );
   }
-  if (remembered !== undefined && (await listen(remembered)) === remembered) {
+  if (remembered !== undefined && (await tryPort(remembered, HOST)) === remembered) {
     return remembered;
   }
-  const port = await listen(0);
+  const port = await tryPort(0, HOST);
   if (port === undefined) {
     throw new EmbeddedPostgresError(
       'start_failed',
@@ -38,16 +40,4 @@ export async function choosePort({ wanted, remembered, log }: ChoosePortOptions)
     log(`port ${remembered} is taken, PostgreSQL listens on ${port} from now on`);
   }
   return port;
-}
-
-/** Listens for a moment; undefined when the port cannot be had. */
-function listen(port: number): Promise<number | undefined> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', () => resolve(undefined));
-    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : undefined));
-    });
-  });
 }

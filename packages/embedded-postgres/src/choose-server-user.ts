@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { ensureAccount, findNobody } from './ensure-account.js';
+import { type AccountOptions, ensureAccount, findNobody } from './ensure-account.js';
 
 /** The account that the server's programs run as. */
 export interface ServerUser {
@@ -8,27 +8,25 @@ export interface ServerUser {
   gid: number;
 }
 
-interface Options {
-  log(line: string): void;
-  delay(milliseconds: number): Promise<void>;
-}
-
 /**
  * The account to run PostgreSQL as: undefined (our own) for an ordinary user; for root, whom PostgreSQL refuses to serve,
  * the owner of the cluster if it is an ordinary user, and an account that exists for this alone otherwise.
  */
-export async function chooseServerUser(cluster: string | undefined, options: Options): Promise<ServerUser | undefined> {
+export async function chooseServerUser(
+  cluster: string | undefined,
+  options: AccountOptions,
+): Promise<ServerUser | undefined> {
   if (process.getuid?.() !== 0) {
     return undefined;
   }
   const owner = cluster === undefined ? undefined : await stat(cluster);
   if (cluster === undefined || owner === undefined || owner.uid === 0) {
-    return ensureAccount(options.log, options.delay);
+    return ensureAccount(options);
   }
   // Older versions ran as nobody, in a folder of root's: such a cluster moves at the first start that finds it stopped.
   const byRoot = (await stat(dirname(cluster))).uid === 0;
   if (byRoot && owner.uid === (await findNobody()).uid && !(await isRunning(cluster))) {
-    return ensureAccount(options.log, options.delay);
+    return ensureAccount(options);
   }
   // A cluster that an ordinary user made stays theirs: their next start without root has to find it readable.
   return { uid: owner.uid, gid: owner.gid };

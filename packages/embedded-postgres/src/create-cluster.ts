@@ -1,13 +1,10 @@
 import { appendFile, chmod, chown, mkdir, realpath, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { runProgram } from '@belay/host';
 import type { ServerUser } from './choose-server-user.js';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
+import type { Names } from './names.js';
 import type { Binaries } from './prepare-binaries.js';
-import { runProgram } from './run-program.js';
-import { SETTINGS_FILE } from './write-settings.js';
-
-/** The superuser of the cluster. */
-export const SUPERUSER = 'belay';
 
 interface CreateClusterOptions {
   /** The folder that is to hold it. */
@@ -15,6 +12,7 @@ interface CreateClusterOptions {
   binaries: Binaries;
   user: ServerUser | undefined;
   password: string;
+  names: Names;
   durable: boolean;
   token: string;
 }
@@ -50,7 +48,7 @@ export async function createCluster(options: CreateClusterOptions): Promise<stri
 async function initialise(options: CreateClusterOptions, made: string, passwordFile: string): Promise<void> {
   const parameters = [
     ['--pgdata', made],
-    ['--username', SUPERUSER],
+    ['--username', options.names.superuser],
     ['--pwfile', passwordFile],
     ['--auth-host', 'scram-sha-256'],
     // There is no socket to come in by; should an operator add one, it is closed until they open it.
@@ -72,9 +70,9 @@ async function initialise(options: CreateClusterOptions, made: string, passwordF
       : 'free disk space or fix the folder';
     throw new EmbeddedPostgresError(
       'start_failed',
-      `The database could not be made in ${options.home}: ${reason.trim()}: ${cure}, or set DATABASE_URL.`,
+      `The database could not be made in ${options.home}: ${reason.trim()}: ${cure}.`,
     );
   }
   await chmod(made, 0o700);
-  await appendFile(join(made, 'postgresql.conf'), `\ninclude '${SETTINGS_FILE}'\n`);
+  await appendFile(join(made, 'postgresql.conf'), `\ninclude '${options.names.settings}'\n`);
 }

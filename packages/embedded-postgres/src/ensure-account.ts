@@ -1,9 +1,6 @@
 import { readFile } from 'node:fs/promises';
+import { runProgram } from '@belay/host';
 import type { ServerUser } from './choose-server-user.js';
-import { runProgram } from './run-program.js';
-
-/** The account that exists for the embedded PostgreSQL alone. */
-const ACCOUNT = 'belay-postgres';
 
 /** What Linux distributions give to `nobody`; used where /etc/passwd does not name it. */
 const CONVENTIONAL_NOBODY: ServerUser = { uid: 65534, gid: 65534 };
@@ -12,7 +9,7 @@ const ATTEMPTS = 20;
 const PAUSE = 250;
 
 /** Each makes a system account without a login; the first program that the system has is used. */
-const MAKERS: readonly (readonly [string, readonly string[]])[] = [
+const makers = (account: string): readonly (readonly [string, readonly string[]])[] => [
   [
     'useradd',
     [
@@ -23,28 +20,32 @@ const MAKERS: readonly (readonly [string, readonly string[]])[] = [
       '/nonexistent',
       '--shell',
       '/usr/sbin/nologin',
-      ACCOUNT,
+      account,
     ],
   ],
   // BusyBox.
-  ['adduser', ['-S', '-D', '-H', '-h', '/nonexistent', '-s', '/sbin/nologin', ACCOUNT]],
+  ['adduser', ['-S', '-D', '-H', '-h', '/nonexistent', '-s', '/sbin/nologin', account]],
 ];
+
+export interface AccountOptions {
+  /** The account that exists for the embedded PostgreSQL alone. */
+  account: string;
+  log(line: string): void;
+  delay(milliseconds: number): Promise<void>;
+}
 
 /**
  * Returns the account of the embedded PostgreSQL, made when it is missing. As `nobody` it would share its files and its
  * processes with every other service that runs as that; where no account can be made (a read-only /etc, no such program),
  * it returns `nobody`, and the log says so.
  */
-export async function ensureAccount(
-  log: (line: string) => void,
-  delay: (milliseconds: number) => Promise<void>,
-): Promise<ServerUser> {
-  let found = await findAccount(ACCOUNT);
+export async function ensureAccount({ account, log, delay }: AccountOptions): Promise<ServerUser> {
+  let found = await findAccount(account);
   let reason = 'neither useradd nor adduser is there';
   for (let attempt = 0; found === undefined && attempt < ATTEMPTS; attempt += 1) {
-    const made = await makeAccount();
+    const made = await makeAccount(account);
     // Another process that started at the same moment may have made it.
-    found = await findAccount(ACCOUNT);
+    found = await findAccount(account);
     if (found !== undefined || made === undefined) break;
     reason = made;
     if (!/lock/i.test(made)) break;
@@ -52,7 +53,7 @@ export async function ensureAccount(
   }
   if (found !== undefined) return found;
   log(
-    `PostgreSQL runs as nobody, because the account ${ACCOUNT} cannot be made (${reason}): other services that run as nobody can reach its files; make the account, or set DATABASE_URL`,
+    `PostgreSQL runs as nobody, because the account ${account} cannot be made (${reason}): other services that run as nobody can reach its files; make the account`,
   );
   return findNobody();
 }
@@ -73,8 +74,8 @@ async function findAccount(wanted: string): Promise<ServerUser | undefined> {
 }
 
 /** Why it could not be made; undefined when there is nothing to make it with, or it is there now. */
-async function makeAccount(): Promise<string | undefined> {
-  for (const [program, parameters] of MAKERS) {
+async function makeAccount(account: string): Promise<string | undefined> {
+  for (const [program, parameters] of makers(account)) {
     const { code, output, failure } = await runProgram(program, [...parameters]);
     if (failure === 'ENOENT') continue;
     return code === 0 ? undefined : (failure ?? output.trim());

@@ -41,7 +41,7 @@ export function noBinaries(
     : `The embedded PostgreSQL for ${platform}-${architecture} is not installed (package ${packageName(platform, architecture)}, skipped by --omit=optional or not made for this platform)`;
   return new EmbeddedPostgresError(
     'no_binaries',
-    `${reason}: set DATABASE_URL to a PostgreSQL 15 or newer${musl ? ', or use an image with glibc' : ''}.`,
+    `${reason}: ${musl ? 'use an image with glibc' : 'install it'}, or use a PostgreSQL server of your own.`,
     options,
   );
 }

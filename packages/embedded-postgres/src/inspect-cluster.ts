@@ -30,7 +30,7 @@ export async function inspectCluster(folder: string): Promise<string | undefined
   if (self !== undefined && self !== 0 && owner !== self) {
     throw new EmbeddedPostgresError(
       'not_writable',
-      `The database folder ${cluster} belongs to another account (uid ${owner}): start as that account or as root, or set BELAY_DATA to another folder.`,
+      `The database folder ${cluster} belongs to another account (uid ${owner}): start as that account or as root, or use another data folder.`,
     );
   }
   if ((await readdir(cluster)).length === 0) {
@@ -40,7 +40,7 @@ export async function inspectCluster(folder: string): Promise<string | undefined
   if (version === undefined) {
     throw new EmbeddedPostgresError(
       'start_failed',
-      `The folder ${cluster} is not a PostgreSQL database: move it away, or set BELAY_DATA to another folder.`,
+      `The folder ${cluster} is not a PostgreSQL database: move it away, or use another data folder.`,
     );
   }
   if (version.trim() !== MAJOR_VERSION) {

@@ -1,10 +1,10 @@
 import { chmod, cp, lstat, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { runProgram } from '@belay/host';
 import type { ServerUser } from './choose-server-user.js';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 import { isMusl, noBinaries, type PlatformPackage } from './find-platform-package.js';
 import { linkLibraries } from './link-libraries.js';
-import { runProgram } from './run-program.js';
 
 export interface Binaries {
   initdb: string;
@@ -47,7 +47,7 @@ export async function prepareBinaries(options: PrepareBinariesOptions): Promise<
   }
   throw new EmbeddedPostgresError(
     'start_failed',
-    `PostgreSQL's programs do not run from ${copy}: ${copied}. Remove that folder to copy them anew, or set DATABASE_URL.`,
+    `PostgreSQL's programs do not run from ${copy}: ${copied}. Remove that folder to copy them anew.`,
   );
 }
 
@@ -84,7 +84,7 @@ async function copyPackage(options: PrepareBinariesOptions, copy: string): Promi
     await rm(unfinished, { recursive: true, force: true });
     throw new EmbeddedPostgresError(
       'not_writable',
-      `PostgreSQL's programs could not be copied to ${copy} (${(cause as Error).message}): make the folder writable and free 50 MB, or set BELAY_DATA to another folder.`,
+      `PostgreSQL's programs could not be copied to ${copy} (${(cause as Error).message}): make the folder writable and free 50 MB, or use another data folder.`,
       { cause },
     );
   }

@@ -5,21 +5,20 @@ import type { ServerUser } from './choose-server-user.js';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 import { linkedHome } from './inspect-cluster.js';
 
-/** Where a cluster goes that root may not keep in a folder closed to the server's account, such as /root. */
-const SHARED_FOLDER = '/var/lib/belay';
-
 interface PrepareDataFolderOptions {
   dataDirectory: string;
   /** The real path of the cluster, when there is one. */
   existing: string | undefined;
   user: ServerUser | undefined;
   token: string;
+  /** Where a cluster goes that root may not keep in a closed folder. */
+  sharedFolder: string;
   log(line: string): void;
 }
 
 /**
  * A folder that the server's account can pass into, for the cluster and for copied programs: the one that holds the
- * existing cluster; else the data folder itself; or a new one below /var/lib/belay when root's data folder lies in a folder
+ * existing cluster; else the data folder itself; or a new one below the shared folder when root's data folder lies in a folder
  * that is closed to that account. Opening somebody's home is not ours to do. On another file system it is refused instead:
  * the data folder may be a volume that outlives the machine, and the database must not silently end up outside of it.
  *
@@ -37,12 +36,12 @@ export async function prepareDataFolder(options: PrepareDataFolderOptions): Prom
     return folder;
   }
   if (existing !== undefined) {
-    throw notReachable(folder, user);
+    throw notReachable(options, { folder, user });
   }
   const link = join(folder, 'postgres');
   const home = (await linkedHome(link)) ?? (await makeHome(options, user));
   if (!(await canReach(home, user))) {
-    throw notReachable(folder, user);
+    throw notReachable(options, { folder, user });
   }
   options.log(
     `the database is in ${join(home, 'postgres')}, because ${folder} is closed to the account it runs as (uid ${user.uid})`,
@@ -52,11 +51,12 @@ export async function prepareDataFolder(options: PrepareDataFolderOptions): Prom
 
 /** Makes a folder below the shared one and the link to the cluster that will be in it, for later starts to go on with. */
 async function makeHome(options: PrepareDataFolderOptions, user: ServerUser): Promise<string> {
-  const home = join(SHARED_FOLDER, options.token);
+  const { sharedFolder } = options;
+  const home = join(sharedFolder, options.token);
   const link = join(options.dataDirectory, 'postgres');
   try {
     await mkdir(home, { recursive: true, mode: 0o711 });
-    await chmod(SHARED_FOLDER, 0o711);
+    await chmod(sharedFolder, 0o711);
     await chmod(home, 0o711);
     if ((await stat(home)).dev === (await stat(options.dataDirectory)).dev) {
       // An empty folder may have been made beforehand; a full one makes the link fail, as it should.
@@ -66,9 +66,9 @@ async function makeHome(options: PrepareDataFolderOptions, user: ServerUser): Pr
     }
     await rmdir(home);
   } catch (cause) {
-    throw notReachable(options.dataDirectory, user, cause);
+    throw notReachable(options, { folder: options.dataDirectory, user }, cause);
   }
-  throw notReachable(options.dataDirectory, user);
+  throw notReachable(options, { folder: options.dataDirectory, user });
 }
 
 /**
@@ -89,15 +89,20 @@ export function notWritable(folder: string, cause: unknown): EmbeddedPostgresErr
   const reason = (cause as NodeJS.ErrnoException).code ?? String(cause);
   return new EmbeddedPostgresError(
     'not_writable',
-    `The data folder ${folder} cannot be written (${reason}): give this account the folder, or set BELAY_DATA to another one.`,
+    `The data folder ${folder} cannot be written (${reason}): give this account the folder, or use another one.`,
     { cause },
   );
 }
 
-function notReachable(folder: string, user: ServerUser, cause?: unknown): EmbeddedPostgresError {
+function notReachable(
+  options: PrepareDataFolderOptions,
+  place: { folder: string; user: ServerUser },
+  cause?: unknown,
+): EmbeddedPostgresError {
+  const { folder, user } = place;
   return new EmbeddedPostgresError(
     'not_writable',
-    `PostgreSQL does not run as root, and the account it runs as (uid ${user.uid}) cannot reach ${folder}: let everybody pass through its parent folders (chmod o+x), or set BELAY_DATA to a folder such as ${SHARED_FOLDER}.`,
+    `PostgreSQL does not run as root, and the account it runs as (uid ${user.uid}) cannot reach ${folder}: let everybody pass through its parent folders (chmod o+x), or use a data folder such as ${options.sharedFolder}.`,
     { cause },
   );
 }

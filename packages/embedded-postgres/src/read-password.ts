@@ -1,5 +1,6 @@
-import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readIfPresent, replaceFile } from '@belay/host';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 
 /**
@@ -10,20 +11,15 @@ import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 export async function readPassword(
   dataDirectory: string,
   clusterExists: boolean,
-  randomBytes: (size: number) => Buffer,
+  { randomBytes }: { randomBytes(size: number): Buffer },
 ): Promise<string> {
   const file = join(dataDirectory, 'postgres.password');
-  const found = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') {
-      return '';
-    }
-    throw error;
-  });
-  if (found.trim() !== '') {
+  const found = (await readIfPresent(file))?.toString('utf8').trim() ?? '';
+  if (found !== '') {
     if (process.platform !== 'win32' && ((await stat(file)).mode & 0o077) !== 0) {
       await chmod(file, 0o600);
     }
-    return found.trim();
+    return found;
   }
   if (clusterExists) {
     throw new EmbeddedPostgresError(
@@ -33,7 +29,6 @@ export async function readPassword(
   }
   const password = randomBytes(24).toString('base64url');
   // Written through to the disk: without it the cluster that is made next could never be opened again.
-  await writeFile(file, `${password}\n`, { mode: 0o600, flush: true });
-  await chmod(file, 0o600);
+  await replaceFile(file, `${password}\n`, { token: randomBytes(6).toString('hex') });
   return password;
 }

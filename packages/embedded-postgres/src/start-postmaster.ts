@@ -1,8 +1,8 @@
 import { open, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { runProgram } from '@belay/host';
 import type { ServerUser } from './choose-server-user.js';
 import type { Binaries } from './prepare-binaries.js';
-import { runProgram } from './run-program.js';
 
 type StartResult =
   | { state: 'started' }

@@ -2,19 +2,19 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bringUp } from './bring-up.js';
-import { type EmbeddedPostgres, explain, type StartEmbeddedPostgresOptions } from './postgres.js';
+import { defaults, type EmbeddedPostgres, explain, type StartEmbeddedPostgresOptions, settle } from './postgres.js';
 
 /**
  * Starts a server on a new folder below the system's temporary one; stop() also removes the folder. For tests: it is NOT
  * durable (fsync is off), so a crash of the machine may lose everything, while a kill of its processes loses nothing.
  */
 export async function startTemporaryPostgres(
-  options: Pick<StartEmbeddedPostgresOptions, 'log' | 'randomBytes' | 'delay' | 'settings'>,
+  options: Omit<StartEmbeddedPostgresOptions, 'dataDirectory'> = {},
 ): Promise<EmbeddedPostgres> {
-  const dataDirectory = await mkdtemp(join(tmpdir(), 'belay-postgres-'));
+  const dataDirectory = await mkdtemp(join(tmpdir(), 'embedded-postgres-'));
   const remove = () => rm(dataDirectory, { recursive: true, force: true });
   try {
-    const server = await bringUp({ ...options, settings: options.settings ?? {}, dataDirectory, durable: false });
+    const server = await bringUp({ ...defaults, ...options, ...settle(options), dataDirectory, durable: false });
     let stopping: Promise<void> | undefined;
     return {
       ...server,

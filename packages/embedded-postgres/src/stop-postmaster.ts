@@ -1,7 +1,7 @@
+import { runProgram } from '@belay/host';
 import type { ServerUser } from './choose-server-user.js';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 import type { Binaries } from './prepare-binaries.js';
-import { runProgram } from './run-program.js';
 
 /**
  * Stops a cluster's server, ending its connections, and waits until it is gone. One that does not run is what was wanted.

@@ -1,10 +1,7 @@
-import { open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ServerUser } from './choose-server-user.js';
+import { replaceFile, type WriteOptions } from '@belay/host';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
-
-/** The file that holds our settings; postgresql.conf includes it last. */
-export const SETTINGS_FILE = 'belay.conf';
+import type { Names } from './names.js';
 
 const DEFAULTS: Record<string, string> = {
   max_connections: '100',
@@ -35,6 +32,7 @@ const OURS = new Set([...Object.keys(FIXED), 'port', 'data_directory', 'hba_file
 interface SettingsOptions {
   settings: Record<string, string>;
   durable: boolean;
+  names: Names;
 }
 
 /**
@@ -53,7 +51,7 @@ export function checkSettings(settings: Record<string, string>): void {
     if (OURS.has(name)) {
       throw new EmbeddedPostgresError(
         'start_failed',
-        `The setting ${name} of the embedded PostgreSQL cannot be changed: remove it, or set DATABASE_URL to a server of your own.`,
+        `The setting ${name} of the embedded PostgreSQL cannot be changed: remove it.`,
       );
     }
   }
@@ -64,7 +62,7 @@ export async function writeSettings(
   cluster: string,
   port: number,
   options: SettingsOptions,
-  user: ServerUser | undefined,
+  write: WriteOptions,
 ): Promise<void> {
   const all: Record<string, string> = {
     ...DEFAULTS,
@@ -74,19 +72,8 @@ export async function writeSettings(
     port: String(port),
   };
   const lines = Object.entries(all).map(([name, value]) => `${name} = '${quote(value)}'`);
-  const file = join(cluster, SETTINGS_FILE);
-  await rm(`${file}.new`, { force: true });
-  // Created exclusively: the folder is the server account's, and root must not write through a link that it finds there.
-  const handle = await open(`${file}.new`, 'wx', 0o600);
-  try {
-    await handle.writeFile(`# Written at every start; changes here are lost.\n${lines.join('\n')}\n`);
-    if (user !== undefined) {
-      await handle.chown(user.uid, user.gid);
-    }
-  } finally {
-    await handle.close();
-  }
-  await rename(`${file}.new`, file);
+  const text = `# Written at every start; changes here are lost.\n${lines.join('\n')}\n`;
+  await replaceFile(join(cluster, options.names.settings), text, write);
 }
 
 function quote(value: string): string {

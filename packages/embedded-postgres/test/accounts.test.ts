@@ -66,7 +66,7 @@ describeAsRoot('the account that the server runs as', () => {
     const server = await start(data);
     expect(await query(server.url('postgres'), 'select 1 as one')).toEqual([{ one: 1 }]);
     const pid = postmasterOf(join(data, 'postgres')) ?? 0;
-    const account = accountOf('belay-postgres');
+    const account = accountOf('embedded-postgres');
     expect(account).toMatchObject({ shell: expect.stringMatching(/nologin$/), home: '/nonexistent' });
     expect([0, NOBODY]).not.toContain(account?.uid);
     expect(statSync(`/proc/${pid}`)).toMatchObject({ uid: account?.uid, gid: account?.gid });
@@ -127,7 +127,7 @@ describeAsRoot('the account that the server runs as', () => {
     chownTree(join(data, 'postgres'), 0);
     const server = await start(data);
     expect(await query(server.url('postgres'), 'select 1 as one')).toEqual([{ one: 1 }]);
-    expect(statSync(join(data, 'postgres', 'base')).uid).toBe(accountOf('belay-postgres')?.uid);
+    expect(statSync(join(data, 'postgres', 'base')).uid).toBe(accountOf('embedded-postgres')?.uid);
   });
 
   it('takes over a cluster of an older version, which ran as nobody, with its data, once it is at rest', async () => {
@@ -140,7 +140,7 @@ describeAsRoot('the account that the server runs as', () => {
     const second = await start(data);
     expect(await query(second.url('postgres'), 'select answer from kept')).toEqual([{ answer: 42 }]);
     const pid = postmasterOf(join(data, 'postgres')) ?? 0;
-    expect(statSync(`/proc/${pid}`).uid).toBe(accountOf('belay-postgres')?.uid);
+    expect(statSync(`/proc/${pid}`).uid).toBe(accountOf('embedded-postgres')?.uid);
     await second.stop();
   });
 
@@ -161,7 +161,7 @@ describeAsRoot('the account that the server runs as', () => {
       const served = serve(kit, { dataDirectory, packageFolder }, { uid: SOMEBODY });
       const said = await served.until('code');
       expect(said.code).toBe('not_writable');
-      expect(said.message).toMatch(/BELAY_DATA/);
+      expect(said.message).toMatch(/use another one/);
       await served.ended;
     }
   });
@@ -171,7 +171,7 @@ describeAsRoot('the account that the server runs as', () => {
 const SAME_DISK = '/var/tmp';
 
 describeAsRoot('a data folder below a folder that is closed to everybody else', () => {
-  it('keeps its database in /var/lib/belay, finds it again, and says where it is', async () => {
+  it('keeps its database in /var/lib/embedded, finds it again, and says where it is', async () => {
     await using folder = temporaryFolder(SAME_DISK);
     const data = join(folder.path, 'data');
     mkdirSync(join(folder.path, 'data'));
@@ -179,7 +179,7 @@ describeAsRoot('a data folder below a folder that is closed to everybody else', 
     const said: string[] = [];
     const first = await start(data, { log: (line) => said.push(line) });
     const target = readlinkSync(join(data, 'postgres'));
-    expect(target).toMatch(/^\/var\/lib\/belay\/[0-9a-f]{16}\/postgres$/);
+    expect(target).toMatch(/^\/var\/lib\/embedded\/[0-9a-f]{16}\/postgres$/);
     expect(said).toContainEqual(expect.stringContaining(target));
     await query(first.url('postgres'), 'create table kept as select 42 as answer');
     expect(statSync(folder.path).mode & 0o777).toBe(0o700);
@@ -206,7 +206,7 @@ describeAsRoot('a data folder below a folder that is closed to everybody else', 
     expect(dirname(readlinkSync(join(data, 'postgres')))).toBe(home);
   });
 
-  it('whose database in /var/lib/belay is gone is refused instead of beginning anew', async () => {
+  it('whose database in /var/lib/embedded is gone is refused instead of beginning anew', async () => {
     await using folder = temporaryFolder(SAME_DISK);
     const data = join(folder.path, 'data');
     chmodSync(folder.path, 0o700);
@@ -221,10 +221,10 @@ describeAsRoot('a data folder below a folder that is closed to everybody else', 
     }
     await using folder = temporaryFolder('/dev/shm');
     chmodSync(folder.path, 0o700);
-    const before = existsSync('/var/lib/belay') ? readdirSync('/var/lib/belay') : [];
+    const before = existsSync('/var/lib/embedded') ? readdirSync('/var/lib/embedded') : [];
     const error = await refusal(start(join(folder.path, 'data')));
     expect(error.code).toBe('not_writable');
-    expect(error.message).toMatch(/chmod o\+x.*BELAY_DATA/);
-    expect(existsSync('/var/lib/belay') ? readdirSync('/var/lib/belay') : []).toEqual(before);
+    expect(error.message).toMatch(/chmod o\+x.*data folder such as/);
+    expect(existsSync('/var/lib/embedded') ? readdirSync('/var/lib/embedded') : []).toEqual(before);
   });
 });

@@ -138,9 +138,9 @@ describe('a later start', () => {
   it('applies settings, but none that would lose rows or open the server', async () => {
     await using folder = temporaryFolder();
     const data = join(folder.path, 'data');
-    const server = await start(data, { settings: { max_connections: '20', 'belay.note': "it's \\ quoted" } });
+    const server = await start(data, { settings: { max_connections: '20', 'our.note': "it's \\ quoted" } });
     expect(await query(server.url('postgres'), 'show max_connections')).toEqual([{ max_connections: '20' }]);
-    expect(await query(server.url('postgres'), 'show belay.note')).toEqual([{ 'belay.note': "it's \\ quoted" }]);
+    expect(await query(server.url('postgres'), 'show our.note')).toEqual([{ 'our.note': "it's \\ quoted" }]);
     await server.stop();
     for (const name of [
       'fsync',
@@ -226,7 +226,7 @@ describe('a running server', () => {
   it('makes a database of any name once, however many ask at the same moment', async () => {
     await using folder = temporaryFolder();
     const server = await start(join(folder.path, 'data'));
-    for (const name of ['belay', 'Ünusual "name"/?#']) {
+    for (const name of ['own', 'Ünusual "name"/?#']) {
       await Promise.all([1, 2, 3, 4].map(() => server.ensureDatabase(name)));
       await server.ensureDatabase(name);
     }
@@ -234,8 +234,8 @@ describe('a running server', () => {
       server.url('postgres'),
       'select datname from pg_database where not datistemplate order by oid',
     );
-    expect(names).toEqual([{ datname: 'postgres' }, { datname: 'belay' }, { datname: 'Ünusual "name"/?#' }]);
-    expect(await query(server.url('belay'), 'select current_database() as name')).toEqual([{ name: 'belay' }]);
+    expect(names).toEqual([{ datname: 'postgres' }, { datname: 'own' }, { datname: 'Ünusual "name"/?#' }]);
+    expect(await query(server.url('own'), 'select current_database() as name')).toEqual([{ name: 'own' }]);
   });
 
   it('can be stopped twice, and ends connections that are open', async () => {

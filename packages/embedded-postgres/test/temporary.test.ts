@@ -1,13 +1,11 @@
-import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { startTemporaryPostgres } from '../src/index.js';
 import { query } from './support/start.js';
 
 it('a temporary server is not durable, and leaves neither a process nor a folder behind', async () => {
-  const server = await startTemporaryPostgres({ log: () => undefined, randomBytes, delay: (ms) => setTimeout(ms) });
+  const server = await startTemporaryPostgres();
   try {
     await server.ensureDatabase('scratch');
     const [row] = await query<{ fsync: string; folder: string }>(

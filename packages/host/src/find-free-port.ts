@@ -1,14 +1,20 @@
 import { createServer } from 'node:net';
 
-/** A port that nothing listens on at this moment. */
+/** Returns a port that nothing listens on at this moment. */
 export async function findFreePort(host: string): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((listening, failed) => {
-    probe.once('error', failed);
-    probe.listen(0, host, listening);
+  const port = await tryPort(0, host);
+  if (port === undefined) throw new Error(`The system has no free port on ${host}`);
+  return port;
+}
+
+/** Listens on a port for a moment, on any free one for 0, and returns it; undefined when it cannot be had. */
+export function tryPort(port: number, host: string): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(undefined));
+    server.listen({ port, host, exclusive: true }, () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : undefined));
+    });
   });
-  const address = probe.address();
-  await new Promise<void>((closed) => probe.close(() => closed()));
-  if (address === null || typeof address === 'string') throw new Error('A listening socket has no port');
-  return address.port;
 }

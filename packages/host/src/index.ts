@@ -1,2 +1,7 @@
-export { findFreePort } from './find-free-port.js';
+export { createFile, readIfPresent, removeUnfinished, replaceFile, type WriteOptions } from './atomic-file.js';
+export { createBoundedFetch, type FetchBounds, tooLarge } from './bounded-fetch.js';
+export { findFreePort, tryPort } from './find-free-port.js';
 export { inspectProcess } from './inspect-process.js';
+export { findLockHolder, holdLock, type Lock, tryLock } from './lock-file.js';
+export { findListeners, findPeer } from './loopback-owner.js';
+export { runProgram } from './run-program.js';

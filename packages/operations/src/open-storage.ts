@@ -1,6 +1,6 @@
 import type { Logger } from '@belay/core';
 import { createClient, takeTurn, tryTurn } from '@belay/db';
-import { startEmbeddedPostgres } from '@belay/embedded-postgres';
+import { EmbeddedPostgresError, startEmbeddedPostgres } from '@belay/embedded-postgres';
 import { oneLine, StartError } from '@belay/program';
 import { explainOutage, whileReachable } from './while-reachable.js';
 
@@ -39,11 +39,12 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   for (let attempt = 1; ; attempt++) {
     const server = await startEmbeddedPostgres({
       dataDirectory: options.dataDirectory,
+      name: 'belay',
       log: (line) => options.log.debug({}, line),
       randomBytes: options.randomBytes,
       delay: options.delay,
     }).catch((cause: unknown) => {
-      throw new StartError(oneLine(cause), { cause });
+      throw new StartError(explainEmbedded(cause), { cause });
     });
     try {
       await server.ensureDatabase(systemDatabase);
@@ -68,6 +69,14 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
       });
     }
   }
+}
+
+/** One line about the embedded database, with the variable that helps. */
+export function explainEmbedded(error: unknown): string {
+  const line = oneLine(error);
+  if (!(error instanceof EmbeddedPostgresError)) return line;
+  if (error.code === 'not_writable') return `${line} Set BELAY_DATA to use another data folder.`;
+  return `${line} Set DATABASE_URL to use a PostgreSQL of your own, 15 or newer.`;
 }
 
 /** Whether the database answers and is one that we can use. */

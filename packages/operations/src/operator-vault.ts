@@ -1,5 +1,6 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { holdLock } from '@belay/host';
 import { delay, randomBytes, StartError } from '@belay/program';
 import { type LocalVault, openLocalVault, type SecretName } from '@belay/providers';
 import { findConfiguration } from './config/find-configuration.js';
@@ -18,9 +19,8 @@ export interface VaultOptions {
 const patience = 10_000;
 /** The longest value that is taken, in characters. */
 const longest = 65_536;
-/** How often and how long, in milliseconds, another command is waited for. */
-const lockTries = 100;
-const lockPause = 100;
+/** How long another command is waited for, in milliseconds. */
+const lockPatience = 10_000;
 
 /**
  * Puts a secret into the local vault, for `${vault:path#key}` (`belay vault set`). Running servers know it when they read
@@ -83,22 +83,15 @@ async function open(
 async function alone<T>(path: string, change: () => Promise<T>): Promise<T> {
   const lock = `${path}.lock`;
   await mkdir(dirname(path), { recursive: true });
-  for (let tried = 1; ; tried += 1) {
-    try {
-      await writeFile(lock, '', { flag: 'wx', mode: 0o600 });
-      break;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return explain(error);
-      if (tried === lockTries) throw new StartError(`Another command changes the vault; if none does, remove ${lock}`);
-      await delay(lockPause);
-    }
-  }
+  const token = randomBytes(6).toString('hex');
+  const release = await holdLock({ path: lock, token, delay, patience: lockPatience }).catch(explain);
+  if (release === undefined) throw new StartError(`Another command changes the vault; if none does, remove ${lock}`);
   try {
     return await change();
   } catch (error) {
     return explain(error);
   } finally {
-    await rm(lock, { force: true });
+    await release();
   }
 }
 

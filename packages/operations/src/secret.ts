@@ -1,5 +1,6 @@
-import { link, mkdir, readFile, unlink, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createFile, readIfPresent } from '@belay/host';
 import { StartError } from '@belay/program';
 
 export interface SecretOptions {
@@ -46,27 +47,15 @@ function pathOf(options: SecretOptions): string {
 async function makeSecret(options: SecretOptions & { randomBytes(size: number): Uint8Array }): Promise<void> {
   const path = pathOf(options);
   await mkdir(options.dataDirectory, { recursive: true });
-  const temporary = `${path}.${Buffer.from(options.randomBytes(6)).toString('hex')}`;
-  await writeFile(temporary, `${Buffer.from(options.randomBytes(32)).toString('base64url')}\n`, { mode: 0o600 });
-  try {
-    // Of two processes that start at once, one makes the file and both take what is in it.
-    await link(temporary, path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  } finally {
-    await unlink(temporary);
-  }
+  const token = Buffer.from(options.randomBytes(6)).toString('hex');
+  const secret = Buffer.from(options.randomBytes(32)).toString('base64url');
+  // Of two processes that start at once, one makes the file and both take what is in it.
+  await createFile(path, `${secret}\n`, { token });
 }
 
 async function readSecretFile(path: string): Promise<string | undefined> {
-  let text: string;
-  try {
-    text = await readFile(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
-  const secret = text.trim();
+  const secret = (await readIfPresent(path))?.toString('utf8').trim();
+  if (secret === undefined) return undefined;
   if (secret.length < 32) {
     throw new StartError(
       `${path} holds fewer than 32 characters; restore it, or delete it to have a new one made (everyone signs in again)`,

@@ -1,5 +1,6 @@
-import { link, mkdir, readFile, rename, unlink, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createFile, readIfPresent, replaceFile } from '@belay/host';
 import { StartError } from '@belay/program';
 import { z } from 'zod';
 
@@ -33,13 +34,8 @@ function pathOf(dataDirectory: string): string {
 /** Reads the demo's settings; undefined when there are none yet. Throws `StartError` when they are damaged. */
 export async function readDemoSettings(dataDirectory: string): Promise<DemoSettings | undefined> {
   const path = pathOf(dataDirectory);
-  let text: string;
-  try {
-    text = await readFile(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
+  const text = (await readIfPresent(path))?.toString('utf8');
+  if (text === undefined) return undefined;
   try {
     return demoSettings.parse(JSON.parse(text));
   } catch (cause) {
@@ -57,22 +53,11 @@ export async function keepFirstDemoSettings(
   token: string,
 ): Promise<DemoSettings> {
   await mkdir(dataDirectory, { recursive: true });
-  const temporary = `${pathOf(dataDirectory)}.${token}`;
-  await writeFile(temporary, JSON.stringify(made, null, 2), { mode: 0o600 });
-  try {
-    await link(temporary, pathOf(dataDirectory));
-    return made;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    return (await readDemoSettings(dataDirectory)) ?? made;
-  } finally {
-    await unlink(temporary);
-  }
+  if (await createFile(pathOf(dataDirectory), JSON.stringify(made, null, 2), { token })) return made;
+  return (await readDemoSettings(dataDirectory)) ?? made;
 }
 
 /** Replaces the settings as a whole; a reader sees the old ones or the new ones, never half. */
 export async function writeDemoSettings(dataDirectory: string, settings: DemoSettings, token: string): Promise<void> {
-  const temporary = `${pathOf(dataDirectory)}.${token}`;
-  await writeFile(temporary, JSON.stringify(settings, null, 2), { mode: 0o600 });
-  await rename(temporary, pathOf(dataDirectory));
+  await replaceFile(pathOf(dataDirectory), JSON.stringify(settings, null, 2), { token });
 }

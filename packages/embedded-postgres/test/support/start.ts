@@ -1,5 +1,3 @@
-import { randomBytes } from 'node:crypto';
-import { setTimeout } from 'node:timers/promises';
 import postgres from 'postgres';
 import {
   type EmbeddedPostgres,
@@ -13,13 +11,7 @@ export function start(
   dataDirectory: string,
   options: Partial<StartEmbeddedPostgresOptions> = {},
 ): Promise<EmbeddedPostgres> {
-  return startEmbeddedPostgres({
-    dataDirectory,
-    log: () => undefined,
-    randomBytes,
-    delay: (ms) => setTimeout(ms),
-    ...options,
-  });
+  return startEmbeddedPostgres({ dataDirectory, ...options });
 }
 
 /** The refusal of a start that must not succeed; its message is checked to be one line that an operator can act on. */

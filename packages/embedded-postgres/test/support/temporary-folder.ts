@@ -10,7 +10,7 @@ export interface TemporaryFolder {
 
 /** A folder that goes away at the end of the test, together with the server on `<path>/data` if one still runs. */
 export function temporaryFolder(parent = tmpdir()): TemporaryFolder {
-  const path = mkdtempSync(join(realpathSync(parent), 'belay-embedded-'));
+  const path = mkdtempSync(join(realpathSync(parent), 'embedded-postgres-'));
   // As an ordinary folder is: open to passing through for the account that root starts the server as.
   chmodSync(path, 0o755);
   return {
@@ -27,7 +27,7 @@ export function temporaryFolder(parent = tmpdir()): TemporaryFolder {
         }, 10_000);
       }
       const elsewhere = linkTarget(cluster);
-      if (elsewhere?.startsWith('/var/lib/belay/')) {
+      if (elsewhere?.startsWith('/var/lib/embedded/')) {
         rmSync(dirname(elsewhere), { recursive: true, force: true });
       }
       rmSync(path, { recursive: true, force: true, maxRetries: 5 });

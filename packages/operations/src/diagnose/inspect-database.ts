@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { isClosed } from '@belay/db';
 import { inspectCluster } from '@belay/embedded-postgres';
+import { StartError } from '@belay/program';
 import postgres from 'postgres';
-import { checkDatabase } from '../open-storage.js';
+import { checkDatabase, explainEmbedded } from '../open-storage.js';
 
 export interface DatabaseInspection {
   /** The major version. */
@@ -34,9 +35,13 @@ export async function inspectDatabase(url: string): Promise<DatabaseInspection> 
 }
 
 /**
- * Whether the data folder has a database of the embedded server's. Starts nothing. Throws `EmbeddedPostgresError` with
- * cause and cure when there is one that cannot be used.
+ * Whether the data folder has a database of the embedded server's. Starts nothing. Throws `StartError` with cause and
+ * cure when there is one that cannot be used.
  */
 export async function hasEmbeddedDatabase(dataDirectory: string): Promise<boolean> {
-  return (await inspectCluster(join(dataDirectory, 'postgres'))) !== undefined;
+  try {
+    return (await inspectCluster(join(dataDirectory, 'postgres'))) !== undefined;
+  } catch (cause) {
+    throw new StartError(explainEmbedded(cause), { cause });
+  }
 }

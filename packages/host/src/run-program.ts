@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { parse } from 'node:path';
 import { execPath, platform } from 'node:process';
-import type { ServerUser } from './choose-server-user.js';
 
 interface ProgramResult {
   /** The exit status; null when the program could not be started or was killed. */
@@ -18,7 +17,11 @@ interface ProgramResult {
  * The environment is empty but for what the programs need, so that nobody's PGDATA, PGPORT or LD_LIBRARY_PATH steers our
  * server. On Windows it is inherited, because sockets need SystemRoot there.
  */
-export function runProgram(file: string, parameters: string[], user?: ServerUser): Promise<ProgramResult> {
+export function runProgram(
+  file: string,
+  parameters: string[],
+  user?: { uid: number; gid: number },
+): Promise<ProgramResult> {
   return new Promise((resolve) => {
     let output = '';
     const done = (code: number | null, failure?: string) =>
