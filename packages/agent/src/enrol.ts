@@ -1,9 +1,10 @@
 import { hostname } from 'node:os';
 import { AccessError } from '@belay/core/agent';
+import { removeUnfinished } from '@belay/host';
 import { clock, oneLine, randomBytes, readProgram, StartError } from '@belay/program';
 import { writeConfiguration } from './configuration-file.js';
 import { explainDisk } from './disk.js';
-import { createFiles, type Files, prepareFolder, removeUnfinished } from './files.js';
+import { createFiles, type Files, prepareFolder } from './files.js';
 import { hashCredential, type Identity, readIdentity, readJoining, writeIdentity, writeJoining } from './identity.js';
 import { holdFolder } from './lock.js';
 import { requireServerAddress } from './server-address.js';

@@ -1,5 +1,5 @@
-import { chmod, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { chmod, mkdir, rename, stat } from 'node:fs/promises';
+import { readIfPresent, replaceFile } from '@belay/host';
 import { StartError } from '@belay/program';
 
 /** What the stores of this folder do with the disk; passed in, so that a test can have a full one. */
@@ -11,50 +11,13 @@ export interface Files {
   rename(from: string, to: string): Promise<void>;
 }
 
-/** Temporary files of ours; a process that was killed leaves one behind. */
-const unfinished = /\.unfinished-[\w-]+$/;
-
 /** The disk as it is. `randomName` keeps two processes from writing to one temporary file. */
 export function createFiles(randomName: () => string): Files {
   return {
-    async read(path) {
-      try {
-        return await readFile(path);
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-        throw error;
-      }
-    },
-    async replace(path, content) {
-      const temporary = `${path}.unfinished-${randomName()}`;
-      try {
-        const file = await open(temporary, 'wx', 0o600);
-        try {
-          await file.writeFile(content);
-          await file.sync();
-        } finally {
-          await file.close();
-        }
-        await rename(temporary, path);
-      } catch (error) {
-        await rm(temporary, { force: true });
-        throw error;
-      }
-      await syncFolder(dirname(path));
-    },
+    read: readIfPresent,
+    replace: (path, content) => replaceFile(path, content, { token: randomName() }),
     rename,
   };
-}
-
-/** The rename itself has to reach the disk too. Windows cannot open folders, and needs none of this. */
-async function syncFolder(path: string): Promise<void> {
-  if (process.platform === 'win32') return;
-  const folder = await open(path, 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
 }
 
 /**
@@ -73,9 +36,4 @@ export async function prepareFolder(path: string): Promise<void> {
     );
   }
   if ((mode & 0o077) !== 0) await chmod(path, 0o700);
-}
-
-/** Removes what a killed process left half-written. For who holds the folder alone: another one may be writing just now. */
-export async function removeUnfinished(path: string): Promise<void> {
-  for (const name of await readdir(path)) if (unfinished.test(name)) await rm(join(path, name), { force: true });
 }

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { refuse } from '@belay/rest';
@@ -56,42 +55,4 @@ export function createGuard({
       headers['sec-fetch-dest'] === 'document';
     if (!comesBack) throw refuse(403, 'Pages of other origins have no part in this');
   };
-}
-
-/**
- * Who made a connection, as Linux's own table of connections has it. The whole address at both ends counts, not the port
- * alone: another user may take the port of one of our programs at another address of this machine. A table that cannot be
- * read names nobody; else whoever used up the files that may be open would be let in.
- */
-export async function findPeer(
-  { remoteAddress, remotePort, localAddress, localPort }: Socket,
-  readTable: (path: string) => Promise<string> = (path) => readFile(path, 'utf8'),
-): Promise<number | 'nobody' | undefined> {
-  if (process.platform !== 'linux') return undefined;
-  const tables = await Promise.all(['tcp', 'tcp6'].map((name) => readTable(`/proc/net/${name}`).catch(() => '')));
-  const [theirs, ours] = [entriesOf(remoteAddress, remotePort), entriesOf(localAddress, localPort)];
-  for (const line of tables.join('\n').split('\n')) {
-    const [, local = '', remote = '', , , , , uid = '', , inode = '0'] = line.trim().split(/\s+/);
-    // The other end's row. A connection that its program has let go of belongs to nobody any more, and the table says 0
-    // then, which is no root.
-    if (theirs.includes(local) && ours.includes(remote)) return inode === '0' ? 'nobody' : Number(uid);
-  }
-  return 'nobody';
-}
-
-/** How the tables write an address of this machine's own: little-endian words in hexadecimal, IPv4 also within IPv6. */
-function entriesOf(address = '', port = 0): string[] {
-  const end = `:${hexOf(port, 4)}`;
-  if (address === '::1') return [`00000000000000000000000001000000${end}`];
-  const bytes = /^(?:::ffff:)?(127)\.(\d+)\.(\d+)\.(\d+)$/.exec(address)?.slice(1);
-  if (bytes === undefined) return [];
-  const word = bytes
-    .map((byte) => hexOf(Number(byte), 2))
-    .toReversed()
-    .join('');
-  return [`${word}${end}`, `0000000000000000FFFF0000${word}${end}`];
-}
-
-function hexOf(value: number, digits: number): string {
-  return value.toString(16).toUpperCase().padStart(digits, '0');
 }

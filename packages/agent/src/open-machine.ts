@@ -1,7 +1,8 @@
 import { resolve } from 'node:path';
+import { removeUnfinished } from '@belay/host';
 import type { Closing } from '@belay/program';
 import { clock, randomBytes, readProgram } from '@belay/program';
-import { createFiles, type Files, prepareFolder, removeUnfinished } from './files.js';
+import { createFiles, type Files, prepareFolder } from './files.js';
 import { createLocalLedger } from './ledger.js';
 import { holdFolder } from './lock.js';
 import { openSessionStore } from './session-store.js';

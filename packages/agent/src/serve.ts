@@ -1,11 +1,11 @@
 import { rm } from 'node:fs/promises';
-import { findFreePort } from '@belay/host';
+import { findFreePort, findPeer } from '@belay/host';
 import type { Closing } from '@belay/program';
 import { delay, elapsed, listen, newId, stopListening } from '@belay/program';
 import type { AnyTRPCRouter } from '@trpc/server';
 import { createLocalApp } from './app.js';
 import type { LocalEnvironment } from './environment.js';
-import { createGuard, findPeer } from './guard.js';
+import { createGuard } from './guard.js';
 import type { Machine } from './open-machine.js';
 import { addressPath } from './status.js';
 import type { LocalContext } from './verbs/ports.js';

@@ -1,10 +1,13 @@
 import { AccessError, type ErrorCode, errorCodes } from '@belay/core/agent';
+import { createBoundedFetch, tooLarge } from '@belay/host';
 import { type BelayClient, BelayError, createClient } from '@belay/sdk';
-import { fetchBounded, tooLarge } from './bounded-fetch.js';
 import type { Upstream } from './verbs/ports.js';
 
 /** How long the server may take for one answer, in milliseconds. */
 const longest = 10_000;
+
+/** The largest response that is read, unpacked, in bytes: many times what thousands of roles come to. */
+const largest = 16 * 1024 * 1024;
 
 /** What the agent itself asks of the server, with its own credential. The answers are checked by whoever reads them. */
 export interface AgentUpstream extends Upstream {
@@ -34,7 +37,7 @@ export function openUpstream(
       headers: { 'user-agent': 'belay-agent' },
       retry: { attempts: 1 },
       timeout: patience,
-      fetch: fetchBounded,
+      fetch: createBoundedFetch({ bytes: largest, milliseconds: patience }),
     });
   const anybody = as();
   const ask = async <T>(question: (options: { signal?: AbortSignal | undefined }) => Promise<T>): Promise<T> => {

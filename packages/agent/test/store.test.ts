@@ -4,11 +4,12 @@ import { chmod, chown, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { removeUnfinished } from '@belay/host';
 import { clock } from '@belay/program';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { keepLines } from '../../../apps/server/test/http/support/serve.js';
 import { NOBODY } from '../../embedded-postgres/test/support/describe-as-root.js';
-import { createFiles, type Files, prepareFolder, removeUnfinished } from '../src/files.js';
+import { createFiles, type Files, prepareFolder } from '../src/files.js';
 import { createLocalLedger } from '../src/ledger.js';
 import { findHolder, holdFolder } from '../src/lock.js';
 import { createLocalLogins } from '../src/logins.js';
