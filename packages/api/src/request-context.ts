@@ -10,6 +10,8 @@ export interface Host {
   uptimeMilliseconds(): number;
   /** State of the queue backend, in a word (`healthy`, `unhealthy`, `off`). */
   scheduler(): Promise<string>;
+  /** Jobs of the queue that this process dropped: since it started, and lately. */
+  droppedJobs(): { total: number; recent: number };
   /** Whether the queue has answered since the start; asks it as long as it has not. */
   queueSeen(): Promise<boolean>;
   /** True from the moment the process was asked to stop. */

@@ -30,6 +30,10 @@ export const metrics = z.object({
   elevate_requests: z.number().int(),
   overdue_revocations: z.number().int().describe('Anything but 0 is an alarm'),
   failing_executions: z.number().int().describe('Executions that fail by an error of the service, and are tried again'),
+  dropped_jobs: z
+    .number()
+    .int()
+    .describe('Jobs of the queue that this process dropped since it started; anything but 0 is worth a look'),
 });
 export type Metrics = z.infer<typeof metrics>;
 

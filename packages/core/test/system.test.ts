@@ -59,6 +59,24 @@ it('a database that hangs holds up nobody who asks how the service is', async ()
   }
 });
 
+it('says for operators that jobs of the queue were dropped', async () => {
+  const house = await createHouse();
+  try {
+    const health = async (scheduler: string, droppedJobs: number) =>
+      readHealth(house.ctx, { path: '/health', scheduler: async () => scheduler, droppedJobs });
+    expect(await health('healthy', 3)).toMatchObject({
+      status: 'degraded',
+      services: { scheduler: 'degraded: 3 jobs of the queue were dropped in the last 15 minutes; see the log' },
+    });
+    expect((await health('redis does not answer', 3)).services.scheduler).toBe('redis does not answer');
+    expect((await health('healthy', 0)).status).toBe('healthy');
+    const metrics = await readMetrics(house.ctx, { uptimeMilliseconds: 1, requests: 1, droppedJobs: 7 });
+    expect(metrics.dropped_jobs).toBe(7);
+  } finally {
+    await house[Symbol.asyncDispose]();
+  }
+});
+
 it('is not ready before the queue was there, and waits no longer than that for it', async () => {
   const house = await createHouse();
   try {

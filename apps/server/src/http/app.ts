@@ -47,6 +47,8 @@ export interface AppOptions {
     uptimeMilliseconds(): number;
     /** State of the queue backend, in a word. */
     scheduler(): Promise<string>;
+    /** Jobs of the queue that this process dropped; none, unless told. */
+    droppedJobs?(): { total: number; recent: number };
   };
 }
 
@@ -73,6 +75,7 @@ export function createApp(options: AppOptions): App {
     requests: () => requests,
     uptimeMilliseconds: () => counters.uptimeMilliseconds(),
     scheduler,
+    droppedJobs: () => counters.droppedJobs?.() ?? { total: 0, recent: 0 },
     queueSeen: async () => queueSeen || (await scheduler()) === 'healthy',
     draining: () => draining,
   };

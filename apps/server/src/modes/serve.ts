@@ -46,7 +46,11 @@ export async function serve(options: ServeOptions): Promise<void> {
       sendCommand: backend.send,
       ...(environment.trustProxy === undefined ? {} : { trustProxy: environment.trustProxy }),
       ...(demo ? { admits: isFromHere } : {}),
-      counters: { uptimeMilliseconds: () => Math.ceil(performance.now()), scheduler: () => backend.check() },
+      counters: {
+        uptimeMilliseconds: () => Math.ceil(performance.now()),
+        scheduler: () => backend.check(),
+        droppedJobs: () => backend.deadLetters.dropped(),
+      },
     });
     http = { server: await listen(app, address.port, environment.host), drain };
     await demo?.publish();

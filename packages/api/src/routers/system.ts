@@ -10,7 +10,9 @@ export const systemRouter = router({
     .meta(metadata.system.health)
     .output(systemOperations.health.output)
     .query(async ({ ctx }) => {
-      const found = await readHealth(ctx.core, { path: ctx.request.path, scheduler: ctx.host.scheduler });
+      const { scheduler, droppedJobs } = ctx.host;
+      const input = { path: ctx.request.path, scheduler, droppedJobs: droppedJobs().recent };
+      const found = await readHealth(ctx.core, input);
       return setStatus(ctx, found, found.status === 'unhealthy' ? 503 : 200);
     }),
   ready: publicProcedure
@@ -28,6 +30,7 @@ export const systemRouter = router({
       readMetrics(ctx.core, {
         uptimeMilliseconds: ctx.host.uptimeMilliseconds(),
         requests: ctx.host.requests(),
+        droppedJobs: ctx.host.droppedJobs().total,
       }),
     ),
 });

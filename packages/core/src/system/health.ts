@@ -17,7 +17,7 @@ export interface Health {
 /** Asks every service that it names, within two seconds (interface, GET /health). An overdue revocation makes it degraded. */
 export async function readHealth(
   ctx: Context,
-  input: { path: string; scheduler: () => Promise<string> },
+  input: { path: string; scheduler: () => Promise<string>; droppedJobs?: number },
 ): Promise<Health> {
   let now = ctx.clock();
   const [storage, scheduler, llm, encryption, vault, overdue] = await Promise.all([
@@ -25,7 +25,7 @@ export async function readHealth(
       now = await readNow(ctx.db);
       return 'healthy';
     }),
-    ask(ctx, input.scheduler),
+    ask(ctx, () => schedulerHealth(input)),
     ask(ctx, async () => (await ctx.suggester?.health()) ?? 'not configured'),
     ask(ctx, async () => {
       const at = ctx.clock();
@@ -48,6 +48,13 @@ export async function readHealth(
   const status =
     storage !== 'healthy' || encryption.startsWith('unhealthy') ? 'unhealthy' : bad ? 'degraded' : 'healthy';
   return { status, path: input.path, timestamp: now.toISOString(), version: programVersion(ctx), services };
+}
+
+/** How the queue is, and whether jobs of it were dropped lately: nothing is lost by that, but something is wrong with who sends them. */
+async function schedulerHealth(input: { scheduler: () => Promise<string>; droppedJobs?: number }): Promise<string> {
+  const said = await input.scheduler();
+  if (said !== 'healthy' || !input.droppedJobs) return said;
+  return `degraded: ${input.droppedJobs} jobs of the queue were dropped in the last 15 minutes; see the log`;
 }
 
 /** Names what the engine cannot do: access that should be gone and is not, and executions that cannot go on. */

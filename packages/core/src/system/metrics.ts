@@ -18,12 +18,14 @@ export interface Metrics {
   overdue_revocations: number;
   /** Executions that fail by an error of the service, and are tried again. */
   failing_executions: number;
+  /** Jobs of the queue that this process dropped since it started. */
+  dropped_jobs: number;
 }
 
 /** The interface's counters (GET /metrics). Requests are this process's; elevation requests are everybody's, as the planner estimates them. */
 export async function readMetrics(
   ctx: Context,
-  input: { uptimeMilliseconds: number; requests: number },
+  input: { uptimeMilliseconds: number; requests: number; droppedJobs?: number },
 ): Promise<Metrics> {
   const catalog = ctx.catalog.current();
   const count = () =>
@@ -49,5 +51,6 @@ export async function readMetrics(
     elevate_requests: counted?.count ?? 0,
     overdue_revocations: overdue + elsewhere,
     failing_executions: failing,
+    dropped_jobs: input.droppedJobs ?? 0,
   };
 }
