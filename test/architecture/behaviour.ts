@@ -87,6 +87,7 @@ const impureFiles: Record<string, string> = {
   'packages/embedded-postgres/src/postgres.ts': 'a published launcher has to bring its own randomness for the password',
   'packages/sdk/src/create-client.ts': 'a published client has to bring its own jitter',
   'packages/worker/src/waker.ts': 'the clock that delays of hints are measured against; another can be passed',
+  'packages/worker/src/dead-letters.ts': 'how old a dropped job is; another clock can be passed',
 };
 
 /** Runs in browsers, where nothing composes it. */
