@@ -33,17 +33,18 @@ export const sections: Readonly<Record<string, Section>> = {
         before,
       });
       const rateOf = (name: string) => compared.find((one) => one.name === name)?.perSecond ?? Number.NaN;
-      const rows = compared.map(({ name, perSecond, rounds, statements, commits, walBytes }) => [
+      const rows = compared.map(({ name, perSecond, rounds, statements, commits, walBytes, processor }) => [
         name,
         `${fixed(perSecond)}/s`,
         `${fixed(Math.min(...rounds))} to ${fixed(Math.max(...rounds))}`,
         fixed(statements, 1),
         fixed(commits, 1),
         fixed(walBytes),
+        fixed(processor, 2),
         fixed(perSecond / rateOf('DBOS'), 2),
         fixed(perSecond / rateOf('By hand'), 2),
       ]);
-      const head = ['', 'Median', 'Rounds', 'Statements', 'Commits', 'WAL bytes', 'Of DBOS', 'Of by hand'];
+      const head = ['', 'Median', 'Rounds', 'Statements', 'Commits', 'WAL bytes', 'Node, ms', 'Of DBOS', 'Of by hand'];
       write(table(head, rows));
     },
   },

@@ -19,6 +19,8 @@ export interface Compared extends Cost {
   perSecond: number;
   /** Elevations of each round per second, in order. */
   rounds: number[];
+  /** Milliseconds of processor time that an elevation takes of the program, without PostgreSQL's. */
+  processor: number;
 }
 
 interface Entrant {
@@ -62,7 +64,14 @@ async function takeTurns(
   { rounds, milliseconds }: CompareOptions,
 ): Promise<Compared[]> {
   const meter = await openCostMeter(meterUrl);
-  const totals = entrants.map(() => ({ elevations: 0, statements: 0, commits: 0, walBytes: 0, rates: [] as number[] }));
+  const totals = entrants.map(() => ({
+    elevations: 0,
+    statements: 0,
+    commits: 0,
+    walBytes: 0,
+    processor: 0,
+    rates: [] as number[],
+  }));
   try {
     for (const runner of runners) for (let warm = 0; warm < 3; warm += 1) await runner.run(0);
     for (let round = 0; round < rounds; round += 1) {
@@ -78,6 +87,7 @@ async function takeTurns(
         total.statements += cost.statements;
         total.commits += cost.commits;
         total.walBytes += cost.walBytes;
+        total.processor += done.processor;
         total.rates.push((1000 * done.elevations) / done.milliseconds);
       }
     }
@@ -85,7 +95,14 @@ async function takeTurns(
     await meter.close();
   }
   return entrants.map(({ name }, index) => {
-    const { elevations = 1, statements = 0, commits = 0, walBytes = 0, rates = [] } = totals[index] ?? {};
+    const {
+      elevations = 1,
+      statements = 0,
+      commits = 0,
+      walBytes = 0,
+      processor = 0,
+      rates = [],
+    } = totals[index] ?? {};
     return {
       name,
       perSecond: median(rates),
@@ -93,6 +110,7 @@ async function takeTurns(
       statements: statements / elevations,
       commits: commits / elevations,
       walBytes: walBytes / elevations,
+      processor: processor / elevations,
     };
   });
 }

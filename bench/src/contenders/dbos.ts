@@ -6,22 +6,30 @@ import { createTarget } from '../compare/target.js';
 
 /**
  * The same elevation as a TypeScript engineer would write it on DBOS: one workflow, a transaction for what is recorded, a
- * step for each call of the target, and a message for the return. Its tables are few: a request, a grant, an audit log.
+ * step for each call of the target, and a message for the return. It writes the rows that are written by hand, in one statement
+ * for each transaction; executions and steps are DBOS's own.
  */
 const tables = `
   create table if not exists requests (
-    id text primary key, person text not null, role text not null, reason text not null, status text not null,
+    id text primary key, owner text not null, input jsonb not null, status text not null,
     created_at timestamptz not null default now(), ended_at timestamptz
   );
+  create index if not exists requests_running_idx on requests (owner, created_at) where ended_at is null;
+  create table if not exists entitlements (
+    id uuid primary key, provider text not null, identity text not null, access jsonb not null, state text not null,
+    unique (provider, identity, access)
+  );
   create table if not exists grants (
-    request_id text primary key references requests (id), person text not null, role text not null, status text not null,
-    granted_at timestamptz, expires_at timestamptz, revoked_at timestamptz
+    request_id text primary key references requests (id), entitlement_id uuid not null references entitlements,
+    owner text not null, created_at timestamptz not null default now(), activated_at timestamptz, expires_at timestamptz,
+    ended_at timestamptz, end_reason text, gone_at timestamptz
   );
-  create table if not exists audit (
-    seq bigint generated always as identity primary key, request_id text not null, at timestamptz not null default now(),
-    type text not null, message text not null
+  create index if not exists grants_entitlement_idx on grants (entitlement_id) where gone_at is null;
+  create table if not exists ledger (
+    seq bigint generated always as identity primary key, at timestamptz not null default now(), type text not null,
+    message text not null, actor jsonb not null, request_id text, data jsonb
   );
-  create index if not exists audit_request_idx on audit (request_id, seq);
+  create index if not exists ledger_request_idx on ledger (request_id, seq);
 `;
 
 const duration = 15 * 60;
@@ -35,16 +43,26 @@ await serveContender(async (url) => {
   const active = new Map<string, () => void>();
   const write = (name: string, statements: () => Promise<void>) => source.runTransaction(statements, { name });
 
+  const told = (id: string, types: string[], data: object) =>
+    source.client`insert into ledger (type, message, actor, request_id, data)
+      select type, 'A line that tells what happened to a request', '{"kind": "system", "name": "bench"}', ${id},
+        ${JSON.stringify(data)}::text::jsonb
+      from unnest(${`{${types.join(',')}}`}::text::text[]) type`;
+
   async function elevate(person: string, role: string, reason: string): Promise<void> {
     const id = DBOS.workflowID ?? '';
-    const audit = async (type: string, message: string) => {
-      await source.client`insert into audit (request_id, type, message) values (${id}, ${type}, ${message})`;
-    };
+    const input = JSON.stringify({ role, reason, duration: 'PT1H', providers: ['memory'], workflow: 'automatic' });
     await write('request', async () => {
-      await source.client`insert into requests (id, person, role, reason, status)
-        values (${id}, ${person}, ${role}, ${reason}, 'running')`;
-      await source.client`insert into grants (request_id, person, role, status) values (${id}, ${person}, ${role}, 'granting')`;
-      await audit('elevation.requested', `${person} requested ${role}`);
+      await source.client`with request as (
+          insert into requests (id, owner, input, status) values (${id}, ${person}, ${input}::text::jsonb, 'running')
+        ), entitlement as (
+          insert into entitlements (id, provider, identity, access, state)
+          values (gen_random_uuid(), 'memory', ${person}, '{"role": "read"}', 'granting')
+          on conflict (provider, identity, access) do update set state = 'granting'
+          returning id
+        ), granting as (
+          insert into grants (request_id, entitlement_id, owner) select ${id}, id, ${person} from entitlement
+        ) ${told(id, ['elevation.requested', 'grant.intended'], { digest: 'a digest' })}`;
     });
     await DBOS.runStep(
       async () => {
@@ -54,16 +72,23 @@ await serveContender(async (url) => {
       { name: 'grant' },
     );
     await write('record the grant', async () => {
-      await source.client`update grants set status = 'granted', granted_at = now(),
-        expires_at = now() + ${duration} * interval '1 second' where request_id = ${id}`;
-      await audit('entitlement.granted', `${person} holds ${role}`);
+      await source.client`with activated as (
+          update grants set activated_at = now(), expires_at = now() + ${duration} * interval '1 second'
+          where request_id = ${id} returning entitlement_id
+        ), held as (
+          update entitlements set state = 'granted' from activated where entitlements.id = activated.entitlement_id
+        ) ${told(id, ['entitlement.granted'], { verified: true })}`;
     });
     // Told in memory, so that the caller does not poll for it.
     active.get(person)?.();
     const returned = await DBOS.recv<string>('return', duration);
+    const end = returned === null ? 'expired' : 'returned';
     await write('record the end', async () => {
-      await source.client`update grants set status = 'revoking' where request_id = ${id}`;
-      await audit(returned === null ? 'grant.expired' : 'grant.ended', `${person} no longer needs ${role}`);
+      await source.client`with ended as (
+          update grants set ended_at = now(), end_reason = ${end} where request_id = ${id} returning entitlement_id
+        ), owed as (
+          update entitlements set state = 'revoking' from ended where entitlements.id = ended.entitlement_id
+        ) ${told(id, ['grant.ended'], { reason: end })}`;
     });
     await DBOS.runStep(
       async () => {
@@ -73,9 +98,13 @@ await serveContender(async (url) => {
       { name: 'revoke' },
     );
     await write('record the loss', async () => {
-      await source.client`update grants set status = 'revoked', revoked_at = now() where request_id = ${id}`;
-      await source.client`update requests set status = 'completed', ended_at = now() where id = ${id}`;
-      await audit('entitlement.revoked', `${person} does not hold ${role} any more`);
+      await source.client`with gone as (
+          update grants set gone_at = now() where request_id = ${id} returning entitlement_id
+        ), settled as (
+          update entitlements set state = 'absent' from gone where entitlements.id = gone.entitlement_id
+        ), request as (
+          update requests set status = 'completed', ended_at = now() where id = ${id}
+        ) ${told(id, ['entitlement.revoked'], { verified: true })}`;
     });
   }
 
