@@ -1,9 +1,13 @@
+import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { Agent, createServer, request, type Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
 import { serverRouter } from '@belay/api';
+import { createLogin } from '@belay/core';
 import { createApp, defaultLimits } from '@belay/server/composition';
 import express from 'express';
+import type { Requests } from './contenders/requests.js';
 import { openBench } from './setup.js';
 
 export interface Ratio {
@@ -14,15 +18,16 @@ export interface Ratio {
 }
 
 /**
- * An authenticated `GET /api/v1/roles` against a bare Express route that answers the same bytes: the same client, the same
- * process, in turns, so that what the machine does meanwhile hits both alike. The ratio is the median of the turns'.
+ * An authenticated `GET /api/v1/roles`, with as many people as connections, against a bare Express route that answers the same
+ * bytes: the same client, in a process of its own, in turns, so that what the machine does meanwhile hits both alike. The ratio
+ * is the median of the turns'.
  */
 export async function measureRolesRatio(options: {
   turns: number;
   requests: number;
   together: number;
 }): Promise<Ratio> {
-  const bench = await openBench({ people: 1 });
+  const bench = await openBench({ people: options.together });
   const unlimited = { ...defaultLimits, requests: Number.MAX_SAFE_INTEGER };
   const { app } = createApp({
     context: bench.ctx,
@@ -34,8 +39,13 @@ export async function measureRolesRatio(options: {
     counters: { uptimeMilliseconds: () => performance.now(), scheduler: async () => 'healthy' },
   });
   const belay = await listen(createServer(app));
-  const headers = { authorization: `Bearer ${bench.token}`, accept: 'application/json' };
+  const logins = await Promise.all(
+    bench.people.map((person) => createLogin(bench.ctx, { user: person.actor, kind: 'device' })),
+  );
+  const tokens = logins.map(({ token }) => token);
+  const headers = { authorization: `Bearer ${tokens[0]}`, accept: 'application/json' };
   const answer = await (await fetch(`${belay.url}/api/v1/roles`, { headers })).text();
+  const client = fork(fileURLToPath(new URL('./contenders/requests.js', import.meta.url)));
   const bare = await listen(
     createServer(
       express()
@@ -44,7 +54,7 @@ export async function measureRolesRatio(options: {
     ),
   );
   try {
-    const rate = (url: string) => requestsPerSecond(url, headers, options);
+    const rate = (url: string) => requestsPerSecond(client, { url, tokens, count: options.requests });
     await rate(`${belay.url}/api/v1/roles`);
     await rate(`${bare.url}/roles`);
     const turns: { belay: number; bare: number }[] = [];
@@ -62,6 +72,7 @@ export async function measureRolesRatio(options: {
       bytes: Buffer.byteLength(answer),
     };
   } finally {
+    client.disconnect();
     belay.server.closeAllConnections();
     belay.server.close();
     bare.server.closeAllConnections();
@@ -76,34 +87,10 @@ async function listen(server: Server): Promise<{ server: Server; url: string }> 
   return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-async function requestsPerSecond(
-  url: string,
-  headers: Record<string, string>,
-  options: { requests: number; together: number },
-): Promise<number> {
-  const agent = new Agent({ keepAlive: true, maxSockets: options.together });
-  const started = performance.now();
-  let left = options.requests;
-  await Promise.all(
-    Array.from({ length: options.together }, async () => {
-      while (left > 0) {
-        left -= 1;
-        await get(url, headers, agent);
-      }
-    }),
-  );
-  agent.destroy();
-  return options.requests / ((performance.now() - started) / 1000);
-}
-
-function get(url: string, headers: Record<string, string>, agent: Agent): Promise<void> {
-  return new Promise((resolve, reject) => {
-    request(url, { headers, agent }, (response) => {
-      if (response.statusCode !== 200) reject(new Error(`${url} answered ${response.statusCode}`));
-      response.resume();
-      response.on('end', resolve);
-    })
-      .on('error', reject)
-      .end();
-  });
+async function requestsPerSecond(client: ChildProcess, order: Requests): Promise<number> {
+  const done = once(client, 'message');
+  const ended = once(client, 'exit').then(() => Promise.reject(new Error('The client has ended')));
+  client.send(order);
+  const [milliseconds] = await Promise.race([done, ended]);
+  return order.count / (Number(milliseconds) / 1000);
 }

@@ -15,12 +15,12 @@ import {
   withActor,
 } from '@belay/core';
 import { migrateDatabase, openDatabase } from '@belay/db';
-import { newId } from '@belay/program';
 import { type Connector, createRegistry } from '@belay/providers';
 import { createMemoryConnector, createMemoryProvider, type MemoryProvider } from '@belay/providers/testkit';
 import { createWaker, openQueueBackend, startWorker } from '@belay/worker';
 import { createExpressionPool } from '@belay/workflow';
 import { catalogDocument } from './catalog.js';
+import { newId } from './new-id.js';
 import { countStatements, type StatementCount } from './statements.js';
 
 export type Person = ActorContext & { actor: UserActor };

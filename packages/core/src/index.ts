@@ -20,6 +20,7 @@ export * from './approvals/inbox.js';
 export * from './breathe.js';
 export * from './can.js';
 export * from './catalog/apply.js';
+export { roleVisibility } from './catalog/audiences.js';
 export * from './catalog/compile.js';
 export * from './catalog/disabled-workflows.js';
 export * from './catalog/literal-secrets.js';

@@ -5,9 +5,10 @@ import { askFirst, type Exchange, guardOrigin, mustConfirm, showAgain } from './
 import type { RestContext } from './exchange.js';
 import type { Rest, RestOptions } from './hooks.js';
 import { readInput } from './input.js';
+import { createKeptAnswers, type KeptAnswers } from './kept-answers.js';
 import { negotiate } from './negotiate.js';
 import { Refusal, refuse, refuseField } from './refusal.js';
-import { reply } from './reply.js';
+import { reply, replyAgain } from './reply.js';
 import { createRouteTable, type Operation, type Route } from './route-table.js';
 import { ndjson, type StreamPage, streamPages } from './stream.js';
 import { createTrpcHandler } from './trpc.js';
@@ -19,6 +20,7 @@ import { createTrpcHandler } from './trpc.js';
 export function createRest<Context extends RestContext>(options: RestOptions<Context>): Rest {
   const { hooks } = options;
   const table = createRouteTable(options.router);
+  const kept = createKeptAnswers();
   const recognised = new WeakMap<IncomingMessage, Context>();
   const failing = {
     hooks,
@@ -42,7 +44,7 @@ export function createRest<Context extends RestContext>(options: RestOptions<Con
     if (streams !== undefined) context.stayOpen = () => streams.open(context, response, 'answer');
     recognised.set(request, context);
     const search = query < 0 ? '' : address.slice(query + 1);
-    await perform({ options, request, response, route, operation, context, parameters, search, address });
+    await perform(kept, { options, request, response, route, operation, context, parameters, search, address });
   }
 
   return {
@@ -76,7 +78,7 @@ function confirmable(request: IncomingMessage, route: Route): Operation {
   throw refuse(405, `${request.method ?? 'This method'} is not offered here`, { Allow: route.allow });
 }
 
-async function perform<Context extends RestContext>(exchange: Exchange<Context>): Promise<void> {
+async function perform<Context extends RestContext>(kept: KeptAnswers, exchange: Exchange<Context>): Promise<void> {
   const { options, request, response, route, context, address } = exchange;
   const { accepts } = context.request;
   const reads = request.method === 'GET' || request.method === 'HEAD';
@@ -90,6 +92,9 @@ async function perform<Context extends RestContext>(exchange: Exchange<Context>)
   const type = negotiate(request.headers.accept, exchange.operation.offers);
   if (type === undefined) throw refuse(406, `Only ${exchange.operation.offers.join(' and ')} can be had here`);
   guardOrigin(exchange);
+  const place = type === json && request.method === 'GET' ? placeOf(exchange) : undefined;
+  const ready = place && kept.find(place.of, place.as);
+  if (ready) return replyAgain(exchange, ready);
   const input = await readInput(exchange, options.limits);
   const operation = input.confirmed ? (route.confirmable ?? exchange.operation) : exchange.operation;
   if (mustConfirm(exchange, operation, input)) return askFirst(exchange, operation, input);
@@ -111,6 +116,11 @@ async function perform<Context extends RestContext>(exchange: Exchange<Context>)
     throw thrown;
   });
   if (output === shownAgain) return;
+  if (place && isKeepable(context.reply)) {
+    const answer = { body: Buffer.from(JSON.stringify(output)), headers: { ...context.reply.headers } };
+    kept.keep(place.of, place.as, answer);
+    return replyAgain(exchange, answer);
+  }
   if (type !== ndjson) return reply(exchange, { operation, input, output, type: input.confirmed ? 'text/html' : type });
   options.streams?.open(context, response);
   await streamPages({
@@ -119,6 +129,23 @@ async function perform<Context extends RestContext>(exchange: Exchange<Context>)
     page: async (cursor) => (await call({ ...input.fields, cursor })) as StreamPage,
     stillAllowed: async () => (await options.hooks.identify(request, 'rest', operation)).actor !== null,
   });
+}
+
+const json = 'application/json';
+
+/** Where the answer to a request is kept, when it is: another address is another answer. */
+function placeOf<Context extends RestContext>({
+  options,
+  operation,
+  context,
+  address,
+}: Exchange<Context>): { of: object; as: string } | undefined {
+  const place = options.hooks.kept?.({ operation, context });
+  return place && { of: place.of, as: `${address} ${place.as}` };
+}
+
+function isKeepable({ status = 200, location }: RestContext['reply']): boolean {
+  return status === 200 && location === undefined;
 }
 
 const shownAgain = Symbol('a form was shown again');

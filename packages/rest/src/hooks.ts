@@ -17,6 +17,11 @@ export interface RestHooks<Context extends RestContext> {
    */
   guard(asked: Asked<Context>): string | undefined;
   render: Renderer<Context>;
+  /**
+   * What the JSON answer to a GET depends on beside its address, when it may be kept: an object that is replaced when it changes,
+   * and a text that is the same for callers who get the same. Called after `guard`. Undefined for what is made anew each time.
+   */
+  kept?(asked: { operation: Operation; context: Context }): { of: object; as: string } | undefined;
   /** Told of a failure that no procedure has told of, so that it is in the log. */
   failed(request: IncomingMessage, error: unknown, detail?: object): void;
 }

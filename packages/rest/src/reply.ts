@@ -3,6 +3,7 @@ import type { Exchange } from './browser.js';
 import type { RestContext } from './exchange.js';
 import type { Shown } from './hooks.js';
 import type { RequestInput } from './input.js';
+import type { KeptAnswer } from './kept-answers.js';
 import { renderMetrics } from './metrics-text.js';
 import type { Operation } from './route-table.js';
 
@@ -36,6 +37,18 @@ export async function reply<Context extends RestContext>(
   if (status === 503) response.setHeader('Retry-After', '5');
   if (type !== 'text/html') return sendJson(response, status, output);
   await replyToBrowser(exchange, { operation, context, input: input.fields }, output);
+}
+
+/** Answers with a text that was made before; what the request itself brought about, such as a login's new end, comes on top. */
+export function replyAgain<Context extends RestContext>(
+  { options, response, context }: Exchange<Context>,
+  { body, headers }: KeptAnswer,
+): void {
+  const { cookies } = context.reply;
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  if (cookies.length > 0) applyCookies(response, options.cookies, cookies);
+  response.writeHead(200, { 'Content-Type': 'application/json; charset=utf-8', 'Content-Length': body.length });
+  response.end(body);
 }
 
 async function replyToBrowser<Context extends RestContext>(

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { describeApi, type Host, type RequestContext } from '@belay/api';
 import { assets, referencePage, renderPage } from '@belay/console';
-import type { Context, Logger } from '@belay/core';
+import { type Context, type Logger, roleVisibility } from '@belay/core';
 import {
   beginRequest,
   cookieNames,
@@ -208,6 +208,12 @@ function createServerRest(
         throw refuse(401, context.token === null ? 'Sign in first' : 'The login is unknown or has expired');
       },
       render: pages,
+      // The login is asked of the database all the same: `identify` comes before.
+      kept({ operation, context: { core, actor } }) {
+        if (operation.procedure !== 'roles.list' || actor?.kind !== 'user') return undefined;
+        const catalog = core.catalog.current();
+        return { of: catalog, as: roleVisibility(actor, catalog) };
+      },
       failed: (request, error, detail) => logFailure(site.context, request, error, detail),
     },
   });

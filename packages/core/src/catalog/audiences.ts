@@ -1,5 +1,5 @@
 import { foldAddress } from '@belay/providers/address';
-import type { Actor } from '../context.js';
+import type { Actor, UserActor } from '../context.js';
 import type { Catalog, CompiledRole } from './compile.js';
 
 /** Places of roles in the order of the catalog, by whom they name. */
@@ -27,6 +27,15 @@ export function rolesConcerning(actor: Actor, { roles }: Pick<Catalog, 'roles'>)
   ];
   for (const list of mine) for (const place of list ?? []) places.add(place);
   return [...places].sort((one, other) => one - other).flatMap((place) => audiences.roles[place] ?? []);
+}
+
+/** Returns a text that is the same for all who see the same roles: which of those that name somebody name them. */
+export function roleVisibility(actor: UserActor, { roles }: Pick<Catalog, 'roles'>): string {
+  const audiences = known.get(roles) ?? sortRoles(roles);
+  known.set(roles, audiences);
+  const address = foldAddress(actor.email) ?? '';
+  const groups = actor.groups.filter((group) => audiences.byGroup.has(group)).sort();
+  return JSON.stringify([audiences.byUser.has(address) ? address : null, groups]);
 }
 
 function sortRoles(all: Catalog['roles']): Audiences {
