@@ -1,4 +1,5 @@
 import type { VNode } from 'preact';
+import { texts } from '../texts.js';
 import { AccessWords, afterwardsInWords, ProviderLink } from './parts/access.js';
 import { Facts } from './parts/facts.js';
 import { PostForm } from './parts/form.js';
@@ -11,17 +12,16 @@ type Held = Outputs['access']['list']['access'][number];
 /** What the viewer holds now. */
 export function accessPage({ access }: Outputs['access']['list'], view: View): Page {
   return {
-    title: 'My access',
+    title: texts.access.myAccess,
     live: { every: 5 },
     content: (
       <>
         <p class="lead">
-          What you hold now. It ends by itself; give it back as soon as you need it no more. To have more,{' '}
-          <a href={`${view.basePath}/roles`}>ask for access</a>.
+          {texts.access.whatYouHoldNowItEnds} <a href={`${view.basePath}/roles`}>{texts.access.askForAccess}</a>.
         </p>
         <div id="held" data-region>
           <p class="hidden-text" data-say>
-            {access.length === 0 ? 'You hold no access' : `You hold ${access.length}`}
+            {access.length === 0 ? texts.access.youHoldNoAccess : texts.access.youHold(access.length)}
           </p>
           <AccessList access={access} heading="h2" view={view} />
         </div>
@@ -35,7 +35,7 @@ export function AccessList(props: { access: Held[]; heading: 'h2' | 'h3'; view: 
   if (access.length === 0) {
     return (
       <div class="empty">
-        <p>You hold no access beyond your own.</p>
+        <p>{texts.access.youHoldNoAccessBeyondYour}</p>
       </div>
     );
   }
@@ -52,18 +52,18 @@ export function AccessList(props: { access: Held[]; heading: 'h2' | 'h3'; view: 
           <Facts
             facts={[
               [
-                'Access',
+                texts.access.access,
                 <div class="sentence">
                   <AccessWords access={held.access} />
                 </div>,
               ],
-              ['At', <ProviderLink id={held.provider} view={view} />],
-              ['As', <code>{held.identity}</code>],
+              [texts.access.at, <ProviderLink id={held.provider} view={view} />],
+              [texts.access.as, <code>{held.identity}</code>],
               held.expires_at === null
-                ? ['Time', 'The clock starts when the access works']
-                : ['Time', <TimeLeft until={held.expires_at} view={view} />],
-              held.expires_at !== null && ['Ends', <When at={held.expires_at} view={view} />],
-              ['Afterwards', afterwardsInWords(held)],
+                ? [texts.access.time, texts.access.theClockStartsWhenTheAccess]
+                : [texts.access.time, <TimeLeft until={held.expires_at} view={view} />],
+              held.expires_at !== null && [texts.access.ends, <When at={held.expires_at} view={view} />],
+              [texts.access.afterwards, afterwardsInWords(held)],
             ]}
           />
           <ReturnForm id={held.execution_id} role={held.role} view={view} key={held.id} />
@@ -77,7 +77,8 @@ export function ReturnForm({ id, role, view }: { id: string; role: string; view:
   return (
     <PostForm action={to(view, 'access', id, 'return')} view={view}>
       <button type="submit" class="second">
-        Give it back now<span class="hidden-text">: {role}</span>
+        {texts.access.giveItBackNow}
+        <span class="hidden-text">: {role}</span>
       </button>
     </PostForm>
   );

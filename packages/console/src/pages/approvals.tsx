@@ -1,4 +1,5 @@
 import type { VNode } from 'preact';
+import { texts } from '../texts.js';
 import { AccessWords, afterwardsInWords, ProviderLink } from './parts/access.js';
 import { Facts } from './parts/facts.js';
 import { PostForm } from './parts/form.js';
@@ -15,21 +16,18 @@ const few = 3;
 export function inboxPage(output: Outputs['approvals']['inbox'], view: View): Page {
   const { approvals, total } = output;
   return {
-    title: 'Inbox',
+    title: texts.approvals.inbox,
     live: { every: 5 },
     content: (
       <>
-        <p class="lead">
-          Requests of others that wait for your decision. You see exactly what would be granted; if a request becomes
-          another one meanwhile, your decision about this one does not count.
-        </p>
+        <p class="lead">{texts.approvals.requestsOfOthersThatWaitFor}</p>
         <div id="inbox" data-region>
           <p class="hidden-text" data-say>
-            {total === 0 ? 'The inbox is empty' : `The inbox has ${total}`}
+            {total === 0 ? texts.approvals.theInboxIsEmpty : texts.approvals.theInboxHas(total)}
           </p>
           {approvals.length === 0 && (
             <div class="empty">
-              <p>Nothing waits for your decision.</p>
+              <p>{texts.approvals.nothingWaitsForYourDecision}</p>
             </div>
           )}
           {groupByRequester(approvals).map((items) => (
@@ -37,7 +35,7 @@ export function inboxPage(output: Outputs['approvals']['inbox'], view: View): Pa
           ))}
           {output.next !== null && (
             <p>
-              <a href={inboxAddress(view, { ...view.input, cursor: output.next })}>More requests</a>
+              <a href={inboxAddress(view, { ...view.input, cursor: output.next })}>{texts.approvals.moreRequests}</a>
             </p>
           )}
         </div>
@@ -68,13 +66,18 @@ function Requester(props: { items: InboxItem[]; output: Outputs['approvals']['in
       {!alone && folded.length > 0 && (
         <details id={`more-${email}`}>
           <summary>
-            {waiting - few} more of {name}
+            {waiting - few}
+            {texts.approvals.moreOf}
+            {name}
           </summary>
           <Cards items={folded} view={view} />
           {waiting > items.length && (
             <p>
               <a href={inboxAddress(view, { requester: email })}>
-                All {waiting} of {name}
+                {texts.approvals.all}
+                {waiting}
+                {texts.approvals.of}
+                {name}
               </a>
             </p>
           )}
@@ -83,7 +86,10 @@ function Requester(props: { items: InboxItem[]; output: Outputs['approvals']['in
       {!alone && folded.length === 0 && waiting > items.length && (
         <p>
           <a href={inboxAddress(view, { requester: email })}>
-            All {waiting} of {name}
+            {texts.approvals.all}
+            {waiting}
+            {texts.approvals.of}
+            {name}
           </a>
         </p>
       )}
@@ -114,36 +120,42 @@ function inboxAddress(view: View, input: Readonly<Record<string, unknown>>): str
 export function Request({ item, view }: { item: InboxItem; view: View }): VNode {
   return (
     <>
-      <p class="hidden-text">Reason:</p>
-      <blockquote>{item.reason === '' ? 'No reason was given.' : item.reason}</blockquote>
+      <p class="hidden-text">{texts.approvals.reason}</p>
+      <blockquote>{item.reason === '' ? texts.approvals.noReasonWasGiven : item.reason}</blockquote>
       <Facts
         facts={[
-          ['Asked by', requesterInWords(item)],
+          [texts.approvals.askedBy, requesterInWords(item)],
           [
-            'Would grant',
+            texts.approvals.wouldGrant,
             <ul>
               {item.grants.map(({ provider, identity, access, residual, leaves_behind, target }) => (
                 <li key={`${provider} ${identity} ${JSON.stringify(access)}`} class="sentence">
-                  <AccessWords access={access} /> at <ProviderLink id={provider} view={view} /> to{' '}
-                  <code>{identity}</code>
+                  <AccessWords access={access} />
+                  {texts.approvals.at}
+                  <ProviderLink id={provider} view={view} />
+                  {texts.approvals.to} <code>{identity}</code>
                   <br />
                   <span class="quiet">{afterwardsInWords({ residual, leaves_behind })}</span>
                   {target !== null && (
                     <span class="quiet">
                       {' '}
-                      Only at the target <code>{target}</code>.
+                      {texts.approvals.onlyAtTheTarget}
+                      <code>{target}</code>.
                     </span>
                   )}
                 </li>
               ))}
             </ul>,
           ],
-          ['For', durationInWords(item.duration)],
-          ['Asked at', <When at={item.created_at} view={view} />],
-          ['Decide by', <When at={item.expires_at} view={view} />],
-          item.because !== null && ['Asked again', `${item.because}.`],
-          item.count > 1 && ['Approvals', `${item.decisions} of ${item.count}`],
-          ['Request', <a href={to(view, 'execution', item.execution_id)}>See all of it</a>],
+          [texts.approvals.for, durationInWords(item.duration)],
+          [texts.approvals.askedAt, <When at={item.created_at} view={view} />],
+          [texts.approvals.decideBy, <When at={item.expires_at} view={view} />],
+          item.because !== null && [texts.approvals.askedAgain, `${item.because}.`],
+          item.count > 1 && [texts.approvals.approvals, texts.approvals.of2(item.decisions, item.count)],
+          [
+            texts.approvals.request,
+            <a href={to(view, 'execution', item.execution_id)}>{texts.approvals.seeAllOfIt}</a>,
+          ],
         ]}
       />
     </>
@@ -158,13 +170,18 @@ export function DecideForm({ item, view }: { item: InboxItem; view: View }): VNo
       <input type="hidden" name="request_digest" value={item.request_digest} />
       <div class="field">
         <label for={remark}>
-          Remark <span class="quiet">(optional; {item.requester.name} can read it)</span>
+          {texts.approvals.remark}
+          <span class="quiet">
+            {texts.approvals.optional}
+            {item.requester.name}
+            {texts.approvals.canReadIt}
+          </span>
         </label>
         <input id={remark} type="text" name="comment" maxLength={2000} autocomplete="off" />
       </div>
       <div class="actions">
         <button type="submit" name="verdict" value="approve" id={`approve-${item.id}`} aria-description={titleOf(item)}>
-          Approve
+          {texts.approvals.approve}
         </button>
         <button
           type="submit"
@@ -174,7 +191,7 @@ export function DecideForm({ item, view }: { item: InboxItem; view: View }): VNo
           id={`deny-${item.id}`}
           aria-description={titleOf(item)}
         >
-          Deny
+          {texts.approvals.deny}
         </button>
       </div>
     </PostForm>
@@ -187,5 +204,5 @@ function requesterInWords({ requester: { name, email } }: InboxItem): string {
 }
 
 function titleOf(item: InboxItem): string {
-  return `${item.requester.name} asks for ${item.role}`;
+  return texts.approvals.asksFor(item.requester.name, item.role);
 }

@@ -1,3 +1,4 @@
+import { texts } from '../texts.js';
 import { count, durationInWords, listInWords } from './words.js';
 
 interface Stage {
@@ -29,10 +30,10 @@ export function blocksOf(task: Record<string, unknown>): { title: string; tasks:
   const add = (title: string, tasks: unknown) => {
     if (Array.isArray(tasks)) blocks.push({ title, tasks: tasks as unknown[] });
   };
-  add('for' in task ? 'For each' : 'In order', task.do);
-  add('Try', task.try);
-  if (isRecord(task.catch)) add('When that fails', task.catch.do);
-  if (isRecord(task.foreach)) add('For each event', task.foreach.do);
+  add('for' in task ? texts.approvers.forEach : texts.approvers.inOrder, task.do);
+  add(texts.approvers.try, task.try);
+  if (isRecord(task.catch)) add(texts.approvers.whenThatFails, task.catch.do);
+  if (isRecord(task.foreach)) add(texts.approvers.forEachEvent, task.foreach.do);
   return blocks;
 }
 
@@ -49,18 +50,19 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 export function approvalInWords(task: Record<string, unknown>): string {
   const stages = isRecord(task.with) && Array.isArray(task.with.stages) ? (task.with.stages as unknown[]) : [];
   const [stage] = stages;
-  if (!isRecord(stage)) return 'somebody whom the workflow works out when it runs';
+  if (!isRecord(stage)) return texts.approvers.somebodyWhomTheWorkflowWorksOut;
   const { approvers, count: needed, timeout } = stage as Stage;
   const users = textsOf(approvers?.users);
-  const groups = textsOf(approvers?.groups).map((group) => `the group ${group}`);
+  const groups = textsOf(approvers?.groups).map((group) => texts.approvers.theGroup(group));
   const who = [...users, ...groups];
-  if (who.length === 0 || who.some(isExpression)) return 'somebody whom the workflow works out when it runs';
+  if (who.length === 0 || who.some(isExpression)) return texts.approvers.somebodyWhomTheWorkflowWorksOut;
   const number = typeof needed === 'number' ? needed : 1;
   const single = who.length === 1 && users.length === 1;
   const choice = single
     ? listInWords(who)
-    : `${number === 1 ? 'one person' : `${number} people`} of ${listInWords(who, 'or')}`;
-  const within = typeof timeout === 'string' && !isExpression(timeout) ? `, within ${durationInWords(timeout)}` : '';
+    : texts.approvers.peopleOf(number === 1 ? 'one person' : `${number} people`, listInWords(who, 'or'));
+  const within =
+    typeof timeout === 'string' && !isExpression(timeout) ? texts.approvers.within(durationInWords(timeout)) : '';
   return `${choice}${within}`;
 }
 
@@ -74,8 +76,10 @@ function decisionsIn(tasks: unknown): string[] {
 /** The same in one phrase. */
 export function whoDecides(tasks: unknown): string {
   const decisions = decisionsIn(tasks);
-  if (decisions.length === 0) return 'Nobody has to approve it: this workflow has no approval';
-  const text = listInWords(decisions.map((decision, index) => (index === 0 ? decision : `then ${decision}`)));
+  if (decisions.length === 0) return texts.approvers.nobodyHasToApproveItThis;
+  const text = listInWords(
+    decisions.map((decision, index) => (index === 0 ? decision : texts.approvers.then(decision))),
+  );
   // An address is written as it is.
   const first = /^\S*@/.test(text) ? text.charAt(0) : text.charAt(0).toUpperCase();
   return `${first}${text.slice(1)}${decisions.length > 1 ? ` (${count(decisions.length, 'approval')})` : ''}`;

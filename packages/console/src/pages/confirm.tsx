@@ -1,3 +1,4 @@
+import { texts } from '../texts.js';
 import type { Execution } from './execution-state.js';
 import { Facts } from './parts/facts.js';
 import { PostForm } from './parts/form.js';
@@ -8,20 +9,19 @@ import { durationInWords, listInWords } from './words.js';
 const sealed = new Set(['state', 'input', 'session']);
 
 const names: Readonly<Record<string, string>> = {
-  id: 'Request',
-  role: 'Role',
-  provider: 'Provider',
-  reason: 'Reason',
-  duration: 'How long',
-  workflow: 'Workflow',
-  identities: 'For whom',
+  id: texts.confirm.request,
+  role: texts.confirm.role,
+  provider: texts.confirm.provider,
+  reason: texts.confirm.reason,
+  duration: texts.confirm.howLong,
+  workflow: texts.confirm.workflow,
+  identities: texts.confirm.forWhom,
 };
 
 /** What agreeing means, where the title does not say it. */
 const meanings: Readonly<Record<string, string>> = {
-  'executions.cancel': 'The workflow may clean up first. Access that came of the request ends now.',
-  'executions.terminate':
-    'The workflow stops where it is and cleans up nothing. Access that came of the request ends now.',
+  'executions.cancel': texts.confirm.theWorkflowMayCleanUpFirst,
+  'executions.terminate': texts.confirm.theWorkflowStopsWhereItIs,
 };
 
 /** Asks before a link acts (design §14.3): a form that posts to the very same address. */
@@ -46,15 +46,15 @@ export function confirmPage(
     narrow: true,
     content: (
       <>
-        <p class="lead">Nothing has happened yet. Confirm it if this is what you want.</p>
+        <p class="lead">{texts.confirm.nothingHasHappenedYetConfirmIt}</p>
         {meaning !== undefined && <p>{meaning}</p>}
         {execution !== undefined && (
           <Facts
             facts={[
-              ['Role', execution.role],
-              ['At', listInWords(execution.providers)],
-              ['Reason', execution.reason === '' ? 'none given' : execution.reason],
-              ['For', durationInWords(execution.duration)],
+              [texts.confirm.role, execution.role],
+              [texts.confirm.at, listInWords(execution.providers)],
+              [texts.confirm.reason, execution.reason === '' ? texts.confirm.noneGiven : execution.reason],
+              [texts.confirm.for, durationInWords(execution.duration)],
             ]}
           />
         )}
@@ -79,7 +79,7 @@ export function confirmPage(
               class="button second"
               href={execution === undefined ? `${view.basePath}/home` : to(view, 'execution', execution.workflow_id)}
             >
-              Leave it
+              {texts.confirm.leaveIt}
             </a>
           </div>
         </PostForm>
@@ -95,7 +95,7 @@ function inWords(name: string, value: unknown): string {
 /** After a confirmed act. */
 export function donePage({ message }: { message: string }, next: string | undefined): Page {
   return {
-    title: 'Done',
+    title: texts.confirm.done,
     narrow: true,
     content: (
       <>
@@ -103,7 +103,7 @@ export function donePage({ message }: { message: string }, next: string | undefi
         {next !== undefined && (
           <p>
             <a class="button" href={next}>
-              See the request
+              {texts.confirm.seeTheRequest}
             </a>
           </p>
         )}

@@ -1,3 +1,4 @@
+import { texts } from '../texts.js';
 import { Facts } from './parts/facts.js';
 import { PostForm } from './parts/form.js';
 import { When } from './parts/time.js';
@@ -8,51 +9,48 @@ export function devicePage({ request }: Outputs['device']['page'], view: View): 
   const action = to(view, 'auth', 'device');
   if (request === null) {
     return {
-      title: 'Sign in another machine',
+      title: texts.device.signInAnotherMachine,
       narrow: true,
       content: (
         <form method="get" action={action}>
-          <p class="lead">Type the code that your own terminal shows, and nobody else’s.</p>
+          <p class="lead">{texts.device.typeTheCodeThatYourOwn}</p>
           <div class="field">
-            <label for="user_code">Code</label>
+            <label for="user_code">{texts.device.code}</label>
             <input id="user_code" name="user_code" required maxlength={9} autocomplete="off" spellcheck={false} />
           </div>
           <div class="actions">
-            <button type="submit">Look what asks</button>
+            <button type="submit">{texts.device.lookWhatAsks}</button>
           </div>
         </form>
       ),
     };
   }
   return {
-    title: 'Is this you?',
+    title: texts.device.isThisYou,
     narrow: true,
     content: (
       <>
         <p class="lead">
-          A program wants to sign in as <strong>{view.viewer?.email}</strong>. It could then do everything that you may
-          do here.
+          {texts.device.aProgramWantsToSignIn}
+          <strong>{view.viewer?.email}</strong>
+          {texts.device.itCouldThenDoEverythingThat}
         </p>
         <Facts
           facts={[
-            ['Code', <code>{request.user_code}</code>],
-            ['It calls itself', request.label],
-            ['It asked at', <When at={request.asked_at} view={view} />],
+            [texts.device.code, <code>{request.user_code}</code>],
+            [texts.device.itCallsItself, request.label],
+            [texts.device.itAskedAt, <When at={request.asked_at} view={view} />],
           ]}
         />
-        <p>
-          Nobody has checked what it calls itself. Go on only if you began this yourself, just now, and your terminal
-          shows this very code. If somebody sent you the code or a link, by mail, chat or telephone, refuse it: that is
-          how logins are stolen.
-        </p>
+        <p>{texts.device.nobodyHasCheckedWhatItCalls}</p>
         <PostForm action={action} view={view}>
           <input type="hidden" name="user_code" value={request.user_code} />
           <div class="actions">
             <button type="submit" name="verdict" value="deny" class="second">
-              Refuse it
+              {texts.device.refuseIt}
             </button>
             <button type="submit" name="verdict" value="approve">
-              I began this; sign it in
+              {texts.device.iBeganThisSignItIn}
             </button>
           </div>
         </PostForm>
@@ -63,5 +61,5 @@ export function devicePage({ request }: Outputs['device']['page'], view: View): 
 
 /** After the decision. */
 export function deviceDonePage({ message }: { message: string }): Page {
-  return { title: 'Done', narrow: true, content: <p role="status">{message}</p> };
+  return { title: texts.device.done, narrow: true, content: <p role="status">{message}</p> };
 }

@@ -1,4 +1,5 @@
 import type { ComponentChildren, VNode } from 'preact';
+import { texts } from '../texts.js';
 import { approvalInWords, blocksOf, branchesOf, isRecord } from './approvers.js';
 import { durationInWords } from './words.js';
 
@@ -7,11 +8,11 @@ export function Diagram({ tasks }: { tasks: readonly unknown[] }): VNode {
   return (
     <ol class="flow">
       <li>
-        <span class="node start">A request</span>
+        <span class="node start">{texts.diagram.aRequest}</span>
       </li>
       <Tasks tasks={tasks} path="" />
       <li>
-        <span class="node end">The end</span>
+        <span class="node end">{texts.diagram.theEnd}</span>
       </li>
     </ol>
   );
@@ -42,7 +43,8 @@ function Task({ name, task, path }: { name: string; task: Record<string, unknown
       {text !== '' && <p>{text}</p>}
       {typeof task.if === 'string' && (
         <p class="quiet">
-          Only if <code>{bare(task.if)}</code>
+          {texts.diagram.onlyIf}
+          <code>{bare(task.if)}</code>
         </p>
       )}
       <Cases task={task} path={path} />
@@ -61,7 +63,8 @@ function Task({ name, task, path }: { name: string; task: Record<string, unknown
       )}
       {typeof task.then === 'string' && task.then !== 'continue' && (
         <p>
-          Then <Target name={task.then} path={path} />
+          {texts.diagram.then}
+          <Target name={task.then} path={path} />
         </p>
       )}
     </div>
@@ -80,10 +83,11 @@ function Cases({ task, path }: { task: Record<string, unknown>; path: string }):
             <strong>{name}</strong>
             {typeof when === 'string' ? (
               <>
-                , if <code>{bare(when)}</code>:{' '}
+                {texts.diagram.if}
+                <code>{bare(when)}</code>:{' '}
               </>
             ) : (
-              ', otherwise: '
+              texts.diagram.otherwise
             )}
             <Target name={typeof then === 'string' ? then : 'continue'} path={path} />
           </li>
@@ -94,12 +98,13 @@ function Cases({ task, path }: { task: Record<string, unknown>; path: string }):
 }
 
 function Target({ name, path }: { name: string; path: string }): ComponentChildren {
-  if (name === 'end') return 'the end';
-  if (name === 'exit') return 'leave this part';
-  if (name === 'continue') return 'go on with the next';
+  if (name === 'end') return texts.diagram.theEnd2;
+  if (name === 'exit') return texts.diagram.leaveThisPart;
+  if (name === 'continue') return texts.diagram.goOnWithTheNext;
   return (
     <>
-      go to <a href={`#${anchor(path, name)}`}>{name}</a>
+      {texts.diagram.goTo}
+      <a href={`#${anchor(path, name)}`}>{name}</a>
     </>
   );
 }
@@ -120,41 +125,53 @@ interface Description {
 }
 
 const functions: Readonly<Record<string, string>> = {
-  'access.validate': 'Check that the request is within what the role, the provider and the requester’s rights allow',
-  'access.grant': 'Grant the access; its clock starts when it works',
-  'access.hold': 'Wait until the access has ended: by time, by hand or given back',
-  'access.revoke': 'Take the access away now',
+  'access.validate': texts.diagram.checkThatTheRequestIsWithin,
+  'access.grant': texts.diagram.grantTheAccessItsClockStarts,
+  'access.hold': texts.diagram.waitUntilTheAccessHasEnded,
+  'access.revoke': texts.diagram.takeTheAccessAwayNow,
 };
 
 function describe(task: Record<string, unknown>): Description {
   const plain = (kind: string, text = ''): Description => ({ kind, text, tone: '' });
   if (typeof task.call === 'string') return describeCall(task.call, task);
-  if ('switch' in task) return plain('decides which way to go');
+  if ('switch' in task) return plain(texts.diagram.decidesWhichWayToGo);
   if ('fork' in task)
-    return plain(isRecord(task.fork) && task.fork.compete === true ? 'in parallel, the first wins' : 'in parallel');
-  if ('for' in task) return plain('repeats', isRecord(task.for) ? `For each of ${textOf(task.for.in)}` : '');
+    return plain(
+      isRecord(task.fork) && task.fork.compete === true
+        ? texts.diagram.inParallelTheFirstWins
+        : texts.diagram.inParallel,
+    );
+  if ('for' in task) return plain('repeats', isRecord(task.for) ? texts.diagram.forEachOf(textOf(task.for.in)) : '');
   if ('try' in task) return plain('tries');
   if ('wait' in task)
-    return plain('waits', `Wait ${typeof task.wait === 'string' ? durationInWords(task.wait) : textOf(task.wait)}`);
-  if ('listen' in task) return plain('listens', 'Wait for an event');
-  if ('emit' in task) return plain('emits', 'Tell others with an event');
-  if ('set' in task) return plain('sets', isRecord(task.set) ? `Set ${Object.keys(task.set).join(', ')}` : '');
-  if ('raise' in task) return plain('fails', 'End with a fault');
-  if ('run' in task) return plain('runs', 'Run another workflow');
-  if ('do' in task) return plain('in order');
+    return plain(
+      'waits',
+      texts.diagram.wait(typeof task.wait === 'string' ? durationInWords(task.wait) : textOf(task.wait)),
+    );
+  if ('listen' in task) return plain('listens', texts.diagram.waitForAnEvent);
+  if ('emit' in task) return plain('emits', texts.diagram.tellOthersWithAnEvent);
+  if ('set' in task)
+    return plain('sets', isRecord(task.set) ? texts.diagram.set(Object.keys(task.set).join(', ')) : '');
+  if ('raise' in task) return plain('fails', texts.diagram.endWithAFault);
+  if ('run' in task) return plain('runs', texts.diagram.runAnotherWorkflow);
+  if ('do' in task) return plain(texts.diagram.inOrder);
   return plain('');
 }
 
 function describeCall(call: string, task: Record<string, unknown>): Description {
   const given = isRecord(task.with) ? task.with : {};
-  if (call === 'access.approve') return { kind: 'asks', text: `Ask ${approvalInWords(task)}`, tone: 'asks' };
+  if (call === 'access.approve') return { kind: 'asks', text: texts.diagram.ask(approvalInWords(task)), tone: 'asks' };
   if (call === 'access.notify')
-    return { kind: 'tells', text: `Tell ${textOf(given.to)} through ${textOf(given.provider)}`, tone: '' };
+    return { kind: 'tells', text: texts.diagram.tellThrough(textOf(given.to), textOf(given.provider)), tone: '' };
   if (call === 'http') {
     const endpoint = isRecord(given.endpoint) ? given.endpoint.uri : (given.endpoint ?? given.uri);
     return { kind: 'calls', text: `${textOf(given.method ?? 'get').toUpperCase()} ${textOf(endpoint)}`, tone: '' };
   }
-  return { kind: call, text: functions[call] ?? `Call ${call}`, tone: call === 'access.grant' ? 'grants' : '' };
+  return {
+    kind: call,
+    text: functions[call] ?? texts.diagram.call(call),
+    tone: call === 'access.grant' ? 'grants' : '',
+  };
 }
 
 function textOf(value: unknown): string {

@@ -1,4 +1,5 @@
 import type { VNode } from 'preact';
+import { texts } from '../texts.js';
 import { Field, PostForm, Refused, sent } from './parts/form.js';
 import type { Outputs, Page, View } from './view.js';
 import { durationInWords, listInWords } from './words.js';
@@ -6,14 +7,14 @@ import { durationInWords, listInWords } from './words.js';
 type Bounds = Outputs['elevation']['dynamic']['bounds'];
 
 const labels = {
-  providers: 'Where',
-  permissions: 'Permissions',
-  groups: 'Groups',
-  resources: 'Resources',
-  users: 'For others',
-  workflow: 'Workflow',
-  duration: 'How long',
-  reason: 'Reason',
+  providers: texts.dynamic.where,
+  permissions: texts.dynamic.permissions,
+  groups: texts.dynamic.groups,
+  resources: texts.dynamic.resources,
+  users: texts.dynamic.forOthers,
+  workflow: texts.dynamic.workflow,
+  duration: texts.dynamic.howLong,
+  reason: texts.dynamic.reason,
 };
 
 /** Asking for access that no role describes, where the configuration allows it. */
@@ -21,30 +22,34 @@ export function dynamicPage({ bounds }: Outputs['elevation']['dynamic'], view: V
   const roles = `${view.basePath}/roles`;
   if (bounds.length === 0) {
     return {
-      title: 'Put together what you need',
+      title: texts.dynamic.putTogetherWhatYouNeed,
       content: (
         <p class="lead">
-          Nobody has allowed you to put together a request of your own. <a href={roles}>Choose a role</a> instead.
+          {texts.dynamic.nobodyHasAllowedYouToPut}
+          <a href={roles}>{texts.dynamic.chooseARole}</a>
+          {texts.dynamic.instead}
         </p>
       ),
     };
   }
   return {
-    title: 'Put together what you need',
+    title: texts.dynamic.putTogetherWhatYouNeed,
     content: (
       <>
         <p class="lead">
-          For what no <a href={roles}>role</a> describes. Whoever decides sees exactly what would be granted.
+          {texts.dynamic.forWhatNo}
+          <a href={roles}>{texts.dynamic.role}</a>
+          {texts.dynamic.describesWhoeverDecidesSeesExactlyWhat}
         </p>
         <div class="columns">
           <section aria-labelledby="bounds">
-            <h2 id="bounds">What you may ask for</h2>
+            <h2 id="bounds">{texts.dynamic.whatYouMayAskFor}</h2>
             {bounds.map((bound) => (
               <Bound key={bound.provider} bound={bound} />
             ))}
           </section>
           <section aria-labelledby="ask" class="card">
-            <h2 id="ask">Ask for it</h2>
+            <h2 id="ask">{texts.dynamic.askForIt}</h2>
             <DynamicForm bounds={bounds} view={withOneFieldForOthers(view)} />
           </section>
         </div>
@@ -72,12 +77,17 @@ function Bound({ bound }: { bound: Bounds[number] }): VNode {
             {labels[kind]}: <Names names={bound[kind].allow} />
             {bound[kind].deny.length > 0 && (
               <>
-                , but never <Names names={bound[kind].deny} />
+                {texts.dynamic.butNever}
+                <Names names={bound[kind].deny} />
               </>
             )}
           </li>
         ))}
-        <li>For {durationInWords(bound.max_duration)} at most</li>
+        <li>
+          {texts.dynamic.for}
+          {durationInWords(bound.max_duration)}
+          {texts.dynamic.atMost}
+        </li>
       </ul>
     </>
   );
@@ -102,10 +112,10 @@ function DynamicForm({ bounds, view }: { bounds: Bounds; view: View }): VNode {
   const workflows = [...new Set(bounds.flatMap((each) => each.workflows))];
   const chosen = sent(view, 'providers').split(', ');
   const hints = {
-    permissions: 'Each by its name, with commas between them.',
-    groups: bounds.length > 1 ? 'Each as provider:group, with commas between them.' : 'With commas between them.',
-    resources: 'What the permissions are for, with commas between them.',
-    users: 'Identities to be given the access in your place, with commas between them. Empty: you.',
+    permissions: texts.dynamic.eachByItsNameWithCommas,
+    groups: bounds.length > 1 ? texts.dynamic.eachAsProviderGroupWithCommas : texts.dynamic.withCommasBetweenThem,
+    resources: texts.dynamic.whatThePermissionsAreForWith,
+    users: texts.dynamic.identitiesToBeGivenTheAccess,
   };
   const text = (name: keyof typeof hints) => (
     <Field
@@ -139,7 +149,7 @@ function DynamicForm({ bounds, view }: { bounds: Bounds; view: View }): VNode {
         view={view}
         name="reason"
         label={labels.reason}
-        hint="Whoever decides reads this."
+        hint={texts.dynamic.whoeverDecidesReadsThis}
         control={(ties) => (
           <textarea {...ties} rows={3} maxLength={2000} required>
             {sent(view, 'reason')}
@@ -150,7 +160,9 @@ function DynamicForm({ bounds, view }: { bounds: Bounds; view: View }): VNode {
         view={view}
         name="duration"
         label={labels.duration}
-        hint={`Such as 30m or 1h30m. Empty: ${listInWords([...new Set(bounds.map((each) => durationInWords(each.default_duration)))])}.`}
+        hint={texts.dynamic.suchAs30mOr1h30mEmpty(
+          listInWords([...new Set(bounds.map((each) => durationInWords(each.default_duration)))]),
+        )}
         control={(ties) => <input {...ties} type="text" value={sent(view, 'duration')} autocomplete="off" />}
       />
       {workflows.length > 1 && (
@@ -169,7 +181,7 @@ function DynamicForm({ bounds, view }: { bounds: Bounds; view: View }): VNode {
           )}
         />
       )}
-      <button type="submit">Ask for it</button>
+      <button type="submit">{texts.dynamic.askForIt}</button>
     </PostForm>
   );
 }

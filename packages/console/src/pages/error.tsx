@@ -1,16 +1,17 @@
 import type { ErrorBody } from '@belay/rest';
+import { texts } from '../texts.js';
 import type { Frame, Page } from './view.js';
 
 const titles: Readonly<Record<number, string>> = {
-  400: 'This request cannot be read',
-  401: 'Sign in first',
-  403: 'This is not yours to do',
-  404: 'Not found',
-  405: 'Not this way',
-  409: 'Too late, or already done',
-  429: 'Too many requests',
-  501: 'Not configured here',
-  503: 'Not available now',
+  400: texts.error.thisRequestCannotBeRead,
+  401: texts.error.signInFirst,
+  403: texts.error.thisIsNotYoursToDo,
+  404: texts.error.notFound,
+  405: texts.error.notThisWay,
+  409: texts.error.tooLateOrAlreadyDone,
+  429: texts.error.tooManyRequests,
+  501: texts.error.notConfiguredHere,
+  503: texts.error.notAvailableNow,
 };
 
 /** What went wrong, in the words of the error, and the id to ask about. */
@@ -18,7 +19,7 @@ export function errorPage(status: number, body: ErrorBody, requestId: string, vi
   // What is about the whole request is said once.
   const issues = (body.issues ?? []).filter(({ path, message }) => path !== '' || message !== body.message);
   return {
-    title: titles[status] ?? (status >= 500 ? 'Something went wrong' : 'This did not work'),
+    title: titles[status] ?? (status >= 500 ? texts.error.somethingWentWrong : texts.error.thisDidNotWork),
     narrow: true,
     content: (
       <>
@@ -35,24 +36,25 @@ export function errorPage(status: number, body: ErrorBody, requestId: string, vi
         {status === 401 && (
           <p>
             <a class="button" href={`${view.basePath}/auth`}>
-              Sign in
+              {texts.error.signIn}
             </a>
           </p>
         )}
         {view.path === `${view.basePath}/auth/device` && (
           <p>
             <a class="button" href={view.path}>
-              Type the code again
+              {texts.error.typeTheCodeAgain}
             </a>
           </p>
         )}
         {view.viewer !== null && (
           <p>
-            <a href={`${view.basePath}/home`}>To the start</a>
+            <a href={`${view.basePath}/home`}>{texts.error.toTheStart}</a>
           </p>
         )}
         <p class="quiet">
-          Reference <code>{requestId}</code>
+          {texts.error.reference}
+          <code>{requestId}</code>
         </p>
       </>
     ),

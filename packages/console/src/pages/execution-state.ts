@@ -1,3 +1,4 @@
+import { texts } from '../texts.js';
 import type { Tone } from './parts/status.js';
 import { readable } from './readable.js';
 import type { Outputs } from './view.js';
@@ -16,13 +17,13 @@ export interface State {
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  expired: 'its time was over',
-  returned: 'it was given back',
-  cancelled: 'the request was cancelled',
-  terminated: 'the request was terminated',
-  faulted: 'the workflow failed',
-  failed: 'it could not be granted',
-  revoked: 'the workflow took it away',
+  expired: texts.executionState.itsTimeWasOver,
+  returned: texts.executionState.itWasGivenBack,
+  cancelled: texts.executionState.theRequestWasCancelled,
+  terminated: texts.executionState.theRequestWasTerminated,
+  faulted: texts.executionState.theWorkflowFailed,
+  failed: texts.executionState.itCouldNotBeGranted,
+  revoked: texts.executionState.theWorkflowTookItAway,
 };
 
 /** Where a request stands, as a person would say it. What is held comes before what the workflow does. */
@@ -34,36 +35,49 @@ export function stateOf(execution: Execution): State {
 
   switch (execution.state) {
     case 'active':
-      return say('good', 'The access is active', 'It ends by itself, and can be given back before.');
+      return say('good', texts.executionState.theAccessIsActive, texts.executionState.itEndsByItselfAndCan);
     case 'granting':
-      return say('warn', 'The access is being granted', 'The clock starts when it works.');
+      return say('warn', texts.executionState.theAccessIsBeingGranted, texts.executionState.theClockStartsWhenItWorks);
     case 'ending':
-      return say('warn', 'The access is over and is being taken away', why(execution));
+      return say('warn', texts.executionState.theAccessIsOverAndIs, why(execution));
     case 'cancelled':
-      return say('plain', 'The request was cancelled', held(execution));
+      return say('plain', texts.executionState.theRequestWasCancelled2, held(execution));
     case 'terminated':
-      return say('bad', 'The request was terminated', held(execution));
+      return say('bad', texts.executionState.theRequestWasTerminated2, held(execution));
     case 'failed':
-      return say('bad', 'The request failed', execution.error?.detail ?? execution.error?.title ?? held(execution));
+      return say(
+        'bad',
+        texts.executionState.theRequestFailed,
+        execution.error?.detail ?? execution.error?.title ?? held(execution),
+      );
     case 'denied': {
       const refused = approvals.find(({ status }) => status === 'denied');
-      if (!refused) return say('bad', 'The approval expired', 'No approver decided in time. Nothing was granted.');
+      if (!refused)
+        return say('bad', texts.executionState.theApprovalExpired, texts.executionState.noApproverDecidedInTimeNothing);
       const by = refused.decisions.filter(({ verdict }) => verdict === 'deny').map(({ approver }) => approver);
-      return say('bad', 'The request was denied', `By ${listInWords(by)}. Nothing was granted.`);
+      return say(
+        'bad',
+        texts.executionState.theRequestWasDenied,
+        texts.executionState.byNothingWasGranted(listInWords(by)),
+      );
     }
     case 'waiting_for_approval': {
       const open = approvals.find(({ status }) => status === 'open');
-      const by = open === undefined ? '' : `By ${approversInWords(open)}. `;
-      return say('warn', 'The request waits for approval', `${by}Nothing is granted until then.`);
+      const by = open === undefined ? '' : texts.executionState.by(approversInWords(open));
+      return say(
+        'warn',
+        texts.executionState.theRequestWaitsForApproval,
+        texts.executionState.nothingIsGrantedUntilThen(by),
+      );
     }
     case 'ended':
       return grants.length > 0
-        ? say('plain', 'The access has ended', why(execution))
-        : say('plain', 'The request is completed', 'Nothing was granted.');
+        ? say('plain', texts.executionState.theAccessHasEnded, why(execution))
+        : say('plain', texts.executionState.theRequestIsCompleted, texts.executionState.nothingWasGranted);
     case 'running': {
       const waits = execution.waiting_for;
-      const next = waits.length > 0 ? `It waits for ${readable(listInWords(waits))}.` : '';
-      return say('plain', 'The request is under way', next);
+      const next = waits.length > 0 ? texts.executionState.itWaitsFor(readable(listInWords(waits))) : '';
+      return say('plain', texts.executionState.theRequestIsUnderWay, next);
     }
   }
 }
@@ -71,17 +85,17 @@ export function stateOf(execution: Execution): State {
 /** Who may decide: `one person of the group approvers`. */
 export function approversInWords({ approvers, count }: Execution['approvals'][number]): string {
   const { users, groups } = approvers;
-  const who = listInWords([...users, ...groups.map((group) => `the group ${group}`)], 'or');
-  if (count > 1) return `${count} people of ${who}`;
-  return groups.length === 0 && users.length === 1 ? who : `one person of ${who}`;
+  const who = listInWords([...users, ...groups.map((group) => texts.executionState.theGroup(group))], 'or');
+  if (count > 1) return texts.executionState.peopleOf(count, who);
+  return groups.length === 0 && users.length === 1 ? who : texts.executionState.onePersonOf(who);
 }
 
 function held({ grants }: Execution): string {
-  return grants.length === 0 ? 'Nothing was granted.' : 'Whatever it held has been taken away.';
+  return grants.length === 0 ? texts.executionState.nothingWasGranted : texts.executionState.whateverItHeldHasBeenTaken;
 }
 
 /** Time is nobody's doing: what it ends has no other reason. */
 function why({ grants }: Execution): string {
   const reason = grants.map(({ ended_reason }) => ended_reason).find((each) => each !== null) ?? 'expired';
-  return `Because ${reasons[reason] ?? reason}.`;
+  return texts.executionState.because(reasons[reason] ?? reason);
 }

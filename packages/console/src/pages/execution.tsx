@@ -1,4 +1,5 @@
 import type { VNode } from 'preact';
+import { texts } from '../texts.js';
 import { ReturnForm } from './access.js';
 import { DecideForm, type InboxItem, Request } from './approvals.js';
 import { approversInWords, type Execution, stateOf } from './execution-state.js';
@@ -17,12 +18,15 @@ export function executionPage(execution: Execution, item: InboxItem | undefined,
   const active = execution.grants.filter((grant) => grant.state === 'active' && grant.expires_at !== null);
   const id = execution.workflow_id;
   return {
-    title: `${execution.role} for ${own ? 'you' : execution.user}`,
+    title: texts.execution.for(execution.role, own ? 'you' : execution.user),
     ...(state.over ? {} : { live: { watch: id } }),
     content: (
       <>
         <p class="lead">
-          At {listInWords(execution.providers)}, for {durationInWords(execution.duration)}
+          {texts.execution.at}
+          {listInWords(execution.providers)}
+          {texts.execution.for2}
+          {durationInWords(execution.duration)}
         </p>
         <div id="state" data-region>
           <section class={`state ${state.tone}`} aria-labelledby="now">
@@ -31,8 +35,10 @@ export function executionPage(execution: Execution, item: InboxItem | undefined,
             </h2>
             {active.map(({ provider, identity, expires_at }) => (
               <p key={`${provider} ${identity}`}>
-                <TimeLeft until={expires_at ?? ''} view={view} /> at {provider}, until{' '}
-                <When at={expires_at ?? ''} view={view} />
+                <TimeLeft until={expires_at ?? ''} view={view} />
+                {texts.execution.at2}
+                {provider}
+                {texts.execution.until} <When at={expires_at ?? ''} view={view} />
               </p>
             ))}
             {state.next !== '' && <p>{state.next}</p>}
@@ -40,7 +46,7 @@ export function executionPage(execution: Execution, item: InboxItem | undefined,
               <div class="actions">
                 {state.over && (
                   <a class="button second" href={to(view, 'role', execution.role)}>
-                    Ask for it again
+                    {texts.execution.askForItAgain}
                   </a>
                 )}
                 {execution.grants.some((grant) => grant.state === 'active' || grant.state === 'granting') && (
@@ -49,10 +55,10 @@ export function executionPage(execution: Execution, item: InboxItem | undefined,
                 {execution.end_time === null && (
                   <>
                     <a class="button danger" id="cancel" href={to(view, 'execution', id, 'cancel')}>
-                      Cancel the request
+                      {texts.execution.cancelTheRequest}
                     </a>
                     <a class="quiet" id="terminate" href={to(view, 'execution', id, 'terminate')}>
-                      Terminate, without cleaning up
+                      {texts.execution.terminateWithoutCleaningUp}
                     </a>
                   </>
                 )}
@@ -64,7 +70,7 @@ export function executionPage(execution: Execution, item: InboxItem | undefined,
           {item !== undefined && (
             <section class="card" aria-labelledby="decide-head">
               <h2 id="decide-head" data-say>
-                This waits for your decision
+                {texts.execution.thisWaitsForYourDecision}
               </h2>
               <Request item={item} view={view} />
               <DecideForm item={item} view={view} />
@@ -73,20 +79,23 @@ export function executionPage(execution: Execution, item: InboxItem | undefined,
         </div>
         <div class="columns">
           <section aria-labelledby="asked">
-            <h2 id="asked">What was asked for</h2>
+            <h2 id="asked">{texts.execution.whatWasAskedFor}</h2>
             <Facts
               facts={[
-                ['Role', isDynamic(execution) ? 'none: access that was put together' : roleLink(execution, view)],
-                ['At', listInWords(execution.providers)],
-                ['By', own ? 'you' : execution.user],
-                ['Reason', execution.reason === '' ? 'none given' : execution.reason],
-                ['For', durationInWords(execution.duration)],
-                ['Asked', <When at={execution.start_time} view={view} />],
                 [
-                  'Workflow',
+                  texts.execution.role,
+                  isDynamic(execution) ? texts.execution.noneAccessThatWasPutTogether : roleLink(execution, view),
+                ],
+                [texts.execution.at3, listInWords(execution.providers)],
+                [texts.execution.by, own ? 'you' : execution.user],
+                [texts.execution.reason, execution.reason === '' ? texts.execution.noneGiven : execution.reason],
+                [texts.execution.for3, durationInWords(execution.duration)],
+                [texts.execution.asked, <When at={execution.start_time} view={view} />],
+                [
+                  texts.execution.workflow,
                   <a href={to(view, 'workflow', execution.workflow_type.name)}>{execution.workflow_type.name}</a>,
                 ],
-                ['Request', <code>{id}</code>],
+                [texts.execution.request, <code>{id}</code>],
               ]}
             />
             <div id="found" data-region>
@@ -95,7 +104,7 @@ export function executionPage(execution: Execution, item: InboxItem | undefined,
             </div>
           </section>
           <section aria-labelledby="happened">
-            <h2 id="happened">What happened</h2>
+            <h2 id="happened">{texts.execution.whatHappened}</h2>
             <div id="history" data-region>
               <Timeline execution={execution} view={view} />
             </div>
@@ -119,7 +128,7 @@ function Approvals({ execution, own, view }: { execution: Execution; own: boolea
   if (execution.approvals.length === 0) return null;
   return (
     <>
-      <h2>Approvals</h2>
+      <h2>{texts.execution.approvals}</h2>
       <ul class="cards">
         {execution.approvals.map((approval) => {
           const open = approval.status === 'open';
@@ -129,19 +138,26 @@ function Approvals({ execution, own, view }: { execution: Execution; own: boolea
                 <h3 class="sentence">{approversInWords(approval)}</h3>
                 <Badge status={approval.status} />
               </div>
-              {approval.because !== null && <p class="quiet">Asked again: {approval.because}.</p>}
+              {approval.because !== null && (
+                <p class="quiet">
+                  {texts.execution.askedAgain}
+                  {approval.because}.
+                </p>
+              )}
               {approval.decisions.map((decision) => (
                 <p key={decision.approver}>
-                  {decision.verdict === 'approve' ? 'Approved' : 'Denied'} by {decision.approver},{' '}
-                  <When at={decision.decided_at} view={view} />
+                  {decision.verdict === 'approve' ? texts.execution.approved : texts.execution.denied}
+                  {texts.execution.by2}
+                  {decision.approver}, <When at={decision.decided_at} view={view} />
                   {decision.comment !== null && decision.comment !== '' && <q class="remark">{decision.comment}</q>}
                 </p>
               ))}
               {open && (
                 <p class="quiet">
-                  To be decided by <When at={approval.expires_at} view={view} />. Without a decision by then, it is
-                  denied.
-                  {own && ' You cannot decide about your own request.'}
+                  {texts.execution.toBeDecidedBy}
+                  <When at={approval.expires_at} view={view} />
+                  {texts.execution.withoutADecisionByThenIt}
+                  {own && texts.execution.youCannotDecideAboutYourOwn}
                 </p>
               )}
             </li>
@@ -156,7 +172,7 @@ function Grants({ execution, view }: { execution: Execution; view: View }): VNod
   if (execution.grants.length === 0) return null;
   return (
     <>
-      <h2>Access</h2>
+      <h2>{texts.execution.access}</h2>
       <ul class="cards">
         {execution.grants.map((grant) => (
           <li key={`${grant.provider} ${grant.identity} ${JSON.stringify(grant.access)}`} class="card">
@@ -168,14 +184,14 @@ function Grants({ execution, view }: { execution: Execution; view: View }): VNod
             </div>
             <Facts
               facts={[
-                ['At', <ProviderLink id={grant.provider} view={view} />],
-                ['As', <code>{grant.identity}</code>],
-                grant.granted_at !== null && ['Since', <When at={grant.granted_at} view={view} />],
+                [texts.execution.at3, <ProviderLink id={grant.provider} view={view} />],
+                [texts.execution.as, <code>{grant.identity}</code>],
+                grant.granted_at !== null && [texts.execution.since, <When at={grant.granted_at} view={view} />],
                 grant.expires_at !== null &&
-                  grant.gone_at === null && ['Until', <When at={grant.expires_at} view={view} />],
-                grant.gone_at !== null && ['Seen to be gone', <When at={grant.gone_at} view={view} />],
-                grant.gone_at === null && ['Afterwards', afterwardsInWords(grant)],
-                grant.last_error !== null && ['Last trouble', grant.last_error],
+                  grant.gone_at === null && [texts.execution.until2, <When at={grant.expires_at} view={view} />],
+                grant.gone_at !== null && [texts.execution.seenToBeGone, <When at={grant.gone_at} view={view} />],
+                grant.gone_at === null && [texts.execution.afterwards, afterwardsInWords(grant)],
+                grant.last_error !== null && [texts.execution.lastTrouble, grant.last_error],
               ]}
             />
           </li>
@@ -199,14 +215,17 @@ function Timeline({ execution, view }: { execution: Execution; view: View }): VN
     <>
       <Entries entries={story} view={view} />
       <details id="steps">
-        <summary>Every step ({all.length})</summary>
+        <summary>
+          {texts.execution.everyStep}
+          {all.length})
+        </summary>
         <Entries entries={all} view={view} />
         {execution.next !== null && (
           <p>
             <a
               href={`${to(view, 'execution', execution.workflow_id)}?${new URLSearchParams({ cursor: execution.next })}`}
             >
-              Older events
+              {texts.execution.olderEvents}
             </a>
           </p>
         )}

@@ -1,4 +1,5 @@
 import type { VNode } from 'preact';
+import { texts } from '../texts.js';
 import { StateBadge } from './parts/status.js';
 import { When } from './parts/time.js';
 import { readable } from './readable.js';
@@ -10,20 +11,21 @@ export type ExecutionSummary = Outputs['executions']['list']['executions'][numbe
 /** The viewer's running requests. */
 export function executionsPage({ executions, next }: Outputs['executions']['list'], view: View): Page {
   return {
-    title: 'Your requests',
+    title: texts.executions.yourRequests,
     live: { every: 5 },
     content: (
       <>
         <p class="lead">
-          Requests of yours that are under way. Those that have ended are in the{' '}
-          <a href={`${view.basePath}/logs`}>log</a>.
+          {texts.executions.requestsOfYoursThatAreUnder} <a href={`${view.basePath}/logs`}>{texts.executions.log}</a>.
         </p>
         <div id="requests" data-region>
           <ExecutionList executions={executions} heading="h2" view={view} />
         </div>
         {next !== null && (
           <p>
-            <a href={`${view.basePath}/executions?${new URLSearchParams({ cursor: next })}`}>Older requests</a>
+            <a href={`${view.basePath}/executions?${new URLSearchParams({ cursor: next })}`}>
+              {texts.executions.olderRequests}
+            </a>
           </p>
         )}
       </>
@@ -36,7 +38,7 @@ export function ExecutionList(props: { executions: ExecutionSummary[]; heading: 
   if (executions.length === 0) {
     return (
       <div class="empty">
-        <p>No request of yours is under way.</p>
+        <p>{texts.executions.noRequestOfYoursIsUnder}</p>
       </div>
     );
   }
@@ -47,7 +49,9 @@ export function ExecutionList(props: { executions: ExecutionSummary[]; heading: 
           <div class="card-head">
             <Heading>
               <a href={to(view, 'execution', execution.workflow_id)}>
-                {execution.role} at {listInWords(execution.providers)}
+                {execution.role}
+                {texts.executions.at}
+                {listInWords(execution.providers)}
               </a>
             </Heading>
             <StateBadge state={execution.state} />
@@ -55,8 +59,9 @@ export function ExecutionList(props: { executions: ExecutionSummary[]; heading: 
           {execution.reason !== '' && <p>{execution.reason}</p>}
           <p class="quiet">
             {execution.waiting_for.length > 0 &&
-              `${execution.state === 'active' ? 'Until' : 'Waits for'} ${readable(listInWords(execution.waiting_for))}. `}
-            Asked <When at={execution.start_time} view={view} />
+              `${execution.state === 'active' ? texts.executions.until : texts.executions.waitsFor} ${readable(listInWords(execution.waiting_for))}. `}
+            {texts.executions.asked}
+            <When at={execution.start_time} view={view} />
           </p>
         </li>
       ))}

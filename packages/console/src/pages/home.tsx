@@ -1,3 +1,4 @@
+import { texts } from '../texts.js';
 import { AccessList } from './access.js';
 import { ExecutionList } from './executions.js';
 import { type Outputs, type Page, to, type View } from './view.js';
@@ -14,44 +15,47 @@ export function homePage(
 ): Page {
   const { approvals, total } = found.inbox;
   return {
-    title: view.viewer === null ? 'Belay' : `Hello, ${view.viewer.name}`,
+    title: view.viewer === null ? texts.home.belay : texts.home.hello(view.viewer.name),
     live: { every: 5 },
     content: (
       <>
-        <p class="lead">Nobody holds more than they need for longer than they need it.</p>
+        <p class="lead">{texts.home.nobodyHoldsMoreThanTheyNeed}</p>
         <p class="actions start">
           <a class="button" href={`${view.basePath}/roles`}>
-            Ask for access
+            {texts.home.askForAccess}
           </a>
         </p>
         <div id="to-decide" data-region>
           {approvals.length > 0 && (
             <section class="state warn" aria-labelledby="decide">
               <h2 id="decide" data-say>
-                {count(total, 'request')} {total === 1 ? 'waits' : 'wait'} for your decision
+                {count(total, 'request')} {total === 1 ? 'waits' : 'wait'}
+                {texts.home.forYourDecision}
               </h2>
               <ul class="names">
                 {approvals.slice(0, 5).map((item) => (
                   <li key={item.id}>
                     <a href={to(view, 'execution', item.execution_id)}>
-                      {item.requester.name} asks for {item.role}
+                      {item.requester.name}
+                      {texts.home.asksFor}
+                      {item.role}
                     </a>
                   </li>
                 ))}
               </ul>
               <p class="actions">
                 <a class="button" href={`${view.basePath}/approvals`}>
-                  To the inbox
+                  {texts.home.toTheInbox}
                 </a>
               </p>
             </section>
           )}
         </div>
-        <h2>What you hold</h2>
+        <h2>{texts.home.whatYouHold}</h2>
         <div id="held" data-region>
           <AccessList access={found.access.access} heading="h3" view={view} />
         </div>
-        <h2>What you asked for</h2>
+        <h2>{texts.home.whatYouAskedFor}</h2>
         <div id="requests" data-region>
           <ExecutionList executions={found.executions.executions} heading="h3" view={view} />
         </div>

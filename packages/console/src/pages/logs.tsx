@@ -1,4 +1,5 @@
 import type { VNode } from 'preact';
+import { texts } from '../texts.js';
 import { Badge } from './parts/status.js';
 import { readable } from './readable.js';
 import { type Outputs, type Page, to, type View } from './view.js';
@@ -9,17 +10,17 @@ const levels = ['info', 'warning', 'error'];
 /** The newest entries that the viewer may see, and a form to look among them. */
 export function logsPage({ logs }: Outputs['logs']['list'], view: View): Page {
   return {
-    title: 'Log',
+    title: texts.logs.log,
     content: (
       <>
         <p class="lead">
-          What happened, newest first: what you did, and what was done about your requests.
+          {texts.logs.whatHappenedNewestFirstWhatYou}
           {view.offers('logs.export') && (
             <>
               {' '}
-              All of it is to be had as a{' '}
+              {texts.logs.allOfItIsToBe}{' '}
               <a href={`${view.basePath}/logs/export`} download="belay-log.ndjson">
-                file
+                {texts.logs.file}
               </a>
               .
             </>
@@ -27,18 +28,22 @@ export function logsPage({ logs }: Outputs['logs']['list'], view: View): Page {
         </p>
         <Filters view={view} />
         <p role="status">
-          {logs.length === 0 ? 'No entry is like that.' : logs.length === 1 ? '1 entry' : `${logs.length} entries`}
+          {logs.length === 0
+            ? texts.logs.noEntryIsLikeThat
+            : logs.length === 1
+              ? texts.logs.n1Entry
+              : texts.logs.entries(logs.length)}
         </p>
         {logs.length > 0 && (
           <div class="table">
             <table class="stacks">
               <thead>
                 <tr>
-                  <th scope="col">When</th>
-                  <th scope="col">What</th>
-                  <th scope="col">Who</th>
-                  <th scope="col">Level</th>
-                  <th scope="col">Request</th>
+                  <th scope="col">{texts.logs.when}</th>
+                  <th scope="col">{texts.logs.what}</th>
+                  <th scope="col">{texts.logs.who}</th>
+                  <th scope="col">{texts.logs.level}</th>
+                  <th scope="col">{texts.logs.request}</th>
                 </tr>
               </thead>
               <tbody>
@@ -61,7 +66,7 @@ export function logsPage({ logs }: Outputs['logs']['list'], view: View): Page {
                     <td>
                       {entry.workflow_id !== '' && (
                         <a href={to(view, 'execution', entry.workflow_id)}>
-                          <span class="hidden-text">Request </span>
+                          <span class="hidden-text">{texts.logs.request2}</span>
                           {entry.workflow_id.slice(-8)}
                         </a>
                       )}
@@ -78,18 +83,18 @@ export function logsPage({ logs }: Outputs['logs']['list'], view: View): Page {
 }
 
 function whoActed(user: string, { viewer }: View): string {
-  if (user === '') return 'Belay';
+  if (user === '') return texts.logs.belay;
   return user === viewer?.email ? 'you' : user;
 }
 
 function Filters({ view }: { view: View }): VNode {
   const given = (name: string) => (typeof view.input[name] === 'string' ? view.input[name] : '');
   return (
-    <form class="filters" method="get" action={`${view.basePath}/logs`} aria-label="Filter">
+    <form class="filters" method="get" action={`${view.basePath}/logs`} aria-label={texts.logs.filter}>
       <div>
-        <label for="level">Level</label>
+        <label for="level">{texts.logs.level}</label>
         <select id="level" name="level">
-          <option value="">Any</option>
+          <option value="">{texts.logs.any}</option>
           {levels.map((level) => (
             <option key={level} value={level} selected={given('level') === level}>
               {level}
@@ -98,15 +103,15 @@ function Filters({ view }: { view: View }): VNode {
         </select>
       </div>
       <div>
-        <label for="provider">Provider</label>
+        <label for="provider">{texts.logs.provider}</label>
         <input id="provider" type="text" name="provider" value={given('provider')} maxLength={200} />
       </div>
       <div>
-        <label for="workflow_id">Request</label>
+        <label for="workflow_id">{texts.logs.request}</label>
         <input id="workflow_id" type="text" name="workflow_id" value={given('workflow_id')} maxLength={200} />
       </div>
       <button type="submit" class="second">
-        Filter
+        {texts.logs.filter}
       </button>
     </form>
   );

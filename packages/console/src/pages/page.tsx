@@ -1,25 +1,26 @@
 import type { VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { assetPath } from '../assets.js';
+import { texts } from '../texts.js';
 import { PostForm } from './parts/form.js';
 import { showControls } from './show-controls.js';
 import type { Frame, Page } from './view.js';
 
 const navigation = [
-  { path: 'home', text: 'Home', also: [] },
-  { path: 'roles', text: 'Ask', also: ['role', 'elevate'] },
-  { path: 'approvals', text: 'Inbox', also: [] },
-  { path: 'executions', text: 'Requests', also: ['execution'] },
-  { path: 'access', text: 'My access', also: [] },
-  { path: 'workflows', text: 'Workflows', also: ['workflow'] },
-  { path: 'providers', text: 'Providers', also: ['provider'] },
-  { path: 'logs', text: 'Log', also: [] },
+  { path: 'home', text: texts.page.home, also: [] },
+  { path: 'roles', text: texts.page.ask, also: ['role', 'elevate'] },
+  { path: 'approvals', text: texts.page.inbox, also: [] },
+  { path: 'executions', text: texts.page.requests, also: ['execution'] },
+  { path: 'access', text: texts.page.myAccess, also: [] },
+  { path: 'workflows', text: texts.page.workflows, also: ['workflow'] },
+  { path: 'providers', text: texts.page.providers, also: ['provider'] },
+  { path: 'logs', text: texts.page.log, also: [] },
 ] as const;
 
 function Navigation({ view }: { view: Frame }): VNode {
   const [, first = ''] = view.path.startsWith(view.basePath) ? view.path.slice(view.basePath.length).split('/') : [];
   return (
-    <nav aria-label="Main">
+    <nav aria-label={texts.page.main}>
       <ul>
         {navigation.map(({ path, text, also }) => {
           const here = path === first ? 'page' : (also as readonly string[]).includes(first) ? 'true' : undefined;
@@ -43,7 +44,7 @@ function Waiting({ count }: { count: number }): VNode {
       {count > 0 && (
         <span class="count">
           {count > 99 ? '99+' : count}
-          <span class="hidden-text"> waiting for your decision</span>
+          <span class="hidden-text">{texts.page.waitingForYourDecision}</span>
         </span>
       )}
     </span>
@@ -60,7 +61,7 @@ function Account({ view }: { view: Frame }): VNode | null {
       </span>
       <PostForm action={`${view.basePath}/auth/logout`} view={view}>
         <button type="submit" class="second small">
-          Sign out
+          {texts.page.signOut}
         </button>
       </PostForm>
     </div>
@@ -86,20 +87,20 @@ function Document({ page, view }: { page: Page; view: Frame }): VNode {
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <meta name="robots" content="noindex" />
-        <title>{`${page.title} · Belay`}</title>
+        <title>{texts.page.belay(page.title)}</title>
         <link rel="stylesheet" href={assetPath(basePath, 'belay.css')} />
         <link rel="icon" type="image/svg+xml" href={assetPath(basePath, 'icon.svg')} />
         {live !== undefined && <script type="module" src={assetPath(basePath, 'live.js')} />}
       </head>
       <body>
         <a class="skip" href="#content">
-          Skip to the content
+          {texts.page.skipToTheContent}
         </a>
         <header class="top">
           <div class="top-row">
             <a class="brand" href={`${basePath}/home`}>
               <Mark />
-              Belay
+              {texts.page.belay2}
             </a>
             <Account view={view} />
             {view.viewer !== null && <Navigation view={view} />}
@@ -117,9 +118,9 @@ function Document({ page, view }: { page: Page; view: Frame }): VNode {
         </main>
         <p id="news" class="hidden-text" role="status" />
         <footer class="foot">
-          Times are in UTC.{' '}
+          {texts.page.timesAreInUtc}{' '}
           <a class="foot-link" href={`${basePath}/reference`}>
-            API reference
+            {texts.page.apiReference}
           </a>
         </footer>
       </body>

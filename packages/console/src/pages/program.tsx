@@ -1,12 +1,13 @@
+import { texts } from '../texts.js';
 import { Facts } from './parts/facts.js';
 import { PostForm } from './parts/form.js';
 import { When } from './parts/time.js';
 import { type Outputs, type Page, to, type View } from './view.js';
 
 const places = {
-  loopback: 'A program on the computer that this browser runs on',
-  own: 'A page of this server',
-  listed: 'A service that an operator of this server has allowed',
+  loopback: texts.program.aProgramOnTheComputerThat,
+  own: texts.program.aPageOfThisServer,
+  listed: texts.program.aServiceThatAnOperatorOf,
 } as const;
 
 /** A program wants to be signed in as the viewer: which one, and where its code goes (RFC 8252, section 8.6). */
@@ -14,38 +15,36 @@ export function programPage(asked: Outputs['program']['page'], view: View): Page
   const address = new URL(asked.callback);
   const action = to(view, 'auth', 'program');
   return {
-    title: 'Sign in a program?',
+    title: texts.program.signInAProgram,
     narrow: true,
     leadsTo: address.origin,
     content: (
       <>
         <p class="lead">
-          A program wants to sign in as <strong>{view.viewer?.email}</strong>. It could then do everything that you may
-          do here.
+          {texts.program.aProgramWantsToSignIn}
+          <strong>{view.viewer?.email}</strong>
+          {texts.program.itCouldThenDoEverythingThat}
         </p>
         <Facts
           facts={[
-            ['What asks', places[asked.place]],
+            [texts.program.whatAsks, places[asked.place]],
             [
-              'Address',
+              texts.program.address,
               <code>{asked.place === 'loopback' ? address.host : `${address.origin}${address.pathname}`}</code>,
             ],
-            ['It calls itself', asked.label ?? 'It gives no name'],
-            ['It asked at', <When at={asked.asked_at} view={view} />],
+            [texts.program.itCallsItself, asked.label ?? texts.program.itGivesNoName],
+            [texts.program.itAskedAt, <When at={asked.asked_at} view={view} />],
           ]}
         />
-        <p>
-          Belay has not checked what the program calls itself. Continue only if you started this sign-in yourself, just
-          now, on this computer. If a web page, a mail or a message brought you here, cancel.
-        </p>
+        <p>{texts.program.belayHasNotCheckedWhatThe}</p>
         <PostForm action={action} view={view}>
           <input type="hidden" name="request" value={asked.request} />
           <div class="actions">
             <button type="submit" name="verdict" value="deny" class="second">
-              Cancel
+              {texts.program.cancel}
             </button>
             <button type="submit" name="verdict" value="approve">
-              Sign in program
+              {texts.program.signInProgram}
             </button>
           </div>
         </PostForm>

@@ -1,25 +1,26 @@
 import type { VNode } from 'preact';
+import { texts } from '../texts.js';
 import { Facts } from './parts/facts.js';
 import { type Outputs, type Page, to, type View } from './view.js';
 import { listInWords } from './words.js';
 
 const capabilities: Readonly<Record<string, string>> = {
-  authenticator: 'people sign in',
-  authorizer: 'access is granted',
-  identities: 'people are known',
-  notifications: 'messages are sent',
+  authenticator: texts.providers.peopleSignIn,
+  authorizer: texts.providers.accessIsGranted,
+  identities: texts.providers.peopleAreKnown,
+  notifications: texts.providers.messagesAreSent,
 };
 
 /** Where people sign in, and where access is granted. */
 export function providersPage({ providers }: Outputs['providers']['list'], view: View): Page {
   return {
-    title: 'Providers',
+    title: texts.providers.providers,
     content: (
       <>
-        <p class="lead">The systems that Belay talks to for you: where people sign in, and where access is granted.</p>
+        <p class="lead">{texts.providers.theSystemsThatBelayTalksTo}</p>
         {providers.length === 0 ? (
           <div class="empty">
-            <p>There is no provider here that you may use.</p>
+            <p>{texts.providers.thereIsNoProviderHereThat}</p>
           </div>
         ) : (
           <ul class="cards two">
@@ -53,16 +54,16 @@ export function providerPage(
         <Facts facts={kindOf(provider, provider.id)} />
         {roles !== undefined && (
           <section aria-labelledby="roles">
-            <h2 id="roles">Its own roles</h2>
+            <h2 id="roles">{texts.providers.itsOwnRoles}</h2>
             {roles.length === 0 ? (
-              <p>It has none that could be granted.</p>
+              <p>{texts.providers.itHasNoneThatCouldBe}</p>
             ) : (
               <div class="table">
                 <table class="stacks">
                   <thead>
                     <tr>
-                      <th scope="col">Name</th>
-                      <th scope="col">Description</th>
+                      <th scope="col">{texts.providers.name}</th>
+                      <th scope="col">{texts.providers.description}</th>
                     </tr>
                   </thead>
                   <tbody>
@@ -83,7 +84,7 @@ export function providerPage(
         <p>
           <br />
           <a href={`${view.basePath}/roles?provider=${encodeURIComponent(provider.id)}`}>
-            Roles that you may ask for here
+            {texts.providers.rolesThatYouMayAskFor}
           </a>
         </p>
       </>
@@ -93,8 +94,8 @@ export function providerPage(
 
 function kindOf(provider: { provider: string; capabilities: string[] }, id: string): [string, string | VNode][] {
   return [
-    ['Identifier', <code>{id}</code>],
-    ['Type', provider.provider],
-    ['Here', listInWords(provider.capabilities.map((each) => capabilities[each] ?? each))],
+    [texts.providers.identifier, <code>{id}</code>],
+    [texts.providers.type, provider.provider],
+    [texts.providers.here, listInWords(provider.capabilities.map((each) => capabilities[each] ?? each))],
   ];
 }

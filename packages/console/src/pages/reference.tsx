@@ -1,5 +1,6 @@
 import type { OpenApiDocument } from '@belay/api';
 import type { VNode } from 'preact';
+import { texts } from '../texts.js';
 import { isRecord } from './approvers.js';
 import type { Page } from './view.js';
 
@@ -27,15 +28,20 @@ export function referencePage(document: OpenApiDocument, basePath: string): Page
   const operations = operationsIn(document);
   const tags = document.tags ?? [];
   return {
-    title: 'API reference',
+    title: texts.reference.apiReference,
     content: (
       <>
         <p class="lead">
-          Everything that Belay does, programs can do as well. This page says the same as the{' '}
-          <a href={`${basePath}/openapi.json`}>OpenAPI document</a>. Paths are under <code>{basePath}</code>; a program
-          proves who it is with <code>Authorization: Bearer</code> and a token of <code>belay login</code>.
+          {texts.reference.everythingThatBelayDoesProgramsCan}{' '}
+          <a href={`${basePath}/openapi.json`}>{texts.reference.openapiDocument}</a>
+          {texts.reference.pathsAreUnder}
+          <code>{basePath}</code>
+          {texts.reference.aProgramProvesWhoItIs}
+          <code>{texts.reference.authorizationBearer}</code>
+          {texts.reference.andATokenOf}
+          <code>{texts.reference.belayLogin}</code>.
         </p>
-        <nav aria-label="Parts of the interface">
+        <nav aria-label={texts.reference.partsOfTheInterface}>
           <ul class="parts">
             {tags.map(({ name }) => (
               <li key={name}>
@@ -73,20 +79,23 @@ function OperationCard({ operation }: { operation: Operation }): VNode {
       </h3>
       <p>
         {operation.summary}
-        {operation.open && <span class="quiet"> (needs no credential)</span>}
+        {operation.open && <span class="quiet">{texts.reference.needsNoCredential}</span>}
       </p>
       <details>
         <summary>
-          What it takes and answers<span class="hidden-text">: {`${method} ${path}`}</span>
+          {texts.reference.whatItTakesAndAnswers}
+          <span class="hidden-text">: {`${method} ${path}`}</span>
         </summary>
         {parameters.length > 0 && (
           <>
-            <h4>Parameters</h4>
+            <h4>{texts.reference.parameters}</h4>
             <ul>
               {parameters.map((parameter) => (
                 <li key={`${parameter.in} ${parameter.name}`}>
-                  <code>{parameter.name}</code> in the {parameter.in}: {typeOf(parameter.schema)}
-                  {parameter.required && ', required'}
+                  <code>{parameter.name}</code>
+                  {texts.reference.inThe}
+                  {parameter.in}: {typeOf(parameter.schema)}
+                  {parameter.required && texts.reference.required}
                   {parameter.description !== '' && `. ${parameter.description}`}
                 </li>
               ))}
@@ -95,12 +104,12 @@ function OperationCard({ operation }: { operation: Operation }): VNode {
         )}
         {bodies.length > 0 && (
           <>
-            <h4>Body</h4>
+            <h4>{texts.reference.body}</h4>
             <p class="quiet">{bodies.map(([type]) => type).join(', ')}</p>
             <Fields schema={bodies[0]?.[1]} depth={0} />
           </>
         )}
-        <h4>Answers</h4>
+        <h4>{texts.reference.answers}</h4>
         <ul>
           {responses.map(([status, response]) => (
             <li key={status}>
@@ -124,7 +133,7 @@ function Fields({ schema, depth }: { schema: unknown; depth: number }): VNode | 
       <>
         {forms.map((form, index) => (
           <div key={JSON.stringify(form)}>
-            <p class="quiet">{index === 0 ? 'Either' : 'Or'}</p>
+            <p class="quiet">{index === 0 ? texts.reference.either : texts.reference.or}</p>
             <Fields schema={form} depth={depth} />
           </div>
         ))}
@@ -139,7 +148,7 @@ function Fields({ schema, depth }: { schema: unknown; depth: number }): VNode | 
       {Object.entries(inner.properties).map(([name, value]) => (
         <li key={name}>
           <code>{name}</code>: {typeOf(value)}
-          {required.includes(name) ? '' : ', optional'}
+          {required.includes(name) ? '' : texts.reference.optional}
           {isRecord(value) && typeof value.description === 'string' && `. ${value.description}`}
           <Fields schema={value} depth={depth + 1} />
         </li>
@@ -170,13 +179,14 @@ function contentOf(schema: unknown): { properties: Record<string, unknown>; requ
 
 function typeOf(schema: unknown): string {
   if (!isRecord(schema)) return 'anything';
-  if (Array.isArray(schema.enum)) return (schema.enum as unknown[]).join(' or ');
+  if (Array.isArray(schema.enum)) return (schema.enum as unknown[]).join(texts.reference.or2);
   if ('const' in schema) return String(schema.const);
   const choices = schema.anyOf ?? schema.oneOf;
-  if (Array.isArray(choices)) return [...new Set((choices as unknown[]).map(typeOf))].join(' or ');
-  if (schema.type === 'array') return `list of ${typeOf(schema.items)}`;
-  if (isRecord(schema.additionalProperties)) return `object by name, each ${typeOf(schema.additionalProperties)}`;
-  const types = Array.isArray(schema.type) ? (schema.type as unknown[]).join(' or ') : schema.type;
+  if (Array.isArray(choices)) return [...new Set((choices as unknown[]).map(typeOf))].join(texts.reference.or2);
+  if (schema.type === 'array') return texts.reference.listOf(typeOf(schema.items));
+  if (isRecord(schema.additionalProperties))
+    return texts.reference.objectByNameEach(typeOf(schema.additionalProperties));
+  const types = Array.isArray(schema.type) ? (schema.type as unknown[]).join(texts.reference.or2) : schema.type;
   const format = typeof schema.format === 'string' ? ` (${schema.format})` : '';
   return typeof types === 'string' ? `${types}${format}` : 'anything';
 }

@@ -1,5 +1,6 @@
 import { parseDuration } from '@belay/workflow';
 import type { VNode } from 'preact';
+import { texts } from '../texts.js';
 import { whoDecides } from './approvers.js';
 import { Facts } from './parts/facts.js';
 import { Field, PostForm, Refused, sent } from './parts/form.js';
@@ -10,7 +11,7 @@ import { durationInWords, listInWords } from './words.js';
 /** One role: what it permits, who decides, and the form to ask for it. */
 export function rolePage(role: RoleDetails, workflows: Workflows, view: View): Page {
   const { users = [], groups = [] } = role.permissions ?? {};
-  const audience = [...users, ...groups.map((group) => `the group ${group}`)];
+  const audience = [...users, ...groups.map((group) => texts.role.theGroup(group))];
   return {
     title: role.name,
     content: (
@@ -18,35 +19,32 @@ export function rolePage(role: RoleDetails, workflows: Workflows, view: View): P
         <p class="lead">{role.description}</p>
         <div class="columns">
           <section aria-labelledby="what">
-            <h2 id="what">What it is</h2>
+            <h2 id="what">{texts.role.whatItIs}</h2>
             <Facts
               facts={[
                 permitted(role, view),
                 held(role),
                 ...role.workflows.map((name): [string, VNode] => [
-                  role.workflows.length > 1 ? `Decided by (${name})` : 'Decided by',
+                  role.workflows.length > 1 ? texts.role.decidedBy(name) : texts.role.decidedBy2,
                   <>
                     {workflows.has(name) ? (
                       <>
                         {whoDecides(workflows.get(name)?.document.do)}.{' '}
-                        <a href={to(view, 'workflow', name)}>See the workflow</a>
+                        <a href={to(view, 'workflow', name)}>{texts.role.seeTheWorkflow}</a>
                       </>
                     ) : (
-                      `Disabled: it cannot be asked for through ${name} now.`
+                      texts.role.disabledItCannotBeAskedFor(name)
                     )}
                   </>,
                 ]),
-                ['May ask', audience.length === 0 ? 'Everyone who is signed in' : listInWords(audience)],
-                role.inherits.length > 0 && ['Made from', role.inherits.join(', ')],
+                [texts.role.mayAsk, audience.length === 0 ? texts.role.everyoneWhoIsSignedIn : listInWords(audience)],
+                role.inherits.length > 0 && [texts.role.madeFrom, role.inherits.join(', ')],
               ]}
             />
-            <p class="quiet">
-              You never decide about your own request, and neither does whoever would be given the access. The clock
-              starts when the access works, and you can give it back early.
-            </p>
+            <p class="quiet">{texts.role.youNeverDecideAboutYourOwn}</p>
           </section>
           <section aria-labelledby="ask" class="card">
-            <h2 id="ask">Ask for it</h2>
+            <h2 id="ask">{texts.role.askForIt}</h2>
             <AskForm role={role} workflows={workflows} view={view} />
           </section>
         </div>
@@ -75,7 +73,12 @@ function sentPreset(view: View): Preset | undefined {
   };
 }
 
-const labels = { reason: 'Reason', duration: 'How long', providers: 'Where', workflow: 'Workflow' };
+const labels = {
+  reason: texts.role.reason,
+  duration: texts.role.howLong,
+  providers: texts.role.where,
+  workflow: texts.role.workflow,
+};
 
 /** The form that asks; whatever is filled in already, the person sees it and can change it. */
 export function AskForm(props: { role: RoleDetails; workflows: Workflows; preset?: Preset; view: View }): VNode {
@@ -87,7 +90,9 @@ export function AskForm(props: { role: RoleDetails; workflows: Workflows; preset
     const verb = role.workflows.length === 1 ? 'is' : 'are';
     return (
       <p>
-        It cannot be asked for now: {listInWords(role.workflows)} {verb} disabled.
+        {texts.role.itCannotBeAskedForNow}
+        {listInWords(role.workflows)} {verb}
+        {texts.role.disabled}
       </p>
     );
   }
@@ -107,11 +112,12 @@ export function AskForm(props: { role: RoleDetails; workflows: Workflows; preset
         label={labels.reason}
         hint={
           <>
-            {required ? 'Whoever decides reads this.' : 'Optional. Whoever decides reads this.'}
+            {required ? texts.role.whoeverDecidesReadsThis : texts.role.optionalWhoeverDecidesReadsThis}
             {pattern !== undefined && (
               <>
                 {' '}
-                It must match <code>{pattern}</code>.
+                {texts.role.itMustMatch}
+                <code>{pattern}</code>.
               </>
             )}
           </>
@@ -144,7 +150,7 @@ export function AskForm(props: { role: RoleDetails; workflows: Workflows; preset
           control={(ties) => (
             <select {...ties} required>
               {/* Not all of them by default: that is the most that can be granted. */}
-              <option value="">Choose where</option>
+              <option value="">{texts.role.chooseWhere}</option>
               {[...role.providers].sort().map((provider) => (
                 <option key={provider} value={provider} selected={places === provider}>
                   {provider}
@@ -164,7 +170,13 @@ export function AskForm(props: { role: RoleDetails; workflows: Workflows; preset
           label={labels.workflow}
           control={(ties) => (
             <select {...ties} required>
-              {!enabled.includes(usual) && <option value="">Choose one; {usual} is disabled</option>}
+              {!enabled.includes(usual) && (
+                <option value="">
+                  {texts.role.chooseOne}
+                  {usual}
+                  {texts.role.isDisabled}
+                </option>
+              )}
               {enabled.map((workflow) => (
                 <option key={workflow} value={workflow} selected={preset?.workflow === workflow}>
                   {workflow}
@@ -174,7 +186,10 @@ export function AskForm(props: { role: RoleDetails; workflows: Workflows; preset
           )}
         />
       )}
-      <button type="submit">Ask for {role.name}</button>
+      <button type="submit">
+        {texts.role.askFor}
+        {role.name}
+      </button>
     </PostForm>
   );
 }

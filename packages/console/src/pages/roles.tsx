@@ -1,4 +1,5 @@
 import type { VNode } from 'preact';
+import { texts } from '../texts.js';
 import { whoDecides } from './approvers.js';
 import { AccessWords, ProviderLink } from './parts/access.js';
 import { Facts } from './parts/facts.js';
@@ -17,26 +18,25 @@ export function rolesPage(
 ): Page {
   const entries = Object.entries(roles);
   return {
-    title: 'Ask for access',
+    title: texts.roles.askForAccess,
     content: (
       <>
-        <p class="lead">
-          These are the roles that you may ask for. Asking grants nothing by itself: each role says who decides, and for
-          how long it can be held.
-        </p>
+        <p class="lead">{texts.roles.theseAreTheRolesThatYou}</p>
         {view.offers('elevation.suggest') && (
           <p>
-            <a href={`${view.basePath}/elevate/llm`}>Say in words what you need</a>, and have a role suggested.
+            <a href={`${view.basePath}/elevate/llm`}>{texts.roles.sayInWordsWhatYouNeed}</a>
+            {texts.roles.andHaveARoleSuggested}
           </p>
         )}
         {mayPutTogether && (
           <p>
-            Nothing fits? <a href={`${view.basePath}/elevate/dynamic`}>Put together what you need</a>.
+            {texts.roles.nothingFits}
+            <a href={`${view.basePath}/elevate/dynamic`}>{texts.roles.putTogetherWhatYouNeed}</a>.
           </p>
         )}
         {entries.length === 0 ? (
           <div class="empty">
-            <p>There is no role here that you may ask for.</p>
+            <p>{texts.roles.thereIsNoRoleHereThat}</p>
           </div>
         ) : (
           <ul class="cards two">
@@ -47,8 +47,8 @@ export function rolesPage(
                 </h2>
                 {role.description !== '' && <p>{role.description}</p>}
                 <Facts facts={[permitted(role, view), decided(role, workflows), held(role)]} />
-                <a class="button" href={to(view, 'role', name)} aria-label={`Ask for ${name}`}>
-                  Ask
+                <a class="button" href={to(view, 'role', name)} aria-label={texts.roles.askFor(name)}>
+                  {texts.roles.ask}
                 </a>
               </li>
             ))}
@@ -61,12 +61,14 @@ export function rolesPage(
 
 export function permitted(role: RoleDetails, view: View): [string, VNode] {
   return [
-    'Permits',
+    texts.roles.permits,
     <ul>
-      {role.grants.length === 0 && <li>nothing yet</li>}
+      {role.grants.length === 0 && <li>{texts.roles.nothingYet}</li>}
       {role.grants.map(({ provider, access }) => (
         <li key={`${provider} ${JSON.stringify(access)}`} class="sentence">
-          <AccessWords access={access} /> at <ProviderLink id={provider} view={view} />
+          <AccessWords access={access} />
+          {texts.roles.at}
+          <ProviderLink id={provider} view={view} />
         </li>
       ))}
     </ul>,
@@ -75,11 +77,11 @@ export function permitted(role: RoleDetails, view: View): [string, VNode] {
 
 export function decided(role: RoleDetails, workflows: Workflows): [string, string] | undefined {
   const first = workflows.get(role.workflows[0] ?? '');
-  return first === undefined ? undefined : ['Decided by', whoDecides(first.document.do)];
+  return first === undefined ? undefined : [texts.roles.decidedBy, whoDecides(first.document.do)];
 }
 
 export function held(role: RoleDetails): [string, string] {
   const most = durationInWords(role.max_duration);
   const usual = durationInWords(role.default_duration);
-  return ['Held for', most === usual ? most : `${usual}, ${most} at most`];
+  return [texts.roles.heldFor, most === usual ? most : texts.roles.atMost(usual, most)];
 }

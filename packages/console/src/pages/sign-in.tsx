@@ -1,4 +1,5 @@
 import type { VNode } from 'preact';
+import { texts } from '../texts.js';
 import { PostForm } from './parts/form.js';
 import { When } from './parts/time.js';
 import { type Outputs, type Page, to, type View } from './view.js';
@@ -9,27 +10,27 @@ type Sessions = Outputs['sessions']['list']['sessions'];
 export function signInPage({ providers }: Outputs['auth']['page'], sessions: Sessions, view: View): Page {
   const several = Object.keys(sessions).length > 1;
   return {
-    title: 'Sign in',
+    title: texts.signIn.signIn,
     narrow: true,
     content: (
       <>
-        <p class="lead">
-          Access when you need it: asked for, approved by somebody else, for a stated time, and always taken away again.
-        </p>
+        <p class="lead">{texts.signIn.accessWhenYouNeedItAsked}</p>
         {view.viewer !== null && (
           <p>
-            You are signed in as <strong>{view.viewer.name}</strong>. <a href={`${view.basePath}/home`}>Go on</a>, or
-            sign in with another or again:
+            {texts.signIn.youAreSignedInAs}
+            <strong>{view.viewer.name}</strong>. <a href={`${view.basePath}/home`}>{texts.signIn.goOn}</a>
+            {texts.signIn.orSignInWithAnotherOr}
           </p>
         )}
         {providers.length === 0 ? (
-          <p>No provider to sign in with is configured, or none can be reached now.</p>
+          <p>{texts.signIn.noProviderToSignInWith}</p>
         ) : (
           <ul class="choices">
             {providers.map((provider) => (
               <li key={provider.id}>
                 <a class={provider.id in sessions ? 'button second' : 'button'} href={provider.url}>
-                  Continue with {provider.name}
+                  {texts.signIn.continueWith}
+                  {provider.name}
                 </a>
                 {provider.description !== '' && <p class="quiet">{provider.description}</p>}
                 <Session id={provider.id} name={provider.name} sessions={several ? sessions : {}} view={view} />
@@ -50,11 +51,13 @@ function Session(props: { id: string; name: string; sessions: Sessions; view: Vi
   return (
     <div class="session">
       <p class="quiet">
-        Signed in until <When at={session.expiry} view={view} />
+        {texts.signIn.signedInUntil}
+        <When at={session.expiry} view={view} />
       </p>
       <PostForm action={to(view, 'auth', 'logout', id)} view={view}>
         <button type="submit" class="second small">
-          Sign out of {name}
+          {texts.signIn.signOutOf}
+          {name}
         </button>
       </PostForm>
     </div>
@@ -64,16 +67,18 @@ function Session(props: { id: string; name: string; sessions: Sessions; view: Vi
 /** After a sign-in that asked for no other place to go. */
 export function signedInPage({ user }: { user: { name: string; email: string } }, view: View): Page {
   return {
-    title: 'You are signed in',
+    title: texts.signIn.youAreSignedIn,
     narrow: true,
     content: (
       <>
         <p>
-          Signed in as <strong>{user.name}</strong> ({user.email}). You can close this page, or go on here.
+          {texts.signIn.signedInAs}
+          <strong>{user.name}</strong> ({user.email}
+          {texts.signIn.youCanCloseThisPageOr}
         </p>
         <p>
           <a class="button" href={`${view.basePath}/home`}>
-            To the start
+            {texts.signIn.toTheStart}
           </a>
         </p>
       </>
@@ -86,7 +91,7 @@ export function signedOutPage({ message }: { message: string }, view: View): Pag
   // Home sends people who are not signed in to the sign-in and back.
   const again = view.viewer === null ? 'home' : 'auth';
   return {
-    title: 'Signed out',
+    title: texts.signIn.signedOut,
     narrow: true,
     content: (
       <>
@@ -94,11 +99,11 @@ export function signedOutPage({ message }: { message: string }, view: View): Pag
         <p>
           {view.viewer !== null && (
             <a class="button" href={`${view.basePath}/home`}>
-              To the start
+              {texts.signIn.toTheStart}
             </a>
           )}{' '}
           <a class={view.viewer === null ? 'button' : 'button second'} href={`${view.basePath}/${again}`}>
-            Sign in again
+            {texts.signIn.signInAgain}
           </a>
         </p>
       </>

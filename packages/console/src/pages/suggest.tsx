@@ -1,4 +1,5 @@
 import type { VNode } from 'preact';
+import { texts } from '../texts.js';
 import { Facts } from './parts/facts.js';
 import { Field, PostForm, Refused, sent } from './parts/form.js';
 import { AskForm } from './role.js';
@@ -21,18 +22,16 @@ export interface Suggestion {
 /** A place to say in words what one needs (interface, GET /elevate/llm). */
 export function describePage(view: View): Page {
   return {
-    title: 'Say what you need',
+    title: texts.suggest.sayWhatYouNeed,
     content: (
       <>
-        <p class="lead">
-          In a sentence or two, and for how long. You get a suggestion to look at and change; nothing is asked for, and
-          nothing granted, until you ask for it.
-        </p>
+        <p class="lead">{texts.suggest.inASentenceOrTwoAnd}</p>
         <div class="card">
           <DescribeForm view={view} text={sent(view, 'reason')} />
         </div>
         <p class="after">
-          Or <a href={`${view.basePath}/roles`}>choose a role yourself</a>.
+          {texts.suggest.or}
+          <a href={`${view.basePath}/roles`}>{texts.suggest.chooseARoleYourself}</a>.
         </p>
       </>
     ),
@@ -42,18 +41,18 @@ export function describePage(view: View): Page {
 function DescribeForm({ view, text }: { view: View; text?: string }): VNode {
   return (
     <PostForm action={`${view.basePath}/elevate/llm`} view={view}>
-      <Refused view={view} labels={{ reason: 'What you need it for' }} />
+      <Refused view={view} labels={{ reason: texts.suggest.whatYouNeedItFor }} />
       <Field
         view={view}
         name="reason"
-        label="What you need it for"
+        label={texts.suggest.whatYouNeedItFor}
         control={(ties) => (
           <textarea {...ties} rows={3} maxLength={4000} required>
             {text}
           </textarea>
         )}
       />
-      <button type="submit">Suggest a role</button>
+      <button type="submit">{texts.suggest.suggestARole}</button>
     </PostForm>
   );
 }
@@ -68,12 +67,12 @@ export function suggestionPage(
   const reason = typeof view.input.reason === 'string' ? view.input.reason : '';
   if (role === undefined) {
     return {
-      title: 'Nothing fits',
+      title: texts.suggest.nothingFits,
       content: (
         <>
           <p class="lead" role="status">
-            No role that you may ask for fits these words. Say it in others, or{' '}
-            <a href={`${view.basePath}/roles`}>choose a role yourself</a>.
+            {texts.suggest.noRoleThatYouMayAsk}{' '}
+            <a href={`${view.basePath}/roles`}>{texts.suggest.chooseARoleYourself}</a>.
           </p>
           <div class="card">
             <DescribeForm view={view} text={reason} />
@@ -84,33 +83,34 @@ export function suggestionPage(
   }
   const { matched = [], alternatives = [] } = output;
   return {
-    title: `Suggested: ${role.name}`,
+    title: texts.suggest.suggested(role.name),
     content: (
       <>
-        <p class="lead">Nothing has been asked for yet. Look at it, change what is not right, and ask.</p>
+        <p class="lead">{texts.suggest.nothingHasBeenAskedForYet}</p>
         <div class="columns">
           <section aria-labelledby="what">
-            <h2 id="what">What it is</h2>
+            <h2 id="what">{texts.suggest.whatItIs}</h2>
             <p>{role.description}</p>
             <Facts
               facts={[
                 permitted(role, view),
                 decided(role, workflows),
-                matched.length > 0 && ['Because of', listInWords(matched)],
+                matched.length > 0 && [texts.suggest.becauseOf, listInWords(matched)],
               ]}
             />
             <p>
-              Not what you meant? <a href={`${view.basePath}/elevate/llm`}>Say it in other words</a>, or{' '}
-              <a href={`${view.basePath}/roles`}>choose a role yourself</a>.
+              {texts.suggest.notWhatYouMeant}
+              <a href={`${view.basePath}/elevate/llm`}>{texts.suggest.sayItInOtherWords}</a>
+              {texts.suggest.or2} <a href={`${view.basePath}/roles`}>{texts.suggest.chooseARoleYourself}</a>.
             </p>
             {alternatives.length > 0 && (
               <>
-                <h2>It could also be</h2>
+                <h2>{texts.suggest.itCouldAlsoBe}</h2>
                 <ul>
                   {alternatives.map((each) => (
                     <li key={each.suggested_role}>
-                      <a href={to(view, 'role', each.suggested_role)}>{each.suggested_role}</a> for{' '}
-                      {durationInWords(each.suggested_duration)}
+                      <a href={to(view, 'role', each.suggested_role)}>{each.suggested_role}</a>
+                      {texts.suggest.for} {durationInWords(each.suggested_duration)}
                     </li>
                   ))}
                 </ul>
@@ -118,7 +118,7 @@ export function suggestionPage(
             )}
           </section>
           <section aria-labelledby="ask" class="card">
-            <h2 id="ask">Ask for it</h2>
+            <h2 id="ask">{texts.suggest.askForIt}</h2>
             <AskForm
               role={role}
               workflows={workflows}

@@ -1,4 +1,5 @@
 import { parseDuration } from '@belay/workflow';
+import { texts } from '../texts.js';
 
 const units = [
   ['day', 86_400_000],
@@ -15,7 +16,7 @@ export function durationInWords(iso: string): string {
   } catch {
     return iso;
   }
-  if (rest < 1000) return rest === 0 ? 'no time' : 'less than a second';
+  if (rest < 1000) return rest === 0 ? texts.words.noTime : texts.words.lessThanASecond;
   const parts: string[] = [];
   for (const [unit, size] of units) {
     const number = Math.floor(rest / size);
@@ -46,25 +47,25 @@ const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', '
 /** How much is left, to the second. The same words as static/words.js, which keeps them right. */
 export function leftInWords(milliseconds: number): string {
   const seconds = Math.floor(milliseconds / 1000);
-  if (seconds <= 0) return 'no time left';
+  if (seconds <= 0) return texts.words.noTimeLeft;
   const days = Math.floor(seconds / 86_400);
   const hours = Math.floor((seconds % 86_400) / 3600);
   const minutes = Math.floor((seconds % 3600) / 60);
-  if (days > 0) return `${days} d ${hours} h left`;
-  if (hours > 0) return `${hours} h ${minutes} min left`;
-  if (minutes > 0) return `${minutes} min ${seconds % 60} s left`;
-  return `${seconds} s left`;
+  if (days > 0) return texts.words.dHLeft(days, hours);
+  if (hours > 0) return texts.words.hMinLeft(hours, minutes);
+  if (minutes > 0) return texts.words.minSLeft(minutes, seconds % 60);
+  return texts.words.sLeft(seconds);
 }
 
 /** How long ago, or in how long. The same words as static/words.js. */
 export function relativeInWords(milliseconds: number): string {
   const seconds = Math.abs(milliseconds) / 1000;
-  if (seconds < 45) return milliseconds > 0 ? 'in a moment' : 'just now';
+  if (seconds < 45) return milliseconds > 0 ? texts.words.inAMoment : texts.words.justNow;
   const text =
     seconds < 5400
       ? count(Math.round(seconds / 60), 'minute')
       : seconds < 129_600
         ? count(Math.round(seconds / 3600), 'hour')
         : count(Math.round(seconds / 86_400), 'day');
-  return milliseconds > 0 ? `in ${text}` : `${text} ago`;
+  return milliseconds > 0 ? texts.words.in(text) : texts.words.ago(text);
 }

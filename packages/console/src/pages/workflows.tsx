@@ -1,3 +1,4 @@
+import { texts } from '../texts.js';
 import { whoDecides } from './approvers.js';
 import { Diagram } from './diagram.js';
 import { Facts } from './parts/facts.js';
@@ -7,13 +8,13 @@ import { type Outputs, type Page, to, type View } from './view.js';
 export function workflowsPage({ workflows }: Outputs['workflows']['list'], view: View): Page {
   const entries = Object.entries(workflows);
   return {
-    title: 'Workflows',
+    title: texts.workflows.workflows,
     content: (
       <>
-        <p class="lead">What happens to a request. A role says which of these it goes through.</p>
+        <p class="lead">{texts.workflows.whatHappensToARequestA}</p>
         {entries.length === 0 ? (
           <div class="empty">
-            <p>There is no workflow here that you may start.</p>
+            <p>{texts.workflows.thereIsNoWorkflowHereThat}</p>
           </div>
         ) : (
           <ul class="cards two">
@@ -42,24 +43,22 @@ export function workflowPage(workflow: Outputs['workflows']['get'], _view: View)
         <p class="lead">{workflow.description}</p>
         <div class="columns">
           <section aria-labelledby="picture">
-            <h2 id="picture">What happens</h2>
+            <h2 id="picture">{texts.workflows.whatHappens}</h2>
             <Diagram tasks={document.do} />
           </section>
           <section aria-labelledby="about">
-            <h2 id="about">About it</h2>
+            <h2 id="about">{texts.workflows.aboutIt}</h2>
             <Facts
               facts={[
-                ['Decided by', whoDecides(document.do)],
-                ['Version', document.version],
-                ['Namespace', document.namespace],
-                ['Written in', `Serverless Workflow DSL ${document.dsl}`],
+                [texts.workflows.decidedBy, whoDecides(document.do)],
+                [texts.workflows.version, document.version],
+                [texts.workflows.namespace, document.namespace],
+                [texts.workflows.writtenIn, texts.workflows.serverlessWorkflowDsl(document.dsl)],
               ]}
             />
-            <p class="quiet">
-              Taking access away is no step of a workflow: whatever becomes of it, what it granted ends on time.
-            </p>
+            <p class="quiet">{texts.workflows.takingAccessAwayIsNoStep}</p>
             <details id="definition">
-              <summary>The definition</summary>
+              <summary>{texts.workflows.theDefinition}</summary>
               <pre>
                 <code>{JSON.stringify(document, null, 2)}</code>
               </pre>

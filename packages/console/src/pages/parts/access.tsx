@@ -1,4 +1,5 @@
 import type { VNode } from 'preact';
+import { texts } from '../../texts.js';
 import { to, type View } from '../view.js';
 import { durationInWords } from '../words.js';
 
@@ -11,7 +12,8 @@ export function AccessWords({ access }: { access: unknown }): VNode {
   if (parts.length === 1 && first?.[0] === 'role') {
     return (
       <>
-        membership of the role <code>{textOf(first[1])}</code>
+        {texts.accessPart.membershipOfTheRole}
+        <code>{textOf(first[1])}</code>
       </>
     );
   }
@@ -38,7 +40,7 @@ export function ProviderLink({ id, view, name }: { id: string; view: View; name?
 /** What taking away cannot reach, said before anybody relies on it. */
 export function afterwardsInWords(held: { residual: string; leaves_behind: string | null }): string {
   const ends = /^P(T?0[SMHD])$/.test(held.residual)
-    ? 'It ends at once: nothing that was handed out keeps working.'
-    : `What was handed out can work for up to ${durationInWords(held.residual)} after the end.`;
+    ? texts.accessPart.itEndsAtOnceNothingThat
+    : texts.accessPart.whatWasHandedOutCanWork(durationInWords(held.residual));
   return held.leaves_behind === null ? ends : `${ends} ${held.leaves_behind}`;
 }

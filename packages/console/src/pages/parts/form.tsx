@@ -1,4 +1,5 @@
 import type { ComponentChildren, VNode } from 'preact';
+import { texts } from '../../texts.js';
 import type { Frame, View } from '../view.js';
 
 interface PostFormProps {
@@ -85,7 +86,10 @@ export function Refused({ view, labels }: { view: View; labels: Readonly<Record<
   const issues = (refused.issues ?? []).filter(({ path }) => path !== '');
   return (
     <div class="state bad" role="alert">
-      <p>Nothing was asked for: {issues.length === 0 ? refused.message : 'something is not right yet.'}</p>
+      <p>
+        {texts.formPart.nothingWasAskedFor}
+        {issues.length === 0 ? refused.message : texts.formPart.somethingIsNotRightYet}
+      </p>
       {issues.length > 0 && (
         <ul>
           {issues.map(({ path, message }) => {

@@ -1,4 +1,5 @@
 import type { VNode } from 'preact';
+import { texts } from '../../texts.js';
 
 export type Tone = 'good' | 'warn' | 'bad' | 'plain';
 
@@ -6,30 +7,30 @@ type Words = Readonly<Record<string, { text: string; tone: Tone }>>;
 
 /** Of a request. */
 const states: Words = {
-  running: { text: 'Under way', tone: 'plain' },
-  waiting_for_approval: { text: 'Waiting for approval', tone: 'warn' },
-  granting: { text: 'Being granted', tone: 'warn' },
-  active: { text: 'Active', tone: 'good' },
-  ending: { text: 'Being taken away', tone: 'warn' },
-  ended: { text: 'Ended', tone: 'plain' },
-  denied: { text: 'Denied', tone: 'bad' },
-  cancelled: { text: 'Cancelled', tone: 'plain' },
-  terminated: { text: 'Terminated', tone: 'bad' },
-  failed: { text: 'Failed', tone: 'bad' },
+  running: { text: texts.statusPart.underWay, tone: 'plain' },
+  waiting_for_approval: { text: texts.statusPart.waitingForApproval, tone: 'warn' },
+  granting: { text: texts.statusPart.beingGranted, tone: 'warn' },
+  active: { text: texts.statusPart.active, tone: 'good' },
+  ending: { text: texts.statusPart.beingTakenAway, tone: 'warn' },
+  ended: { text: texts.statusPart.ended, tone: 'plain' },
+  denied: { text: texts.statusPart.denied, tone: 'bad' },
+  cancelled: { text: texts.statusPart.cancelled, tone: 'plain' },
+  terminated: { text: texts.statusPart.terminated, tone: 'bad' },
+  failed: { text: texts.statusPart.failed, tone: 'bad' },
 };
 
 /** Of a grant, an approval or an entry of the log. */
 const statuses: Words = {
-  granting: { text: 'Being granted', tone: 'warn' },
-  active: { text: 'Active', tone: 'good' },
-  ended: { text: 'Being taken away', tone: 'warn' },
-  gone: { text: 'Gone', tone: 'plain' },
-  failed: { text: 'Failed', tone: 'bad' },
-  open: { text: 'Open', tone: 'warn' },
-  approved: { text: 'Approved', tone: 'good' },
-  denied: { text: 'Denied', tone: 'bad' },
-  expired: { text: 'No answer in time', tone: 'bad' },
-  withdrawn: { text: 'Withdrawn', tone: 'plain' },
+  granting: { text: texts.statusPart.beingGranted, tone: 'warn' },
+  active: { text: texts.statusPart.active, tone: 'good' },
+  ended: { text: texts.statusPart.beingTakenAway, tone: 'warn' },
+  gone: { text: texts.statusPart.gone, tone: 'plain' },
+  failed: { text: texts.statusPart.failed, tone: 'bad' },
+  open: { text: texts.statusPart.open, tone: 'warn' },
+  approved: { text: texts.statusPart.approved, tone: 'good' },
+  denied: { text: texts.statusPart.denied, tone: 'bad' },
+  expired: { text: texts.statusPart.noAnswerInTime, tone: 'bad' },
+  withdrawn: { text: texts.statusPart.withdrawn, tone: 'plain' },
   info: { text: 'info', tone: 'plain' },
   warning: { text: 'warning', tone: 'warn' },
   error: { text: 'error', tone: 'bad' },
