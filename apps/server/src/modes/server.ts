@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { isDeepStrictEqual } from 'node:util';
 import {
   type Breathe,
@@ -90,7 +91,8 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
   const { document } = catalog.current();
   const found = () => findInstallationSecrets(environment);
   const { keyring, encryption } = await openConfiguredKeyring({ db, document, resolve, log, required, found }, closing);
-  const expressions = createExpressionPool();
+  // One processor at least is for what is not an expression.
+  const expressions = createExpressionPool({ size: availableParallelism() > 2 ? 2 : 1 });
   closing.add('The expression evaluator', () => expressions.close());
   const { redisUrl } = environment;
   const backend = await reachable(() => openQueueBackend({ redisUrl, databaseUrl: storage.url, log }));

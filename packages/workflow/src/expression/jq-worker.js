@@ -7,9 +7,9 @@ const port = parentPort;
 if (!port) throw new Error('the jq worker runs only as a worker thread');
 const thread = threadId();
 const clock = openThreadClock(thread);
-const jq = await loadJq(workerData.module);
-// Not before: a program waits for a thread that starts.
+// Before jq is loaded: where programs never end, a thread is loaded for each of them, at the cost of everything else.
 lowerPriority(thread);
+const jq = await loadJq(workerData.module);
 
 port.on('message', (/** @type {{ program: string, input: string, raises: boolean }} */ { program, input, raises }) => {
   const before = clock();
