@@ -194,7 +194,7 @@ async function writeStory() {
     .replaceAll(path.join(folder, 'rita'), '~')
     .replaceAll(folder, '/srv/belay')
     .replaceAll(process.execPath, '/usr/bin/node')
-    .replaceAll(program, '/opt/belay/apps/cli/dist/main.js');
+    .replaceAll(program, '/opt/belay/apps/cli/bundle/main.js');
   const before = await readFile(document, 'utf8');
   const [begin, end] = ['<!-- the story begins -->', '<!-- the story ends -->'];
   const [head, rest] = before.split(begin);

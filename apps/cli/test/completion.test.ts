@@ -10,7 +10,7 @@ import { typeInto } from './support/pty.js';
 import { openTerminal, type Terminal } from './support/run.js';
 import { entry, type Service, startService } from './support/service.js';
 
-const main = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+const main = fileURLToPath(new URL('../bundle/main.js', import.meta.url));
 const run = promisify(execFile);
 
 let service: Service;

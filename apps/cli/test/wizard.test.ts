@@ -6,7 +6,7 @@ import { hasProgram } from './support/has-program.js';
 import { type Installation, startInstallation } from './support/installation.js';
 import { typeInto } from './support/pty.js';
 
-const main = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+const main = fileURLToPath(new URL('../bundle/main.js', import.meta.url));
 const enter = '\r';
 const yes = 'y';
 

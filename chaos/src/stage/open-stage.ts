@@ -16,7 +16,7 @@ import { type PostgresServer, startPostgres } from './postgres.js';
 import { type RedisServer, startRedis } from './redis.js';
 import { makeTarget, type Target } from './target.js';
 
-const cli = fileURLToPath(new URL('../../../apps/cli/dist/main.js', import.meta.url));
+const cli = fileURLToPath(new URL('../../../apps/cli/bundle/main.js', import.meta.url));
 const run = promisify(execFile);
 
 /** Everything that a run is made of. */

@@ -31,6 +31,8 @@ export async function runAgent(host: ProcessLike): Promise<void> {
       readable: host.stdout.isTTY === true,
       write: (line) => void host.stdout.write(line),
     });
+    // Stack traces in the log name the lines of the sources, not of the bundle.
+    process.setSourceMapsEnabled(true);
     const { startAgent } = await import('./start.js');
     agent = await startAgent({ environment, log, variables: host.env });
     if (stopping) return await finish(agent);

@@ -1,5 +1,7 @@
-import { readFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 
@@ -67,5 +69,33 @@ describe('what an agent loads', () => {
     );
     expect(heavy).toEqual([]);
     expect([...modules].filter((path) => path.endsWith('packages/core/dist/index.js'))).toEqual([]);
+  });
+});
+
+describe('the bundle of an agent', () => {
+  const folder = fileURLToPath(new URL('../bundle/', import.meta.url));
+
+  it('names each package in it with its licence', async () => {
+    const text = await readFile(join(folder, 'LICENSES.txt'), 'utf8');
+    const named = text
+      .split(`${'-'.repeat(80)}\n`)
+      .map((part) => /^(\S+) \d\S* \(.+\)$/.exec(part.trim().split('\n')[0] ?? '')?.[1]);
+    expect(named).toEqual(expect.arrayContaining(['@trpc/server', 'jose', 'pino', 'preact', 'zod']));
+    expect(named.filter((name) => name === undefined)).toEqual([]);
+    expect(
+      named.filter((name) => /drizzle|postgres|bullmq|ioredis|express|aws|azure|google|^ai$/.test(name ?? '')),
+    ).toEqual([]);
+  });
+
+  it('has source maps that lead to sources which are there', async () => {
+    const maps = (await readdir(folder)).filter((name) => name.endsWith('.map'));
+    const sources = await Promise.all(
+      maps.map(
+        async (name) => (JSON.parse(await readFile(join(folder, name), 'utf8')) as { sources: string[] }).sources,
+      ),
+    );
+    const paths = sources.flat().map((source) => join(folder, source));
+    expect(paths).toContain(fileURLToPath(new URL('../src/follow.ts', import.meta.url)));
+    expect(paths.filter((path) => !existsSync(path) && !path.includes('none:'))).toEqual([]);
   });
 });

@@ -18,7 +18,7 @@ import {
 } from '../../../apps/server/test/start/server-process.js';
 import { callLocal, signInAt } from './support/local.js';
 
-const cli = fileURLToPath(new URL('../../../apps/cli/dist/main.js', import.meta.url));
+const cli = fileURLToPath(new URL('../../../apps/cli/bundle/main.js', import.meta.url));
 const run = promisify(execFile);
 const patience = { timeout: 30_000, interval: 100 };
 

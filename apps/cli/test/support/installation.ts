@@ -8,7 +8,7 @@ import type { Shell } from '../../src/index.js';
 import { signInThroughDemo } from './browser.js';
 import { openTerminal, type Ran, type Terminal } from './run.js';
 
-const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+const main = fileURLToPath(new URL('../../bundle/main.js', import.meta.url));
 
 export interface Ended {
   code: number | null;

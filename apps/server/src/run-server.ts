@@ -1,0 +1,51 @@
+import { parseEnvironment } from '@belay/operations/environment';
+import type { ProcessLike } from '@belay/program';
+import { createLogger, delay, oneLine, StartError } from '@belay/program';
+import { describeServer } from './banner.js';
+import type { RunningServer } from './start.js';
+
+/** How long a stop may take as a whole, in milliseconds. */
+const longestStop = 10_000;
+
+/**
+ * Runs server mode until a signal ends it. A start that fails says why on one line of stderr and exits with 1. The first
+ * SIGINT or SIGTERM stops gracefully within ten seconds, the second at once; SIGHUP reads the configuration again.
+ */
+export async function runServerMode(host: ProcessLike): Promise<void> {
+  let server: RunningServer | undefined;
+  let stopping = false;
+  // Before anything is started: a signal during the start must not leave half of it behind.
+  const stop = () => {
+    if (stopping) host.exit(1);
+    stopping = true;
+    if (server) void finish(server);
+  };
+  async function finish(running: RunningServer): Promise<void> {
+    const outcome = await Promise.race([running.stop().then(() => 0), delay(longestStop).then(() => 1)]);
+    host.exit(outcome);
+  }
+  host.on('SIGINT', stop);
+  host.on('SIGTERM', stop);
+  host.on('SIGHUP', () => void server?.reload());
+  try {
+    const environment = parseEnvironment(host.env);
+    const log = createLogger({
+      level: environment.logLevel,
+      readable: host.stdout.isTTY === true,
+      write: (line) => void host.stdout.write(line),
+    });
+    // Only now: loading everything takes longer than saying what is wrong with a variable.
+    const { startServer } = await import('./start.js');
+    server = await startServer({ environment, variables: host.env, directory: host.cwd(), log });
+    if (stopping) return await finish(server);
+    host.stdout.write(describeServer(server));
+  } catch (error) {
+    host.stderr.write(`belay: ${explain(error)}\n`);
+    host.exit(1);
+  }
+}
+
+function explain(error: unknown): string {
+  if (error instanceof StartError) return oneLine(error);
+  return `the start failed (${oneLine(error)}); this is a fault of Belay: please report it with the output of LOG_LEVEL=debug`;
+}
