@@ -57,6 +57,7 @@ describe('what an agent loads', () => {
       '@trpc/server',
       'eventsource',
       'jose',
+      'negotiator',
       'pino',
       'preact',
       'preact-render-to-string',
@@ -87,7 +88,7 @@ describe('the bundle of an agent', () => {
     ).toEqual([]);
   });
 
-  it('has source maps that lead to sources which are there', async () => {
+  it('has source maps that lead to our sources', async () => {
     const maps = (await readdir(folder)).filter((name) => name.endsWith('.map'));
     const sources = await Promise.all(
       maps.map(
@@ -96,6 +97,6 @@ describe('the bundle of an agent', () => {
     );
     const paths = sources.flat().map((source) => join(folder, source));
     expect(paths).toContain(fileURLToPath(new URL('../src/follow.ts', import.meta.url)));
-    expect(paths.filter((path) => !existsSync(path) && !path.includes('none:'))).toEqual([]);
+    expect(paths.filter((path) => !path.includes('node_modules') && !existsSync(path))).toEqual([]);
   });
 });

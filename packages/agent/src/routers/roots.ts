@@ -28,6 +28,3 @@ export const agentRouter = localRouter({
 
 /** What the interface gives client mode, and nothing more. */
 export const clientRouter = localRouter(everyMode);
-
-/** The type that the SDK's local resources are made from. */
-export type LocalRouter = typeof agentRouter;
