@@ -7,6 +7,7 @@ import {
   checkPurity,
   checkSignals,
   checkTransactions,
+  checkWriters,
 } from './architecture/behaviour.js';
 import {
   checkDeclarations,
@@ -46,6 +47,7 @@ describe('the house as it stands', () => {
     ['reads time, randomness and environment only at the composition roots', checkPurity],
     ['waits for no lock that others can take', checkLocks],
     ['joins signals only where their sources are held', checkSignals],
+    ['writes executions and steps in one package', checkWriters],
     ['keeps its files small', checkLength],
     ['pins every version once', checkPins],
     ['comments on every table', checkTableComments],
@@ -211,6 +213,16 @@ describe('each rule can fail', () => {
       'packages/db/src/c.ts': '// not pg_advisory_lock, which others can take',
     });
     expect(checkLocks(fault)).toHaveLength(2);
+  });
+
+  it.each([
+    'await tx.update(steps).set({ dueAt: now });',
+    'await ctx.db\n  .insert(executions)\n  .values(row);',
+    'sql`delete from ${steps} where key = ${key}`',
+    'sqlText`with gone as (update executions set status = ${status}) select 1`',
+  ])('writers: %s', (text) => {
+    expect(checkWriters(broken({ 'packages/core/src/a.ts': text }))).toHaveLength(1);
+    expect(checkWriters(broken({ 'packages/engine/src/a.ts': text }))).toEqual([]);
   });
 
   it('tables: one without a comment', () => {

@@ -49,6 +49,7 @@ export function checkTransactions(tree: Tree): string[] {
 /** Files of core with a transaction and a `Promise.all` beside it, each with what it waits for together. */
 const besideTransactions: Record<string, string> = {
   'packages/core/src/access/intend.ts': 'observations at the providers, before the transaction',
+  'packages/core/src/functions/grant.ts': 'grants of a process without places, after the transaction',
   'packages/core/src/functions/revoke.ts': 'revocations, after the transaction',
 };
 
@@ -124,6 +125,19 @@ export function checkSignals(tree: Tree): string[] {
     .filter(([path]) => /^(packages|apps|chaos|bench)\/.*src\//.test(path) && isSource(path) && !joiners.includes(path))
     .filter(([, text]) => /\bAbortSignal\.any\b/.test(codeOf(text)))
     .map(([path]) => `${path} joins signals; use within`);
+}
+
+const written = [
+  /\.(insert|update|delete)\(\s*(steps|executions)\s*\)/,
+  /\b(insert into|update|delete from)\s+(\$\{\s*)?(steps|executions)\b/i,
+];
+
+/** One writer: only the engine inserts, updates or deletes executions and steps. */
+export function checkWriters(tree: Tree): string[] {
+  return [...tree]
+    .filter(([path]) => /^(packages|apps)\/[^/]+\/src\//.test(path) && isSource(path))
+    .filter(([path, text]) => !path.startsWith('packages/engine/src/') && written.some((one) => one.test(codeOf(text))))
+    .map(([path]) => `${path} writes executions or steps; only packages/engine may`);
 }
 
 const longestSource = 400;

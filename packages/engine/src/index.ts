@@ -12,7 +12,7 @@ export { forgetDefinition, keepWorkflow, storeDefinition, workflowOf } from './l
 export { lockExecution, lockedAny, lockingAny } from './lock.js';
 export { claiming, freeLostStep } from './lost-claims.js';
 export { storeOutcome } from './outcome.js';
-export { done, parkCall, parked } from './park.js';
+export { done, parkCall, parked, settleParked, waitOn } from './park.js';
 export { performStep } from './perform.js';
 export type {
   Actor as EngineActor,
@@ -42,5 +42,6 @@ export { type Started, type Starting, startedSnapshot, startingExecution } from 
 export { takeTurn } from './take-turn.js';
 export { describeTaskEvent, keptTaskEvents, kindOf, taskEventsPerRow } from './task-events.js';
 export { engineTiming } from './timing.js';
-export { makingTurnDue, TURN, turnHint } from './turn-row.js';
+export { makingTurnDue, notingCancellation, TURN, turnHint } from './turn-row.js';
+export { wakeSteps } from './wake-steps.js';
 export { writeAlone } from './write-alone.js';

@@ -1,6 +1,6 @@
-import { executions, inOrder, steps, type Transaction } from '@belay/db';
+import { type Database, executions, inOrder, steps, type Transaction } from '@belay/db';
 import type { Json } from '@belay/workflow';
-import { and, eq, sql } from 'drizzle-orm';
+import { and, eq, type SQL, sql } from 'drizzle-orm';
 import type { ClaimedCall, Performed } from './ports.js';
 
 export interface Parking {
@@ -30,6 +30,69 @@ export async function parkCall(
           .where(eq(executions.id, call.executionId))
       : undefined,
   ]);
+}
+
+/** What is written of a call that waits; what is not given stays. */
+export interface Wait {
+  /** In words for the person who looks. */
+  waitingFor?: string;
+  /** In how many milliseconds it looks again at the latest. */
+  after?: number;
+  /** Gives its lease back. */
+  release?: true;
+}
+
+/**
+ * Has an open call wait on, in the transaction of what changed for it: a statement, which is sent when it is awaited or given to
+ * `inOrder`. With `attempt`, only when nobody has taken the call over.
+ */
+export function waitOn(
+  db: Database | Transaction,
+  call: { executionId: string; key: string; attempt?: number },
+  { waitingFor, after, release }: Wait,
+) {
+  return db
+    .update(steps)
+    .set({
+      ...(waitingFor === undefined ? {} : { waitingFor }),
+      ...(after === undefined ? {} : { dueAt: sql`app_now() + ${`${after} milliseconds`}::interval` }),
+      ...(release ? { leaseUntil: null } : {}),
+    })
+    .where(
+      and(
+        eq(steps.executionId, call.executionId),
+        eq(steps.key, call.key),
+        eq(steps.status, 'open'),
+        call.attempt === undefined ? undefined : eq(steps.attempt, call.attempt),
+      ),
+    );
+}
+
+/**
+ * Keeps an outcome for the parked calls of one function, in one statement. `outcome`: a query with one row, whose `outcome` is null
+ * while they have to wait on. Returns the keys of those that were settled, and the other parked calls, which are to be looked
+ * at one by one. The execution's lock is held.
+ */
+export async function settleParked(
+  tx: Transaction,
+  executionId: string,
+  { call, outcome }: { call: string; outcome: SQL },
+): Promise<{ settled: string[]; others: { key: string; call: string }[] }> {
+  const rows = await tx.execute<{ key: string; call: string; kept: boolean }>(sql`
+    with come as (${outcome}),
+    parked as (
+      select key, request ->> 'call' as call from ${steps} where ${steps.executionId} = ${executionId} and status = 'open'
+        and kind = 'call' and outcome_at is null and lease_until is null and attempt > 0),
+    kept as (
+      update ${steps} set due_at = app_now(), outcome_at = app_now(), outcome = come.outcome
+      from come, parked where ${steps.executionId} = ${executionId} and ${steps.key} = parked.key
+        and parked.call = ${call} and come.outcome is not null
+      returning ${steps.key} as key)
+    select key, call, key in (select key from kept) as kept from parked`);
+  return {
+    settled: rows.flatMap(({ key, kept }) => (kept ? [key] : [])),
+    others: rows.flatMap(({ key, call, kept }) => (kept ? [] : [{ key, call }])),
+  };
 }
 
 export const parked: Performed = { kind: 'parked' };

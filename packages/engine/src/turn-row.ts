@@ -1,5 +1,5 @@
-import { steps, type Transaction } from '@belay/db';
-import { sql } from 'drizzle-orm';
+import { executions, steps, type Transaction } from '@belay/db';
+import { eq, sql } from 'drizzle-orm';
 import type { Hint } from './ports.js';
 
 /** The key of the row that says that an execution has something to apply. No task has it: theirs have a `#`. */
@@ -33,4 +33,15 @@ export function makingTurnDue(tx: Transaction, executionId: string) {
 
 export function turnHint(executionId: string): Hint {
   return { queue: 'executions', executionId, key: TURN };
+}
+
+/** Notes that an execution was asked to end; its next turn interrupts it. The execution's lock is held. */
+export function notingCancellation(tx: Transaction, executionId: string) {
+  return (
+    tx
+      .update(executions)
+      // A turn that was decided before must not be written after this.
+      .set({ cancelRequestedAt: sql`app_now()`, version: sql`${executions.version} + 1` })
+      .where(eq(executions.id, executionId))
+  );
 }

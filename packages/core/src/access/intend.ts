@@ -1,8 +1,8 @@
-import { catalogs, entitlements, grants, inOrder, steps, type Transaction } from '@belay/db';
-import { claimedIn, claiming, lockExecution, writePrepared } from '@belay/engine';
+import { catalogs, entitlements, grants, inOrder, type Transaction } from '@belay/db';
+import { claimedIn, claiming, lockExecution, waitOn, writePrepared } from '@belay/engine';
 import { Retryable } from '@belay/providers';
 import type { Outcome } from '@belay/workflow';
-import { and, eq, inArray, max, sql } from 'drizzle-orm';
+import { inArray, max, sql } from 'drizzle-orm';
 import { addressOf } from '../catalog/targets.js';
 import type { Context } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
@@ -165,16 +165,12 @@ async function writeIntent(
       .update(entitlements)
       .set({ state: 'granting', dueAt: sql`app_now()`, failures: 0, lastError: null })
       .where(inArray(entitlements.id, [...entitlementIds])),
-    tx
-      .update(steps)
-      .set({
-        waitingFor: `the provider ${providers}`,
-        // Reconcile wakes the step; this is only for the case that it cannot.
-        dueAt: sql`app_now() + ${`${ctx.timing.lease} milliseconds`}::interval`,
-        leaseUntil: null,
-        failures: 0,
-      })
-      .where(and(eq(steps.executionId, intention.executionId), eq(steps.key, intention.stepKey))),
+    // Who records the grant wakes the step; this is only for the case that it cannot.
+    waitOn(
+      tx,
+      { executionId: intention.executionId, key: intention.stepKey },
+      { waitingFor: `the provider ${providers}`, after: ctx.timing.lease, release: true },
+    ),
     appendLedger(tx, intendedEntries(intention, planned, entitlementIds)),
   ]);
 }

@@ -1,4 +1,5 @@
 import { entitlements, grants, inOrder } from '@belay/db';
+import { wakeSteps } from '@belay/engine';
 import { OtherTarget, Terminal } from '@belay/providers';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
@@ -7,7 +8,6 @@ import type { Timing } from '../timing.js';
 import type { Claimed } from './claimed.js';
 import { recordLate } from './record-late.js';
 import { ignoreRollback } from './rollback.js';
-import { wakeSteps } from './wake-steps.js';
 import { isLive } from './wanted.js';
 
 /** The first failures are each in the ledger, then one in so many: a target that is gone for good must not fill it. */

@@ -1,4 +1,5 @@
 import { entitlements, grants, inOrder } from '@belay/db';
+import { wakeSteps } from '@belay/engine';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
@@ -7,7 +8,6 @@ import { decideGranted, type Held } from './decide.js';
 import { recordFailure } from './record-failure.js';
 import { recordLate } from './record-late.js';
 import { ignoreRollback } from './rollback.js';
-import { wakeSteps } from './wake-steps.js';
 import { isLive } from './wanted.js';
 
 /**

@@ -1,10 +1,9 @@
 import { entitlements, execute, executions, grants, joinTexts, rawText, type SqlText, sqlText } from '@belay/db';
-import { retryDeadlock } from '@belay/engine';
+import { retryDeadlock, wakeSteps } from '@belay/engine';
 import type { Context, Hint } from '../context.js';
 import { notifying, writingLedger } from '../ledger/append.js';
 import type { Claimed } from './claimed.js';
 import { decideRevoked, type Held, isAsClaimed } from './decide.js';
-import { wakeSteps } from './wake-steps.js';
 import { isLive } from './wanted.js';
 
 /** A call that returned, and what was read back after it. */

@@ -1,12 +1,20 @@
 import { commitWith, execute, executions, type SqlText, sqlText, statementOf } from '@belay/db';
-import { isFinal, type PreparedMove, prepareMove, prepareTurn, releases, retryDeadlock, writing } from '@belay/engine';
+import {
+  isFinal,
+  type PreparedMove,
+  prepareMove,
+  prepareTurn,
+  releases,
+  retryDeadlock,
+  wakeSteps,
+  writing,
+} from '@belay/engine';
 import type { Json, Outcome } from '@belay/workflow';
 import type { Context, Hint } from '../context.js';
 import { notifying } from '../ledger/append.js';
 import type { Claimed, Concern } from './claimed.js';
 import { isAsClaimed } from './decide.js';
 import { type Called, type RecordedRow, recording } from './record-together.js';
-import { wakeSteps } from './wake-steps.js';
 
 /**
  * Records what came of a call together with the next move of the one execution that waits for it, in one commit: a grant with its

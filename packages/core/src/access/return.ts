@@ -1,10 +1,10 @@
 import { type EndedReason, inOrder, type Transaction } from '@belay/db';
-import { callName, type Locked, lockedAny, lockingAny, retryDeadlock, storeOutcome } from '@belay/engine';
+import { type Locked, lockedAny, lockingAny, retryDeadlock, storeOutcome } from '@belay/engine';
 import { requireUser } from '../actor.js';
 import type { ActorContext, Hint } from '../context.js';
 import { AccessError } from '../errors.js';
 import { findExecution, isId } from '../executions/find.js';
-import { settleHolds } from '../functions/progress/hold.js';
+import { settleHolds } from '../functions/hold.js';
 import { appendLedger, type LedgerEntry } from '../ledger/append.js';
 import { endingGrants, hintsOf } from './end.js';
 import { openPlaces, type Places } from './places.js';
@@ -76,10 +76,10 @@ async function end(
 
 /** Keeps the outcomes of the parked calls that waited for what has just ended. */
 async function settleParked(ctx: ActorContext, tx: Transaction, execution: Locked): Promise<Hint[]> {
-  const { holds, others } = await settleHolds(tx, execution.id);
-  const hints = holds.map((key): Hint => ({ queue: 'executions', executionId: execution.id, key }));
-  for (const { key, request } of others) {
-    const progress = await ctx.host.functions.get(callName(request))?.progress?.(ctx, tx, execution, key);
+  const { settled, others } = await settleHolds(tx, execution.id);
+  const hints = settled.map((key): Hint => ({ queue: 'executions', executionId: execution.id, key }));
+  for (const { key, call } of others) {
+    const progress = await ctx.host.functions.get(call)?.progress?.(ctx, tx, execution, key);
     if (!progress) continue;
     await storeOutcome(tx, { executionId: execution.id, key, outcome: progress.outcome });
     hints.push(...(progress.hints ?? []), { queue: 'executions', executionId: execution.id, key });

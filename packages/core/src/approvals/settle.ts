@@ -1,5 +1,5 @@
-import { type ApprovalStatus, approvals, decisions, inOrder, steps, type Transaction, users } from '@belay/db';
-import type { Locked, Progress } from '@belay/engine';
+import { type ApprovalStatus, approvals, decisions, inOrder, type Transaction, users } from '@belay/db';
+import { type Locked, type Progress, waitOn } from '@belay/engine';
 import type { Json } from '@belay/workflow';
 import { and, asc, eq, isNotNull, isNull, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
@@ -64,10 +64,7 @@ export async function settleRenewals(tx: Transaction, execution: Locked, key: st
     return { outcome: { ok: false, fault: { type: NOT_APPROVED, status: 403, title: 'Not approved', detail } } };
   }
   if (!statuses.includes('open')) {
-    await tx
-      .update(steps)
-      .set({ dueAt: sql`app_now()` })
-      .where(and(eq(steps.executionId, execution.id), eq(steps.key, key)));
+    await waitOn(tx, { executionId: execution.id, key }, { after: 0 });
   }
   return null;
 }

@@ -1,9 +1,10 @@
-import { executions, inOrder, type Transaction } from '@belay/db';
+import { inOrder, type Transaction } from '@belay/db';
 import {
   decideTurn,
   type Locked,
   lockExecution,
   makingTurnDue,
+  notingCancellation,
   type PreparedMove,
   prepare,
   readSnapshot,
@@ -11,7 +12,6 @@ import {
   turnHint,
   writePrepared,
 } from '@belay/engine';
-import { eq, sql } from 'drizzle-orm';
 import { endGrants } from '../access/end.js';
 import { nameOf } from '../actor.js';
 import type { ActorContext, Hint } from '../context.js';
@@ -76,11 +76,7 @@ function store(ctx: ActorContext, id: string, move?: PreparedMove): Promise<Hint
 
 async function noteCancellation(ctx: ActorContext, tx: Transaction, { id, ownerId }: Locked): Promise<void> {
   await inOrder([
-    tx
-      .update(executions)
-      // A turn that was decided before must not be written after this.
-      .set({ cancelRequestedAt: sql`app_now()`, version: sql`${executions.version} + 1` })
-      .where(eq(executions.id, id)),
+    notingCancellation(tx, id),
     appendLedger(tx, [
       {
         type: 'execution.cancel_requested',

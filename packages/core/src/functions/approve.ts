@@ -2,6 +2,7 @@ import { type ApprovalRule, approvals, inOrder } from '@belay/db';
 import { type CallFunction, lockExecution, type Performed, parkCall, parked } from '@belay/engine';
 import { foldAddress } from '@belay/providers';
 import { and, eq } from 'drizzle-orm';
+import { settleApproval } from '../approvals/settle.js';
 import { describeRule, excludedFrom, subjectOf } from '../approvals/subject.js';
 import type { Context } from '../context.js';
 import { requireDuration } from '../duration.js';
@@ -86,4 +87,5 @@ export const approve = {
     }
     return parked;
   },
+  progress: settleApproval,
 } satisfies CallFunction;

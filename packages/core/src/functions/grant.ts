@@ -1,14 +1,26 @@
-import { grants, steps } from '@belay/db';
-import { advanceStep, type CallFunction, type Performed, parked } from '@belay/engine';
-import { and, eq, sql } from 'drizzle-orm';
+import { entitlements, grants, type Transaction } from '@belay/db';
+import {
+  advanceStep,
+  type CallFunction,
+  communicationFault,
+  type Locked,
+  type Performed,
+  type Progress,
+  parked,
+  waitOn,
+} from '@belay/engine';
+import type { Json } from '@belay/workflow';
+import { and, eq, isNull, sql } from 'drizzle-orm';
+import { endGrants } from '../access/end.js';
 import { intendGrants } from '../access/intend.js';
 import { reconcileEntitlement } from '../access/reconcile.js';
 import { isNotLapsed } from '../access/wanted.js';
-import { approvalLifetime } from '../approvals/current.js';
+import { approvalLifetime, readCurrentApprovals } from '../approvals/current.js';
 import { confirmApprovals } from '../approvals/judge.js';
+import { settleRenewals } from '../approvals/settle.js';
 import type { Context } from '../context.js';
 import { requireDuration } from '../duration.js';
-import type { ElevationCall } from '../elevation/input.js';
+import type { ElevationCall, ElevationInput } from '../elevation/input.js';
 import { planElevation } from '../elevation/plan.js';
 import { AccessError } from '../errors.js';
 import { readOwner } from '../logins/owner.js';
@@ -59,6 +71,7 @@ export const grant = {
     }
     return parked;
   },
+  progress: settleGrants,
 } satisfies CallFunction;
 
 async function hasIntent(ctx: Context, call: ElevationCall): Promise<boolean> {
@@ -72,17 +85,7 @@ async function hasIntent(ctx: Context, call: ElevationCall): Promise<boolean> {
 
 /** A repeat: the intent stands, so look whether it is done, and otherwise wait on. */
 async function lookAgain(ctx: Context, call: ElevationCall): Promise<Performed> {
-  await ctx.db
-    .update(steps)
-    .set({ leaseUntil: null, failures: 0, dueAt: sql`app_now() + ${`${ctx.timing.lease} milliseconds`}::interval` })
-    .where(
-      and(
-        eq(steps.executionId, call.executionId),
-        eq(steps.key, call.key),
-        eq(steps.attempt, call.attempt),
-        eq(steps.status, 'open'),
-      ),
-    );
+  await waitOn(ctx.db, call, { after: ctx.timing.lease, release: true });
   ctx.crashpoint('looked again');
   await advanceStep(ctx, call.executionId, call.key);
   return parked;
@@ -96,4 +99,85 @@ function shortened(call: ElevationCall): ElevationCall['input'] {
   if (duration === undefined) return call.input;
   const asked = requireDuration(call.input.duration, 'duration');
   return requireDuration(duration, 'duration') < asked ? { ...call.input, duration } : call.input;
+}
+
+/** Whether every grant of a step is active by now; a fault when one cannot be any more. */
+async function settleGrants(ctx: Context, tx: Transaction, execution: Locked, key: string): Promise<Progress | null> {
+  const rows = await tx
+    .select({
+      provider: entitlements.provider,
+      identity: entitlements.identity,
+      access: entitlements.access,
+      lastError: entitlements.lastError,
+      activatedAt: grants.activatedAt,
+      expiresAt: grants.expiresAt,
+      endedReason: grants.endedReason,
+      over: sql<boolean>`${grants.endedAt} is not null or ${grants.expiresAt} <= app_now()`,
+    })
+    .from(grants)
+    .innerJoin(entitlements, eq(entitlements.id, grants.entitlementId))
+    .where(and(eq(grants.executionId, execution.id), eq(grants.stepKey, key), isNotLapsed))
+    .orderBy(entitlements.key);
+  if (rows.length === 0) return settleRenewals(tx, execution, key);
+  const lost = rows.find((row) => row.over && row.activatedAt === null);
+  if (lost && rows.every((row) => row.endedReason === null) && (await hasLapsed(ctx, tx, execution))) {
+    await lapse(tx, execution, key);
+    return null;
+  }
+  if (lost) {
+    // All or nothing: what was granted elsewhere for this step goes away again.
+    const hints = await endGrants(tx, {
+      executionId: execution.id,
+      stepKeys: [key],
+      reason: 'failed',
+      actor: { kind: 'system', name: 'access.grant' },
+    });
+    const detail = `${lost.provider}: ${lost.lastError ?? 'it was not reached in time'}`;
+    return { outcome: { ok: false, fault: communicationFault(502, 'The access could not be granted', detail) }, hints };
+  }
+  const pending = rows.filter((row) => row.activatedAt === null);
+  if (pending.length > 0) {
+    const [first] = pending;
+    const waitingFor = first?.lastError
+      ? `the provider ${first.provider}: ${first.lastError}`
+      : `the provider ${first?.provider}`;
+    await waitOn(tx, { executionId: execution.id, key }, { waitingFor });
+    return null;
+  }
+  const started = Math.max(...rows.map((row) => row.activatedAt?.getTime() ?? 0));
+  const expires = Math.min(...rows.map((row) => row.expiresAt.getTime()));
+  const value: Json = {
+    granted_at: new Date(started).toISOString(),
+    expires_at: new Date(expires).toISOString(),
+    grants: rows.map(({ provider, identity, access, expiresAt }) => ({
+      provider,
+      identity,
+      access: access as Json,
+      expires_at: expiresAt.toISOString(),
+    })),
+  };
+  return { outcome: { ok: true, value } };
+}
+
+async function hasLapsed(ctx: Context, tx: Transaction, execution: Locked): Promise<boolean> {
+  const lifetime = approvalLifetime(ctx.catalog.current(), execution.input as ElevationInput);
+  const current = await readCurrentApprovals(tx, execution.id, lifetime);
+  return current.some(({ lapsed }) => lapsed);
+}
+
+/** The approval ended before the provider held the access: what was intended is taken back, and the step asks again. */
+async function lapse(tx: Transaction, execution: Locked, key: string): Promise<void> {
+  const own = and(eq(grants.executionId, execution.id), eq(grants.stepKey, key));
+  await tx
+    .update(grants)
+    .set({ endedAt: sql`app_now()`, endedReason: 'lapsed' })
+    .where(and(own, isNull(grants.endedAt), sql`${grants.expiresAt} <= app_now()`));
+  await endGrants(tx, {
+    executionId: execution.id,
+    stepKeys: [key],
+    reason: 'lapsed',
+    actor: { kind: 'system', name: 'access.grant' },
+  });
+  const waitingFor = 'an approval: the one it had ended before the provider granted';
+  await waitOn(tx, { executionId: execution.id, key }, { waitingFor, after: 0 });
 }

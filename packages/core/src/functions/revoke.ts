@@ -1,4 +1,15 @@
-import { advanceStep, type CallFunction, lockExecution, type Performed, parkCall, parked } from '@belay/engine';
+import { grants, type Transaction } from '@belay/db';
+import {
+  advanceStep,
+  type CallFunction,
+  type Locked,
+  lockExecution,
+  type Performed,
+  type Progress,
+  parkCall,
+  parked,
+} from '@belay/engine';
+import { eq, sql } from 'drizzle-orm';
 import { endGrants } from '../access/end.js';
 import { reconcileEntitlement } from '../access/reconcile.js';
 import type { Context, Hint } from '../context.js';
@@ -26,4 +37,22 @@ export const revoke = {
     await advanceStep(ctx, call.executionId, call.key);
     return parked;
   },
+  progress: settleRevocation,
 } satisfies CallFunction;
+
+/** Whether everything the execution was granted is gone at the provider. */
+async function settleRevocation(_ctx: Context, tx: Transaction, execution: Locked): Promise<Progress | null> {
+  const [row] = await tx
+    .select({
+      last: sql<string | null>`max(${grants.goneAt})`,
+      // What another live grant keeps is not ours to wait for.
+      owed: sql<number>`count(*) filter (where ${grants.goneAt} is null and not exists (
+        select 1 from grants other where other.entitlement_id = ${grants.entitlementId}
+          and other.ended_at is null and other.expires_at > app_now()))::int`,
+    })
+    .from(grants)
+    .where(eq(grants.executionId, execution.id));
+  if (row && row.owed > 0) return null;
+  const revokedAt = row?.last ? new Date(row.last) : execution.now;
+  return { outcome: { ok: true, value: { revoked_at: revokedAt.toISOString() } } };
+}

@@ -1,16 +1,15 @@
 import { steps } from '@belay/db';
-import { advanceStep } from '@belay/engine';
 import { and, eq, gt, inArray, isNull, sql } from 'drizzle-orm';
-import type { Context, Hint } from '../context.js';
+import { advanceStep } from './advance.js';
+import type { EngineContext, Hint } from './ports.js';
 
 /** Up to this many steps look at once, in the turn of whoever recorded it; more are made due, for every worker to share. */
 const few = 4;
 
 /**
- * Lets the parked steps of executions look again, after something was recorded about what they were granted: it became
- * active, it is gone, its provider is down. Steps that nobody reaches here look for themselves when their time comes.
+ * Lets the parked steps of executions look again, after something was recorded about what they hold. Steps that nobody reaches here look for themselves when their time comes.
  */
-export async function wakeSteps(ctx: Context, executionIds: readonly string[]): Promise<void> {
+export async function wakeSteps(ctx: EngineContext, executionIds: readonly string[]): Promise<void> {
   if (executionIds.length === 0) return;
   const parked = and(
     inArray(steps.executionId, [...new Set(executionIds)]),
