@@ -7,6 +7,7 @@ import { serverRouter } from '@belay/api';
 import { createLogin } from '@belay/core';
 import { createApp, defaultLimits } from '@belay/server/composition';
 import express from 'express';
+import { answerOf } from './compare/process.js';
 import type { Requests } from './contenders/requests.js';
 import { openBench } from './setup.js';
 
@@ -88,9 +89,7 @@ async function listen(server: Server): Promise<{ server: Server; url: string }> 
 }
 
 async function requestsPerSecond(client: ChildProcess, order: Requests): Promise<number> {
-  const done = once(client, 'message');
-  const ended = once(client, 'exit').then(() => Promise.reject(new Error('The client has ended')));
+  const done = answerOf(client);
   client.send(order);
-  const [milliseconds] = await Promise.race([done, ended]);
-  return order.count / (Number(milliseconds) / 1000);
+  return order.count / (Number(await done) / 1000);
 }

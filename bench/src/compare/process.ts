@@ -28,10 +28,17 @@ export async function startRunner(file: string, url: string, people: number): Pr
   };
 }
 
-async function answerOf(child: ChildProcess): Promise<unknown> {
-  const [answer] = await Promise.race([
-    once(child, 'message'),
-    once(child, 'exit').then(() => Promise.reject(new Error('A program that is measured has ended'))),
-  ]);
-  return answer;
+/** The next message of a program; rejects when the program ends instead. */
+export async function answerOf(child: ChildProcess): Promise<unknown> {
+  const over = new AbortController();
+  const { signal } = over;
+  try {
+    const [answer] = await Promise.race([
+      once(child, 'message', { signal }),
+      once(child, 'exit', { signal }).then(() => Promise.reject(new Error('A program that is measured has ended'))),
+    ]);
+    return answer;
+  } finally {
+    over.abort();
+  }
 }
