@@ -48,7 +48,9 @@ async function cancel(ctx: ActorContext, id: string): Promise<Hint[]> {
     const hints = await store(ctx, id, { ...move, hints: [...move.hints] });
     if (hints) return hints;
   }
-  return (await store(ctx, id)) ?? [];
+  const hints = (await store(ctx, id)) ?? [];
+  ctx.crashpoint('cancellation stored');
+  return hints;
 }
 
 /**

@@ -124,6 +124,40 @@ const pass = async (milliseconds) => {
   await work();
 };
 
+/** Works as a process that loses the answer to the first claim in `table`, and gives the claim back. */
+const workLosing = async (table) => {
+  let lost = false;
+  const isLeased = async () =>
+    (await sql`select 1 from ${sql(table)} where lease_until is not null limit 1`).length > 0;
+  const losing =
+    (send) =>
+    async (...given) => {
+      const result = await send(...given);
+      if (lost || !(await isLeased())) return result;
+      lost = true;
+      throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
+    };
+  const get = (target, name) => {
+    const value = Reflect.get(target, name);
+    // What `execute` of packages/db sends goes by the query builder.
+    if (name === '_')
+      return { session: { client: { unsafe: losing((...given) => value.session.client.unsafe(...given)) } } };
+    return name === 'transaction' || name === 'execute' ? losing(value.bind(target)) : value;
+  };
+  const lossy = { ...ctx, db: new Proxy(db, { get }), delay: () => delay(20) };
+  for (let tries = 0; !lost && tries < 5; tries += 1) await sweep(lossy).catch(() => {});
+  while (await isLeased()) await delay(20);
+};
+/** The person's context, whose executions are moved by others each time before a transaction of theirs. */
+const outrun = (person) => {
+  const transaction = async (work) => {
+    await sql`update executions set version = version + 1 where ended_at is null`;
+    return db.transaction(work);
+  };
+  const get = (target, name) => (name === 'transaction' ? transaction : Reflect.get(target, name));
+  return { ...person, db: new Proxy(db, { get }) };
+};
+
 for (let round = 0; round < 2; round += 1) {
   hasPlaces = round === 1;
   // Its provider asks for patience twice over, then grants; held, and given back.
@@ -149,6 +183,18 @@ for (let round = 0; round < 2; round += 1) {
   const { input } = await core.createSignal(requester, { id: listening, type: 'go' });
   await core.signalExecution(requester, { id: listening, input });
   await work();
+  const outrunning = await request('listening');
+  await work();
+  await core.cancelExecution(outrun(requester), { id: outrunning });
+  await work();
+  // Without places, so that the request leaves something to claim.
+  hasPlaces = false;
+  await request('automatic');
+  await workLosing('steps');
+  await workLosing('entitlements');
+  hasPlaces = round === 1;
+  await work();
+  await pass(30 * 60_000);
   const refused = await request('approved');
   await work();
   await core.decideApproval(approver, { id: refused, verdict: 'deny', via: 'api' });

@@ -20,6 +20,9 @@ export function losingTheAnswer(db: Database, isMeant: () => Promise<boolean>): 
     };
   const get = (target: Database, property: string) => {
     const value = Reflect.get(target, property);
+    // What `execute` of packages/db sends goes by the query builder.
+    if (property === '_')
+      return { session: { client: { unsafe: losing(value.session.client.unsafe.bind(value.session.client)) } } };
     return property === 'transaction' || property === 'execute' ? losing(value.bind(target)) : value;
   };
   return { db: new Proxy(db, { get: (target, property) => get(target, String(property)) }), lost: () => lost };
