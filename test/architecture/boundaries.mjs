@@ -45,8 +45,8 @@ export const boundaries = {
     why: 'what everybody shares knows nobody',
   },
   'packages/workflow': {
-    workspace: [],
-    outside: ['zod', 'yaml', 'ajv', 'ajv-formats', 'jq-web', 're2js', 'temporal-polyfill'],
+    workspace: ['contract/durations', 'contract/text'],
+    outside: ['zod', 'yaml', 'ajv', 'ajv-formats', 'jq-web', 're2js'],
     why: 'the machine is pure: no I/O, no clock, no randomness',
     files: [
       {
@@ -103,12 +103,12 @@ export const boundaries = {
     why: 'executions know nothing of access, approvals, people or HTTP: what they need comes in by ports',
   },
   'packages/core': {
-    workspace: ['engine', 'workflow', 'providers', 'providers/address', 'db'],
+    workspace: [...contract, 'engine', 'workflow', 'providers', 'providers/address', 'db'],
     outside: ['zod', 'drizzle-orm', 'jose', 'lucia', 'minisearch', 'node:crypto'],
     why: 'the verbs know no transport: no tRPC, no express, no BullMQ, no environment',
   },
   'packages/rest': {
-    workspace: ['core/agent'],
+    workspace: ['contract/errors', 'contract/limits', 'core/agent'],
     outside: ['zod', '@trpc/server', 'negotiator', 'trpc-to-openapi', 'node:crypto', 'node:events', 'node:http'],
     why: 'procedures at documented paths: it knows HTTP and tRPC, and no entity of ours',
   },
@@ -118,7 +118,7 @@ export const boundaries = {
     why: 'a router validates, calls a verb and returns: no SQL, no queue, no vendor',
   },
   'packages/console': {
-    workspace: ['api', 'rest', 'sdk', 'workflow'],
+    workspace: [...contract, 'api', 'rest', 'sdk', 'workflow'],
     outside: ['preact', 'preact-render-to-string', '@trpc/server', 'node:crypto', 'node:fs'],
     why: 'a page is a function of what procedures return: no verb, no database, no request',
   },
@@ -196,7 +196,7 @@ export const boundaries = {
     why: 'the composition root takes everything and decides nothing',
   },
   'apps/cli': {
-    workspace: ['host', 'sdk'],
+    workspace: ['contract/durations', 'host', 'sdk'],
     outside: [
       'commander',
       '@clack/prompts',

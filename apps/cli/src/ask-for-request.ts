@@ -1,6 +1,6 @@
 import type { BelayClient, ElevationRequest, Role } from '@belay/sdk';
 import { CliError } from './cli-error.js';
-import { describeDuration, parseDuration } from './duration.js';
+import { describeDuration, readDuration } from './duration.js';
 import type { Shell } from './shell.js';
 
 function checkReason({ reason }: Role): (value: string) => string | undefined {
@@ -9,15 +9,15 @@ function checkReason({ reason }: Role): (value: string) => string | undefined {
 
 function checkDuration(role: Role): (value: string) => string | undefined {
   return (value) => {
-    const wanted = parseDuration(value || role.default_duration);
+    const wanted = readDuration(value || role.default_duration);
     if (wanted === undefined || wanted === 0) return 'Write it as in 1h30m or PT1H30M.';
-    const most = parseDuration(role.max_duration) ?? Number.POSITIVE_INFINITY;
+    const most = readDuration(role.max_duration) ?? Number.POSITIVE_INFINITY;
     return wanted > most ? `At most ${describeDuration(most)}.` : undefined;
   };
 }
 
 function describe(duration: string): string {
-  const milliseconds = parseDuration(duration);
+  const milliseconds = readDuration(duration);
   return milliseconds === undefined ? duration : describeDuration(milliseconds);
 }
 

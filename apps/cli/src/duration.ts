@@ -1,14 +1,14 @@
+import { parseDuration } from '@belay/contract/durations';
+
 const units = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000 };
 
-const iso = /^P(?!$)(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$/i;
-const short = /^(?=\d)(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?$/i;
-
-/** A duration in milliseconds, from ISO 8601 (`PT1H30M`) or the short form (`1h30m`); undefined when it is neither. */
-export function parseDuration(text: string): number | undefined {
-  const parts = iso.exec(text.trim()) ?? short.exec(text.trim());
-  if (parts === null) return undefined;
-  const [days = 0, hours = 0, minutes = 0, seconds = 0] = parts.slice(1).map((part) => Number(part ?? 0));
-  return days * units.d + hours * units.h + minutes * units.m + seconds * units.s;
+/** Returns a duration in milliseconds, from ISO 8601 (`PT1H30M`) or the short form (`1h30m`); undefined when it is neither. */
+export function readDuration(text: string): number | undefined {
+  try {
+    return parseDuration(text.trim());
+  } catch {
+    return undefined;
+  }
 }
 
 /** Milliseconds as people say them, in the two largest units: `1d 3h`, `18m 20s`; `0s` for nothing and less. */

@@ -1,3 +1,4 @@
+import { errorTable } from '@belay/contract/errors';
 import {
   AccessError,
   type Actor,
@@ -8,7 +9,7 @@ import {
   type UserActor,
   withActor,
 } from '@belay/core';
-import { errorTable, internalMessage, isForeseen } from '@belay/rest';
+import { internalMessage, isForeseen } from '@belay/rest';
 import { TRPCError } from '@trpc/server';
 import { refuseDeep } from './refuse-deep.js';
 import type { RequestContext } from './request-context.js';

@@ -1,4 +1,4 @@
-import { parseDuration } from '@belay/workflow';
+import { parseDuration } from '@belay/contract/durations';
 import { type ErrorIssue, invalid } from './errors.js';
 
 /** Milliseconds of an ISO 8601 or short duration, or an issue at `path`. */

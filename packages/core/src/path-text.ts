@@ -1,10 +1,6 @@
-/** Returns a path as issues have it everywhere: `roles.admin.providers[0]`. Numbers are places in a list. */
-export function pathText(path: readonly PropertyKey[]): string {
-  return path.reduce<string>(
-    (text, part) => (typeof part === 'number' ? `${text}[${part}]` : text ? `${text}.${String(part)}` : String(part)),
-    '',
-  );
-}
+import { pathText } from '@belay/contract/errors';
+
+export { pathText };
 
 /** Returns a JSON pointer in the same notation. A name that is a number is taken for a place in a list. */
 export function pointerText(pointer: string): string {

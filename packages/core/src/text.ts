@@ -1,3 +1,4 @@
+import { isStorable, isStorableJson, unstorableMessage } from '@belay/contract/text';
 import { invalid } from './errors.js';
 
 /**
@@ -6,7 +7,7 @@ import { invalid } from './errors.js';
  */
 export function requireText(text: string, path: string, limit: number): string {
   if (text.length > limit) throw invalid(path, `is longer than ${limit} characters`);
-  if (!text.isWellFormed() || text.includes('\0')) throw invalid(path, 'has characters that are none');
+  if (!isStorable(text)) throw invalid(path, unstorableMessage);
   return text;
 }
 
@@ -14,6 +15,5 @@ export function requireText(text: string, path: string, limit: number): string {
 export function requireJson(value: unknown, path: string, limit: number): void {
   const text = JSON.stringify(value ?? null);
   if (text.length > limit) throw invalid(path, `is larger than ${limit} characters`);
-  // JSON.stringify escapes exactly what no jsonb takes: NUL and halves of characters.
-  if (/\\u(0000|d[89a-f])/i.test(text)) throw invalid(path, 'has characters that are none');
+  if (!isStorableJson(value)) throw invalid(path, unstorableMessage);
 }

@@ -1,3 +1,4 @@
+import { limits } from '@belay/contract/limits';
 import {
   AccessError,
   cancelExecution,
@@ -169,6 +170,16 @@ describe('the main job: ask, decide, grant, take away', () => {
     expect(holds()).toBe(false);
     expect(await getExecution(ada, { id })).toMatchObject({ status: 'completed', output: { reason: 'returned' } });
     await expect(returnAccess(ada, { execution_id: id })).rejects.toMatchObject({ code: 'conflict' });
+  });
+
+  it('takes a reason as long as the interface does, and no longer', async () => {
+    const { output } = await requestElevation(ada, { role: 'reader', reason: 'x'.repeat(limits.reason) });
+    expect((await getExecution(ada, { id: output.execution_id })).reason).toHaveLength(4_000);
+    await expect(
+      requestElevation(ada, { role: 'reader', reason: 'x'.repeat(limits.reason + 1) }),
+    ).rejects.toMatchObject({
+      issues: [{ path: 'reason', message: 'is longer than 4000 characters' }],
+    });
   });
 
   it('lets an operator revoke, with a reason, and nobody else', async () => {

@@ -1,6 +1,6 @@
+import { parseDuration } from '@belay/contract/durations';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseDuration } from '../../workflow/src/duration.js';
 import type { Catalog } from '../src/catalog/compile.js';
 import { lexicalSuggester } from '../src/suggestions/lexical.js';
 import { clearPasted } from '../src/suggestions/pasted.js';

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { limits } from '@belay/contract/limits';
 import { invalid } from '@belay/core/agent';
 import type { RequestInfo } from './exchange.js';
 import { names, negotiate } from './negotiate.js';
@@ -48,6 +49,6 @@ function readWebhook({ headers }: IncomingMessage): RequestInfo['webhook'] {
 
 /** Visible ASCII, so that two writings of a key are two keys everywhere. Throws `invalid`. */
 export function requireKey(key: string): string {
-  if (/^[\x21-\x7e]{1,200}$/.test(key)) return key;
-  throw invalid('Idempotency-Key', 'must be 1 to 200 visible ASCII characters');
+  if (key.length <= limits.idempotencyKey && /^[\x21-\x7e]+$/.test(key)) return key;
+  throw invalid('Idempotency-Key', `must be 1 to ${limits.idempotencyKey} visible ASCII characters`);
 }

@@ -1,48 +1,20 @@
-import { AccessError, type ErrorCode, type ErrorIssue, isOutage, outageMessage, pathText } from '@belay/core/agent';
+import {
+  AccessError,
+  type ErrorBody,
+  type ErrorCode,
+  type ErrorIssue,
+  errorTable,
+  pathText,
+  transportTable,
+} from '@belay/contract/errors';
+import { isOutage, outageMessage } from '@belay/core/agent';
 import { TRPCError } from '@trpc/server';
 import { ZodError } from 'zod';
 
 type Issue = ZodError['issues'][number];
 
-type RpcCode = TRPCError['code'];
-
-/** The one table of design §11: what a verb throws, tRPC's code for it (the `code` of an error body) and the HTTP status. */
-export const errorTable: Readonly<Record<ErrorCode, { rpc: RpcCode; status: number }>> = {
-  invalid: { rpc: 'BAD_REQUEST', status: 400 },
-  unauthenticated: { rpc: 'UNAUTHORIZED', status: 401 },
-  forbidden: { rpc: 'FORBIDDEN', status: 403 },
-  not_found: { rpc: 'NOT_FOUND', status: 404 },
-  conflict: { rpc: 'CONFLICT', status: 409 },
-  held_outside: { rpc: 'CONFLICT', status: 409 },
-  unavailable: { rpc: 'SERVICE_UNAVAILABLE', status: 503 },
-  too_many_requests: { rpc: 'TOO_MANY_REQUESTS', status: 429 },
-  not_configured: { rpc: 'NOT_IMPLEMENTED', status: 501 },
-  internal: { rpc: 'INTERNAL_SERVER_ERROR', status: 500 },
-};
-
-/** Codes that come from the transport and not from a verb. Anything that is in neither table is a 500. */
-const transportTable: Readonly<Partial<Record<RpcCode, { reason: ErrorCode; status: number }>>> = {
-  PARSE_ERROR: { reason: 'invalid', status: 400 },
-  BAD_REQUEST: { reason: 'invalid', status: 400 },
-  UNAUTHORIZED: { reason: 'unauthenticated', status: 401 },
-  FORBIDDEN: { reason: 'forbidden', status: 403 },
-  NOT_FOUND: { reason: 'not_found', status: 404 },
-  METHOD_NOT_SUPPORTED: { reason: 'invalid', status: 405 },
-  CONFLICT: { reason: 'conflict', status: 409 },
-  PAYLOAD_TOO_LARGE: { reason: 'invalid', status: 413 },
-  UNSUPPORTED_MEDIA_TYPE: { reason: 'invalid', status: 415 },
-  TOO_MANY_REQUESTS: { reason: 'too_many_requests', status: 429 },
-  CLIENT_CLOSED_REQUEST: { reason: 'unavailable', status: 499 },
-  NOT_IMPLEMENTED: { reason: 'not_configured', status: 501 },
-  SERVICE_UNAVAILABLE: { reason: 'unavailable', status: 503 },
-};
-
-/** The body of every error of the REST interface (design §14.7). */
-export interface ErrorBody {
-  message: string;
-  code: string;
-  issues?: ErrorIssue[];
-}
+/** Any code that tRPC may give an error; not all of them are in the table. */
+const transport: Readonly<Partial<Record<TRPCError['code'], { reason: ErrorCode; status: number }>>> = transportTable;
 
 export interface PublishedError {
   status: number;
@@ -67,7 +39,7 @@ export function publishError(thrown: unknown): PublishedError {
   if (access instanceof AccessError) return publishAccessError(access);
   if (isOutage(thrown)) return publishAccessError(new AccessError('unavailable', outageMessage));
   if (!(thrown instanceof TRPCError)) return internal();
-  const entry = transportTable[thrown.code];
+  const entry = transport[thrown.code];
   if (entry === undefined) return internal();
   if (thrown.code === 'BAD_REQUEST' && thrown.cause instanceof ZodError) {
     const issues = thrown.cause.issues.flatMap(published);

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ErrorBody } from '@belay/contract/errors';
 import type { AnyTRPCRouter } from '@trpc/server';
-import type { ErrorBody } from './errors.js';
 import type { RequestInfo, RestContext } from './exchange.js';
 import type { InputLimits } from './input.js';
 import type { OpenStreams } from './open-streams.js';

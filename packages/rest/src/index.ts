@@ -1,7 +1,7 @@
 export { applyCookies, send, sendHtml, sendJson, sendOptions, sendRedirect } from './answer.js';
 export { describeRequest } from './describe-request.js';
-export type { ErrorBody, PublishedError } from './errors.js';
-export { errorTable, internalMessage, isForeseen, publishError, shapeError } from './errors.js';
+export type { PublishedError } from './errors.js';
+export { internalMessage, isForeseen, publishError, shapeError } from './errors.js';
 export type { Reply, ReplyCookie, RequestInfo, RestContext } from './exchange.js';
 export { createRest } from './handler.js';
 export type { Asked, Rendered, Renderer, Rest, RestHooks, RestOptions, Shown } from './hooks.js';

@@ -1,4 +1,5 @@
-import type { ErrorBody, PublishedError } from './errors.js';
+import type { ErrorBody } from '@belay/contract/errors';
+import type { PublishedError } from './errors.js';
 import { publishError, withIssues } from './errors.js';
 
 /** A request that the adapter itself refuses, before any procedure saw it. Its message goes to the caller. */

@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { errorTable } from '@belay/contract/errors';
 import { AccessError } from '@belay/core/agent';
 import { type AnyTRPCRouter, TRPCError } from '@trpc/server';
 import { nodeHTTPRequestHandler } from '@trpc/server/adapters/node-http';
-import { errorTable, publishError } from './errors.js';
+import { publishError } from './errors.js';
 import type { RestContext } from './exchange.js';
 import type { Rest, RestOptions } from './hooks.js';
 import type { OpenStreams } from './open-streams.js';

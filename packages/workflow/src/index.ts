@@ -3,7 +3,7 @@ export type { Expression, Schema } from './document/issues.js';
 export { type ListedTask, listTasks } from './document/list-tasks.js';
 export { compileSchemas, loadWorkflow, type ParseResult, parseWorkflow, validateInput } from './document/parse.js';
 export { compilePattern, type Pattern } from './document/pattern.js';
-export { durationOf, formatDuration, LONGEST as longestDuration, parseDuration } from './duration.js';
+export { durationOf } from './duration.js';
 export { compileExpressions } from './expression/compile.js';
 export { ExpressionError, type ExpressionErrorCode, ExpressionOutage } from './expression/error.js';
 export { createExpressionPool, type ExpressionPool } from './expression/pool.js';

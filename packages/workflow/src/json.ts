@@ -1,3 +1,4 @@
+import { isStorable } from '@belay/contract/text';
 import type { Json, JsonObject } from './types.js';
 
 /** Whether a value is a JSON object, as opposed to an array, a scalar or nothing. */
@@ -21,12 +22,9 @@ export function isEqual(one: Json | undefined, other: Json | undefined): boolean
   );
 }
 
-/** What no JSON column of Postgres takes: the NUL character, and half of a surrogate pair. */
-const UNSTORABLE = /[\0\uD800-\uDFFF]/u;
-
 /** A text as it can be stored, with a replacement character for what cannot. */
 export function storable(text: string): string {
-  return UNSTORABLE.test(text) ? text.replace(/[\0\uD800-\uDFFF]/gu, '\uFFFD') : text;
+  return isStorable(text) ? text : text.replace(/[\0\uD800-\uDFFF]/gu, '\uFFFD');
 }
 
 export type Excess = 'depth' | 'length' | 'text';
@@ -91,7 +89,7 @@ function* measure(root: Json, limit: Limit): Generator<undefined, Excess | null>
       length += typeof value === 'string' ? value.length + 2 : 4;
       if (length > limit.length) return 'length';
       if (typeof value === 'string') {
-        if (limit.storable && UNSTORABLE.test(value)) return 'text';
+        if (limit.storable && !isStorable(value)) return 'text';
       } else if (typeof value === 'object' && value !== null) {
         if (depth >= limit.depth) return 'depth';
         if (Array.isArray(value)) {
@@ -101,7 +99,7 @@ function* measure(root: Json, limit: Limit): Generator<undefined, Excess | null>
         } else {
           for (const key of Object.keys(value)) {
             length += key.length + 3;
-            if (limit.storable && UNSTORABLE.test(key)) return 'text';
+            if (limit.storable && !isStorable(key)) return 'text';
             below.push(value[key] as Json);
           }
         }

@@ -2,7 +2,7 @@ import type { BelayErrorCode, LogEntry, LogFilter, LogLevel } from '@belay/sdk';
 import { Option } from 'commander';
 import { usage } from '../cli-error.js';
 import { addCommand, type Invocation, type Parent } from '../command.js';
-import { parseDuration } from '../duration.js';
+import { readDuration } from '../duration.js';
 import type { Output } from '../output/output.js';
 import { printable } from '../output/printable.js';
 
@@ -29,7 +29,7 @@ const passing = new Set<BelayErrorCode>(['network', 'unavailable', 'too_many_req
 /** An instant: ISO 8601, or a duration before now. */
 function readInstant(option: string, text: string | undefined, now: Date): string | undefined {
   if (text === undefined) return undefined;
-  const ago = parseDuration(text);
+  const ago = readDuration(text);
   const at = ago === undefined ? Date.parse(text) : now.getTime() - ago;
   if (Number.isNaN(at)) throw usage(`${option} wants an instant as in 2026-01-31T12:00:00Z, or how long ago, as in 2h`);
   return new Date(at).toISOString();

@@ -2,7 +2,7 @@ import type { ExecutionState, WaitTarget } from '@belay/sdk';
 import { Option } from 'commander';
 import { CliError, usage } from '../cli-error.js';
 import { addCommand, type Parent } from '../command.js';
-import { parseDuration } from '../duration.js';
+import { readDuration } from '../duration.js';
 import { exitCodes } from '../exit-codes.js';
 import { describeState } from '../output/describe-state.js';
 
@@ -36,7 +36,7 @@ export function addWait(parent: Parent): void {
         )
         .option('--timeout <duration>', 'how long at most, as in 30m or PT30M', '1h'),
     run: async ({ args: [id = ''], options: { until, timeout }, output, connect, shell: { signal, clock } }) => {
-      const patience = parseDuration(timeout);
+      const patience = readDuration(timeout);
       if (patience === undefined || patience === 0)
         throw usage('--timeout is not a duration, for example 30m or PT30M');
       const { client } = await connect();

@@ -1,5 +1,6 @@
+import { errorTable } from '@belay/contract/errors';
 import { AccessError } from '@belay/core/agent';
-import { errorTable, internalMessage, isForeseen } from '@belay/rest';
+import { internalMessage, isForeseen } from '@belay/rest';
 import { TRPCError } from '@trpc/server';
 import { type LocalRequestContext, localBase } from './trpc.js';
 

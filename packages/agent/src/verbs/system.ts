@@ -1,3 +1,4 @@
+import { limits } from '@belay/contract/limits';
 import { programVersion } from '@belay/core/agent';
 import type { LocalContext, LocalLogEntry } from './ports.js';
 
@@ -115,14 +116,14 @@ export function listLocalLogs(
     limit?: number | undefined;
   },
 ): { logs: LocalLogEntry[] } {
-  const { limit = 500, since, until, ...equal } = input;
+  const { limit = limits.page, since, until, ...equal } = input;
   const wanted = Object.entries(equal).filter(([, value]) => value !== undefined);
   const logs = ctx.ledger
     .entries()
     .filter((entry) => wanted.every(([name, value]) => entry[name as keyof LocalLogEntry] === value))
     .filter(({ timestamp }) => since === undefined || Date.parse(timestamp) >= Date.parse(since))
     .filter(({ timestamp }) => until === undefined || Date.parse(timestamp) <= Date.parse(until));
-  return { logs: logs.slice(0, Math.min(limit, 500)) };
+  return { logs: logs.slice(0, Math.min(limit, limits.page)) };
 }
 
 /** ISO 8601, to the second. */

@@ -1,3 +1,4 @@
+import { limits } from '@belay/contract/limits';
 import type { VNode } from 'preact';
 import { texts } from '../texts.js';
 import { AccessWords, afterwardsInWords, ProviderLink } from './parts/access.js';
@@ -177,7 +178,7 @@ export function DecideForm({ item, view }: { item: InboxItem; view: View }): VNo
             {texts.approvals.canReadIt}
           </span>
         </label>
-        <input id={remark} type="text" name="comment" maxLength={2000} autocomplete="off" />
+        <input id={remark} type="text" name="comment" maxLength={limits.remark} autocomplete="off" />
       </div>
       <div class="actions">
         <button type="submit" name="verdict" value="approve" id={`approve-${item.id}`} aria-description={titleOf(item)}>

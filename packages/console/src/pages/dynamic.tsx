@@ -1,3 +1,4 @@
+import { limits } from '@belay/contract/limits';
 import type { VNode } from 'preact';
 import { texts } from '../texts.js';
 import { Field, PostForm, Refused, sent } from './parts/form.js';
@@ -151,7 +152,7 @@ function DynamicForm({ bounds, view }: { bounds: Bounds; view: View }): VNode {
         label={labels.reason}
         hint={texts.dynamic.whoeverDecidesReadsThis}
         control={(ties) => (
-          <textarea {...ties} rows={3} maxLength={2000} required>
+          <textarea {...ties} rows={3} maxLength={limits.reason} required>
             {sent(view, 'reason')}
           </textarea>
         )}

@@ -1,4 +1,4 @@
-import type { ErrorBody } from '@belay/rest';
+import type { ErrorBody } from '@belay/contract/errors';
 import { texts } from '../texts.js';
 import type { Frame, Page } from './view.js';
 

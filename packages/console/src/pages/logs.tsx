@@ -1,3 +1,4 @@
+import { limits } from '@belay/contract/limits';
 import type { VNode } from 'preact';
 import { texts } from '../texts.js';
 import { Badge } from './parts/status.js';
@@ -104,11 +105,11 @@ function Filters({ view }: { view: View }): VNode {
       </div>
       <div>
         <label for="provider">{texts.logs.provider}</label>
-        <input id="provider" type="text" name="provider" value={given('provider')} maxLength={200} />
+        <input id="provider" type="text" name="provider" value={given('provider')} maxLength={limits.name} />
       </div>
       <div>
         <label for="workflow_id">{texts.logs.request}</label>
-        <input id="workflow_id" type="text" name="workflow_id" value={given('workflow_id')} maxLength={200} />
+        <input id="workflow_id" type="text" name="workflow_id" value={given('workflow_id')} maxLength={limits.name} />
       </div>
       <button type="submit" class="second">
         {texts.logs.filter}

@@ -1,4 +1,5 @@
-import { parseDuration } from '@belay/workflow';
+import { parseDuration } from '@belay/contract/durations';
+import { limits } from '@belay/contract/limits';
 import type { VNode } from 'preact';
 import { texts } from '../texts.js';
 import { whoDecides } from './approvers.js';
@@ -123,7 +124,7 @@ export function AskForm(props: { role: RoleDetails; workflows: Workflows; preset
           </>
         }
         control={(ties) => (
-          <textarea {...ties} rows={3} maxLength={2000} required={required}>
+          <textarea {...ties} rows={3} maxLength={limits.reason} required={required}>
             {preset?.reason}
           </textarea>
         )}

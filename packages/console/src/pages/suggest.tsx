@@ -1,3 +1,4 @@
+import { limits } from '@belay/contract/limits';
 import type { VNode } from 'preact';
 import { texts } from '../texts.js';
 import { Facts } from './parts/facts.js';
@@ -47,7 +48,7 @@ function DescribeForm({ view, text }: { view: View; text?: string }): VNode {
         name="reason"
         label={texts.suggest.whatYouNeedItFor}
         control={(ties) => (
-          <textarea {...ties} rows={3} maxLength={4000} required>
+          <textarea {...ties} rows={3} maxLength={limits.reason} required>
             {text}
           </textarea>
         )}

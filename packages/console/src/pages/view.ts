@@ -1,5 +1,5 @@
 import type { AppRouter } from '@belay/api';
-import type { ErrorBody } from '@belay/rest';
+import type { ErrorBody } from '@belay/contract/errors';
 import type { inferRouterOutputs } from '@trpc/server';
 import type { ComponentChildren } from 'preact';
 

@@ -1,4 +1,4 @@
-import { parseDuration } from '@belay/workflow';
+import { parseDuration } from '@belay/contract/durations';
 import { texts } from '../texts.js';
 
 const units = [

@@ -1,3 +1,4 @@
+import { limits } from '@belay/contract/limits';
 import { grants, users } from '@belay/db';
 import { and, eq } from 'drizzle-orm';
 import type { ActorContext } from '../context.js';
@@ -23,7 +24,7 @@ export async function revokeAccess(
   input: RevokeAccess,
 ): Promise<{ status: 'ok'; message: string; executions: string[] }> {
   if (ctx.actor.kind !== 'operator') throw new AccessError('forbidden', "Only operators revoke other people's access");
-  const reason = requireText(input.reason.trim(), 'reason', 500);
+  const reason = requireText(input.reason.trim(), 'reason', limits.operatorReason);
   if (reason.length === 0) throw invalid('reason', 'is required');
   const executions = isId(input.of) ? [input.of] : await executionsOf(ctx, input.of);
   if (executions.length === 0) throw new AccessError('conflict', `${input.of} holds nothing`);

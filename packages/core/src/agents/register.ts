@@ -1,3 +1,4 @@
+import { limits } from '@belay/contract/limits';
 import { agents } from '@belay/db';
 import { eq, sql } from 'drizzle-orm';
 import { requireAgent } from '../actor.js';
@@ -30,8 +31,8 @@ export async function registerAgent(
   input: { environment: AgentEnvironment },
 ): Promise<Registration> {
   const agent = requireAgent(ctx);
-  const environment = requireText(input.environment.name, 'environment.name', 200);
-  const description = requireText(input.environment.description, 'environment.description', 2_000);
+  const environment = requireText(input.environment.name, 'environment.name', limits.name);
+  const description = requireText(input.environment.description, 'environment.description', limits.remark);
   const catalog = ctx.catalog.current();
   const catalogVersion = catalog.version;
   await ctx.db.transaction(async (tx) => {

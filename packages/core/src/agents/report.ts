@@ -1,3 +1,4 @@
+import { limits } from '@belay/contract/limits';
 import { requireAgent } from '../actor.js';
 import { versionText } from '../catalog/compile.js';
 import type { ActorContext } from '../context.js';
@@ -41,9 +42,9 @@ export async function reportAgent(
 ): Promise<AgentReportAnswer> {
   const agent = requireAgent(ctx);
   const checks = (input.checks ?? []).map(({ name, ok, message }, index) => ({
-    name: requireText(name, `checks.${index}.name`, 200),
+    name: requireText(name, `checks.${index}.name`, limits.name),
     ok,
-    ...(message === undefined ? {} : { message: requireText(message, `checks.${index}.message`, 2_000) }),
+    ...(message === undefined ? {} : { message: requireText(message, `checks.${index}.message`, limits.remark) }),
   }));
   const { environment, version, catalog_version: told } = input;
   const failed = checks.filter(({ ok }) => !ok).length;
@@ -56,8 +57,8 @@ export async function reportAgent(
       actor: agent,
       data: {
         ...(environment ? { environment } : {}),
-        ...(version === undefined ? {} : { version: requireText(version, 'version', 200) }),
-        ...(told === undefined ? {} : { catalog_version: requireText(told, 'catalog_version', 200) }),
+        ...(version === undefined ? {} : { version: requireText(version, 'version', limits.name) }),
+        ...(told === undefined ? {} : { catalog_version: requireText(told, 'catalog_version', limits.name) }),
         checks,
       },
     },

@@ -1,3 +1,4 @@
+import { limits } from '@belay/contract/limits';
 import { approvals, decisions, executions, type Transaction } from '@belay/db';
 import { lockExecution, retryDeadlock, storeOutcome } from '@belay/engine';
 import { and, desc, eq, inArray, or, sql } from 'drizzle-orm';
@@ -41,7 +42,7 @@ export async function decideApproval(
 ): Promise<{ id: string; status: string; execution_id: string }> {
   const user = requireUser(ctx);
   requireFreshGroups(user);
-  if (input.comment !== undefined) requireText(input.comment, 'comment', 2_000);
+  if (input.comment !== undefined) requireText(input.comment, 'comment', limits.remark);
   const found = await findApproval(ctx, user, input.id);
   if (!found) throw notFound('The approval');
   await requireApprover(ctx, user, found, input.verdict);

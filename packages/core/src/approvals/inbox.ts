@@ -1,6 +1,8 @@
+import { formatDuration } from '@belay/contract/durations';
+import { limits } from '@belay/contract/limits';
 import { approvalAudience, approvals, decisions, executions, users } from '@belay/db';
 import { foldAddress } from '@belay/providers';
-import { formatDuration, type Json } from '@belay/workflow';
+import type { Json } from '@belay/workflow';
 import { and, asc, eq, gt, inArray, isNull, or, type SQL, sql } from 'drizzle-orm';
 import type { Aftermath } from '../access/aftermath.js';
 import { requireUser } from '../actor.js';
@@ -66,7 +68,7 @@ export interface Inbox {
   requesters: { email: string; name: string; waiting: number }[];
 }
 
-const most = 500;
+const most = limits.page;
 const mostRequesters = 200;
 
 /**

@@ -1,6 +1,7 @@
+import { formatDuration } from '@belay/contract/durations';
 import { approvals, steps, type Transaction } from '@belay/db';
 import { callWith, type Locked, parkCall } from '@belay/engine';
-import { formatDuration, type Json } from '@belay/workflow';
+import type { Json } from '@belay/workflow';
 import { and, count, eq, isNull } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import type { ElevationCall } from '../elevation/input.js';

@@ -1,5 +1,5 @@
+import { formatDuration } from '@belay/contract/durations';
 import type { Access } from '@belay/providers';
-import { formatDuration } from '@belay/workflow';
 import { can } from '../can.js';
 import type { ActorContext } from '../context.js';
 import { notFound } from '../errors.js';

@@ -1,4 +1,4 @@
-import { formatDuration } from '@belay/workflow';
+import { formatDuration } from '@belay/contract/durations';
 import { requireUser } from '../actor.js';
 import { can, isNamed } from '../can.js';
 import type { NameRules } from '../catalog/name-rules.js';

@@ -1,3 +1,5 @@
+import { formatDuration } from '@belay/contract/durations';
+import { limits } from '@belay/contract/limits';
 import { execute, idempotencyKeys, sqlText, type Transaction, users } from '@belay/db';
 import {
   claiming,
@@ -13,7 +15,7 @@ import {
   turnHint,
 } from '@belay/engine';
 import { Retryable, Terminal } from '@belay/providers';
-import { formatDuration, type Json, validateInput } from '@belay/workflow';
+import { type Json, validateInput } from '@belay/workflow';
 import { and, eq, sql } from 'drizzle-orm';
 import { can } from '../can.js';
 import { digestOf } from '../canonical.js';
@@ -52,8 +54,6 @@ export interface ElevationResult {
   status: 'pending';
   output: { workflow_id: string; execution_id: string };
 }
-
-const reasonLimit = 2_000;
 
 interface Submission {
   catalog: Catalog;
@@ -133,7 +133,7 @@ function chooseProviders(
 function checkReason(role: CompiledRole, reason: string | undefined): string {
   const text = reason?.trim() ?? '';
   if (text.length === 0 && role.reason.required) throw invalid('reason', 'is required');
-  requireText(text, 'reason', reasonLimit);
+  requireText(text, 'reason', limits.reason);
   if (text.length > 0 && role.reason.pattern && !role.reason.pattern.test(text)) {
     throw invalid('reason', `does not match what the role asks for: ${role.reason.pattern.source}`);
   }
@@ -287,7 +287,7 @@ async function claimIdempotencyKey(
   // A session proves the request and is no part of it: by the next attempt it may have been refreshed.
   const { idempotencyKey: key, session: _proof, ...body } = request;
   if (key === undefined) return null;
-  requireText(key, 'Idempotency-Key', 255);
+  requireText(key, 'Idempotency-Key', limits.idempotencyKey);
   const requestDigest = digestOf(body);
   const lifetime = `${ctx.timing.idempotency} milliseconds`;
   const [claimed] = await tx

@@ -1,4 +1,5 @@
-import { formatDuration } from '@belay/workflow';
+import { formatDuration } from '@belay/contract/durations';
+import { limits } from '@belay/contract/limits';
 import { requireUser } from '../actor.js';
 import { breatheBy } from '../breathe.js';
 import type { ActorContext } from '../context.js';
@@ -40,7 +41,6 @@ export interface SuggestionContext extends ActorContext {
 }
 
 /** As many characters as the interface's other texts may have. */
-const textLimit = 4_000;
 
 /**
  * Suggests a role, duration, providers and workflow for words (interface, POST /elevate/llm). It reads and answers:
@@ -49,7 +49,7 @@ const textLimit = 4_000;
  */
 export async function suggestElevation(ctx: SuggestionContext, input: { reason: string }): Promise<SuggestedElevation> {
   const user = requireUser(ctx);
-  const text = requireText(input.reason, 'reason', textLimit).trim();
+  const text = requireText(input.reason, 'reason', limits.reason).trim();
   if (text === '') throw invalid('reason', 'is required');
   const now = await readNow(ctx.db);
   const roles = [...listRequestable(ctx, user).values()].map(({ described }) => described);

@@ -1,3 +1,4 @@
+import { limits } from '@belay/contract/limits';
 import { approvals, type Database, executions, inOrder, signals, type Transaction } from '@belay/db';
 import {
   decideTurn,
@@ -48,8 +49,8 @@ export function eventOf(
   given: { type: string; data?: Json | undefined },
   now: Date,
 ): CloudEvent {
-  requireText(given.type, 'type', 200);
-  requireJson(given.data, 'data', 16_384);
+  requireText(given.type, 'type', limits.name);
+  requireJson(given.data, 'data', limits.eventData);
   return {
     specversion: '1.0',
     id: ctx.newId(),

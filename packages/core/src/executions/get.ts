@@ -1,3 +1,4 @@
+import { limits } from '@belay/contract/limits';
 import { type ApprovalStatus, approvals, decisions, entitlements, grants, users } from '@belay/db';
 import type { Fault, Json } from '@belay/workflow';
 import { and, asc, eq } from 'drizzle-orm';
@@ -59,7 +60,7 @@ export interface ExecutionDetails extends ExecutionSummary {
   grants: ExecutionGrant[];
 }
 
-const mostHistory = 1_000;
+const mostHistory = limits.history;
 
 export interface GetExecution extends PageAsk {
   id: string;

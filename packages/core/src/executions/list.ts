@@ -1,5 +1,6 @@
+import { formatDuration } from '@belay/contract/durations';
+import { limits } from '@belay/contract/limits';
 import { executions, steps } from '@belay/db';
-import { formatDuration } from '@belay/workflow';
 import { and, asc, desc, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { requireUser } from '../actor.js';
 import type { ActorContext } from '../context.js';
@@ -32,7 +33,7 @@ export interface ExecutionSummary {
 /** The queue that executions are worked from. */
 export const taskQueue = 'executions';
 
-const most = 500;
+const most = limits.page;
 
 /**
  * The caller's running executions, newest first, 500 at most (interface, GET /executions). `next` goes on after the last of

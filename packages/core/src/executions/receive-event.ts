@@ -1,4 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { limits } from '@belay/contract/limits';
 import { executions } from '@belay/db';
 import { workflowOf } from '@belay/engine';
 import type { CloudEvent, Json } from '@belay/workflow';
@@ -87,9 +88,9 @@ function readEvent(body: string): { id: string; type: string; subject: string; d
     });
   }
   const { id, type, subject, data } = event.data;
-  requireText(id, 'id', 200);
-  requireText(type, 'type', 200);
-  requireJson(data as Json | undefined, 'data', 16_384);
+  requireText(id, 'id', limits.name);
+  requireText(type, 'type', limits.name);
+  requireJson(data as Json | undefined, 'data', limits.eventData);
   return { id, type, subject, data: data as Json | undefined };
 }
 

@@ -1,5 +1,5 @@
+import { parseDuration } from '@belay/contract/durations';
 import type { CallCheck, Issue } from '@belay/workflow';
-import { parseDuration } from '@belay/workflow';
 import { z } from 'zod';
 import { address } from '../catalog/schema.js';
 

@@ -1,3 +1,4 @@
+import { limits } from '@belay/contract/limits';
 import { requireUser } from '../actor.js';
 import type { ActorContext } from '../context.js';
 import { invalid } from '../errors.js';
@@ -16,7 +17,7 @@ export interface LogPage {
   next: string | null;
 }
 
-const most = 500;
+const most = limits.page;
 
 /** One page of everything that the caller may see, however far back: the limit of GET /logs does not cut it. */
 export async function exportLogs(ctx: ActorContext, input: ExportLogs): Promise<LogPage> {

@@ -1,3 +1,4 @@
+import { limits } from '@belay/contract/limits';
 import { requireUser } from '../actor.js';
 import type { ActorContext } from '../context.js';
 import { type LogEntry, type LogFilter, readLedger } from './read.js';
@@ -7,7 +8,7 @@ export interface ListLogs extends LogFilter {
 }
 
 /** The interface's limit (GET /logs). */
-const most = 500;
+const most = limits.page;
 
 /** The newest log entries that the caller may see, newest first (interface, Logs). */
 export async function listLogs(ctx: ActorContext, input: ListLogs): Promise<{ logs: LogEntry[] }> {

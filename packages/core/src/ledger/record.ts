@@ -1,3 +1,4 @@
+import { limits } from '@belay/contract/limits';
 import type { LedgerLevel } from '@belay/db';
 import { requireAgent } from '../actor.js';
 import type { ActorContext } from '../context.js';
@@ -15,7 +16,7 @@ export interface RecordedEntry {
   workflow_id?: string | undefined;
 }
 
-const most = 200;
+const most = limits.logEntries;
 
 /**
  * Takes log entries from an agent (interface, POST /logs). Each is kept as what it is: the agent's word, under the one type
@@ -32,11 +33,11 @@ export async function recordLogs(
   if (entries.length > most) throw invalid('entries', `are more than ${most}`);
   const rows = entries.map((entry, index) => {
     const at = `entries[${index}]`;
-    const message = requireText(entry.message, `${at}.message`, 2_000);
+    const message = requireText(entry.message, `${at}.message`, limits.remark);
     if (Number.isNaN(Date.parse(entry.timestamp))) throw invalid(`${at}.timestamp`, 'is not a time');
     const optional = (name: 'type' | 'provider' | 'workflow_id') => {
       const text = entry[name];
-      return text === undefined ? {} : { [name]: requireText(text, `${at}.${name}`, 200) };
+      return text === undefined ? {} : { [name]: requireText(text, `${at}.${name}`, limits.name) };
     };
     return {
       type: 'agent.log',

@@ -1,3 +1,4 @@
+import { limits } from '@belay/contract/limits';
 import { invalid } from '../errors.js';
 import { requireText } from '../text.js';
 
@@ -6,7 +7,7 @@ import { requireText } from '../text.js';
  * `invalid` for what is empty, longer than 200 characters, or has characters that are not shown as what they are.
  */
 export function requireLabel(given: string): string {
-  const label = requireText(given.trim(), 'label', 200);
+  const label = requireText(given.trim(), 'label', limits.name);
   if (label === '' || /[\p{C}\p{Zl}\p{Zp}]/u.test(label)) throw invalid('label', 'is not a name that can be shown');
   return label;
 }

@@ -1,8 +1,7 @@
+import { isStorable } from '@belay/contract/text';
 import { type Authenticated, foldAddress } from '@belay/providers';
 import { AccessError } from '../errors.js';
 
-/** Half a character or a zero byte, which no column takes. */
-const unstorable = /[\0\p{Surrogate}]/u;
 const unseen = /[\p{C}\p{Zl}\p{Zp}]/u;
 /** Longer than any that is meant for people. */
 const longest = { subject: 1_000, name: 200 };
@@ -20,10 +19,7 @@ export function requireReadable(proved: Authenticated): Authenticated {
   if (foldAddress(email) === undefined) {
     throw new AccessError('forbidden', 'The provider gives an e-mail address that could be taken for another one');
   }
-  if (
-    subject.length > longest.subject ||
-    [subject, ...groups, ...organizations].some((text) => unstorable.test(text))
-  ) {
+  if (subject.length > longest.subject || [subject, ...groups, ...organizations].some((text) => !isStorable(text))) {
     throw new AccessError('forbidden', 'The provider says of you what cannot be kept');
   }
   const shown = name.replace(new RegExp(`${unseen.source}+`, 'gu'), ' ').trim();

@@ -1,3 +1,4 @@
+import { limits } from '@belay/contract/limits';
 import { logins, type Transaction, userIdentities } from '@belay/db';
 import { foldAddress } from '@belay/providers';
 import { desc, eq, sql } from 'drizzle-orm';
@@ -39,7 +40,7 @@ export async function createToken(
   if (email === undefined) {
     throw invalid('user', 'is not an e-mail address that can be compared: write it as rita@example.com');
   }
-  if (input.label !== undefined) requireText(input.label, 'label', 200);
+  if (input.label !== undefined) requireText(input.label, 'label', limits.name);
   const token = newLoginSecret(ctx);
   const { actor } = ctx;
   return ctx.db.transaction(async (tx) => {

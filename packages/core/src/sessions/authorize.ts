@@ -1,3 +1,4 @@
+import { limits } from '@belay/contract/limits';
 import { requireUser } from '../actor.js';
 import { findProvider } from '../catalog/providers.js';
 import type { ActorContext } from '../context.js';
@@ -37,7 +38,7 @@ export async function authorizeSession(
     purpose: 'session',
     scopes: checkScopes(provider, input.scopes),
     callback: checkCallback(ctx, input.redirect_uri, 'redirect_uri').href,
-    clientState: requireText(input.state, 'state', 2_000),
+    clientState: requireText(input.state, 'state', limits.clientState),
     browserSecret: input.browserSecret,
     loginId: user.loginId,
   });

@@ -1,4 +1,4 @@
-import { parseDuration } from '@belay/workflow';
+import { parseDuration } from '@belay/contract/durations';
 
 const second = 1_000;
 const minute = 60 * second;

@@ -1,4 +1,4 @@
-import { formatDuration } from '@belay/workflow';
+import { formatDuration } from '@belay/contract/durations';
 import { type Breathe, inOnePiece } from '../breathe.js';
 import type { Catalog } from '../catalog/compile.js';
 import { type CatalogIndex, createCatalogIndex } from './catalog-index.js';

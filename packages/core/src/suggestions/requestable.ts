@@ -1,5 +1,5 @@
+import { formatDuration } from '@belay/contract/durations';
 import type { Access, Json } from '@belay/providers';
-import { formatDuration } from '@belay/workflow';
 import { can } from '../can.js';
 import { rolesConcerning } from '../catalog/audiences.js';
 import type { Catalog, CompiledRole } from '../catalog/compile.js';

@@ -1,4 +1,4 @@
-import { formatDuration, parseDuration } from '@belay/workflow';
+import { formatDuration, parseDuration } from '@belay/contract/durations';
 import type { Catalog } from '../catalog/compile.js';
 import { longestAt, type Requestable } from './requestable.js';
 import type { SuggestedRole } from './suggester.js';

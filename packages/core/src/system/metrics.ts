@@ -1,5 +1,5 @@
+import { formatDuration } from '@belay/contract/durations';
 import { executions } from '@belay/db';
-import { formatDuration } from '@belay/workflow';
 import { sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { AccessError } from '../errors.js';

@@ -1,3 +1,4 @@
+import { limits } from '@belay/contract/limits';
 import {
   entitlements,
   executions,
@@ -54,7 +55,7 @@ const attempts = 5;
  */
 export async function stopUser(ctx: ActorContext, input: StopUser): Promise<StoppedUser> {
   if (ctx.actor.kind !== 'operator') throw new AccessError('forbidden', 'Only operators stop people');
-  const reason = requireText(input.reason.trim(), 'reason', 500);
+  const reason = requireText(input.reason.trim(), 'reason', limits.operatorReason);
   if (reason.length === 0) throw invalid('reason', 'is required');
   const address = requireText(input.user.trim(), 'user', 320);
   const { hints, ...stopped } = await retryDeadlock(

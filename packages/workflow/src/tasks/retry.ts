@@ -1,5 +1,5 @@
+import { longestDuration } from '@belay/contract/durations';
 import type { RetryDefinition, TaskOf } from '../document/definition.js';
-import { LONGEST } from '../duration.js';
 import { evaluateCondition } from '../expression/evaluate.js';
 import { CANCELLED, sameFaultType } from '../fault.js';
 import { evaluateDuration, taskSight } from '../machine/data.js';
@@ -59,7 +59,7 @@ export async function retryDelay(
     const to = await evaluateDuration(policy.jitter.to, sight);
     delay += from + Math.round(Math.max(0, to - from) * fraction(`${run.env.executionId}${frame.key}:${retry}`));
   }
-  delay = Math.min(delay, LONGEST);
+  delay = Math.min(delay, longestDuration);
   if (policy.limit?.duration !== undefined) {
     const limit = await evaluateDuration(policy.limit.duration, sight);
     if (Date.parse(run.env.now) + delay > Date.parse(frame.startedAt) + limit) return null;
