@@ -186,7 +186,6 @@ export const boundaries = {
       'express-rate-limit',
       'rate-limit-redis',
       'helmet',
-      'oidc-provider',
       'pino',
       'postgres',
       'undici',
@@ -194,6 +193,11 @@ export const boundaries = {
       'node:*',
     ],
     why: 'the composition root takes everything and decides nothing',
+  },
+  'apps/demo': {
+    workspace: ['db', 'host', 'operations', 'program', 'server'],
+    outside: ['oidc-provider', 'postgres', 'zod', 'node:*'],
+    why: 'a composer around the server: it enters it by its front door, and nothing of it is in the server',
   },
   'apps/cli': {
     workspace: ['contract/durations', 'host', 'sdk'],
@@ -210,7 +214,7 @@ export const boundaries = {
     files: [
       {
         names: ['load-operator.ts'],
-        imports: ['@belay/core', '@belay/operations', '@belay/program', '@belay/server'],
+        imports: ['@belay/core', '@belay/demo', '@belay/operations', '@belay/program', '@belay/server'],
         why: 'the operator commands start, validate and token create work without a server',
       },
       {

@@ -64,7 +64,10 @@ export function loadOperator(host: ServerProcess, account: () => string): Operat
   });
 
   return {
-    start: async () => (await import('@belay/server')).runServer(host),
+    start: async () => {
+      const { runServer } = await import('@belay/server');
+      await runServer(host, async () => (await import('@belay/demo')).openDemo);
+    },
     validate: (path) =>
       load(async ({ operations }) => {
         const source = operations.findConfiguration(path ?? host.env.BELAY_CONFIG, host.cwd());

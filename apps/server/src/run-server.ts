@@ -2,7 +2,7 @@ import { parseEnvironment } from '@belay/operations/environment';
 import type { ProcessLike } from '@belay/program';
 import { createLogger, delay, oneLine, StartError } from '@belay/program';
 import { describeServer } from './banner.js';
-import type { RunningServer } from './start.js';
+import type { RunningServer, StartOptions } from './start.js';
 
 /** How long a stop may take as a whole, in milliseconds. */
 const longestStop = 10_000;
@@ -11,7 +11,7 @@ const longestStop = 10_000;
  * Runs server mode until a signal ends it. A start that fails says why on one line of stderr and exits with 1. The first
  * SIGINT or SIGTERM stops gracefully within ten seconds, the second at once; SIGHUP reads the configuration again.
  */
-export async function runServerMode(host: ProcessLike): Promise<void> {
+export async function runServerMode(host: ProcessLike, openDemo: StartOptions['openDemo']): Promise<void> {
   let server: RunningServer | undefined;
   let stopping = false;
   // Before anything is started: a signal during the start must not leave half of it behind.
@@ -36,7 +36,7 @@ export async function runServerMode(host: ProcessLike): Promise<void> {
     });
     // Only now: loading everything takes longer than saying what is wrong with a variable.
     const { startServer } = await import('./start.js');
-    server = await startServer({ environment, variables: host.env, directory: host.cwd(), log });
+    server = await startServer({ environment, variables: host.env, directory: host.cwd(), log, openDemo });
     if (stopping) return await finish(server);
     host.stdout.write(describeServer(server));
   } catch (error) {

@@ -2,6 +2,7 @@ import { isOutage, type Logger } from '@belay/core';
 import type { Environment } from '@belay/operations';
 import { explainOutage } from '@belay/operations';
 import { createClosing, StartError } from '@belay/program';
+import type { DemoComposer } from './modes/demo.js';
 import { composeServer } from './modes/server.js';
 
 export interface StartOptions {
@@ -11,6 +12,8 @@ export interface StartOptions {
   /** Where `belay.yaml` and `config/` are looked for. */
   directory: string;
   log: Logger;
+  /** What runs where there is no configuration; without it such a start is refused. */
+  openDemo?: (() => Promise<DemoComposer>) | undefined;
 }
 
 export interface RunningServer {

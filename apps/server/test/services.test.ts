@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { startDemoIdentityProvider } from '@belay/demo';
 import { findFreePort } from '@belay/host';
 import { listVault, parseEnvironment, removeFromVault, rotateEncryption, setInVault } from '@belay/operations';
 import { StartError } from '@belay/program';
@@ -14,7 +15,6 @@ import {
   startHashicorpServer,
 } from '../../../packages/providers/test/support/hashicorp-server.js';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.js';
-import { startDemoIdentityProvider } from '../src/demo/identity-provider/index.js';
 import { type RunningServer, startServer } from '../src/start.js';
 import { callRest } from './http/support/caller.js';
 import { keepLines, type LogLine } from './http/support/serve.js';

@@ -5,9 +5,9 @@ import { Agent, get } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { startDemoIdentityProvider } from '@belay/demo';
 import { findFreePort } from '@belay/host';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { startDemoIdentityProvider } from '../../../apps/server/src/demo/identity-provider/index.js';
 import { hasChromium, launchChromium } from '../../../apps/server/test/browser/support/chromium.js';
 import { people } from '../../../apps/server/test/http/support/world.js';
 import {

@@ -5,11 +5,9 @@ import type { Environment } from '@belay/operations';
 import type { Closing } from '@belay/program';
 import { listen, stopListening } from '@belay/program';
 import { type QueueBackend, startWorker } from '@belay/worker';
-import { isFromHere } from '../demo/only-here.js';
-import type { Demo } from '../demo/start-demo.js';
-import { startSwitchableWorker } from '../demo/switchable-worker.js';
 import { createApp } from '../http/app.js';
 import { defaultLimits } from '../http/limits.js';
+import type { Demo, DemoComposer } from './demo.js';
 
 /** How long work that is under way gets to finish when the program stops, in milliseconds; the rest is another worker's. */
 const workerGrace = 4_000;
@@ -21,7 +19,8 @@ export interface ServeOptions {
   databaseUrl: string;
   /** Where to listen; undefined in a process that is a worker only. */
   address: { public: string; port: number } | undefined;
-  demo: Demo | undefined;
+  /** The demo that runs here, with what composed it. */
+  demo: (Demo & Pick<DemoComposer, 'admits' | 'startWorker'>) | undefined;
   closing: Closing;
 }
 
@@ -45,7 +44,7 @@ export async function serve(options: ServeOptions): Promise<void> {
       limits: defaultLimits,
       sendCommand: backend.send,
       ...(environment.trustProxy === undefined ? {} : { trustProxy: environment.trustProxy }),
-      ...(demo ? { admits: isFromHere } : {}),
+      ...(demo ? { admits: demo.admits } : {}),
       counters: {
         uptimeMilliseconds: () => Math.ceil(performance.now()),
         scheduler: () => backend.check(),
@@ -62,5 +61,5 @@ export async function serve(options: ServeOptions): Promise<void> {
   };
   const { databaseUrl } = options;
   const { log, delay } = context;
-  worker = demo ? await startSwitchableWorker({ databaseUrl, log, delay, start }) : await start();
+  worker = demo ? await demo.startWorker({ databaseUrl, log, delay, start }) : await start();
 }

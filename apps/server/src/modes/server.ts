@@ -35,11 +35,10 @@ import { clock, delay, newId, oneLine, randomBytes, readProgram, StartError } fr
 import { openLanguageModel } from '@belay/providers';
 import { createWaker, openQueueBackend } from '@belay/worker';
 import { createExpressionPool } from '@belay/workflow';
-import { requireLoopback } from '../demo/only-here.js';
-import { startDemo } from '../demo/start-demo.js';
 import { createOutbound } from '../outbound.js';
 import type { RunningServer, StartOptions } from '../start.js';
-import { serve } from './serve.js';
+import type { DemoOptions } from './demo.js';
+import { type ServeOptions, serve } from './serve.js';
 
 /**
  * Composes server mode (design §9): database, catalog, queue, HTTP and worker, as the environment asks. What it starts
@@ -70,10 +69,9 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
       worker: environment.worker,
     });
   const choice = await reachable(choose);
-  if (choice.kind === 'demo' && baseUrl) requireLoopback(environment);
   const demo =
     choice.kind === 'demo'
-      ? await startDemo({ dataDirectory, databaseUrl: storage.url, baseUrl: baseUrl?.public, log, randomBytes, delay })
+      ? await startDemo(options, { databaseUrl: storage.url, baseUrl: baseUrl?.public })
       : undefined;
   if (demo) closing.add('The demo', demo.close);
   const references = openReferences({ environment, variables: { ...options.variables, ...demo?.variables } });
@@ -151,6 +149,22 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
     reload,
     stop: () => closing.close(),
   };
+}
+
+/** Starts the demo in the place of a configuration, when this program brings one. Throws `StartError`. */
+async function startDemo(
+  { environment, log, openDemo }: StartOptions,
+  place: Pick<DemoOptions, 'databaseUrl' | 'baseUrl'>,
+): Promise<ServeOptions['demo']> {
+  if (openDemo === undefined) {
+    throw new StartError(
+      'BELAY_CONFIG is not set and there is no belay.yaml or config/ here; write one, or start the demo with npm start',
+    );
+  }
+  const { check, start, admits, startWorker } = await openDemo();
+  if (place.baseUrl !== undefined) check(environment);
+  const demo = await start({ ...place, dataDirectory: environment.dataDirectory, log, randomBytes, delay });
+  return { ...demo, admits, startWorker };
 }
 
 /** Why the schema could not be made, and what helps against exactly that. */

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { performance } from 'node:perf_hooks';
+import { startDemoIdentityProvider } from '@belay/demo';
 import { delay, listen } from '@belay/program';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startDemoControl } from '../../src/demo/control.js';
-import { startDemoIdentityProvider } from '../../src/demo/identity-provider/index.js';
+import { startDemoControl } from '../../../demo/src/control.js';
 
 /** Attacks by those who connect and never finish what they say, to use up the connections of a server. */
 

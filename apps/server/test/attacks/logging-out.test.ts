@@ -1,6 +1,6 @@
 import { createSecretKey, generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openBrowser } from '../demo-identity-provider/browser.js';
+import { openBrowser } from '../../../demo/test/browser.js';
 import { callRest } from '../http/support/caller.js';
 import { openCompany } from '../http/support/company.js';
 import { send } from '../http/support/serve.js';

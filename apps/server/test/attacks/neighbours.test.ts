@@ -7,8 +7,8 @@ import { createMemoryConnector } from '@belay/providers/testkit';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { serverUrl } from '../../../../test/support/database.js';
-import { startDemoControl } from '../../src/demo/control.js';
-import { startSwitchableWorker } from '../../src/demo/switchable-worker.js';
+import { startDemoControl } from '../../../demo/src/control.js';
+import { startSwitchableWorker } from '../../../demo/src/switchable-worker.js';
 import { createWorld, type World } from '../http/support/world.js';
 
 /** Attacks by those who may sign in to the same database server, as every person of the demo may. */

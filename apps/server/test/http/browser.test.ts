@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openBrowser } from '../demo-identity-provider/browser.js';
+import { openBrowser } from '../../../demo/test/browser.js';
 import { type Answer, send } from './support/serve.js';
 import { createWorld, type Person, people, type World } from './support/world.js';
 

@@ -2,7 +2,7 @@ import { applyCatalog, expireLogins, type LiveCatalog } from '@belay/core';
 import { createRegistry, oidcConnector } from '@belay/providers';
 import { createMemoryConnector } from '@belay/providers/testkit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openBrowser } from '../demo-identity-provider/browser.js';
+import { openBrowser } from '../../../demo/test/browser.js';
 import { openRotating } from './support/rotating.js';
 import { openVisitor } from './support/visitor.js';
 import { createWorld, type World } from './support/world.js';

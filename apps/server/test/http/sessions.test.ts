@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { applyCatalog, type LiveCatalog } from '@belay/core';
+import { startDemoIdentityProvider } from '@belay/demo';
 import { createRegistry, oidcConnector } from '@belay/providers';
 import { createMemoryConnector } from '@belay/providers/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startDemoIdentityProvider } from '../../src/demo/identity-provider/index.js';
 import { type CallOptions, callRest } from './support/caller.js';
 import { send } from './support/serve.js';
 import { openVisitor } from './support/visitor.js';

@@ -6,7 +6,7 @@ import { createRegistry, oidcConnector } from '@belay/providers';
 import { createMemoryConnector } from '@belay/providers/testkit';
 import { SignJWT } from 'jose';
 import { Provider } from 'oidc-provider/lib/provider.js';
-import { openBrowser } from '../../demo-identity-provider/browser.js';
+import { openBrowser } from '../../../../demo/test/browser.js';
 import type { openVisitor } from './visitor.js';
 import type { World } from './world.js';
 

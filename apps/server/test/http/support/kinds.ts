@@ -8,7 +8,7 @@ import {
   type Said,
   type SamlPerson,
 } from '../../../../../packages/providers/test/support/saml-identity-provider.js';
-import { openBrowser } from '../../demo-identity-provider/browser.js';
+import { openBrowser } from '../../../../demo/test/browser.js';
 import { openRotating } from './rotating.js';
 import { send } from './serve.js';
 import type { openVisitor, Visit } from './visitor.js';

@@ -14,6 +14,7 @@ import {
   timing,
   upsertUser,
 } from '@belay/core';
+import { startDemoIdentityProvider } from '@belay/demo';
 import { clock, delay, randomBytes as machineBytes, newId } from '@belay/program';
 import { createRegistry, oauth2Connector, oidcConnector, samlConnector } from '@belay/providers';
 import { createMemoryConnector, createMemoryProvider, type MemoryProvider } from '@belay/providers/testkit';
@@ -21,7 +22,6 @@ import { createExpressionPool } from '@belay/workflow';
 import { parse } from 'yaml';
 import { createTestDatabase, type TestDatabase } from '../../../../../test/support/database.js';
 import { sweep } from '../../../../../test/support/sweep.mjs';
-import { startDemoIdentityProvider } from '../../../src/demo/identity-provider/index.js';
 import type { Limits } from '../../../src/http/limits.js';
 import { attach, keepLines, type LogLine, type Served } from './serve.js';
 

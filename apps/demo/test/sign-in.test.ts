@@ -6,7 +6,7 @@ import {
   type DemoAccount,
   type DemoIdentityProviderOptions,
   startDemoIdentityProvider,
-} from '../../src/demo/identity-provider/index.js';
+} from '../src/identity-provider/index.js';
 import { openBrowser } from './browser.js';
 
 const calm = () => new AbortController().signal;

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { demoPeople } from '../../src/demo/people.js';
-import { prepareDemoTarget } from '../../src/demo/prepare-target.js';
-import { startTestServer, type TestServer } from './test-server.js';
+import { startTestServer, type TestServer } from '../../server/test/demo/test-server.js';
+import { demoPeople } from '../src/people.js';
+import { prepareDemoTarget } from '../src/prepare-target.js';
 
 let server: TestServer;
 const passwords = Object.fromEntries(demoPeople.map(({ subject }) => [subject, randomBytes(8).toString('hex')]));

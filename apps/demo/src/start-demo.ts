@@ -1,30 +1,11 @@
-import type { Logger } from '@belay/core';
 import { StartError } from '@belay/program';
+import type { Demo, DemoOptions } from '@belay/server';
 import { startDemoControl } from './control.js';
 import { startDemoIdentityProvider } from './identity-provider/index.js';
 import { makeDemoSettings } from './make-settings.js';
 import { demoPeople } from './people.js';
 import { prepareDemoTarget } from './prepare-target.js';
 import { type DemoSettings, keepFirstDemoSettings, readDemoSettings, writeDemoSettings } from './settings.js';
-
-export interface DemoOptions {
-  dataDirectory: string;
-  databaseUrl: string;
-  /** Where people open Belay; undefined in a process that serves no HTTP. */
-  baseUrl: string | undefined;
-  log: Logger;
-  randomBytes(size: number): Uint8Array;
-  delay(milliseconds: number, signal?: AbortSignal): Promise<void>;
-}
-
-export interface Demo {
-  /** What the references of the quickstart catalog stand for. */
-  variables: Record<string, string>;
-  people: { name: string; email: string; groups: readonly string[] }[];
-  /** Tells `npm run demo` where to go. For a process that serves HTTP, once it does. */
-  publish(): Promise<void>;
-  close(): Promise<void>;
-}
 
 const clientId = 'belay-demo';
 const takeOverPause = 2_000;

@@ -1,5 +1,5 @@
-import type { Logger } from '@belay/core';
 import { type Turn, takeTurn } from '@belay/db';
+import type { Logger } from '@belay/program';
 
 /*
  * Demo only. Part of the demo's story is "every worker was stopped", in any number of processes, and stopping them for

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Logger } from '@belay/core';
+import type { Logger } from '@belay/program';
 import { arriving } from '@belay/program';
 import { isFromHere } from './only-here.js';
 import { stopEveryWorker } from './switchable-worker.js';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type Connector, oauth2Connector, oidcConnector } from '@belay/providers';
 import { authenticatorConformance } from '@belay/providers/testkit';
 import * as vitest from 'vitest';
-import { startDemoIdentityProvider } from '../../src/demo/identity-provider/index.js';
+import { startDemoIdentityProvider } from '../src/identity-provider/index.js';
 import { openBrowser } from './browser.js';
 
 const redirectUri = 'http://127.0.0.1:8080/api/v1/auth/callback/demo';

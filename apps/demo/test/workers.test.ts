@@ -2,9 +2,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from '@belay/core';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { startDemoControl } from '../../src/demo/control.js';
-import { startSwitchableWorker } from '../../src/demo/switchable-worker.js';
-import { startTestServer, type TestServer } from './test-server.js';
+import { startTestServer, type TestServer } from '../../server/test/demo/test-server.js';
+import { startDemoControl } from '../src/control.js';
+import { startSwitchableWorker } from '../src/switchable-worker.js';
 
 const log: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 const delay = (milliseconds: number, signal?: AbortSignal) => wait(milliseconds, undefined, { signal });

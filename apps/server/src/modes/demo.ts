@@ -1,0 +1,45 @@
+import type { IncomingMessage } from 'node:http';
+import type { Environment } from '@belay/operations';
+import type { Logger } from '@belay/program';
+
+export interface DemoOptions {
+  dataDirectory: string;
+  databaseUrl: string;
+  /** Where people open Belay; undefined in a process that serves no HTTP. */
+  baseUrl: string | undefined;
+  log: Logger;
+  randomBytes(size: number): Uint8Array;
+  delay(milliseconds: number, signal?: AbortSignal): Promise<void>;
+}
+
+export interface Demo {
+  /** What the references of the quickstart catalog stand for. */
+  variables: Record<string, string>;
+  people: { name: string; email: string; groups: readonly string[] }[];
+  /** Tells `npm run demo` where to go. For a process that serves HTTP, once it does. */
+  publish(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface StoppableWorker {
+  stop(): Promise<unknown>;
+}
+
+/**
+ * What a server runs when it finds no configuration. The server has none of its own: apps/demo passes one, and without it such
+ * a start is refused.
+ */
+export interface DemoComposer {
+  /** Throws `StartError` for an environment that other machines could reach. */
+  check(environment: Environment): void;
+  start(options: DemoOptions): Promise<Demo>;
+  /** Whether a request was made on this machine, to this machine. */
+  admits(request: IncomingMessage): boolean;
+  /** Runs a worker that the demo's story can stop. */
+  startWorker(options: {
+    databaseUrl: string;
+    log: Logger;
+    delay(milliseconds: number, signal?: AbortSignal): Promise<void>;
+    start(): Promise<StoppableWorker>;
+  }): Promise<StoppableWorker>;
+}
