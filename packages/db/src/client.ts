@@ -27,8 +27,8 @@ export interface DatabaseOptions {
 const defaultStatement = 4_500;
 /** How much longer an answer may take than its statement. */
 const onTheWay = 2_000;
-/** How long a statement waits for a place in the pool. */
-const wait = 3_000;
+/** How much of the time of a statement it may wait for a place in the pool before it is sent. */
+const waitShare = 2 / 3;
 /** An idle server answers the question at once, so it may take less time than a statement. */
 const pulse = { every: 1_000, answer: 3_000 };
 
@@ -42,7 +42,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
   const client = createClient(url, {
     max: options.max ?? 10,
     silence: statement + onTheWay,
-    wait,
+    wait: statement * waitShare,
     pulse,
     // Seconds until the next attempt to connect. The driver's own backs off to 20, which delays work after the database is back.
     backoff: (retries) => Math.min(1, 0.03 * 2 ** retries),
