@@ -11,7 +11,7 @@ import { closeAll, connect, isMember, once } from './target.mjs';
 const role = 'reporting-readonly';
 const target = 'demo-postgres';
 const databaseRole = 'reporting_readonly';
-/** How late a revocation may be at worst when every hint is lost: one sweep, and a moment for the work (design §6.4). */
+/** How late a revocation may be at worst when every hint is lost: one sweep, and a moment for the work (docs/architecture.md, section 8). */
 const bound = 6;
 const notPermitted = ['42501'];
 

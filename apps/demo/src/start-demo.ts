@@ -13,7 +13,7 @@ const takeOverPause = 2_000;
 const portsBeside = 10;
 
 /**
- * Prepares the demo (design §15): its target, and, in a process that serves HTTP, its identity provider and its
+ * Prepares the demo (docs/architecture.md, section 11): its target, and, in a process that serves HTTP, its identity provider and its
  * control. Any number of processes on one data folder share one demo. Throws `StartError`.
  */
 export async function startDemo(options: DemoOptions): Promise<Demo> {

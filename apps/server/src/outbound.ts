@@ -105,7 +105,7 @@ async function resolveWithSystem(name: string): Promise<string[]> {
 }
 
 /**
- * Makes the outbound client of `call: http` (design §10): hosts on the allow-list only, http and https only, the name
+ * Makes the outbound client of `call: http` (docs/architecture.md, section 9): hosts on the allow-list only, http and https only, the name
  * resolved once and the connection pinned to the address that was checked, no redirect to another origin, size and time
  * bounded. A private or loopback address is reached only where the entry of its host says `allow_private: true`.
  * The client throws `OutboundError`, or what the network throws.

@@ -14,7 +14,7 @@ import type { RunningAgent, StartAgentOptions } from './start.js';
 import { openUpstream } from './upstream.js';
 
 /**
- * Composes agent mode (design §9): the configuration of the server by version, the sessions of this machine in a sealed
+ * Composes agent mode (docs/architecture.md, section 3): the configuration of the server by version, the sessions of this machine in a sealed
  * file, a log in memory. It listens with the configuration that it has and asks the server afterwards. Throws `StartError`.
  */
 export async function composeAgent(options: StartAgentOptions, closing: Closing): Promise<RunningAgent> {

@@ -9,7 +9,7 @@ import type { RunningAgent, StartAgentOptions } from './start.js';
 import { openUpstream } from './upstream.js';
 
 /**
- * Composes client mode (design §9): the sessions of this machine and a log in memory, and no configuration. Throws
+ * Composes client mode (docs/architecture.md, section 3): the sessions of this machine and a log in memory, and no configuration. Throws
  * `StartError`.
  */
 export async function composeClient(options: StartAgentOptions, closing: Closing): Promise<RunningAgent> {

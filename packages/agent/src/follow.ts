@@ -42,7 +42,7 @@ const patience = 1_000;
 const longestPause = 5 * 60_000;
 
 /**
- * Follows the server's configuration by version (interface, GET /sync). The copy here is replaced whole, when the server's
+ * Follows the server's configuration by version (GET /sync). The copy here is replaced whole, when the server's
  * is newer, signed and checked, and on the disk before it counts; everything else leaves the last one in force.
  */
 export function followServer(options: FollowOptions): Following {

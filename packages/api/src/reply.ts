@@ -18,7 +18,7 @@ export function redirect<Output>(
   return output;
 }
 
-/** A successful resume is a 307 to the next step, unless JSON was asked for (interface, Errors 1). */
+/** A successful resume is a 307 to the next step, unless JSON was asked for (docs/interface.md, section 13, rule 1). */
 export function redirectUnlessJson<Output extends { location: string }>(ctx: RequestContext, output: Output): Output {
   return ctx.request.jsonRequested ? output : redirect(ctx, output, 307, `${ctx.host.basePath}${output.location}`);
 }

@@ -23,7 +23,7 @@ function signedInHere(ctx: RequestContext): UserActor | undefined {
   return ctx.request.viaCookie && ctx.actor?.kind === 'user' ? ctx.actor : undefined;
 }
 
-/** The providers one can sign in with; with one named already, a redirect to begin (interface, GET /auth). */
+/** The providers one can sign in with; with one named already, a redirect to begin (GET /auth). */
 export async function chooseProvider(ctx: RequestContext, input: { provider?: string } & Onward) {
   // Refused before the person signs in, rather than after.
   if (input.callback !== undefined) checkCallback(ctx.core, input.callback);

@@ -12,7 +12,7 @@ interface Somebody {
   groups: readonly string[];
 }
 
-/** Whether an audience names somebody. One that names nobody at all is everyone who is signed in (design §15). */
+/** Whether an audience names somebody. One that names nobody at all is everyone who is signed in (docs/architecture.md, section 11). */
 export function isInAudience(somebody: Somebody, audience: Audience | undefined): boolean {
   if (!audience || (audience.users === undefined && audience.groups === undefined)) return true;
   return isNamed(somebody, audience);
@@ -30,7 +30,7 @@ export type Thing =
   | { workflow: CompiledWorkflow; roles: Iterable<CompiledRole> };
 
 /**
- * Visibility and the right to ask, in one place (design §10): lists filter with it, details answer "not found" when it
+ * Visibility and the right to ask, in one place (docs/architecture.md, section 9): lists filter with it, details answer "not found" when it
  * says no. A workflow is visible to whoever may ask for a role that uses it.
  */
 export function can(actor: Actor, verb: 'view' | 'request', thing: Thing): boolean {

@@ -10,7 +10,7 @@ import type { Keyring } from './tokens/keyring.js';
 
 export type { Hint, Lane, Logger, Place, Waker } from '@belay/engine';
 
-/** Who acts. Recorded on every ledger row (design §10). */
+/** Who acts. Recorded on every ledger row (docs/architecture.md, section 9). */
 export type Actor =
   | {
       kind: 'user';
@@ -53,7 +53,7 @@ export interface Context {
   clock(): Date;
   /** Resolves after a time, or rejects when the signal aborts; how the few loops wait. */
   delay(milliseconds: number, signal?: AbortSignal): Promise<void>;
-  /** The outbound HTTP client of `call: http`, already fenced by the allow-list (design §10). */
+  /** The outbound HTTP client of `call: http`, already fenced by the allow-list (docs/architecture.md, section 9). */
   fetch(request: Request): Promise<Response>;
   /** Named points after each commit, where the crash tests kill the process. Does nothing in production. */
   crashpoint(name: string): void;

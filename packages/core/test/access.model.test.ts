@@ -10,7 +10,7 @@ import {
   settles,
 } from '../src/access/decide.js';
 
-// The model of design appendix A: one entitlement, two grants that may end early, a discrete clock, calls that are late
+// The model of docs/architecture.md, section 6: one entitlement, two grants that may end early, a discrete clock, calls that are late
 // by up to Q, lost, or land after their worker died. What the service decides is decided by its own functions.
 
 const Q = 2;

@@ -49,7 +49,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
     ...(options.onStatement ? { debug: options.onStatement } : {}),
     connection: {
       application_name: options.applicationName ?? 'belay',
-      // A transaction never spans a network call (design §7), so one that idles has lost its client: its locks are in the way of others.
+      // A transaction never spans a network call (docs/architecture.md, section 4), so one that idles has lost its client: its locks are in the way of others.
       idle_in_transaction_session_timeout: statement,
       lock_timeout: Math.ceil(statement * 0.8),
       statement_timeout: statement,

@@ -8,7 +8,7 @@ import { besideExecution, readBeside } from './snapshot.js';
 
 /**
  * Takes the lease of a call that is due, in one statement; null when there is nothing to claim, because somebody else has
- * it, it is not due, or it is done. The attempt number it answers is the fence of whatever the call leads to (design §5.3).
+ * it, it is not due, or it is done. The attempt number it answers is the fence of whatever the call leads to (docs/architecture.md, section 5).
  */
 export async function claimCall(ctx: EngineContext, executionId: string, key: string): Promise<ClaimedCall | null> {
   const claimId = ctx.newId();

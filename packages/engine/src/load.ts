@@ -33,7 +33,7 @@ export function forgetDefinition(db: Database, digest: string): void {
   stored.get(db)?.delete(digest);
 }
 
-/** The definition of an execution as it was when it started, whatever the catalog says now (design §5.1). */
+/** The definition of an execution as it was when it started, whatever the catalog says now (docs/architecture.md, section 5). */
 export async function workflowOf(
   db: Database | Transaction,
   execution: { id: string; definitionDigest: string },

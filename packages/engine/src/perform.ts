@@ -23,7 +23,7 @@ interface TurnLease {
 
 /**
  * Does what is due at a step: claims a call and performs it outside any transaction, or takes the execution's turn when there
- * is something to apply. A single call that this opens is performed at once. Nothing to do is success (design §5.3, §5.4).
+ * is something to apply. A single call that this opens is performed at once. Nothing to do is success (docs/architecture.md, sections 5 and 7).
  * `leased` says that the caller has the turn's lease, under the id `claimId`; for a first turn also what it would read.
  */
 export async function performStep(

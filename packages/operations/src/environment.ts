@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
-/** Every variable of design §15, parsed. Paths stay as they were written: relative to the working directory. */
+/** Every variable of the environment (docs/architecture.md, section 11), parsed. Paths stay as they were written: relative to the working directory. */
 export interface Environment {
   mode: 'server';
   /** `BELAY_CONFIG`; undefined means `belay.yaml` or `config/`, or the demo when there is neither. */
@@ -105,7 +105,7 @@ const schema = z.object({
 const secrets = ['BELAY_SECRET', 'BELAY_SECRET_PREVIOUS', 'DATABASE_URL', 'REDIS_URL'];
 
 /**
- * Parses the environment variables of design §15. Pure; a variable that is set to nothing counts as not set.
+ * Parses the environment variables (docs/architecture.md, section 11). Pure; a variable that is set to nothing counts as not set.
  * Throws `StartError` with one line that names every wrong variable and its cure, never the value of a secret one.
  */
 export function parseEnvironment(env: Record<string, string | undefined>): Environment {

@@ -27,7 +27,7 @@ export interface StorageOptions {
 }
 
 /**
- * The database of this installation: the one of `DATABASE_URL`, or the embedded one, started or adopted (design §15).
+ * The database of this installation: the one of `DATABASE_URL`, or the embedded one, started or adopted (docs/architecture.md, section 11).
  * Throws `StartError` with the cause and the cure on one line.
  */
 export async function openStorage(options: StorageOptions): Promise<Storage> {

@@ -12,7 +12,7 @@ export interface SecretOptions {
 }
 
 /**
- * The key material of this installation (design §15), the one that seals first: what was given, or, with the embedded
+ * The key material of this installation (docs/architecture.md, section 11), the one that seals first: what was given, or, with the embedded
  * database, what was made at the first start and kept in `BELAY_DATA/secret` (mode 0600). Throws `StartError`.
  */
 export async function readSecrets(

@@ -1,5 +1,5 @@
 /**
- * Why the program cannot start, as one line that names the cause and the cure (interface of the start, design §15).
+ * Why the program cannot start, as one line that names the cause and the cure (docs/architecture.md, section 11).
  * Its message goes to the operator as it is; everything else stays in `cause`.
  */
 export class StartError extends Error {

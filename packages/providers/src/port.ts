@@ -4,7 +4,7 @@ import type { z } from 'zod';
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
 export const capabilities = ['authenticator', 'authorizer', 'identities', 'notifications'] as const;
-/** What a provider can do for us (interface, GET /providers). */
+/** What a provider can do for us (GET /providers). */
 export type Capability = (typeof capabilities)[number];
 
 /** What an identity may hold at a provider; plain JSON, compared by its canonical form. */
@@ -18,7 +18,7 @@ export interface Pin {
   subject: Json;
 }
 
-/** One entitlement as a connector sees it: this identity, this access, there (design §1). */
+/** One entitlement as a connector sees it: this identity, this access, there (docs/architecture.md, section 1). */
 export interface EntitlementRef {
   /** Our identifier of the entitlement; a connector marks what it creates with it where the provider allows. */
   id: string;
@@ -47,7 +47,7 @@ export interface PlanIssue {
 
 export type Plan = { ok: true; accesses: Access[] } | { ok: false; issues: PlanIssue[] };
 
-/** Grants and takes away. Only `core/access` calls it (design §3, §6.2). */
+/** Grants and takes away. Only `core/access` calls it (docs/architecture.md, sections 2 and 6). */
 export interface Authorizer {
   /** Returns the target's fingerprint. Throws `Retryable` when the target cannot be reached. */
   target(signal: AbortSignal): Promise<string>;
@@ -100,7 +100,7 @@ export interface Identities {
   /** Every identity of the provider; searching is ours. */
   list(signal: AbortSignal): Promise<ProviderIdentity[]>;
   /**
-   * The provider's identity for a person, by the provider's `identity` setting (design §14.14).
+   * The provider's identity for a person, by the provider's `identity` setting (docs/interface.md, section 16, rule 14).
    * Answers null when there is none or more than one: no guess.
    */
   find(person: Person, signal: AbortSignal): Promise<ProviderIdentity | null>;
@@ -255,7 +255,7 @@ export interface Connector<Config = unknown> {
   config: z.ZodType<Config>;
   /**
    * Turns what a role asks into accesses, without asking the provider, so that a role nobody can grant is
-   * refused when the catalog is applied (design §15). Absent for connectors without an authorizer.
+   * refused when the catalog is applied (docs/architecture.md, section 11). Absent for connectors without an authorizer.
    */
   plan?(config: Config, request: AccessRequest): Plan;
   /**

@@ -4,7 +4,7 @@ import type { OpenApiMeta } from 'trpc-to-openapi';
 export interface RestMeta {
   /** Needs no credential. */
   public?: boolean;
-  /** A GET that changes something: a browser is asked first (design §14.3); `elsewhere`: unless a page of Belay sent it. */
+  /** A GET that changes something: a browser is asked first (docs/interface.md, section 16, rule 3); `elsewhere`: unless a page of Belay sent it. */
   confirm?: { when: 'always' | 'elsewhere'; title: string };
   /** The body is this field as raw text, not an object. */
   textBody?: string;

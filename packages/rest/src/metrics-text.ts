@@ -1,7 +1,7 @@
 /** What a scraper asks for: Prometheus's text, and OpenMetrics, which ends with a line that says so. */
 export const metricsTypes = ['text/plain', 'application/openmetrics-text'] as const;
 
-/** The numbers of an output as text for a scraper (design §14.11); `belay_` in front, each a gauge of its own. */
+/** The numbers of an output as text for a scraper (docs/interface.md, section 16, rule 11); `belay_` in front, each a gauge of its own. */
 export function renderMetrics(output: unknown, type: string): { type: string; body: string } {
   const numbers = Object.entries(output ?? {}).filter(([, value]) => typeof value === 'number');
   const lines = numbers.flatMap(([name, value]) => [`# TYPE belay_${name} gauge`, `belay_${name} ${value}`]);

@@ -15,7 +15,7 @@ export interface Operation extends DeclaredOperation {
 export interface Route {
   path: string;
   methods: ReadonlyMap<string, Operation>;
-  /** A state-changing GET, which a browser confirms with a POST to the same address (design §14.3). */
+  /** A state-changing GET, which a browser confirms with a POST to the same address (docs/interface.md, section 16, rule 3). */
   confirmable: Operation | undefined;
   allow: string;
 }

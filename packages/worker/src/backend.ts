@@ -6,7 +6,7 @@ import { openRedisBackend } from './redis.js';
 
 /** The sending side of one queue. */
 export interface HintQueue {
-  /** Rejects when the hints could not be sent; the caller forgets them (design §5.4). */
+  /** Rejects when the hints could not be sent; the caller forgets them (docs/architecture.md, section 7). */
   add(payloads: readonly Payload[]): Promise<void>;
   close(): Promise<void>;
 }
@@ -62,7 +62,7 @@ export interface QueueBackendOptions {
 
 /**
  * Opens the transport of hints: Redis or Valkey when there is a URL of one, PostgreSQL otherwise.
- * Redis may be down: it is tried again for ever, and meanwhile the sweeper does the work (design §5.4).
+ * Redis may be down: it is tried again for ever, and meanwhile the sweeper does the work (docs/architecture.md, section 7).
  * PostgreSQL must be there, because nothing of Belay works without it: rejects when the schema cannot be made.
  */
 export async function openQueueBackend(options: QueueBackendOptions): Promise<QueueBackend> {

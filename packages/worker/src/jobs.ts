@@ -20,7 +20,7 @@ export const queueOptions = { streams: { events: { maxLen: 100 } } } as const;
 
 /**
  * A hint as a BullMQ job. Never with a `jobId`: an id that is still known, active or finished, would make adding it a
- * silent no-op, and that is a lost wake-up (design §5.4).
+ * silent no-op, and that is a lost wake-up (docs/architecture.md, section 7).
  */
 export function bullJob(data: Payload): {
   name: string;

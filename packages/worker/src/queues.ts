@@ -4,7 +4,7 @@ import { z } from 'zod';
 /** When it is due, in milliseconds since the epoch; absent for now. */
 const due = z.int().min(0).max(8_640_000_000_000_000).optional();
 
-/** What a job carries: ids and nothing else, because BullMQ stores job data in clear (design §5.4). */
+/** What a job carries: ids and nothing else, because BullMQ stores job data in clear (docs/architecture.md, section 7). */
 export const payloads = {
   executions: z.strictObject({ executionId: z.uuid(), key: z.string().min(1).max(4096), due }),
   entitlements: z.strictObject({

@@ -1,7 +1,7 @@
 import { storable } from './json.js';
 import type { Fault } from './types.js';
 
-/** The reserved type of the fault that `interrupt` raises at every awaiting task (design §5.5). */
+/** The reserved type of the fault that `interrupt` raises at every awaiting task (docs/architecture.md, section 5). */
 export const CANCELLED = 'https://belay.dev/errors/cancelled';
 
 const SPECIFIED = 'https://serverlessworkflow.io/spec/1.0.0/errors/';

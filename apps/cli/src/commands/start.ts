@@ -1,6 +1,6 @@
 import { addCommand, type Parent } from '../command.js';
 
-/** `belay start`: the server, in this process; everything about it is configured by its environment (design §15). */
+/** `belay start`: the server, in this process; everything about it is configured by its environment (docs/architecture.md, section 11). */
 export function addStart(parent: Parent): void {
   addCommand(parent, {
     name: 'start',

@@ -41,7 +41,7 @@ import type { DemoOptions } from './demo.js';
 import { type ServeOptions, serve } from './serve.js';
 
 /**
- * Composes server mode (design §9): database, catalog, queue, HTTP and worker, as the environment asks. What it starts
+ * Composes server mode (docs/architecture.md, section 3): database, catalog, queue, HTTP and worker, as the environment asks. What it starts
  * it hands to `closing`, so that a start that fails half-way leaves nothing behind. Throws `StartError`.
  */
 export async function composeServer(options: StartOptions, closing: Closing): Promise<RunningServer> {

@@ -131,7 +131,7 @@ async function ask({ method, address, credential, headers, body }: FuzzRequest):
 /** What the document does not allow about an answer. */
 function wrongs({ operation, method, address }: FuzzRequest, answer: Answer): string[] {
   const { status, headers, body } = answer;
-  // 501 is the document's word for what the configuration lacks (design §14.6); it is held against the document below.
+  // 501 is the document's word for what the configuration lacks (docs/interface.md, section 16, rule 6); it is held against the document below.
   if (status >= 500 && status !== 501) return [`answers ${status}: ${body.slice(0, 300)}`];
   const found: string[] = [];
   if (/\bat .+\.(?:ts|js):\d+|node_modules|PostgresError|SELECT .+ FROM/i.test(body) && status >= 400) {

@@ -10,7 +10,7 @@ type Shape = string | { [name: string]: Shape } | [Shape] | { each: Shape };
 type Mode = 'server' | 'agent' | 'client';
 
 /**
- * The interface document: method, path, the modes that have it, who may, and the documented fields of the answer. `each` is
+ * docs/interface.md as a table: method, path, the modes that have it, who may, and the documented fields of the answer. `each` is
  * an object keyed by names. Without `modes` it is server mode's alone.
  */
 interface Row {

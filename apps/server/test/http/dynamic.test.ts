@@ -30,7 +30,7 @@ async function post(person: Person, { type, body }: { type: string; body: string
   return { ...answer, json: JSON.parse(answer.body) as Record<string, unknown> };
 }
 
-describe('POST /elevate as a form without a role (interface, Elevation endpoints, dynamic request)', () => {
+describe('POST /elevate as a form without a role (docs/interface.md, section 3, dynamic request)', () => {
   it.each([
     ['urlencoded', encoded],
     ['multipart', multipart],

@@ -61,7 +61,7 @@ async function resume(method: 'GET' | 'POST', { token, query = '', body, type, a
   return { ...answer, json: isJson ? (JSON.parse(answer.body) as Record<string, unknown>) : {} };
 }
 
-describe('the forms of a resume (interface, Elevation endpoints)', () => {
+describe('the forms of a resume (docs/interface.md, section 3)', () => {
   const forms: [string, (waiting: Waiting) => Parameters<typeof resume>][] = [
     ['GET with state', ({ state, approver }) => ['GET', { token: approver, query: `?state=${state}` }]],
     ['POST with state in the query', ({ state, approver }) => ['POST', { token: approver, query: `?state=${state}` }]],

@@ -8,7 +8,7 @@ import { openVisitor } from './support/visitor.js';
 import { createWorld, people, type World } from './support/world.js';
 
 /**
- * The rules of the interface document in server mode, each under the number that it has there. What agent mode does is
+ * The rules of docs/interface.md in server mode, each under the number that it has there. What agent mode does is
  * in the tests of the agent.
  */
 

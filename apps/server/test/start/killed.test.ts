@@ -41,7 +41,7 @@ describe('kill -9', () => {
     const decide = (id: string, client: BelayClient) =>
       vi.waitFor(() => client.approvals.decide({ id, verdict: 'approve' }), patience);
     await decide(held, approver);
-    // Recorded, and not only done: what was done and not recorded is found when its lease is over (design §6.4).
+    // Recorded, and not only done: what was done and not recorded is found when its lease is over (docs/architecture.md, section 8).
     await vi.waitFor(
       async () => expect((await requester.executions.get(held)).grants[0]?.state).toBe('active'),
       patience,
@@ -71,7 +71,7 @@ describe('kill -9', () => {
     })();
     const [grant] = grants;
     const late = Date.parse(grant?.gone_at ?? '') - Date.parse(grant?.expires_at ?? '');
-    // The sweep of the next start, and a restart in between (design §6.4).
+    // The sweep of the next start, and a restart in between (docs/architecture.md, section 8).
     expect(late).toBeLessThan(15_000);
   }, 60_000);
 });

@@ -32,7 +32,7 @@ export const localRolesRouter = localRouter({
 });
 
 export const localWorkflowsRouter = localRouter({
-  // Needs a login in server mode only (interface, Workflows 1).
+  // Needs a login in server mode only (docs/interface.md, section 8, rule 1).
   list: open
     .meta({ ...metadata.workflows.list, rest: { ...metadata.workflows.list.rest, public: true } })
     .output(workflowOperations.list.output)
@@ -64,7 +64,7 @@ export const localSessionsRouter = localRouter({
     .meta({ ...metadata.sessions.list, rest: { public: true } })
     .output(localSessionOperations.list.output)
     .query(({ ctx }) => listLocalSessions(ctx.local)),
-  /** For programs: client mode has no /auth (interface, Authentication endpoints), and yet something has to begin a sign-in. */
+  /** For programs: client mode has no /auth (docs/interface.md, section 2), and yet something has to begin a sign-in. */
   begin: open
     .input(localSessionOperations.begin.input)
     .output(localSessionOperations.begin.output)
@@ -129,7 +129,7 @@ export const localSystemRouter = localRouter({
 });
 
 export const localLogsRouter = localRouter({
-  // Needs a login in server mode only (interface, Logs).
+  // Needs a login in server mode only (docs/interface.md, section 10).
   list: open
     .meta({ ...metadata.logs.list, rest: { ...metadata.logs.list.rest, public: true } })
     .input(logOperations.list.input)

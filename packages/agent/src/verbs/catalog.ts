@@ -2,7 +2,7 @@ import { AccessError, isInAudience, type PageAsk, pageOf } from '@belay/core/age
 import type { LocalConfiguration } from './configuration.js';
 import type { LocalContext, LocalPerson } from './ports.js';
 
-/** The providers of the configuration here that this person may see (interface, GET /providers). */
+/** The providers of the configuration here that this person may see (GET /providers). */
 export function listLocalProviders(
   ctx: LocalContext,
   person: LocalPerson,
@@ -25,7 +25,7 @@ export function listLocalProviders(
   };
 }
 
-/** The roles that this person may ask for (interface, GET /roles). What they come to at a provider only the server knows. */
+/** The roles that this person may ask for (GET /roles). What they come to at a provider only the server knows. */
 export function listLocalRoles(
   ctx: LocalContext,
   person: LocalPerson,
@@ -44,7 +44,7 @@ export function listLocalRoles(
   };
 }
 
-/** The workflows of the roles that this person may ask for; of those that everybody may, for nobody (interface, GET /workflows). */
+/** The workflows of the roles that this person may ask for; of those that everybody may, for nobody (GET /workflows). */
 export function listLocalWorkflows(ctx: LocalContext, person: LocalPerson | undefined) {
   const configuration = inForce(ctx);
   const used = new Set(rolesFor(configuration, person).flatMap(([, role]) => role.workflows));

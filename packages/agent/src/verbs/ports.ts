@@ -23,7 +23,7 @@ export interface KeptSession {
   storedAt: string;
 }
 
-/** Port of design §9. What `put`, `remove` and `replace` resolve for has reached the disk. All throw `unavailable`, and then nothing changed. */
+/** Port of docs/architecture.md, section 3. What `put`, `remove` and `replace` resolve for has reached the disk. All throw `unavailable`, and then nothing changed. */
 export interface SessionStore {
   all(): KeptSession[];
   put(session: KeptSession): Promise<void>;
@@ -50,7 +50,7 @@ export interface LocalLogEntry {
   type: string;
 }
 
-/** Port of design §9: the newest 500 entries, in memory. */
+/** Port of docs/architecture.md, section 3: the newest 500 entries, in memory. */
 export interface LocalLedger {
   append(entry: {
     level?: LocalLogEntry['level'];
@@ -63,7 +63,7 @@ export interface LocalLedger {
   entries(): LocalLogEntry[];
 }
 
-/** Port of design §9: the configuration in force here. */
+/** Port of docs/architecture.md, section 3: the configuration in force here. */
 export interface ConfigurationSource {
   current(): LocalConfiguration | undefined;
   /** When the server last said that this is the one in force; undefined for never since the start. */
@@ -81,7 +81,7 @@ export interface ExchangedSession {
   session: { version: number; expiry: string; session: string };
 }
 
-/** Port of design §9: what is asked of the server. Every method throws `unavailable` when it cannot be reached. */
+/** Port of docs/architecture.md, section 3: what is asked of the server. Every method throws `unavailable` when it cannot be reached. */
 export interface Upstream {
   exchange(input: { code: string; codeVerifier: string }): Promise<ExchangedSession>;
   /** What a session token is worth. Throws `invalid` or `unauthenticated`. */

@@ -2,7 +2,7 @@ import { AccessError, notFound } from '@belay/core/agent';
 import { activeSessions, localPerson } from './person.js';
 import type { KeptSession, LocalContext } from './ports.js';
 
-/** The sessions kept here, each with its encrypted token (interface, GET /sessions). */
+/** The sessions kept here, each with its encrypted token (GET /sessions). */
 export function listLocalSessions(ctx: LocalContext) {
   const sessions = activeSessions(ctx).map(({ provider, ...kept }) => [provider, toSession(kept)] as const);
   return {
@@ -12,7 +12,7 @@ export function listLocalSessions(ctx: LocalContext) {
   };
 }
 
-/** One session (interface, GET /session/{provider}). Throws `not_found` when there is none that is not over. */
+/** One session (GET /session/{provider}). Throws `not_found` when there is none that is not over. */
 export function getLocalSession(ctx: LocalContext, input: { provider: string }) {
   const kept = activeSessions(ctx).find(({ provider }) => provider === input.provider);
   if (!kept) throw notFound(`A session with ${input.provider}`);
@@ -20,7 +20,7 @@ export function getLocalSession(ctx: LocalContext, input: { provider: string }) 
 }
 
 /**
- * Keeps a session that belongs to a sign-in begun here (interface, POST /sessions): the code is good once, for this
+ * Keeps a session that belongs to a sign-in begun here (POST /sessions): the code is good once, for this
  * provider, for five minutes, and the server says what the session is worth. Answers when it has reached the disk. Throws
  * `forbidden` for the code, `invalid` or `unauthenticated` for the session, and `unavailable` when nothing was kept and the
  * same request may be sent again.
@@ -61,7 +61,7 @@ export async function completeLocalLogin(
   return { provider: person.provider, email: person.email, expiry: session.expiry, callback: begun.callback };
 }
 
-/** Removes a session from memory and disk for good (interface, DELETE /session/{provider}). */
+/** Removes a session from memory and disk for good (DELETE /session/{provider}). */
 export async function removeLocalSession(ctx: LocalContext, input: { provider: string }): Promise<{ message: string }> {
   const kept = ctx.sessions.all().find(({ provider }) => provider === input.provider);
   if (!kept || !(await ctx.sessions.remove(input.provider))) throw notFound(`A session with ${input.provider}`);

@@ -5,7 +5,7 @@ import type { LocalContext, LocalLogEntry } from './ports.js';
 /** How far a clock may be off before it is said. */
 const tolerated = 60_000;
 
-/** What this process is and where its parts are (interface, GET /.well-known/api-configuration). */
+/** What this process is and where its parts are (GET /.well-known/api-configuration). */
 export function describeLocal(ctx: LocalContext) {
   const { version, baseUrl, server } = ctx.program;
   return {
@@ -39,7 +39,7 @@ function describeConfiguration(ctx: LocalContext) {
   };
 }
 
-/** How this process is (interface, GET /health): degraded while the server is away or the store had to be begun afresh. */
+/** How this process is (GET /health): degraded while the server is away or the store had to be begun afresh. */
 export function localHealth(ctx: LocalContext, input: { path: string }) {
   const here = describeConfiguration(ctx);
   const storage = ctx.sessions.health();
@@ -74,7 +74,7 @@ export function localHealth(ctx: LocalContext, input: { path: string }) {
   };
 }
 
-/** Whether requests can be served: in agent mode there has to be a configuration, however old (interface, GET /ready). */
+/** Whether requests can be served: in agent mode there has to be a configuration, however old (GET /ready). */
 export function localReadiness(ctx: LocalContext) {
   const here = describeConfiguration(ctx);
   const ready = ctx.mode === 'client' || here !== null;
@@ -102,7 +102,7 @@ export function localMetrics(ctx: LocalContext, input: { uptimeMilliseconds: num
   };
 }
 
-/** The newest entries of this process (interface, GET /logs). */
+/** The newest entries of this process (GET /logs). */
 export function listLocalLogs(
   ctx: LocalContext,
   input: {

@@ -138,7 +138,7 @@ export const authRouter = router({
     .input(authOperations.session.input)
     .output(authOperations.session.output)
     .mutation(({ ctx, input }) => {
-      // A browser's sessions stay where its scripts cannot read them (interface, Session: agents and clients only).
+      // A browser's sessions stay where its scripts cannot read them (docs/interface.md, section 6, rule 2).
       if (ctx.request.viaCookie) throw new AccessError('forbidden', 'Only programs are given sessions');
       return issueSession(ctx.caller, input);
     }),

@@ -24,7 +24,7 @@ const meanings: Readonly<Record<string, string>> = {
   'executions.terminate': texts.confirm.theWorkflowStopsWhereItIs,
 };
 
-/** Asks before a link acts (design §14.3): a form that posts to the very same address. */
+/** Asks before a link acts (docs/interface.md, section 16, rule 3): a form that posts to the very same address. */
 export function confirmPage(
   options: {
     title: string;

@@ -20,7 +20,7 @@ export interface Suggestion {
   output: Suggested & { matched?: string[]; alternatives?: Suggested[] };
 }
 
-/** A place to say in words what one needs (interface, GET /elevate/llm). */
+/** A place to say in words what one needs (GET /elevate/llm). */
 export function describePage(view: View): Page {
   return {
     title: texts.suggest.sayWhatYouNeed,

@@ -63,7 +63,7 @@ export type RevokedDecision =
 
 /**
  * What a revoke call that worked, and was read back, leads to. R5: `absent` only when the call *started* more than the
- * quarantine after the last grant call was claimed; `>=` leaks at the boundary (design §6.3).
+ * quarantine after the last grant call was claimed; `>=` leaks at the boundary (docs/architecture.md, section 6).
  */
 export function decideRevoked(
   entitlement: EntitlementFacts,

@@ -4,7 +4,7 @@ import { performClaims } from './perform.js';
 
 /**
  * Makes one provider match the rows for one entitlement: claims it, calls the provider, reads back, records. Nothing to
- * claim is success. A call's error is written down and tried again later; a revoke never gives up (design §6.2).
+ * claim is success. A call's error is written down and tried again later; a revoke never gives up (docs/architecture.md, section 6).
  */
 export async function reconcileEntitlement(ctx: Context, input: { entitlementId: string }): Promise<void> {
   const claims = await claimThese(ctx, ctx.db, [input.entitlementId]);

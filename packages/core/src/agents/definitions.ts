@@ -48,7 +48,7 @@ export interface Definitions {
 }
 
 /**
- * The configuration as agents get it (interface, POST /register): every enabled definition, built from the fields that are
+ * The configuration as agents get it (POST /register): every enabled definition, built from the fields that are
  * listed here and no others, so that no connector's configuration, reference or token can be among them.
  */
 export function describeDefinitions(catalog: Catalog): Definitions {

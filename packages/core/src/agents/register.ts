@@ -23,8 +23,8 @@ export interface Registration extends ConfigurationForAgents {
 }
 
 /**
- * Registers the agent that calls and gives it the whole configuration in force, without a secret (interface, POST
- * /register; design §14.12). Known by its credential, so that a repetition changes nothing but what it says of itself.
+ * Registers the agent that calls and gives it the whole configuration in force, without a secret (POST
+ * /register; docs/interface.md, section 16, rule 12). Known by its credential, so that a repetition changes nothing but what it says of itself.
  */
 export async function registerAgent(
   ctx: ActorContext,

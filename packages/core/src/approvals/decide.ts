@@ -32,7 +32,7 @@ export interface Decide {
 type Approval = typeof approvals.$inferSelect & { ownerId: string };
 
 /**
- * Records an approver's decision, and what came of the approval when that settles it, in one transaction (design §5.5); the
+ * Records an approver's decision, and what came of the approval when that settles it, in one transaction (docs/architecture.md, section 5); the
  * execution's turn follows. Throws `not_found` for whoever is neither approver nor requester, `forbidden` for the
  * requester and for whoever would be elevated, `conflict` for a second decision, a closed approval or other content.
  */
@@ -76,7 +76,7 @@ async function record(
     .from(approvals)
     .where(eq(approvals.id, found.id))
     .for('update');
-  // A decision that comes late is none: an approval past its time can only be refused (design §5.5).
+  // A decision that comes late is none: an approval past its time can only be refused (docs/architecture.md, section 5).
   if (row?.status !== 'open' || row.expired || !execution.step)
     throw new AccessError('conflict', 'The request has been decided already, or its time is over');
   await refuseSelf(tx, user, found);
@@ -166,7 +166,7 @@ async function findApproval(ctx: ActorContext, user: UserActor, id: string): Pro
   return row ? { ...row.approval, ownerId: row.ownerId } : null;
 }
 
-/** The one rule of who may decide. The requester, and whoever would be elevated, never may, whatever the rule names (design §10). */
+/** The one rule of who may decide. The requester, and whoever would be elevated, never may, whatever the rule names (docs/architecture.md, section 9). */
 async function requireApprover(
   ctx: ActorContext,
   user: UserActor,

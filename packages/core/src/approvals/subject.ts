@@ -9,7 +9,7 @@ export function subjectOf(plan: Plan): Json {
   return { role, reason, duration, requester, grants: grants as unknown as Json };
 }
 
-/** Returns the names that may never decide: those of the requester and of the person to be elevated. No configuration changes that (design §10). */
+/** Returns the names that may never decide: those of the requester and of the person to be elevated. No configuration changes that (docs/architecture.md, section 9). */
 export function excludedFrom(plan: Plan, requester: string): string[] {
   const names = [requester, ...plan.grants.flatMap((grant) => [grant.identity, grant.identityEmail])];
   return [...new Set(names.filter(Boolean).map(foldName))];

@@ -9,7 +9,7 @@ import { type AskedTargets, lookAtTargets, storeAddresses } from './targets.js';
 import { writeDocument } from './text.js';
 
 /**
- * Puts a configuration in force as one new version, or refuses it whole (design §15). The same document as the one in
+ * Puts a configuration in force as one new version, or refuses it whole (docs/architecture.md, section 11). The same document as the one in
  * force changes nothing. Throws `invalid` with one issue per fault.
  */
 export async function applyCatalog(

@@ -17,7 +17,7 @@ export interface ProviderDetails {
   capabilities: Capability[];
 }
 
-/** The enabled providers with a ready client that the caller may see, with any of the capabilities named (interface, GET /providers). */
+/** The enabled providers with a ready client that the caller may see, with any of the capabilities named (GET /providers). */
 export function listProviders(ctx: ActorContext, input: { capability?: Capability[] | undefined }) {
   const catalog = ctx.catalog.current();
   const wanted = input.capability ?? [];

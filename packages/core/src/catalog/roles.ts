@@ -23,7 +23,7 @@ export interface RoleDetails {
   grants: { provider: string; access: Access }[];
 }
 
-/** The enabled roles that the caller may see and ask for, keyed by name (interface, GET /roles); `next` when there are more. */
+/** The enabled roles that the caller may see and ask for, keyed by name (GET /roles); `next` when there are more. */
 export function listRoles(ctx: ActorContext, { provider, ...asked }: PageAsk & { provider?: string[] | undefined }) {
   const catalog = ctx.catalog.current();
   const wanted = provider ?? [];
@@ -41,7 +41,7 @@ export function listRoles(ctx: ActorContext, { provider, ...asked }: PageAsk & {
   };
 }
 
-/** One role, complete (interface, GET /role/{role}); `not_found` for one that the caller may not see. */
+/** One role, complete (GET /role/{role}); `not_found` for one that the caller may not see. */
 export function getRole(ctx: ActorContext, input: { role: string }): RoleDetails {
   const role = ctx.catalog.current().roles.get(input.role);
   if (!role || !can(ctx.actor, 'view', { role })) throw notFound(`Role ${input.role}`);

@@ -37,7 +37,7 @@ const dynamicSchema = z.strictObject({
   requesters: z
     .strictObject(audience)
     .refine(({ users = [], groups = [] }) => users.length + groups.length > 0, 'names nobody'),
-  /** Who of them may ask for others (design §14.14). */
+  /** Who of them may ask for others (docs/interface.md, section 16, rule 14). */
   delegates: z.strictObject(audience).optional(),
   authenticators: z.array(name).optional(),
   max_duration: duration.optional(),
@@ -73,12 +73,12 @@ export const providerSchema = z.strictObject({
   enabled: z.boolean().default(true),
   config: z.record(z.string(), z.json()).default({}),
   permissions: z.strictObject(audience).optional(),
-  /** Can only take capabilities away (design §15). */
+  /** Can only take capabilities away (docs/architecture.md, section 11). */
   capabilities: z.array(z.enum(['authenticator', 'authorizer', 'identities', 'notifications'])).optional(),
   max_duration: duration.optional(),
   /** Absent: requests must name a role. */
   dynamic: dynamicSchema.optional(),
-  /** E-mail domains for which this provider's word counts: its verified addresses there are one person with those of other such providers (design §14.15). */
+  /** E-mail domains for which this provider's word counts: its verified addresses there are one person with those of other such providers (docs/interface.md, section 16, rule 15). */
   trusted_email_domains: z.array(emailDomain).optional(),
   /** Absent: all, while this is the only provider that people sign in with; else none. */
   groups: groupsSchema.optional(),
@@ -96,7 +96,7 @@ export const roleSchema = z.strictObject({
       ...audience,
       allow: strings,
       deny: strings,
-      /** Who may ask for others (design §14.14). */
+      /** Who may ask for others (docs/interface.md, section 16, rule 14). */
       delegates: z.strictObject(audience).optional(),
     })
     .optional(),
@@ -170,7 +170,7 @@ const eventSourceSchema = z.strictObject({
   standard_webhooks: z.strictObject({ secret: z.string().min(1) }).optional(),
 });
 
-/** The configuration as a whole (design §15): one document, one version. */
+/** The configuration as a whole (docs/architecture.md, section 11): one document, one version. */
 export const catalogSchema = z.strictObject({
   version: z.union([z.string(), z.number()]).optional(),
   server: serverSchema.prefault({}),

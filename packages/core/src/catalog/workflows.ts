@@ -15,7 +15,7 @@ export interface WorkflowDetails extends WorkflowSummary {
   document: { dsl: string; namespace: string; name: string; version: string; do: Json[] };
 }
 
-/** The enabled workflows that the caller may see, keyed by name (interface, GET /workflows). */
+/** The enabled workflows that the caller may see, keyed by name (GET /workflows). */
 export function listWorkflows(ctx: ActorContext) {
   const catalog = ctx.catalog.current();
   const roles = rolesConcerning(ctx.actor, catalog);
@@ -26,7 +26,7 @@ export function listWorkflows(ctx: ActorContext) {
   };
 }
 
-/** One workflow with its definition (interface, GET /workflow/{name}); `not_found` for one that the caller may not see. */
+/** One workflow with its definition (GET /workflow/{name}); `not_found` for one that the caller may not see. */
 export function getWorkflow(ctx: ActorContext, input: { name: string }): WorkflowDetails {
   const catalog = ctx.catalog.current();
   const workflow = catalog.workflows.get(input.name);

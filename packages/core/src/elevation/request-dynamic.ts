@@ -5,7 +5,7 @@ import { AccessError, type ErrorIssue, invalid, renameIssues } from '../errors.j
 import { composeRole } from './dynamic-role.js';
 import { type ElevationResult, type RequestTerms, submitRequest } from './submit.js';
 
-/** A request that names what it wants itself, and no role (interface, POST /elevate, form data). */
+/** A request that names what it wants itself, and no role (POST /elevate, form data). */
 export interface DynamicElevationRequest extends RequestTerms {
   /** The providers' own permission strings; each goes to every provider of the request. */
   permissions?: string[] | undefined;
@@ -17,8 +17,8 @@ export interface DynamicElevationRequest extends RequestTerms {
 }
 
 /**
- * Starts an execution for access that the caller has put together, within the bounds that the configuration sets (design
- * §14.4, decision 0022). From there it goes the way of every request. Throws `invalid` naming each field outside the bounds,
+ * Starts an execution for access that the caller has put together, within the bounds that the configuration sets
+ * (docs/interface.md, section 16, rule 4; decision 0022). From there it goes the way of every request. Throws `invalid` naming each field outside the bounds,
  * `forbidden` where the caller may not ask like this or not for others, and what `submitRequest` throws.
  */
 export async function requestDynamicElevation(

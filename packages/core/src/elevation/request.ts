@@ -9,7 +9,7 @@ export interface ElevationRequest extends RequestTerms {
 }
 
 /**
- * Starts an execution for a role of the catalog (interface, Elevation endpoints, static request). Throws what
+ * Starts an execution for a role of the catalog (docs/interface.md, section 3, static request). Throws what
  * `submitRequest` throws, and `not_found` for a role that the caller may not have.
  */
 export async function requestElevation(ctx: ActorContext, request: ElevationRequest): Promise<ElevationResult> {

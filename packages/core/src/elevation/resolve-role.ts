@@ -19,7 +19,7 @@ export interface AskedRole {
 }
 
 /**
- * The name of the role that a request means (design §14.4). The server's own definition is what counts; a body that asks
+ * The name of the role that a request means (docs/interface.md, section 16, rule 4). The server's own definition is what counts; a body that asks
  * for more than it is refused with one issue per field. Throws `not_found` for an unknown role, `invalid` for a wider one.
  */
 export function resolveRole(ctx: ActorContext, role: string | AskedRole): string {

@@ -59,7 +59,7 @@ export async function createTaskToken(
 }
 
 /**
- * Resumes a paused execution with a sealed state or a task token (interface, /elevate/resume). Single use follows from the
+ * Resumes a paused execution with a sealed state or a task token (/elevate/resume). Single use follows from the
  * step being resolved once: a second use finds a decided approval, or one that was asked later, or an event that came
  * already, and is a `conflict`.
  * Throws `invalid` for what is expired, tampered with or of another purpose, `forbidden` for another person's.

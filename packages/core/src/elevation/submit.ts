@@ -45,7 +45,7 @@ export interface RequestTerms {
   identities?: string[] | undefined;
   /** The provider the caller must have signed in with. */
   authenticator?: string | undefined;
-  /** A session to prove that with (interface, Session); checked whenever it is given. */
+  /** A session to prove that with (docs/interface.md, section 6); checked whenever it is given. */
   session?: PresentedSession | undefined;
   idempotencyKey?: string | undefined;
 }
@@ -274,8 +274,8 @@ function wantedBy({ role, dynamic }: ElevationInput): string {
 }
 
 /**
- * The same key and body give the same execution for 24 hours; the same key with another body is a conflict (design
- * §14.16). Answers the earlier execution, or null when the key is this request's now.
+ * The same key and body give the same execution for 24 hours; the same key with another body is a conflict
+ * (docs/interface.md, section 16, rule 16). Answers the earlier execution, or null when the key is this request's now.
  */
 async function claimIdempotencyKey(
   ctx: ActorContext,

@@ -43,9 +43,9 @@ export interface SuggestionContext extends ActorContext {
 /** As many characters as the interface's other texts may have. */
 
 /**
- * Suggests a role, duration, providers and workflow for words (interface, POST /elevate/llm). It reads and answers:
+ * Suggests a role, duration, providers and workflow for words (POST /elevate/llm). It reads and answers:
  * nothing is started, stored or granted, and a request made of the answer goes through `requestElevation` like any other
- * (design §10). Only roles that the caller may ask for are looked at, before and after. Throws `invalid`.
+ * (docs/architecture.md, section 9). Only roles that the caller may ask for are looked at, before and after. Throws `invalid`.
  */
 export async function suggestElevation(ctx: SuggestionContext, input: { reason: string }): Promise<SuggestedElevation> {
   const user = requireUser(ctx);

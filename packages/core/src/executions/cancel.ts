@@ -24,7 +24,7 @@ const tries = 3;
 
 /**
  * Cancels the caller's execution: a `try` that names the cancellation may clean up; the execution ends `cancelled`
- * whatever that does, and its grants end with it (interface, rule 2; design §5.5). Throws `forbidden` for another's,
+ * whatever that does, and its grants end with it (docs/interface.md, section 4, rule 2; docs/architecture.md, section 5). Throws `forbidden` for another's,
  * `conflict` for one that has ended.
  */
 export async function cancelExecution(

@@ -231,7 +231,7 @@ async function refuseMore(
   );
 }
 
-/** Whether an approval that is open now asks this person; one that asked them earlier gives them no say any more (design §14.2). */
+/** Whether an approval that is open now asks this person; one that asked them earlier gives them no say any more (docs/interface.md, section 16, rule 2). */
 async function isAsked(
   ctx: ActorContext,
   user: UserActor,

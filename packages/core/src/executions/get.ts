@@ -67,7 +67,7 @@ export interface GetExecution extends PageAsk {
 }
 
 /**
- * One execution with a page of its history (interface, GET /execution/{id}); `not_found` for whoever may not see it, `invalid`
+ * One execution with a page of its history (GET /execution/{id}); `not_found` for whoever may not see it, `invalid`
  * for a cursor that is not one of its history.
  */
 export async function getExecution(ctx: ActorContext, input: GetExecution): Promise<ExecutionDetails> {

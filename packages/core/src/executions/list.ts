@@ -36,7 +36,7 @@ export const taskQueue = 'executions';
 const most = limits.page;
 
 /**
- * The caller's running executions, newest first, 500 at most (interface, GET /executions). `next` goes on after the last of
+ * The caller's running executions, newest first, 500 at most (GET /executions). `next` goes on after the last of
  * them. Throws `invalid` for a cursor that is no execution of the caller's.
  */
 export async function listExecutions(

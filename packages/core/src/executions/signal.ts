@@ -8,7 +8,7 @@ import { readNow } from '../now.js';
 import { open, seal } from '../tokens/seal.js';
 import { deliverEvent, eventOf, findToSignal, sealedEventSchema } from './deliver.js';
 
-/** The type of the signal that carries an approver's decision (design §16). */
+/** The type of the signal that carries an approver's decision (docs/architecture.md, section 12). */
 export const APPROVAL_DECIDED = 'belay.approval.decided';
 
 const decisionSchema = z.object({
@@ -39,7 +39,7 @@ export async function createSignal(
 }
 
 /**
- * Delivers a sealed signal (interface, GET /execution/{id}/signal). It opens only for the execution and the person it was
+ * Delivers a sealed signal (GET /execution/{id}/signal). It opens only for the execution and the person it was
  * made for; approvals go through the same door as every other decision. Throws `invalid` for a token that is expired,
  * tampered with or for another execution, `forbidden` for another person's, `conflict` for a repeat.
  */

@@ -15,7 +15,7 @@ export interface StartExecution {
   idempotencyKey?: string | undefined;
 }
 
-/** Starts a workflow by name (interface, POST /execution). Its input is an elevation request, and is checked as one. */
+/** Starts a workflow by name (POST /execution). Its input is an elevation request, and is checked as one. */
 export async function startExecution(
   ctx: ActorContext,
   request: StartExecution,

@@ -5,7 +5,7 @@ import { AccessError } from '../errors.js';
 import { requireOwned } from './cancel.js';
 
 /**
- * Ends the caller's execution by force: no further task runs, no cleanup. Its grants still end at once (design §14.1):
+ * Ends the caller's execution by force: no further task runs, no cleanup. Its grants still end at once (docs/interface.md, section 16, rule 1):
  * terminating is never a way to keep access. Throws as cancelExecution does.
  */
 export async function terminateExecution(

@@ -13,7 +13,7 @@ import { appendLedger } from '../ledger/append.js';
 import { approveWith } from './checks.js';
 import { deliverMessage } from './notify.js';
 
-/** `access.approve`: puts exactly what would be granted to the approvers, and waits. Silence is a refusal (design §5.5). */
+/** `access.approve`: puts exactly what would be granted to the approvers, and waits. Silence is a refusal (docs/architecture.md, section 5). */
 export const approve = {
   asks: (call: ElevationCall) => call.input.providers,
   async perform(ctx: Context, call: ElevationCall, signal: AbortSignal): Promise<Performed> {

@@ -21,7 +21,7 @@ function isDuration(text: string): boolean {
 const names = z.array(z.string().min(1)).default([]);
 const addresses = z.array(z.union([expression, address])).default([]);
 
-/** `access.approve`, `with`. An empty approver set or a count of zero would let a request pass unseen: refused (design §16). */
+/** `access.approve`, `with`. An empty approver set or a count of zero would let a request pass unseen: refused (docs/architecture.md, section 12). */
 export const approveWith = z.strictObject({
   stages: z
     .array(
@@ -64,7 +64,7 @@ function checkWith(schema: z.ZodType): CallCheck {
   };
 }
 
-/** The functions of the default catalog that a workflow may call, with the static check of their `with` (design §16). */
+/** The functions of the default catalog that a workflow may call, with the static check of their `with` (docs/architecture.md, section 12). */
 export const functionChecks: { [name: string]: CallCheck } = {
   'access.validate': checkWith(nothing),
   'access.approve': checkWith(approveWith),

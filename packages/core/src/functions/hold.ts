@@ -7,7 +7,7 @@ import type { ElevationCall } from '../elevation/input.js';
 import { readNow } from '../now.js';
 
 /**
- * `access.hold`: waits until the execution's grants have ended, by time or early (design §16). The move that opens it parks
+ * `access.hold`: waits until the execution's grants have ended, by time or early (docs/architecture.md, section 12). The move that opens it parks
  * it until then (`parks`); this is for what has changed when that time comes.
  */
 export const hold = {

@@ -15,7 +15,7 @@ import { reconcileEntitlement } from '../access/reconcile.js';
 import type { Context, Hint } from '../context.js';
 import type { ElevationCall } from '../elevation/input.js';
 
-/** `access.revoke`: ends the execution's grants, and resolves when they are gone at the provider (design §6.2, §16). */
+/** `access.revoke`: ends the execution's grants, and resolves when they are gone at the provider (docs/architecture.md, sections 6 and 12). */
 export const revoke = {
   async perform(ctx: Context, call: ElevationCall): Promise<Performed> {
     const hints = await ctx.db.transaction(async (tx): Promise<Hint[]> => {

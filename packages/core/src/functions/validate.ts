@@ -4,7 +4,7 @@ import type { Context } from '../context.js';
 import type { ElevationCall } from '../elevation/input.js';
 import { planElevation } from '../elevation/plan.js';
 
-/** `access.validate`: checks the request again, against the catalog and the identities of now; answers it resolved (design §16). */
+/** `access.validate`: checks the request again, against the catalog and the identities of now; answers it resolved (docs/architecture.md, section 12). */
 export const validate = {
   asks: (call: ElevationCall) => call.input.providers,
   async perform(ctx: Context, call: ElevationCall, signal: AbortSignal): Promise<Performed> {

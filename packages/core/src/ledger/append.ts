@@ -20,7 +20,7 @@ export interface LedgerEntry extends Omit<EntryOfEngine, 'actor'> {
 export const ledgerChannel = 'belay_ledger';
 
 /**
- * Appends to the ledger, in the transaction of what it tells of, so that the two cannot disagree (design §5.1). All rows
+ * Appends to the ledger, in the transaction of what it tells of, so that the two cannot disagree (docs/architecture.md, section 5). All rows
  * travel as one parameter: this is written with every transition, and a statement of one text is prepared once. Executions that
  * are watched are notified of at commit; no others, because commits with a notification wait for each other. Returns the
  * statement, which is sent when it is awaited or given to `inOrder`; nothing when there are no entries.

@@ -10,7 +10,7 @@ export interface ListLogs extends LogFilter {
 /** The interface's limit (GET /logs). */
 const most = limits.page;
 
-/** The newest log entries that the caller may see, newest first (interface, Logs). */
+/** The newest log entries that the caller may see, newest first (docs/interface.md, section 10). */
 export async function listLogs(ctx: ActorContext, input: ListLogs): Promise<{ logs: LogEntry[] }> {
   const { limit, ...filter } = input;
   const rows = await readLedger(ctx, requireUser(ctx), filter, { limit: Math.min(limit ?? most, most) });

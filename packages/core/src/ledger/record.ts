@@ -19,7 +19,7 @@ export interface RecordedEntry {
 const most = limits.logEntries;
 
 /**
- * Takes log entries from an agent (interface, POST /logs). Each is kept as what it is: the agent's word, under the one type
+ * Takes log entries from an agent (POST /logs). Each is kept as what it is: the agent's word, under the one type
  * `agent.log`, at our time, about nobody. What it says of type, provider, workflow and time stays in the entry's data, so
  * that it can pass neither for one of ours nor for one about a person. Answers how many were taken: all or none.
  */

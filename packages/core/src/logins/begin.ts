@@ -14,7 +14,7 @@ export interface BeginLogin {
   label?: string | undefined;
   /** What only this browser knows: the flow comes back to it or not at all. */
   browserSecret: string;
-  /** Who is signed in in this browser and asked for this on a page of ours: what they prove is linked to them (design §14.15). */
+  /** Who is signed in in this browser and asked for this on a page of ours: what they prove is linked to them (docs/interface.md, section 16, rule 15). */
   signedIn?: UserActor | undefined;
 }
 

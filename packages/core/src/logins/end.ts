@@ -13,7 +13,7 @@ export interface EndedLogin {
 
 /**
  * Ends the caller's login with all its sessions, or only its session with `provider`; the login ends with its last
- * (interface, GET /auth/logout). Both are dead everywhere at once. Tokens at the provider are not revoked.
+ * (GET /auth/logout). Both are dead everywhere at once. Tokens at the provider are not revoked.
  */
 export async function endLogin(ctx: ActorContext, input: { provider?: string | undefined }): Promise<EndedLogin> {
   const user = requireUser(ctx);

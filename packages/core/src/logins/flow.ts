@@ -48,7 +48,7 @@ export function redirectUri(ctx: Context, provider: string): string {
   return new URL(`/api/v1/auth/callback/${encodeURIComponent(provider)}`, ctx.program.baseUrl).href;
 }
 
-/** Sends somebody to a provider: PKCE, state and nonce always, all three ours (design §10). Answers the URL to go to. */
+/** Sends somebody to a provider: PKCE, state and nonce always, all three ours (docs/architecture.md, section 9). Answers the URL to go to. */
 export async function beginFlow(ctx: Context, input: BeginFlow): Promise<URL> {
   const authenticator = authenticatorOf(ctx, input.provider);
   const secret = () => Buffer.from(ctx.randomBytes(32)).toString('base64url');

@@ -14,7 +14,7 @@ export function identityOf(ctx: Context, provider: string, answer: Authenticated
 }
 
 /**
- * Whose identity this is (design §14.15): its person when it is known; else `signedIn`, who began the sign-in here and
+ * Whose identity this is (docs/interface.md, section 16, rule 15): its person when it is known; else `signedIn`, who began the sign-in here and
  * has no identity at that provider yet; else the one person for whom another trusted provider vouches with the same
  * address; else somebody new. The e-mail must be a verified one.
  */

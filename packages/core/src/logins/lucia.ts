@@ -46,7 +46,7 @@ export function newLoginSecret(ctx: Context): string {
 }
 
 /**
- * Lucia over our tables: the only module that knows it (design, issue 2). Sessions slide; its ids are the logins' secrets.
+ * Lucia over our tables: the only module that knows it. Sessions slide; its ids are the logins' secrets.
  * `row` is the login that it is to validate, as `readLogins` has read it.
  */
 export function luciaOf(

@@ -20,7 +20,7 @@ export interface AuthorizeSession {
 }
 
 /**
- * Starts an OAuth 2.0 flow that opens, or renews, the caller's session with a provider (interface, authorizeSession).
+ * Starts an OAuth 2.0 flow that opens, or renews, the caller's session with a provider (authorizeSession).
  * Answers where to send the person, and for how many seconds that is good. Throws `not_found`, `not_configured` for a
  * provider that signs nobody in, and `invalid` for a scope or a redirect URI that is not allowed.
  */

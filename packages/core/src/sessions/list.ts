@@ -10,7 +10,7 @@ export interface SessionList {
   sessions: Record<string, { version: number; expiry: string }>;
 }
 
-/** The caller's active sessions by provider (interface, GET /sessions). Never the tokens: in server mode nobody is given those. */
+/** The caller's active sessions by provider (GET /sessions). Never the tokens: in server mode nobody is given those. */
 export async function listSessions(ctx: ActorContext): Promise<SessionList> {
   const user = requireUser(ctx);
   const [now, active] = await Promise.all([readNow(ctx.db), findSessions(ctx, user)]);

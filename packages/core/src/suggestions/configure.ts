@@ -38,7 +38,7 @@ interface Configured {
 }
 
 /**
- * The language model of `services.llm` (design §15), made when it is first needed and made anew when its configuration
+ * The language model of `services.llm` (docs/architecture.md, section 11), made when it is first needed and made anew when its configuration
  * changes. Without one, or while it fails, the lexical matcher answers alone.
  */
 export function configureSuggester(options: ConfigureOptions): ModelSuggester {

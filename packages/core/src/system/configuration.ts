@@ -6,7 +6,7 @@ import { AccessError } from '../errors.js';
 import { readNow } from '../now.js';
 import { programVersion } from './version.js';
 
-/** What this service is and where its parts are (interface, GET /.well-known/api-configuration). */
+/** What this service is and where its parts are (GET /.well-known/api-configuration). */
 export function readApiConfiguration(ctx: Context) {
   const baseUrl = ctx.program.baseUrl.replace(/\/$/, '');
   return {
@@ -24,7 +24,7 @@ export function readApiConfiguration(ctx: Context) {
   };
 }
 
-/** The versions of the program and of the configuration in force, for people and agents (interface, GET /sync; design §14.10). */
+/** The versions of the program and of the configuration in force, for people and agents (GET /sync; docs/interface.md, section 16, rule 10). */
 export async function readSync(
   ctx: ActorContext,
 ): Promise<{ version: string; timestamp: string; catalog_version: string; signature: Signature }> {

@@ -14,7 +14,7 @@ export interface Health {
   services: Record<'workflow_engine' | 'llm' | 'encryption' | 'vault' | 'scheduler' | 'storage', string>;
 }
 
-/** Asks every service that it names, within two seconds (interface, GET /health). An overdue revocation makes it degraded. */
+/** Asks every service that it names, within two seconds (GET /health). An overdue revocation makes it degraded. */
 export async function readHealth(
   ctx: Context,
   input: { path: string; scheduler: () => Promise<string>; droppedJobs?: number },

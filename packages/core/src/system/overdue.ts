@@ -14,7 +14,7 @@ export async function countElsewhere(ctx: Context): Promise<number> {
 
 /**
  * How many entitlements are still at their provider longer after their last grant ended than anybody may be silent about
- * (design §6.4). Waiting out a quarantine does not count: there the access is gone. Those that `countElsewhere` counts are left out.
+ * (docs/architecture.md, section 8). Waiting out a quarantine does not count: there the access is gone. Those that `countElsewhere` counts are left out.
  */
 export async function countOverdue(ctx: Context): Promise<number> {
   const overdue = `${ctx.timing.overdue} milliseconds`;

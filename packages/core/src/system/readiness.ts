@@ -5,7 +5,7 @@ import { programVersion } from './version.js';
 
 /**
  * Whether requests can be served: the database answers, a configuration is in force, and the queue has been there since the
- * start (interface, GET /ready). A queue that is lost later costs time and nothing else.
+ * start (GET /ready). A queue that is lost later costs time and nothing else.
  */
 export async function readReadiness(
   ctx: Context,

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { customType, timestamp } from 'drizzle-orm/pg-core';
 
-/** Every time comes from this function, so that a test database can move time for every process at once (design §4). */
+/** Every time comes from this function, so that a test database can move time for every process at once (docs/architecture.md, section 10). */
 export const appNow = sql`app_now()`;
 
 /** `timestamptz`, as a Date with millisecond precision. */

@@ -137,7 +137,7 @@ export const watches = pgTable(
   (table) => [index('watches_until_idx').on(table.until)],
 );
 
-/** `Idempotency-Key`: the same key and body give the same execution for 24 hours (design §14.16). */
+/** `Idempotency-Key`: the same key and body give the same execution for 24 hours (docs/interface.md, section 16, rule 16). */
 export const idempotencyKeys = pgTable(
   'idempotency_keys',
   {

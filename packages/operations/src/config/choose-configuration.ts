@@ -9,7 +9,7 @@ export const demoSource = 'demo';
 export type ConfigurationChoice = { kind: 'files'; path: string } | { kind: 'demo'; path: string } | { kind: 'stored' };
 
 /**
- * Chooses what to run with (design §15): the configuration that was asked for or is there, else the demo. A database
+ * Chooses what to run with (docs/architecture.md, section 11): the configuration that was asked for or is there, else the demo. A database
  * that has a configuration already never gets the demo instead: a start in the wrong folder would let made-up people
  * in. A worker alone needs no files of its own there; anything else throws `StartError`.
  */

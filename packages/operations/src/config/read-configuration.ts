@@ -19,7 +19,7 @@ function reasonOf(error: unknown): string {
 }
 
 /**
- * Reads `belay.yaml`, or every YAML and JSON file of a folder, into one document (design §15).
+ * Reads `belay.yaml`, or every YAML and JSON file of a folder, into one document (docs/architecture.md, section 11).
  * Throws `ConfigurationError`; its messages name the file, and the line or the key.
  */
 export async function readConfiguration(path: string, breathe: Breathe = inOnePiece): Promise<Configuration> {

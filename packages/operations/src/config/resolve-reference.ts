@@ -27,7 +27,7 @@ export interface ReferencesOptions {
 type Values = ReadonlyMap<string, string | { reason: string }>;
 
 /**
- * References of both kinds (design §15). A secret is read when a configuration is applied, taken in force or reloaded, and
+ * References of both kinds (docs/architecture.md, section 11). A secret is read when a configuration is applied, taken in force or reloaded, and
  * kept in memory only; what cannot be read is answered with the reason, and the catalog refuses the configuration.
  * A vendor's client that cannot be made for another reason than its settings is a `StartError`.
  */

@@ -37,7 +37,7 @@ const settings = z
     client_secret: z.string().min(1).optional(),
     token_endpoint_auth_method: z.enum(['client_secret_basic', 'client_secret_post']).default('client_secret_basic'),
     scopes: z.array(scope).default([]),
-    /** What else a session may be asked for (interface, authorizeSession). */
+    /** What else a session may be asked for (authorizeSession). */
     session_scopes: z.array(scope).optional(),
     /** How a person is read from what the userinfo endpoint answers. */
     claims: claims.prefault({}),

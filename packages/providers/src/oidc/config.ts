@@ -15,7 +15,7 @@ export const oidcConfig = z
     /** How the secret is sent; by default in the way the issuer supports, basic before post (OpenID Connect Core 9). */
     token_endpoint_auth_method: z.enum(['client_secret_basic', 'client_secret_post']).optional(),
     scopes: z.array(scope).default(['openid', 'profile', 'email']),
-    /** What else a session may be asked for (interface, authorizeSession); `offline_access`, say. */
+    /** What else a session may be asked for (authorizeSession); `offline_access`, say. */
     session_scopes: z.array(scope).optional(),
     /** The claim that lists the groups of a person. */
     groups_claim: z.string().min(1).default('groups'),

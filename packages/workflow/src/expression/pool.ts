@@ -18,7 +18,7 @@ export interface ExpressionPool {
 }
 
 /**
- * jq in worker threads (design §5.2). No thread exists before the first program that needs one, and an idle pool lets
+ * jq in worker threads (docs/architecture.md, section 5). No thread exists before the first program that needs one, and an idle pool lets
  * the process end. A program gets 250 ms of processor time, which a busy machine does not shorten. Executions take turns
  * by the time they have had. `evaluate` throws `ExpressionError` for whatever the program did wrong: a syntax or run-time
  * error, a refused function, too much time or memory, not exactly one result. It throws `ExpressionOutage` when the pool

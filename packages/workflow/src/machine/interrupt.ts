@@ -5,7 +5,7 @@ import { copyState, type State } from './state.js';
 import { advanceRoot, conclude, isOver, newRun, type Transition, unchanged, WORKFLOW_TIMEOUT } from './transition.js';
 
 /**
- * Cancels an execution (design §5.5): raises the reserved fault at every task that waits. Whoever catches it by its
+ * Cancels an execution (docs/architecture.md, section 5): raises the reserved fault at every task that waits. Whoever catches it by its
  * name cleans up undisturbed, and then the execution ends `cancelled`, however that went. An execution that is over, or
  * being cancelled already, does not change.
  */
