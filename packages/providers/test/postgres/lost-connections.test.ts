@@ -79,6 +79,6 @@ describe('the postgres connector', () => {
     await standBy(calm());
     // Three seconds for an answer, of the seven that a statement has.
     expect(performance.now() - lost).toBeLessThan(6_000);
-    await authorizer.standDown?.(calm());
+    await authorizer.standDown?.();
   }, 40_000);
 });
