@@ -12,16 +12,16 @@ type Held = Outputs['access']['list']['access'][number];
 /** What the viewer holds now. */
 export function accessPage({ access }: Outputs['access']['list'], view: View): Page {
   return {
-    title: texts.access.myAccess,
+    title: texts.access.title,
     live: { every: 5 },
     content: (
       <>
         <p class="lead">
-          {texts.access.whatYouHoldNowItEnds} <a href={`${view.basePath}/roles`}>{texts.access.askForAccess}</a>.
+          {texts.access.lead} <a href={`${view.basePath}/roles`}>{texts.access.requestAccess}</a>.
         </p>
         <div id="held" data-region>
           <p class="hidden-text" data-say>
-            {access.length === 0 ? texts.access.youHoldNoAccess : texts.access.youHold(access.length)}
+            {access.length === 0 ? texts.access.announceNone : texts.access.announceCount(access.length)}
           </p>
           <AccessList access={access} heading="h2" view={view} />
         </div>
@@ -35,7 +35,7 @@ export function AccessList(props: { access: Held[]; heading: 'h2' | 'h3'; view: 
   if (access.length === 0) {
     return (
       <div class="empty">
-        <p>{texts.access.youHoldNoAccessBeyondYour}</p>
+        <p>{texts.access.empty}</p>
       </div>
     );
   }
@@ -57,13 +57,13 @@ export function AccessList(props: { access: Held[]; heading: 'h2' | 'h3'; view: 
                   <AccessWords access={held.access} />
                 </div>,
               ],
-              [texts.access.at, <ProviderLink id={held.provider} view={view} />],
-              [texts.access.as, <code>{held.identity}</code>],
+              [texts.access.system, <ProviderLink id={held.provider} view={view} />],
+              [texts.access.identity, <code>{held.identity}</code>],
               held.expires_at === null
-                ? [texts.access.time, texts.access.theClockStartsWhenTheAccess]
-                : [texts.access.time, <TimeLeft until={held.expires_at} view={view} />],
-              held.expires_at !== null && [texts.access.ends, <When at={held.expires_at} view={view} />],
-              [texts.access.afterwards, afterwardsInWords(held)],
+                ? [texts.access.timeLeft, texts.access.notStarted]
+                : [texts.access.timeLeft, <TimeLeft until={held.expires_at} view={view} />],
+              held.expires_at !== null && [texts.access.expires, <When at={held.expires_at} view={view} />],
+              [texts.access.revocation, afterwardsInWords(held)],
             ]}
           />
           <ReturnForm id={held.execution_id} role={held.role} view={view} key={held.id} />
@@ -77,7 +77,7 @@ export function ReturnForm({ id, role, view }: { id: string; role: string; view:
   return (
     <PostForm action={to(view, 'access', id, 'return')} view={view}>
       <button type="submit" class="second">
-        {texts.access.giveItBackNow}
+        {texts.access.giveBack}
         <span class="hidden-text">: {role}</span>
       </button>
     </PostForm>

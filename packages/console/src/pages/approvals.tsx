@@ -21,14 +21,14 @@ export function inboxPage(output: Outputs['approvals']['inbox'], view: View): Pa
     live: { every: 5 },
     content: (
       <>
-        <p class="lead">{texts.approvals.requestsOfOthersThatWaitFor}</p>
+        <p class="lead">{texts.approvals.lead}</p>
         <div id="inbox" data-region>
           <p class="hidden-text" data-say>
-            {total === 0 ? texts.approvals.theInboxIsEmpty : texts.approvals.theInboxHas(total)}
+            {total === 0 ? texts.approvals.announceNone : texts.approvals.announceCount(total)}
           </p>
           {approvals.length === 0 && (
             <div class="empty">
-              <p>{texts.approvals.nothingWaitsForYourDecision}</p>
+              <p>{texts.approvals.empty}</p>
             </div>
           )}
           {groupByRequester(approvals).map((items) => (
@@ -68,7 +68,7 @@ function Requester(props: { items: InboxItem[]; output: Outputs['approvals']['in
         <details id={`more-${email}`}>
           <summary>
             {waiting - few}
-            {texts.approvals.moreOf}
+            {texts.approvals.moreFrom}
             {name}
           </summary>
           <Cards items={folded} view={view} />
@@ -77,7 +77,7 @@ function Requester(props: { items: InboxItem[]; output: Outputs['approvals']['in
               <a href={inboxAddress(view, { requester: email })}>
                 {texts.approvals.all}
                 {waiting}
-                {texts.approvals.of}
+                {texts.approvals.from}
                 {name}
               </a>
             </p>
@@ -89,7 +89,7 @@ function Requester(props: { items: InboxItem[]; output: Outputs['approvals']['in
           <a href={inboxAddress(view, { requester: email })}>
             {texts.approvals.all}
             {waiting}
-            {texts.approvals.of}
+            {texts.approvals.from}
             {name}
           </a>
         </p>
@@ -125,7 +125,7 @@ export function Request({ item, view }: { item: InboxItem; view: View }): VNode 
       <blockquote>{item.reason === '' ? texts.approvals.noReasonWasGiven : item.reason}</blockquote>
       <Facts
         facts={[
-          [texts.approvals.askedBy, requesterInWords(item)],
+          [texts.approvals.requester, requesterInWords(item)],
           [
             texts.approvals.wouldGrant,
             <ul>
@@ -140,7 +140,7 @@ export function Request({ item, view }: { item: InboxItem; view: View }): VNode 
                   {target !== null && (
                     <span class="quiet">
                       {' '}
-                      {texts.approvals.onlyAtTheTarget}
+                      {texts.approvals.onlyTarget}
                       <code>{target}</code>.
                     </span>
                   )}
@@ -148,14 +148,14 @@ export function Request({ item, view }: { item: InboxItem; view: View }): VNode 
               ))}
             </ul>,
           ],
-          [texts.approvals.for, durationInWords(item.duration)],
-          [texts.approvals.askedAt, <When at={item.created_at} view={view} />],
+          [texts.approvals.duration, durationInWords(item.duration)],
+          [texts.approvals.requested, <When at={item.created_at} view={view} />],
           [texts.approvals.decideBy, <When at={item.expires_at} view={view} />],
-          item.because !== null && [texts.approvals.askedAgain, `${item.because}.`],
-          item.count > 1 && [texts.approvals.approvals, texts.approvals.of2(item.decisions, item.count)],
+          item.because !== null && [texts.approvals.reopened, `${item.because}.`],
+          item.count > 1 && [texts.approvals.approvals, texts.approvals.progress(item.decisions, item.count)],
           [
             texts.approvals.request,
-            <a href={to(view, 'execution', item.execution_id)}>{texts.approvals.seeAllOfIt}</a>,
+            <a href={to(view, 'execution', item.execution_id)}>{texts.approvals.viewRequest}</a>,
           ],
         ]}
       />
@@ -171,7 +171,7 @@ export function DecideForm({ item, view }: { item: InboxItem; view: View }): VNo
       <input type="hidden" name="request_digest" value={item.request_digest} />
       <div class="field">
         <label for={remark}>
-          {texts.approvals.remark}
+          {texts.approvals.comment}
           <span class="quiet">
             {texts.approvals.optional}
             {item.requester.name}
@@ -205,5 +205,5 @@ function requesterInWords({ requester: { name, email } }: InboxItem): string {
 }
 
 function titleOf(item: InboxItem): string {
-  return texts.approvals.asksFor(item.requester.name, item.role);
+  return texts.approvals.requests(item.requester.name, item.role);
 }

@@ -32,7 +32,7 @@ export function blocksOf(task: Record<string, unknown>): { title: string; tasks:
   };
   add('for' in task ? texts.approvers.forEach : texts.approvers.inOrder, task.do);
   add(texts.approvers.try, task.try);
-  if (isRecord(task.catch)) add(texts.approvers.whenThatFails, task.catch.do);
+  if (isRecord(task.catch)) add(texts.approvers.onError, task.catch.do);
   if (isRecord(task.foreach)) add(texts.approvers.forEachEvent, task.foreach.do);
   return blocks;
 }
@@ -50,12 +50,12 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 export function approvalInWords(task: Record<string, unknown>): string {
   const stages = isRecord(task.with) && Array.isArray(task.with.stages) ? (task.with.stages as unknown[]) : [];
   const [stage] = stages;
-  if (!isRecord(stage)) return texts.approvers.somebodyWhomTheWorkflowWorksOut;
+  if (!isRecord(stage)) return texts.approvers.computed;
   const { approvers, count: needed, timeout } = stage as Stage;
   const users = textsOf(approvers?.users);
   const groups = textsOf(approvers?.groups).map((group) => texts.approvers.theGroup(group));
   const who = [...users, ...groups];
-  if (who.length === 0 || who.some(isExpression)) return texts.approvers.somebodyWhomTheWorkflowWorksOut;
+  if (who.length === 0 || who.some(isExpression)) return texts.approvers.computed;
   const number = typeof needed === 'number' ? needed : 1;
   const single = who.length === 1 && users.length === 1;
   const choice = single
@@ -76,7 +76,7 @@ function decisionsIn(tasks: unknown): string[] {
 /** The same in one phrase. */
 export function whoDecides(tasks: unknown): string {
   const decisions = decisionsIn(tasks);
-  if (decisions.length === 0) return texts.approvers.nobodyHasToApproveItThis;
+  if (decisions.length === 0) return texts.approvers.noApproval;
   const text = listInWords(
     decisions.map((decision, index) => (index === 0 ? decision : texts.approvers.then(decision))),
   );

@@ -13,15 +13,15 @@ const names: Readonly<Record<string, string>> = {
   role: texts.confirm.role,
   provider: texts.confirm.provider,
   reason: texts.confirm.reason,
-  duration: texts.confirm.howLong,
+  duration: texts.confirm.duration,
   workflow: texts.confirm.workflow,
-  identities: texts.confirm.forWhom,
+  identities: texts.confirm.recipients,
 };
 
 /** What agreeing means, where the title does not say it. */
 const meanings: Readonly<Record<string, string>> = {
-  'executions.cancel': texts.confirm.theWorkflowMayCleanUpFirst,
-  'executions.terminate': texts.confirm.theWorkflowStopsWhereItIs,
+  'executions.cancel': texts.confirm.cancelMeans,
+  'executions.terminate': texts.confirm.terminateMeans,
 };
 
 /** Asks before a link acts (docs/interface.md, section 16, rule 3): a form that posts to the very same address. */
@@ -46,15 +46,15 @@ export function confirmPage(
     narrow: true,
     content: (
       <>
-        <p class="lead">{texts.confirm.nothingHasHappenedYetConfirmIt}</p>
+        <p class="lead">{texts.confirm.lead}</p>
         {meaning !== undefined && <p>{meaning}</p>}
         {execution !== undefined && (
           <Facts
             facts={[
               [texts.confirm.role, execution.role],
-              [texts.confirm.at, listInWords(execution.providers)],
+              [texts.confirm.systems, listInWords(execution.providers)],
               [texts.confirm.reason, execution.reason === '' ? texts.confirm.noneGiven : execution.reason],
-              [texts.confirm.for, durationInWords(execution.duration)],
+              [texts.confirm.grantedFor, durationInWords(execution.duration)],
             ]}
           />
         )}
@@ -79,7 +79,7 @@ export function confirmPage(
               class="button second"
               href={execution === undefined ? `${view.basePath}/home` : to(view, 'execution', execution.workflow_id)}
             >
-              {texts.confirm.leaveIt}
+              {texts.confirm.goBack}
             </a>
           </div>
         </PostForm>
@@ -103,7 +103,7 @@ export function donePage({ message }: { message: string }, next: string | undefi
         {next !== undefined && (
           <p>
             <a class="button" href={next}>
-              {texts.confirm.seeTheRequest}
+              {texts.confirm.viewRequest}
             </a>
           </p>
         )}

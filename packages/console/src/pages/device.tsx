@@ -9,48 +9,48 @@ export function devicePage({ request }: Outputs['device']['page'], view: View): 
   const action = to(view, 'auth', 'device');
   if (request === null) {
     return {
-      title: texts.device.signInAnotherMachine,
+      title: texts.device.title,
       narrow: true,
       content: (
         <form method="get" action={action}>
-          <p class="lead">{texts.device.typeTheCodeThatYourOwn}</p>
+          <p class="lead">{texts.device.lead}</p>
           <div class="field">
             <label for="user_code">{texts.device.code}</label>
             <input id="user_code" name="user_code" required maxlength={9} autocomplete="off" spellcheck={false} />
           </div>
           <div class="actions">
-            <button type="submit">{texts.device.lookWhatAsks}</button>
+            <button type="submit">{texts.device.reviewDevice}</button>
           </div>
         </form>
       ),
     };
   }
   return {
-    title: texts.device.isThisYou,
+    title: texts.device.question,
     narrow: true,
     content: (
       <>
         <p class="lead">
           {texts.device.aProgramWantsToSignIn}
           <strong>{view.viewer?.email}</strong>
-          {texts.device.itCouldThenDoEverythingThat}
+          {texts.device.consequence}
         </p>
         <Facts
           facts={[
             [texts.device.code, <code>{request.user_code}</code>],
-            [texts.device.itCallsItself, request.label],
-            [texts.device.itAskedAt, <When at={request.asked_at} view={view} />],
+            [texts.device.unverifiedName, request.label],
+            [texts.device.requested, <When at={request.asked_at} view={view} />],
           ]}
         />
-        <p>{texts.device.nobodyHasCheckedWhatItCalls}</p>
+        <p>{texts.device.warning}</p>
         <PostForm action={action} view={view}>
           <input type="hidden" name="user_code" value={request.user_code} />
           <div class="actions">
             <button type="submit" name="verdict" value="deny" class="second">
-              {texts.device.refuseIt}
+              {texts.device.reject}
             </button>
             <button type="submit" name="verdict" value="approve">
-              {texts.device.iBeganThisSignItIn}
+              {texts.device.approve}
             </button>
           </div>
         </PostForm>

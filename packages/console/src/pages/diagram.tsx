@@ -8,11 +8,11 @@ export function Diagram({ tasks }: { tasks: readonly unknown[] }): VNode {
   return (
     <ol class="flow">
       <li>
-        <span class="node start">{texts.diagram.aRequest}</span>
+        <span class="node start">{texts.diagram.start}</span>
       </li>
       <Tasks tasks={tasks} path="" />
       <li>
-        <span class="node end">{texts.diagram.theEnd}</span>
+        <span class="node end">{texts.diagram.end}</span>
       </li>
     </ol>
   );
@@ -98,9 +98,9 @@ function Cases({ task, path }: { task: Record<string, unknown>; path: string }):
 }
 
 function Target({ name, path }: { name: string; path: string }): ComponentChildren {
-  if (name === 'end') return texts.diagram.theEnd2;
-  if (name === 'exit') return texts.diagram.leaveThisPart;
-  if (name === 'continue') return texts.diagram.goOnWithTheNext;
+  if (name === 'end') return texts.diagram.endTarget;
+  if (name === 'exit') return texts.diagram.exitTarget;
+  if (name === 'continue') return texts.diagram.continueTarget;
   return (
     <>
       {texts.diagram.goTo}
@@ -125,47 +125,60 @@ interface Description {
 }
 
 const functions: Readonly<Record<string, string>> = {
-  'access.validate': texts.diagram.checkThatTheRequestIsWithin,
-  'access.grant': texts.diagram.grantTheAccessItsClockStarts,
-  'access.hold': texts.diagram.waitUntilTheAccessHasEnded,
-  'access.revoke': texts.diagram.takeTheAccessAwayNow,
+  'access.validate': texts.diagram.validate,
+  'access.grant': texts.diagram.grant,
+  'access.hold': texts.diagram.hold,
+  'access.revoke': texts.diagram.revoke,
 };
 
 function describe(task: Record<string, unknown>): Description {
   const plain = (kind: string, text = ''): Description => ({ kind, text, tone: '' });
   if (typeof task.call === 'string') return describeCall(task.call, task);
-  if ('switch' in task) return plain(texts.diagram.decidesWhichWayToGo);
+  if ('switch' in task) return plain(texts.diagram.switch);
   if ('fork' in task)
     return plain(
       isRecord(task.fork) && task.fork.compete === true
         ? texts.diagram.inParallelTheFirstWins
         : texts.diagram.inParallel,
     );
-  if ('for' in task) return plain('repeats', isRecord(task.for) ? texts.diagram.forEachOf(textOf(task.for.in)) : '');
-  if ('try' in task) return plain('tries');
+  if ('for' in task)
+    return plain(texts.diagram.kinds.loop, isRecord(task.for) ? texts.diagram.forEachOf(textOf(task.for.in)) : '');
+  if ('try' in task) return plain(texts.diagram.kinds.try);
   if ('wait' in task)
     return plain(
-      'waits',
+      texts.diagram.kinds.wait,
       texts.diagram.wait(typeof task.wait === 'string' ? durationInWords(task.wait) : textOf(task.wait)),
     );
-  if ('listen' in task) return plain('listens', texts.diagram.waitForAnEvent);
-  if ('emit' in task) return plain('emits', texts.diagram.tellOthersWithAnEvent);
+  if ('listen' in task) return plain(texts.diagram.kinds.listen, texts.diagram.listen);
+  if ('emit' in task) return plain(texts.diagram.kinds.emit, texts.diagram.emit);
   if ('set' in task)
-    return plain('sets', isRecord(task.set) ? texts.diagram.set(Object.keys(task.set).join(', ')) : '');
-  if ('raise' in task) return plain('fails', texts.diagram.endWithAFault);
-  if ('run' in task) return plain('runs', texts.diagram.runAnotherWorkflow);
+    return plain(
+      texts.diagram.kinds.set,
+      isRecord(task.set) ? texts.diagram.set(Object.keys(task.set).join(', ')) : '',
+    );
+  if ('raise' in task) return plain(texts.diagram.kinds.raise, texts.diagram.raise);
+  if ('run' in task) return plain(texts.diagram.kinds.run, texts.diagram.run);
   if ('do' in task) return plain(texts.diagram.inOrder);
   return plain('');
 }
 
 function describeCall(call: string, task: Record<string, unknown>): Description {
   const given = isRecord(task.with) ? task.with : {};
-  if (call === 'access.approve') return { kind: 'asks', text: texts.diagram.ask(approvalInWords(task)), tone: 'asks' };
+  if (call === 'access.approve')
+    return { kind: texts.diagram.kinds.approve, text: texts.diagram.approve(approvalInWords(task)), tone: 'asks' };
   if (call === 'access.notify')
-    return { kind: 'tells', text: texts.diagram.tellThrough(textOf(given.to), textOf(given.provider)), tone: '' };
+    return {
+      kind: texts.diagram.kinds.notify,
+      text: texts.diagram.notify(textOf(given.to), textOf(given.provider)),
+      tone: '',
+    };
   if (call === 'http') {
     const endpoint = isRecord(given.endpoint) ? given.endpoint.uri : (given.endpoint ?? given.uri);
-    return { kind: 'calls', text: `${textOf(given.method ?? 'get').toUpperCase()} ${textOf(endpoint)}`, tone: '' };
+    return {
+      kind: texts.diagram.kinds.call,
+      text: `${textOf(given.method ?? 'get').toUpperCase()} ${textOf(endpoint)}`,
+      tone: '',
+    };
   }
   return {
     kind: call,

@@ -8,13 +8,13 @@ import { durationInWords, listInWords } from './words.js';
 type Bounds = Outputs['elevation']['dynamic']['bounds'];
 
 const labels = {
-  providers: texts.dynamic.where,
+  providers: texts.dynamic.systems,
   permissions: texts.dynamic.permissions,
   groups: texts.dynamic.groups,
   resources: texts.dynamic.resources,
-  users: texts.dynamic.forOthers,
+  users: texts.dynamic.recipients,
   workflow: texts.dynamic.workflow,
-  duration: texts.dynamic.howLong,
+  duration: texts.dynamic.duration,
   reason: texts.dynamic.reason,
 };
 
@@ -23,10 +23,10 @@ export function dynamicPage({ bounds }: Outputs['elevation']['dynamic'], view: V
   const roles = `${view.basePath}/roles`;
   if (bounds.length === 0) {
     return {
-      title: texts.dynamic.putTogetherWhatYouNeed,
+      title: texts.dynamic.title,
       content: (
         <p class="lead">
-          {texts.dynamic.nobodyHasAllowedYouToPut}
+          {texts.dynamic.notAllowed}
           <a href={roles}>{texts.dynamic.chooseARole}</a>
           {texts.dynamic.instead}
         </p>
@@ -34,23 +34,23 @@ export function dynamicPage({ bounds }: Outputs['elevation']['dynamic'], view: V
     };
   }
   return {
-    title: texts.dynamic.putTogetherWhatYouNeed,
+    title: texts.dynamic.title,
     content: (
       <>
         <p class="lead">
-          {texts.dynamic.forWhatNo}
+          {texts.dynamic.leadStart}
           <a href={roles}>{texts.dynamic.role}</a>
-          {texts.dynamic.describesWhoeverDecidesSeesExactlyWhat}
+          {texts.dynamic.leadEnd}
         </p>
         <div class="columns">
           <section aria-labelledby="bounds">
-            <h2 id="bounds">{texts.dynamic.whatYouMayAskFor}</h2>
+            <h2 id="bounds">{texts.dynamic.bounds}</h2>
             {bounds.map((bound) => (
               <Bound key={bound.provider} bound={bound} />
             ))}
           </section>
           <section aria-labelledby="ask" class="card">
-            <h2 id="ask">{texts.dynamic.askForIt}</h2>
+            <h2 id="ask">{texts.dynamic.requestAccess}</h2>
             <DynamicForm bounds={bounds} view={withOneFieldForOthers(view)} />
           </section>
         </div>
@@ -85,9 +85,8 @@ function Bound({ bound }: { bound: Bounds[number] }): VNode {
           </li>
         ))}
         <li>
-          {texts.dynamic.for}
+          {texts.dynamic.forUpTo}
           {durationInWords(bound.max_duration)}
-          {texts.dynamic.atMost}
         </li>
       </ul>
     </>
@@ -113,10 +112,10 @@ function DynamicForm({ bounds, view }: { bounds: Bounds; view: View }): VNode {
   const workflows = [...new Set(bounds.flatMap((each) => each.workflows))];
   const chosen = sent(view, 'providers').split(', ');
   const hints = {
-    permissions: texts.dynamic.eachByItsNameWithCommas,
-    groups: bounds.length > 1 ? texts.dynamic.eachAsProviderGroupWithCommas : texts.dynamic.withCommasBetweenThem,
-    resources: texts.dynamic.whatThePermissionsAreForWith,
-    users: texts.dynamic.identitiesToBeGivenTheAccess,
+    permissions: texts.dynamic.permissionsHint,
+    groups: bounds.length > 1 ? texts.dynamic.groupsHintWithSystem : texts.dynamic.groupsHint,
+    resources: texts.dynamic.resourcesHint,
+    users: texts.dynamic.recipientsHint,
   };
   const text = (name: keyof typeof hints) => (
     <Field
@@ -150,7 +149,7 @@ function DynamicForm({ bounds, view }: { bounds: Bounds; view: View }): VNode {
         view={view}
         name="reason"
         label={labels.reason}
-        hint={texts.dynamic.whoeverDecidesReadsThis}
+        hint={texts.dynamic.reasonHint}
         control={(ties) => (
           <textarea {...ties} rows={3} maxLength={limits.reason} required>
             {sent(view, 'reason')}
@@ -161,7 +160,7 @@ function DynamicForm({ bounds, view }: { bounds: Bounds; view: View }): VNode {
         view={view}
         name="duration"
         label={labels.duration}
-        hint={texts.dynamic.suchAs30mOr1h30mEmpty(
+        hint={texts.dynamic.durationHint(
           listInWords([...new Set(bounds.map((each) => durationInWords(each.default_duration)))]),
         )}
         control={(ties) => <input {...ties} type="text" value={sent(view, 'duration')} autocomplete="off" />}
@@ -182,7 +181,7 @@ function DynamicForm({ bounds, view }: { bounds: Bounds; view: View }): VNode {
           )}
         />
       )}
-      <button type="submit">{texts.dynamic.askForIt}</button>
+      <button type="submit">{texts.dynamic.requestAccess}</button>
     </PostForm>
   );
 }

@@ -3,15 +3,15 @@ import { texts } from '../texts.js';
 import type { Frame, Page } from './view.js';
 
 const titles: Readonly<Record<number, string>> = {
-  400: texts.error.thisRequestCannotBeRead,
-  401: texts.error.signInFirst,
-  403: texts.error.thisIsNotYoursToDo,
+  400: texts.error.invalid,
+  401: texts.error.signInRequired,
+  403: texts.error.notAllowed,
   404: texts.error.notFound,
-  405: texts.error.notThisWay,
-  409: texts.error.tooLateOrAlreadyDone,
+  405: texts.error.methodNotAllowed,
+  409: texts.error.noLongerPossible,
   429: texts.error.tooManyRequests,
-  501: texts.error.notConfiguredHere,
-  503: texts.error.notAvailableNow,
+  501: texts.error.notConfigured,
+  503: texts.error.unavailable,
 };
 
 /** What went wrong, in the words of the error, and the id to ask about. */
@@ -19,7 +19,7 @@ export function errorPage(status: number, body: ErrorBody, requestId: string, vi
   // What is about the whole request is said once.
   const issues = (body.issues ?? []).filter(({ path, message }) => path !== '' || message !== body.message);
   return {
-    title: titles[status] ?? (status >= 500 ? texts.error.somethingWentWrong : texts.error.thisDidNotWork),
+    title: titles[status] ?? (status >= 500 ? texts.error.serverError : texts.error.failed),
     narrow: true,
     content: (
       <>
@@ -43,13 +43,13 @@ export function errorPage(status: number, body: ErrorBody, requestId: string, vi
         {view.path === `${view.basePath}/auth/device` && (
           <p>
             <a class="button" href={view.path}>
-              {texts.error.typeTheCodeAgain}
+              {texts.error.enterCodeAgain}
             </a>
           </p>
         )}
         {view.viewer !== null && (
           <p>
-            <a href={`${view.basePath}/home`}>{texts.error.toTheStart}</a>
+            <a href={`${view.basePath}/home`}>{texts.error.home}</a>
           </p>
         )}
         <p class="quiet">

@@ -17,13 +17,13 @@ export interface State {
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  expired: texts.executionState.itsTimeWasOver,
-  returned: texts.executionState.itWasGivenBack,
-  cancelled: texts.executionState.theRequestWasCancelled,
-  terminated: texts.executionState.theRequestWasTerminated,
-  faulted: texts.executionState.theWorkflowFailed,
-  failed: texts.executionState.itCouldNotBeGranted,
-  revoked: texts.executionState.theWorkflowTookItAway,
+  expired: texts.executionState.expired,
+  returned: texts.executionState.givenBack,
+  cancelled: texts.executionState.cancelled,
+  terminated: texts.executionState.terminated,
+  faulted: texts.executionState.workflowFailed,
+  failed: texts.executionState.grantFailed,
+  revoked: texts.executionState.revokedByWorkflow,
 };
 
 /** Where a request stands, as a person would say it. What is held comes before what the workflow does. */
@@ -35,15 +35,15 @@ export function stateOf(execution: Execution): State {
 
   switch (execution.state) {
     case 'active':
-      return say('good', texts.executionState.theAccessIsActive, texts.executionState.itEndsByItselfAndCan);
+      return say('good', texts.executionState.theAccessIsActive, texts.executionState.activeNext);
     case 'granting':
-      return say('warn', texts.executionState.theAccessIsBeingGranted, texts.executionState.theClockStartsWhenItWorks);
+      return say('warn', texts.executionState.theAccessIsBeingGranted, texts.executionState.grantingNext);
     case 'ending':
-      return say('warn', texts.executionState.theAccessIsOverAndIs, why(execution));
+      return say('warn', texts.executionState.theAccessIsBeingRevoked, why(execution));
     case 'cancelled':
-      return say('plain', texts.executionState.theRequestWasCancelled2, held(execution));
+      return say('plain', texts.executionState.theRequestWasCancelled, held(execution));
     case 'terminated':
-      return say('bad', texts.executionState.theRequestWasTerminated2, held(execution));
+      return say('bad', texts.executionState.theRequestWasTerminated, held(execution));
     case 'failed':
       return say(
         'bad',
@@ -53,22 +53,14 @@ export function stateOf(execution: Execution): State {
     case 'denied': {
       const refused = approvals.find(({ status }) => status === 'denied');
       if (!refused)
-        return say('bad', texts.executionState.theApprovalExpired, texts.executionState.noApproverDecidedInTimeNothing);
+        return say('bad', texts.executionState.theApprovalExpired, texts.executionState.noApproverDecidedInTime);
       const by = refused.decisions.filter(({ verdict }) => verdict === 'deny').map(({ approver }) => approver);
-      return say(
-        'bad',
-        texts.executionState.theRequestWasDenied,
-        texts.executionState.byNothingWasGranted(listInWords(by)),
-      );
+      return say('bad', texts.executionState.theRequestWasDenied, texts.executionState.deniedBy(listInWords(by)));
     }
     case 'waiting_for_approval': {
       const open = approvals.find(({ status }) => status === 'open');
-      const by = open === undefined ? '' : texts.executionState.by(approversInWords(open));
-      return say(
-        'warn',
-        texts.executionState.theRequestWaitsForApproval,
-        texts.executionState.nothingIsGrantedUntilThen(by),
-      );
+      const by = open === undefined ? '' : texts.executionState.approvers(approversInWords(open));
+      return say('warn', texts.executionState.theRequestWaitsForApproval, texts.executionState.approvalNext(by));
     }
     case 'ended':
       return grants.length > 0
@@ -76,8 +68,8 @@ export function stateOf(execution: Execution): State {
         : say('plain', texts.executionState.theRequestIsCompleted, texts.executionState.nothingWasGranted);
     case 'running': {
       const waits = execution.waiting_for;
-      const next = waits.length > 0 ? texts.executionState.itWaitsFor(readable(listInWords(waits))) : '';
-      return say('plain', texts.executionState.theRequestIsUnderWay, next);
+      const next = waits.length > 0 ? texts.executionState.waitingFor(readable(listInWords(waits))) : '';
+      return say('plain', texts.executionState.theRequestIsRunning, next);
     }
   }
 }
@@ -91,11 +83,11 @@ export function approversInWords({ approvers, count }: Execution['approvals'][nu
 }
 
 function held({ grants }: Execution): string {
-  return grants.length === 0 ? texts.executionState.nothingWasGranted : texts.executionState.whateverItHeldHasBeenTaken;
+  return grants.length === 0 ? texts.executionState.nothingWasGranted : texts.executionState.allRevoked;
 }
 
 /** Time is nobody's doing: what it ends has no other reason. */
 function why({ grants }: Execution): string {
   const reason = grants.map(({ ended_reason }) => ended_reason).find((each) => each !== null) ?? 'expired';
-  return texts.executionState.because(reasons[reason] ?? reason);
+  return texts.executionState.reason(reasons[reason] ?? reason);
 }

@@ -46,7 +46,7 @@ export function executionPage(execution: Execution, item: InboxItem | undefined,
               <div class="actions">
                 {state.over && (
                   <a class="button second" href={to(view, 'role', execution.role)}>
-                    {texts.execution.askForItAgain}
+                    {texts.execution.requestAgain}
                   </a>
                 )}
                 {execution.grants.some((grant) => grant.state === 'active' || grant.state === 'granting') && (
@@ -55,10 +55,10 @@ export function executionPage(execution: Execution, item: InboxItem | undefined,
                 {execution.end_time === null && (
                   <>
                     <a class="button danger" id="cancel" href={to(view, 'execution', id, 'cancel')}>
-                      {texts.execution.cancelTheRequest}
+                      {texts.execution.cancelRequest}
                     </a>
                     <a class="quiet" id="terminate" href={to(view, 'execution', id, 'terminate')}>
-                      {texts.execution.terminateWithoutCleaningUp}
+                      {texts.execution.terminateRequest}
                     </a>
                   </>
                 )}
@@ -70,7 +70,7 @@ export function executionPage(execution: Execution, item: InboxItem | undefined,
           {item !== undefined && (
             <section class="card" aria-labelledby="decide-head">
               <h2 id="decide-head" data-say>
-                {texts.execution.thisWaitsForYourDecision}
+                {texts.execution.decisionRequired}
               </h2>
               <Request item={item} view={view} />
               <DecideForm item={item} view={view} />
@@ -79,23 +79,20 @@ export function executionPage(execution: Execution, item: InboxItem | undefined,
         </div>
         <div class="columns">
           <section aria-labelledby="asked">
-            <h2 id="asked">{texts.execution.whatWasAskedFor}</h2>
+            <h2 id="asked">{texts.execution.details}</h2>
             <Facts
               facts={[
-                [
-                  texts.execution.role,
-                  isDynamic(execution) ? texts.execution.noneAccessThatWasPutTogether : roleLink(execution, view),
-                ],
-                [texts.execution.at3, listInWords(execution.providers)],
-                [texts.execution.by, own ? 'you' : execution.user],
+                [texts.execution.role, isDynamic(execution) ? texts.execution.noRole : roleLink(execution, view)],
+                [texts.execution.systems, listInWords(execution.providers)],
+                [texts.execution.requester, own ? 'you' : execution.user],
                 [texts.execution.reason, execution.reason === '' ? texts.execution.noneGiven : execution.reason],
-                [texts.execution.for3, durationInWords(execution.duration)],
-                [texts.execution.asked, <When at={execution.start_time} view={view} />],
+                [texts.execution.duration, durationInWords(execution.duration)],
+                [texts.execution.requested, <When at={execution.start_time} view={view} />],
                 [
                   texts.execution.workflow,
                   <a href={to(view, 'workflow', execution.workflow_type.name)}>{execution.workflow_type.name}</a>,
                 ],
-                [texts.execution.request, <code>{id}</code>],
+                [texts.execution.requestId, <code>{id}</code>],
               ]}
             />
             <div id="found" data-region>
@@ -104,7 +101,7 @@ export function executionPage(execution: Execution, item: InboxItem | undefined,
             </div>
           </section>
           <section aria-labelledby="happened">
-            <h2 id="happened">{texts.execution.whatHappened}</h2>
+            <h2 id="happened">{texts.execution.history}</h2>
             <div id="history" data-region>
               <Timeline execution={execution} view={view} />
             </div>
@@ -140,7 +137,7 @@ function Approvals({ execution, own, view }: { execution: Execution; own: boolea
               </div>
               {approval.because !== null && (
                 <p class="quiet">
-                  {texts.execution.askedAgain}
+                  {texts.execution.reopened}
                   {approval.because}.
                 </p>
               )}
@@ -154,10 +151,10 @@ function Approvals({ execution, own, view }: { execution: Execution; own: boolea
               ))}
               {open && (
                 <p class="quiet">
-                  {texts.execution.toBeDecidedBy}
+                  {texts.execution.decisionDue}
                   <When at={approval.expires_at} view={view} />
-                  {texts.execution.withoutADecisionByThenIt}
-                  {own && texts.execution.youCannotDecideAboutYourOwn}
+                  {texts.execution.deniedAfterwards}
+                  {own && texts.execution.notYourOwn}
                 </p>
               )}
             </li>
@@ -184,14 +181,14 @@ function Grants({ execution, view }: { execution: Execution; view: View }): VNod
             </div>
             <Facts
               facts={[
-                [texts.execution.at3, <ProviderLink id={grant.provider} view={view} />],
-                [texts.execution.as, <code>{grant.identity}</code>],
-                grant.granted_at !== null && [texts.execution.since, <When at={grant.granted_at} view={view} />],
+                [texts.execution.system, <ProviderLink id={grant.provider} view={view} />],
+                [texts.execution.identity, <code>{grant.identity}</code>],
+                grant.granted_at !== null && [texts.execution.granted, <When at={grant.granted_at} view={view} />],
                 grant.expires_at !== null &&
-                  grant.gone_at === null && [texts.execution.until2, <When at={grant.expires_at} view={view} />],
-                grant.gone_at !== null && [texts.execution.seenToBeGone, <When at={grant.gone_at} view={view} />],
-                grant.gone_at === null && [texts.execution.afterwards, afterwardsInWords(grant)],
-                grant.last_error !== null && [texts.execution.lastTrouble, grant.last_error],
+                  grant.gone_at === null && [texts.execution.expires, <When at={grant.expires_at} view={view} />],
+                grant.gone_at !== null && [texts.execution.removalVerified, <When at={grant.gone_at} view={view} />],
+                grant.gone_at === null && [texts.execution.revocation, afterwardsInWords(grant)],
+                grant.last_error !== null && [texts.execution.lastError, grant.last_error],
               ]}
             />
           </li>
@@ -216,7 +213,7 @@ function Timeline({ execution, view }: { execution: Execution; view: View }): VN
       <Entries entries={story} view={view} />
       <details id="steps">
         <summary>
-          {texts.execution.everyStep}
+          {texts.execution.allSteps}
           {all.length})
         </summary>
         <Entries entries={all} view={view} />

@@ -11,12 +11,12 @@ export type ExecutionSummary = Outputs['executions']['list']['executions'][numbe
 /** The viewer's running requests. */
 export function executionsPage({ executions, next }: Outputs['executions']['list'], view: View): Page {
   return {
-    title: texts.executions.yourRequests,
+    title: texts.executions.title,
     live: { every: 5 },
     content: (
       <>
         <p class="lead">
-          {texts.executions.requestsOfYoursThatAreUnder} <a href={`${view.basePath}/logs`}>{texts.executions.log}</a>.
+          {texts.executions.lead} <a href={`${view.basePath}/logs`}>{texts.executions.auditLog}</a>.
         </p>
         <div id="requests" data-region>
           <ExecutionList executions={executions} heading="h2" view={view} />
@@ -38,7 +38,7 @@ export function ExecutionList(props: { executions: ExecutionSummary[]; heading: 
   if (executions.length === 0) {
     return (
       <div class="empty">
-        <p>{texts.executions.noRequestOfYoursIsUnder}</p>
+        <p>{texts.executions.empty}</p>
       </div>
     );
   }
@@ -59,8 +59,8 @@ export function ExecutionList(props: { executions: ExecutionSummary[]; heading: 
           {execution.reason !== '' && <p>{execution.reason}</p>}
           <p class="quiet">
             {execution.waiting_for.length > 0 &&
-              `${execution.state === 'active' ? texts.executions.until : texts.executions.waitsFor} ${readable(listInWords(execution.waiting_for))}. `}
-            {texts.executions.asked}
+              `${execution.state === 'active' ? texts.executions.until : texts.executions.waitingFor} ${readable(listInWords(execution.waiting_for))}. `}
+            {texts.executions.requested}
             <When at={execution.start_time} view={view} />
           </p>
         </li>

@@ -19,10 +19,9 @@ export function homePage(
     live: { every: 5 },
     content: (
       <>
-        <p class="lead">{texts.home.nobodyHoldsMoreThanTheyNeed}</p>
         <p class="actions start">
           <a class="button" href={`${view.basePath}/roles`}>
-            {texts.home.askForAccess}
+            {texts.home.requestAccess}
           </a>
         </p>
         <div id="to-decide" data-region>
@@ -37,7 +36,7 @@ export function homePage(
                   <li key={item.id}>
                     <a href={to(view, 'execution', item.execution_id)}>
                       {item.requester.name}
-                      {texts.home.asksFor}
+                      {texts.home.requests}
                       {item.role}
                     </a>
                   </li>
@@ -45,17 +44,17 @@ export function homePage(
               </ul>
               <p class="actions">
                 <a class="button" href={`${view.basePath}/approvals`}>
-                  {texts.home.toTheInbox}
+                  {texts.home.openInbox}
                 </a>
               </p>
             </section>
           )}
         </div>
-        <h2>{texts.home.whatYouHold}</h2>
+        <h2>{texts.home.activeAccess}</h2>
         <div id="held" data-region>
           <AccessList access={found.access.access} heading="h3" view={view} />
         </div>
-        <h2>{texts.home.whatYouAskedFor}</h2>
+        <h2>{texts.home.openRequests}</h2>
         <div id="requests" data-region>
           <ExecutionList executions={found.executions.executions} heading="h3" view={view} />
         </div>

@@ -11,38 +11,36 @@ const levels = ['info', 'warning', 'error'];
 /** The newest entries that the viewer may see, and a form to look among them. */
 export function logsPage({ logs }: Outputs['logs']['list'], view: View): Page {
   return {
-    title: texts.logs.log,
+    title: texts.logs.title,
     content: (
       <>
         <p class="lead">
-          {texts.logs.whatHappenedNewestFirstWhatYou}
+          {texts.logs.lead}
           {view.offers('logs.export') && (
             <>
               {' '}
-              {texts.logs.allOfItIsToBe}{' '}
               <a href={`${view.basePath}/logs/export`} download="belay-log.ndjson">
-                {texts.logs.file}
+                {texts.logs.export}
               </a>
-              .
             </>
           )}
         </p>
         <Filters view={view} />
         <p role="status">
           {logs.length === 0
-            ? texts.logs.noEntryIsLikeThat
+            ? texts.logs.empty
             : logs.length === 1
-              ? texts.logs.n1Entry
-              : texts.logs.entries(logs.length)}
+              ? texts.logs.oneEvent
+              : texts.logs.events(logs.length)}
         </p>
         {logs.length > 0 && (
           <div class="table">
             <table class="stacks">
               <thead>
                 <tr>
-                  <th scope="col">{texts.logs.when}</th>
-                  <th scope="col">{texts.logs.what}</th>
-                  <th scope="col">{texts.logs.who}</th>
+                  <th scope="col">{texts.logs.time}</th>
+                  <th scope="col">{texts.logs.event}</th>
+                  <th scope="col">{texts.logs.actor}</th>
                   <th scope="col">{texts.logs.level}</th>
                   <th scope="col">{texts.logs.request}</th>
                 </tr>
@@ -67,7 +65,7 @@ export function logsPage({ logs }: Outputs['logs']['list'], view: View): Page {
                     <td>
                       {entry.workflow_id !== '' && (
                         <a href={to(view, 'execution', entry.workflow_id)}>
-                          <span class="hidden-text">{texts.logs.request2}</span>
+                          <span class="hidden-text">{texts.logs.hiddenRequest}</span>
                           {entry.workflow_id.slice(-8)}
                         </a>
                       )}
@@ -104,7 +102,7 @@ function Filters({ view }: { view: View }): VNode {
         </select>
       </div>
       <div>
-        <label for="provider">{texts.logs.provider}</label>
+        <label for="provider">{texts.logs.system}</label>
         <input id="provider" type="text" name="provider" value={given('provider')} maxLength={limits.name} />
       </div>
       <div>

@@ -8,13 +8,13 @@ import type { Frame, Page } from './view.js';
 
 const navigation = [
   { path: 'home', text: texts.page.home, also: [] },
-  { path: 'roles', text: texts.page.ask, also: ['role', 'elevate'] },
+  { path: 'roles', text: texts.page.requestAccess, also: ['role', 'elevate'] },
   { path: 'approvals', text: texts.page.inbox, also: [] },
   { path: 'executions', text: texts.page.requests, also: ['execution'] },
-  { path: 'access', text: texts.page.myAccess, also: [] },
+  { path: 'access', text: texts.page.activeAccess, also: [] },
   { path: 'workflows', text: texts.page.workflows, also: ['workflow'] },
-  { path: 'providers', text: texts.page.providers, also: ['provider'] },
-  { path: 'logs', text: texts.page.log, also: [] },
+  { path: 'providers', text: texts.page.systems, also: ['provider'] },
+  { path: 'logs', text: texts.page.auditLog, also: [] },
 ] as const;
 
 function Navigation({ view }: { view: Frame }): VNode {
@@ -87,20 +87,20 @@ function Document({ page, view }: { page: Page; view: Frame }): VNode {
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <meta name="robots" content="noindex" />
-        <title>{texts.page.belay(page.title)}</title>
+        <title>{texts.page.title(page.title)}</title>
         <link rel="stylesheet" href={assetPath(basePath, 'belay.css')} />
         <link rel="icon" type="image/svg+xml" href={assetPath(basePath, 'icon.svg')} />
         {live !== undefined && <script type="module" src={assetPath(basePath, 'live.js')} />}
       </head>
       <body>
         <a class="skip" href="#content">
-          {texts.page.skipToTheContent}
+          {texts.page.skipToContent}
         </a>
         <header class="top">
           <div class="top-row">
             <a class="brand" href={`${basePath}/home`}>
               <Mark />
-              {texts.page.belay2}
+              {texts.page.belay}
             </a>
             <Account view={view} />
             {view.viewer !== null && <Navigation view={view} />}

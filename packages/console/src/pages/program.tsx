@@ -5,9 +5,9 @@ import { When } from './parts/time.js';
 import { type Outputs, type Page, to, type View } from './view.js';
 
 const places = {
-  loopback: texts.program.aProgramOnTheComputerThat,
-  own: texts.program.aPageOfThisServer,
-  listed: texts.program.aServiceThatAnOperatorOf,
+  loopback: texts.program.loopback,
+  own: texts.program.own,
+  listed: texts.program.listed,
 } as const;
 
 /** A program wants to be signed in as the viewer: which one, and where its code goes (RFC 8252, section 8.6). */
@@ -23,20 +23,20 @@ export function programPage(asked: Outputs['program']['page'], view: View): Page
         <p class="lead">
           {texts.program.aProgramWantsToSignIn}
           <strong>{view.viewer?.email}</strong>
-          {texts.program.itCouldThenDoEverythingThat}
+          {texts.program.consequence}
         </p>
         <Facts
           facts={[
-            [texts.program.whatAsks, places[asked.place]],
+            [texts.program.program, places[asked.place]],
             [
               texts.program.address,
               <code>{asked.place === 'loopback' ? address.host : `${address.origin}${address.pathname}`}</code>,
             ],
-            [texts.program.itCallsItself, asked.label ?? texts.program.itGivesNoName],
-            [texts.program.itAskedAt, <When at={asked.asked_at} view={view} />],
+            [texts.program.unverifiedName, asked.label ?? texts.program.noName],
+            [texts.program.requested, <When at={asked.asked_at} view={view} />],
           ]}
         />
-        <p>{texts.program.belayHasNotCheckedWhatThe}</p>
+        <p>{texts.program.warning}</p>
         <PostForm action={action} view={view}>
           <input type="hidden" name="request" value={asked.request} />
           <div class="actions">

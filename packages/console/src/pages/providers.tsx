@@ -5,22 +5,22 @@ import { type Outputs, type Page, to, type View } from './view.js';
 import { listInWords } from './words.js';
 
 const capabilities: Readonly<Record<string, string>> = {
-  authenticator: texts.providers.peopleSignIn,
-  authorizer: texts.providers.accessIsGranted,
-  identities: texts.providers.peopleAreKnown,
-  notifications: texts.providers.messagesAreSent,
+  authenticator: texts.providers.authenticator,
+  authorizer: texts.providers.authorizer,
+  identities: texts.providers.identities,
+  notifications: texts.providers.notifications,
 };
 
 /** Where people sign in, and where access is granted. */
 export function providersPage({ providers }: Outputs['providers']['list'], view: View): Page {
   return {
-    title: texts.providers.providers,
+    title: texts.providers.title,
     content: (
       <>
-        <p class="lead">{texts.providers.theSystemsThatBelayTalksTo}</p>
+        <p class="lead">{texts.providers.lead}</p>
         {providers.length === 0 ? (
           <div class="empty">
-            <p>{texts.providers.thereIsNoProviderHereThat}</p>
+            <p>{texts.providers.empty}</p>
           </div>
         ) : (
           <ul class="cards two">
@@ -54,9 +54,9 @@ export function providerPage(
         <Facts facts={kindOf(provider, provider.id)} />
         {roles !== undefined && (
           <section aria-labelledby="roles">
-            <h2 id="roles">{texts.providers.itsOwnRoles}</h2>
+            <h2 id="roles">{texts.providers.rolesOfSystem}</h2>
             {roles.length === 0 ? (
-              <p>{texts.providers.itHasNoneThatCouldBe}</p>
+              <p>{texts.providers.noRoles}</p>
             ) : (
               <div class="table">
                 <table class="stacks">
@@ -84,7 +84,7 @@ export function providerPage(
         <p>
           <br />
           <a href={`${view.basePath}/roles?provider=${encodeURIComponent(provider.id)}`}>
-            {texts.providers.rolesThatYouMayAskFor}
+            {texts.providers.requestableRoles}
           </a>
         </p>
       </>
@@ -96,6 +96,6 @@ function kindOf(provider: { provider: string; capabilities: string[] }, id: stri
   return [
     [texts.providers.identifier, <code>{id}</code>],
     [texts.providers.type, provider.provider],
-    [texts.providers.here, listInWords(provider.capabilities.map((each) => capabilities[each] ?? each))],
+    [texts.providers.usedFor, listInWords(provider.capabilities.map((each) => capabilities[each] ?? each))],
   ];
 }

@@ -32,16 +32,15 @@ export function referencePage(document: OpenApiDocument, basePath: string): Page
     content: (
       <>
         <p class="lead">
-          {texts.reference.everythingThatBelayDoesProgramsCan}{' '}
-          <a href={`${basePath}/openapi.json`}>{texts.reference.openapiDocument}</a>
-          {texts.reference.pathsAreUnder}
+          {texts.reference.leadStart} <a href={`${basePath}/openapi.json`}>{texts.reference.openapiDocument}</a>
+          {texts.reference.leadPaths}
           <code>{basePath}</code>
-          {texts.reference.aProgramProvesWhoItIs}
+          {texts.reference.leadAuthentication}
           <code>{texts.reference.authorizationBearer}</code>
-          {texts.reference.andATokenOf}
+          {texts.reference.leadToken}
           <code>{texts.reference.belayLogin}</code>.
         </p>
-        <nav aria-label={texts.reference.partsOfTheInterface}>
+        <nav aria-label={texts.reference.sections}>
           <ul class="parts">
             {tags.map(({ name }) => (
               <li key={name}>
@@ -79,11 +78,11 @@ function OperationCard({ operation }: { operation: Operation }): VNode {
       </h3>
       <p>
         {operation.summary}
-        {operation.open && <span class="quiet">{texts.reference.needsNoCredential}</span>}
+        {operation.open && <span class="quiet">{texts.reference.noAuthentication}</span>}
       </p>
       <details>
         <summary>
-          {texts.reference.whatItTakesAndAnswers}
+          {texts.reference.details}
           <span class="hidden-text">: {`${method} ${path}`}</span>
         </summary>
         {parameters.length > 0 && (
@@ -109,7 +108,7 @@ function OperationCard({ operation }: { operation: Operation }): VNode {
             <Fields schema={bodies[0]?.[1]} depth={0} />
           </>
         )}
-        <h4>{texts.reference.answers}</h4>
+        <h4>{texts.reference.responses}</h4>
         <ul>
           {responses.map(([status, response]) => (
             <li key={status}>

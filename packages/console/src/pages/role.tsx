@@ -20,32 +20,35 @@ export function rolePage(role: RoleDetails, workflows: Workflows, view: View): P
         <p class="lead">{role.description}</p>
         <div class="columns">
           <section aria-labelledby="what">
-            <h2 id="what">{texts.role.whatItIs}</h2>
+            <h2 id="what">{texts.role.details}</h2>
             <Facts
               facts={[
                 permitted(role, view),
                 held(role),
                 ...role.workflows.map((name): [string, VNode] => [
-                  role.workflows.length > 1 ? texts.role.decidedBy(name) : texts.role.decidedBy2,
+                  role.workflows.length > 1 ? texts.role.approversOf(name) : texts.role.approvers,
                   <>
                     {workflows.has(name) ? (
                       <>
                         {whoDecides(workflows.get(name)?.document.do)}.{' '}
-                        <a href={to(view, 'workflow', name)}>{texts.role.seeTheWorkflow}</a>
+                        <a href={to(view, 'workflow', name)}>{texts.role.viewWorkflow}</a>
                       </>
                     ) : (
-                      texts.role.disabledItCannotBeAskedFor(name)
+                      texts.role.workflowDisabled(name)
                     )}
                   </>,
                 ]),
-                [texts.role.mayAsk, audience.length === 0 ? texts.role.everyoneWhoIsSignedIn : listInWords(audience)],
-                role.inherits.length > 0 && [texts.role.madeFrom, role.inherits.join(', ')],
+                [
+                  texts.role.requesters,
+                  audience.length === 0 ? texts.role.everyoneWhoIsSignedIn : listInWords(audience),
+                ],
+                role.inherits.length > 0 && [texts.role.includes, role.inherits.join(', ')],
               ]}
             />
-            <p class="quiet">{texts.role.youNeverDecideAboutYourOwn}</p>
+            <p class="quiet">{texts.role.rules}</p>
           </section>
           <section aria-labelledby="ask" class="card">
-            <h2 id="ask">{texts.role.askForIt}</h2>
+            <h2 id="ask">{texts.role.requestAccess}</h2>
             <AskForm role={role} workflows={workflows} view={view} />
           </section>
         </div>
@@ -76,8 +79,8 @@ function sentPreset(view: View): Preset | undefined {
 
 const labels = {
   reason: texts.role.reason,
-  duration: texts.role.howLong,
-  providers: texts.role.where,
+  duration: texts.role.duration,
+  providers: texts.role.systems,
   workflow: texts.role.workflow,
 };
 
@@ -91,7 +94,7 @@ export function AskForm(props: { role: RoleDetails; workflows: Workflows; preset
     const verb = role.workflows.length === 1 ? 'is' : 'are';
     return (
       <p>
-        {texts.role.itCannotBeAskedForNow}
+        {texts.role.notRequestable}
         {listInWords(role.workflows)} {verb}
         {texts.role.disabled}
       </p>
@@ -113,7 +116,7 @@ export function AskForm(props: { role: RoleDetails; workflows: Workflows; preset
         label={labels.reason}
         hint={
           <>
-            {required ? texts.role.whoeverDecidesReadsThis : texts.role.optionalWhoeverDecidesReadsThis}
+            {required ? texts.role.reasonHint : texts.role.optionalReasonHint}
             {pattern !== undefined && (
               <>
                 {' '}
@@ -151,7 +154,7 @@ export function AskForm(props: { role: RoleDetails; workflows: Workflows; preset
           control={(ties) => (
             <select {...ties} required>
               {/* Not all of them by default: that is the most that can be granted. */}
-              <option value="">{texts.role.chooseWhere}</option>
+              <option value="">{texts.role.chooseSystem}</option>
               {[...role.providers].sort().map((provider) => (
                 <option key={provider} value={provider} selected={places === provider}>
                   {provider}
@@ -173,7 +176,7 @@ export function AskForm(props: { role: RoleDetails; workflows: Workflows; preset
             <select {...ties} required>
               {!enabled.includes(usual) && (
                 <option value="">
-                  {texts.role.chooseOne}
+                  {texts.role.chooseWorkflow}
                   {usual}
                   {texts.role.isDisabled}
                 </option>
@@ -188,7 +191,7 @@ export function AskForm(props: { role: RoleDetails; workflows: Workflows; preset
         />
       )}
       <button type="submit">
-        {texts.role.askFor}
+        {texts.role.request}
         {role.name}
       </button>
     </PostForm>

@@ -18,25 +18,25 @@ export function rolesPage(
 ): Page {
   const entries = Object.entries(roles);
   return {
-    title: texts.roles.askForAccess,
+    title: texts.roles.title,
     content: (
       <>
-        <p class="lead">{texts.roles.theseAreTheRolesThatYou}</p>
+        <p class="lead">{texts.roles.lead}</p>
         {view.offers('elevation.suggest') && (
           <p>
-            <a href={`${view.basePath}/elevate/llm`}>{texts.roles.sayInWordsWhatYouNeed}</a>
-            {texts.roles.andHaveARoleSuggested}
+            <a href={`${view.basePath}/elevate/llm`}>{texts.roles.describeNeed}</a>
+            {texts.roles.getSuggestion}
           </p>
         )}
         {mayPutTogether && (
           <p>
-            {texts.roles.nothingFits}
-            <a href={`${view.basePath}/elevate/dynamic`}>{texts.roles.putTogetherWhatYouNeed}</a>.
+            {texts.roles.noMatch}
+            <a href={`${view.basePath}/elevate/dynamic`}>{texts.roles.customRequest}</a>.
           </p>
         )}
         {entries.length === 0 ? (
           <div class="empty">
-            <p>{texts.roles.thereIsNoRoleHereThat}</p>
+            <p>{texts.roles.empty}</p>
           </div>
         ) : (
           <ul class="cards two">
@@ -47,8 +47,8 @@ export function rolesPage(
                 </h2>
                 {role.description !== '' && <p>{role.description}</p>}
                 <Facts facts={[permitted(role, view), decided(role, workflows), held(role)]} />
-                <a class="button" href={to(view, 'role', name)} aria-label={texts.roles.askFor(name)}>
-                  {texts.roles.ask}
+                <a class="button" href={to(view, 'role', name)} aria-label={texts.roles.requestRole(name)}>
+                  {texts.roles.requestAccess}
                 </a>
               </li>
             ))}
@@ -61,9 +61,9 @@ export function rolesPage(
 
 export function permitted(role: RoleDetails, view: View): [string, VNode] {
   return [
-    texts.roles.permits,
+    texts.roles.access,
     <ul>
-      {role.grants.length === 0 && <li>{texts.roles.nothingYet}</li>}
+      {role.grants.length === 0 && <li>{texts.roles.noAccess}</li>}
       {role.grants.map(({ provider, access }) => (
         <li key={`${provider} ${JSON.stringify(access)}`} class="sentence">
           <AccessWords access={access} />
@@ -77,11 +77,11 @@ export function permitted(role: RoleDetails, view: View): [string, VNode] {
 
 export function decided(role: RoleDetails, workflows: Workflows): [string, string] | undefined {
   const first = workflows.get(role.workflows[0] ?? '');
-  return first === undefined ? undefined : [texts.roles.decidedBy, whoDecides(first.document.do)];
+  return first === undefined ? undefined : [texts.roles.approvers, whoDecides(first.document.do)];
 }
 
 export function held(role: RoleDetails): [string, string] {
   const most = durationInWords(role.max_duration);
   const usual = durationInWords(role.default_duration);
-  return [texts.roles.heldFor, most === usual ? most : texts.roles.atMost(usual, most)];
+  return [texts.roles.duration, most === usual ? most : texts.roles.usualAndMost(usual, most)];
 }

@@ -14,16 +14,16 @@ export function signInPage({ providers }: Outputs['auth']['page'], sessions: Ses
     narrow: true,
     content: (
       <>
-        <p class="lead">{texts.signIn.accessWhenYouNeedItAsked}</p>
+        <p class="lead">{texts.signIn.lead}</p>
         {view.viewer !== null && (
           <p>
             {texts.signIn.youAreSignedInAs}
-            <strong>{view.viewer.name}</strong>. <a href={`${view.basePath}/home`}>{texts.signIn.goOn}</a>
-            {texts.signIn.orSignInWithAnotherOr}
+            <strong>{view.viewer.name}</strong>. <a href={`${view.basePath}/home`}>{texts.signIn.continue}</a>
+            {texts.signIn.orSignInAgain}
           </p>
         )}
         {providers.length === 0 ? (
-          <p>{texts.signIn.noProviderToSignInWith}</p>
+          <p>{texts.signIn.empty}</p>
         ) : (
           <ul class="choices">
             {providers.map((provider) => (
@@ -74,11 +74,11 @@ export function signedInPage({ user }: { user: { name: string; email: string } }
         <p>
           {texts.signIn.signedInAs}
           <strong>{user.name}</strong> ({user.email}
-          {texts.signIn.youCanCloseThisPageOr}
+          {texts.signIn.closeThisPage}
         </p>
         <p>
           <a class="button" href={`${view.basePath}/home`}>
-            {texts.signIn.toTheStart}
+            {texts.signIn.home}
           </a>
         </p>
       </>
@@ -99,7 +99,7 @@ export function signedOutPage({ message }: { message: string }, view: View): Pag
         <p>
           {view.viewer !== null && (
             <a class="button" href={`${view.basePath}/home`}>
-              {texts.signIn.toTheStart}
+              {texts.signIn.home}
             </a>
           )}{' '}
           <a class={view.viewer === null ? 'button' : 'button second'} href={`${view.basePath}/${again}`}>

@@ -23,16 +23,16 @@ export interface Suggestion {
 /** A place to say in words what one needs (GET /elevate/llm). */
 export function describePage(view: View): Page {
   return {
-    title: texts.suggest.sayWhatYouNeed,
+    title: texts.suggest.title,
     content: (
       <>
-        <p class="lead">{texts.suggest.inASentenceOrTwoAnd}</p>
+        <p class="lead">{texts.suggest.lead}</p>
         <div class="card">
           <DescribeForm view={view} text={sent(view, 'reason')} />
         </div>
         <p class="after">
           {texts.suggest.or}
-          <a href={`${view.basePath}/roles`}>{texts.suggest.chooseARoleYourself}</a>.
+          <a href={`${view.basePath}/roles`}>{texts.suggest.chooseRole}</a>.
         </p>
       </>
     ),
@@ -42,18 +42,18 @@ export function describePage(view: View): Page {
 function DescribeForm({ view, text }: { view: View; text?: string }): VNode {
   return (
     <PostForm action={`${view.basePath}/elevate/llm`} view={view}>
-      <Refused view={view} labels={{ reason: texts.suggest.whatYouNeedItFor }} />
+      <Refused view={view} labels={{ reason: texts.suggest.need }} />
       <Field
         view={view}
         name="reason"
-        label={texts.suggest.whatYouNeedItFor}
+        label={texts.suggest.need}
         control={(ties) => (
           <textarea {...ties} rows={3} maxLength={limits.reason} required>
             {text}
           </textarea>
         )}
       />
-      <button type="submit">{texts.suggest.suggestARole}</button>
+      <button type="submit">{texts.suggest.suggestRole}</button>
     </PostForm>
   );
 }
@@ -68,12 +68,11 @@ export function suggestionPage(
   const reason = typeof view.input.reason === 'string' ? view.input.reason : '';
   if (role === undefined) {
     return {
-      title: texts.suggest.nothingFits,
+      title: texts.suggest.noMatch,
       content: (
         <>
           <p class="lead" role="status">
-            {texts.suggest.noRoleThatYouMayAsk}{' '}
-            <a href={`${view.basePath}/roles`}>{texts.suggest.chooseARoleYourself}</a>.
+            {texts.suggest.noMatchLead} <a href={`${view.basePath}/roles`}>{texts.suggest.chooseRole}</a>.
           </p>
           <div class="card">
             <DescribeForm view={view} text={reason} />
@@ -87,26 +86,26 @@ export function suggestionPage(
     title: texts.suggest.suggested(role.name),
     content: (
       <>
-        <p class="lead">{texts.suggest.nothingHasBeenAskedForYet}</p>
+        <p class="lead">{texts.suggest.suggestionLead}</p>
         <div class="columns">
           <section aria-labelledby="what">
-            <h2 id="what">{texts.suggest.whatItIs}</h2>
+            <h2 id="what">{texts.suggest.details}</h2>
             <p>{role.description}</p>
             <Facts
               facts={[
                 permitted(role, view),
                 decided(role, workflows),
-                matched.length > 0 && [texts.suggest.becauseOf, listInWords(matched)],
+                matched.length > 0 && [texts.suggest.matchedWords, listInWords(matched)],
               ]}
             />
             <p>
-              {texts.suggest.notWhatYouMeant}
-              <a href={`${view.basePath}/elevate/llm`}>{texts.suggest.sayItInOtherWords}</a>
-              {texts.suggest.or2} <a href={`${view.basePath}/roles`}>{texts.suggest.chooseARoleYourself}</a>.
+              {texts.suggest.wrongSuggestion}
+              <a href={`${view.basePath}/elevate/llm`}>{texts.suggest.rephrase}</a>
+              {texts.suggest.or2} <a href={`${view.basePath}/roles`}>{texts.suggest.chooseRole}</a>.
             </p>
             {alternatives.length > 0 && (
               <>
-                <h2>{texts.suggest.itCouldAlsoBe}</h2>
+                <h2>{texts.suggest.otherMatches}</h2>
                 <ul>
                   {alternatives.map((each) => (
                     <li key={each.suggested_role}>
@@ -119,7 +118,7 @@ export function suggestionPage(
             )}
           </section>
           <section aria-labelledby="ask" class="card">
-            <h2 id="ask">{texts.suggest.askForIt}</h2>
+            <h2 id="ask">{texts.suggest.requestAccess}</h2>
             <AskForm
               role={role}
               workflows={workflows}

@@ -11,10 +11,10 @@ export function workflowsPage({ workflows }: Outputs['workflows']['list'], view:
     title: texts.workflows.workflows,
     content: (
       <>
-        <p class="lead">{texts.workflows.whatHappensToARequestA}</p>
+        <p class="lead">{texts.workflows.lead}</p>
         {entries.length === 0 ? (
           <div class="empty">
-            <p>{texts.workflows.thereIsNoWorkflowHereThat}</p>
+            <p>{texts.workflows.empty}</p>
           </div>
         ) : (
           <ul class="cards two">
@@ -43,22 +43,22 @@ export function workflowPage(workflow: Outputs['workflows']['get'], _view: View)
         <p class="lead">{workflow.description}</p>
         <div class="columns">
           <section aria-labelledby="picture">
-            <h2 id="picture">{texts.workflows.whatHappens}</h2>
+            <h2 id="picture">{texts.workflows.steps}</h2>
             <Diagram tasks={document.do} />
           </section>
           <section aria-labelledby="about">
-            <h2 id="about">{texts.workflows.aboutIt}</h2>
+            <h2 id="about">{texts.workflows.details}</h2>
             <Facts
               facts={[
-                [texts.workflows.decidedBy, whoDecides(document.do)],
+                [texts.workflows.approvers, whoDecides(document.do)],
                 [texts.workflows.version, document.version],
                 [texts.workflows.namespace, document.namespace],
-                [texts.workflows.writtenIn, texts.workflows.serverlessWorkflowDsl(document.dsl)],
+                [texts.workflows.language, texts.workflows.serverlessWorkflowDsl(document.dsl)],
               ]}
             />
-            <p class="quiet">{texts.workflows.takingAccessAwayIsNoStep}</p>
+            <p class="quiet">{texts.workflows.revocationNote}</p>
             <details id="definition">
-              <summary>{texts.workflows.theDefinition}</summary>
+              <summary>{texts.workflows.definition}</summary>
               <pre>
                 <code>{JSON.stringify(document, null, 2)}</code>
               </pre>

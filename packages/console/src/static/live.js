@@ -37,7 +37,7 @@ async function refresh() {
   busy = true;
   try {
     const answer = await fetch(location.href, { headers: { accept: 'text/html' }, redirect: 'manual' });
-    if (answer.type === 'opaqueredirect') return stop('You are signed out. Sign in to go on.');
+    if (answer.type === 'opaqueredirect') return stop('You are signed out. Sign in to continue.');
     if (!answer.ok) return;
     takeOver(new DOMParser().parseFromString(await answer.text(), 'text/html'));
   } catch {

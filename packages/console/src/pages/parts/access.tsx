@@ -40,7 +40,7 @@ export function ProviderLink({ id, view, name }: { id: string; view: View; name?
 /** What taking away cannot reach, said before anybody relies on it. */
 export function afterwardsInWords(held: { residual: string; leaves_behind: string | null }): string {
   const ends = /^P(T?0[SMHD])$/.test(held.residual)
-    ? texts.accessPart.itEndsAtOnceNothingThat
-    : texts.accessPart.whatWasHandedOutCanWork(durationInWords(held.residual));
+    ? texts.accessPart.endsImmediately
+    : texts.accessPart.residual(durationInWords(held.residual));
   return held.leaves_behind === null ? ends : `${ends} ${held.leaves_behind}`;
 }

@@ -87,8 +87,8 @@ export function Refused({ view, labels }: { view: View; labels: Readonly<Record<
   return (
     <div class="state bad" role="alert">
       <p>
-        {texts.formPart.nothingWasAskedFor}
-        {issues.length === 0 ? refused.message : texts.formPart.somethingIsNotRightYet}
+        {texts.formPart.notSent}
+        {issues.length === 0 ? refused.message : texts.formPart.checkFields}
       </p>
       {issues.length > 0 && (
         <ul>

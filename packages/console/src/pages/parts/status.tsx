@@ -7,11 +7,11 @@ type Words = Readonly<Record<string, { text: string; tone: Tone }>>;
 
 /** Of a request. */
 const states: Words = {
-  running: { text: texts.statusPart.underWay, tone: 'plain' },
+  running: { text: texts.statusPart.running, tone: 'plain' },
   waiting_for_approval: { text: texts.statusPart.waitingForApproval, tone: 'warn' },
   granting: { text: texts.statusPart.beingGranted, tone: 'warn' },
   active: { text: texts.statusPart.active, tone: 'good' },
-  ending: { text: texts.statusPart.beingTakenAway, tone: 'warn' },
+  ending: { text: texts.statusPart.beingRevoked, tone: 'warn' },
   ended: { text: texts.statusPart.ended, tone: 'plain' },
   denied: { text: texts.statusPart.denied, tone: 'bad' },
   cancelled: { text: texts.statusPart.cancelled, tone: 'plain' },
@@ -23,13 +23,13 @@ const states: Words = {
 const statuses: Words = {
   granting: { text: texts.statusPart.beingGranted, tone: 'warn' },
   active: { text: texts.statusPart.active, tone: 'good' },
-  ended: { text: texts.statusPart.beingTakenAway, tone: 'warn' },
-  gone: { text: texts.statusPart.gone, tone: 'plain' },
+  ended: { text: texts.statusPart.beingRevoked, tone: 'warn' },
+  gone: { text: texts.statusPart.removed, tone: 'plain' },
   failed: { text: texts.statusPart.failed, tone: 'bad' },
   open: { text: texts.statusPart.open, tone: 'warn' },
   approved: { text: texts.statusPart.approved, tone: 'good' },
   denied: { text: texts.statusPart.denied, tone: 'bad' },
-  expired: { text: texts.statusPart.noAnswerInTime, tone: 'bad' },
+  expired: { text: texts.statusPart.expired, tone: 'bad' },
   withdrawn: { text: texts.statusPart.withdrawn, tone: 'plain' },
   info: { text: 'info', tone: 'plain' },
   warning: { text: 'warning', tone: 'warn' },
