@@ -71,7 +71,7 @@ describe('the form of a role', () => {
 
   it('says so when it cannot be asked for, and has no form', () => {
     const page = renderPage(rolePage(role, workflows(), view), view);
-    expect(page).toContain('It cannot be asked for now: asks and automatic are disabled.');
+    expect(page).toContain('This role cannot be requested now: asks and automatic are disabled.');
     expect(page).not.toContain('name="reason"');
   });
 });

@@ -75,7 +75,7 @@ describe('a moment in a page', () => {
       waiting_for: ['the end of the access at 2026-01-02T03:04:05.678Z'],
     } as unknown as ExecutionSummary;
     const list = renderPage(executionsPage({ executions: [execution], next: null }, view), view);
-    expect(list).toContain('Waits for the end of the access at 2 Jan 2026, 03:04:05 UTC.');
+    expect(list).toContain('Waiting for the end of the access at 2 Jan 2026, 03:04:05 UTC.');
     const request = {
       user_code: 'FCZL-GBTP',
       label: 'build-3',
@@ -104,9 +104,9 @@ describe('who decides', () => {
       ],
       [
         [{ ask: approve({ approvers: { groups: ['${ .group }'] } }) }],
-        'Somebody whom the workflow works out when it runs',
+        'Approvers that the workflow selects when it runs',
       ],
-      [[{ grant: { call: 'access.grant' } }], 'Nobody has to approve it: this workflow has no approval'],
+      [[{ grant: { call: 'access.grant' } }], 'No approval required'],
     ];
     for (const [tasks, expected] of table) expect(whoDecides(tasks)).toBe(expected);
   });
@@ -133,7 +133,7 @@ describe('the picture of a workflow', () => {
 
   it('survives a definition that is nothing like one', () => {
     for (const tasks of [[], [null], ['x'], [{ a: 1 }], [{ a: { switch: 'x', fork: 1, catch: 2, then: 'a' } }]]) {
-      expect(renderPage({ title: 'Odd', content: Diagram({ tasks }) }, view)).toContain('The end');
+      expect(renderPage({ title: 'Odd', content: Diagram({ tasks }) }, view)).toContain('<span class="node end">End</span>');
     }
   });
 });
@@ -164,7 +164,7 @@ describe('a suggestion', () => {
     const workflows = new Map([['approve-and-grant', { document: { do: [] } } as never]]);
     const page = suggestionPage({ status: 'suggested', output }, { role, workflows }, { ...view, input });
     const markup = renderPage(page, view);
-    expect(markup).toContain('Nothing has been asked for yet');
+    expect(markup).toContain('Nothing has been requested yet');
     expect(markup).toMatch(/<form method="post" action="\/api\/v1\/elevate">/);
     expect(markup).toMatch(/<option value="PT20M" selected>20 minutes/);
     expect(markup).toMatch(/<option value="archive" selected>/);
@@ -176,7 +176,7 @@ describe('a suggestion', () => {
     const none = { status: 'no_match', output: { ...output, suggested_role: '', alternatives: [] } };
     const found = { role: undefined, workflows: new Map() };
     const markup = renderPage(suggestionPage(none, found, { ...view, input: { reason: 'tea' } }), view);
-    expect(markup).toContain('Nothing fits');
+    expect(markup).toContain('No matching role');
     expect(markup).toMatch(/<textarea[^>]*>tea<\/textarea>/);
     expect(markup).not.toContain('action="/api/v1/elevate"');
   });
@@ -217,7 +217,7 @@ describe('the form of a request without a role', () => {
     expect(again).toMatch(/value="two" checked/);
     expect(again).not.toMatch(/value="one" checked/);
     expect(again).toMatch(/<option value="quick" selected/);
-    expect(again).toMatch(/<a href="#users">For others<\/a>: names somebody else/);
+    expect(again).toMatch(/<a href="#users">Recipients<\/a>: names somebody else/);
     expect(again).toMatch(/id="users"[^>]*aria-invalid="true"[^>]*value="eve@x.test"/);
   });
 });

@@ -35,7 +35,7 @@ describe('a person who requests without end', () => {
 
   it('folds the rest of their requests in the inbox, and leaves every one to be decided by its id', async () => {
     const page = await callRest(world.url, 'GET', '/approvals', { token: approver, headers: { accept: 'text/html' } });
-    expect(page.body).toContain('2 more of Rita');
+    expect(page.body).toContain('2 more from Rita');
     const { json } = await callRest(world.url, 'GET', '/approvals?limit=1', { token: approver });
     expect(json).toMatchObject({ total: 5, requesters: [{ email: 'rita@example.test', waiting: 5 }] });
     expect(json.approvals).toHaveLength(1);

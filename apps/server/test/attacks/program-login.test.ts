@@ -84,7 +84,7 @@ describe('a page that sends a signed-in browser to sign a program in', () => {
     const label = '<b>Belay</b> itself, approved by IT';
     const { location } = await lead(browser, { label });
     const shown = await browser.visit(location, { accept: page, site: 'cross-site' });
-    for (const text of ['127.0.0.1:5999', 'It calls itself', 'Belay has not checked', rita.email]) {
+    for (const text of ['127.0.0.1:5999', 'Unverified name', 'Belay has not checked', rita.email]) {
       expect(shown.body).toContain(text);
     }
     expect(shown.body).toContain('&lt;b>Belay&lt;/b> itself');

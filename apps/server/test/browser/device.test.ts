@@ -17,8 +17,8 @@ afterAll(() => stage?.[Symbol.asyncDispose]());
 
 describe.runIf(here)('a login for a machine without a browser, in one', () => {
   it.each([
-    ['I began this; sign it in', 'is signed in as'],
-    ['Refuse it', 'was refused'],
+    ['Yes, sign in this device', 'is signed in as'],
+    ['Reject sign-in', 'was refused'],
   ])('is looked at, and answered with "%s"', async (button, said) => {
     const client = createClient({ url: stage.url });
     const started = await client.auth.startDevice('belay on build-3');
@@ -26,15 +26,15 @@ describe.runIf(here)('a login for a machine without a browser, in one', () => {
     await page.goto(started.verification_uri);
     expect(await findFaults(page)).toEqual([]);
     await page.getByLabel('Code').fill(started.user_code.toLowerCase());
-    await page.getByRole('button', { name: 'Look what asks' }).click();
-    await page.getByRole('heading', { name: 'Is this you?' }).waitFor();
+    await page.getByRole('button', { name: 'Review device' }).click();
+    await page.getByRole('heading', { name: 'Sign in this device?' }).waitFor();
     expect(await findFaults(page)).toEqual([]);
     await page.getByText('belay on build-3').waitFor();
     await picture(page, 'device');
     await page.getByRole('button', { name: button }).click();
     await page.getByText(said).waitFor();
     const polled = client.auth.pollDevice(started.device_code);
-    if (button === 'Refuse it') await expect(polled).rejects.toMatchObject({ code: 'forbidden' });
+    if (button === 'Reject sign-in') await expect(polled).rejects.toMatchObject({ code: 'forbidden' });
     else expect(await polled).toMatchObject({ status: 'complete', user: { name: expect.stringContaining('Rita') } });
     expect(stage.complaints).toEqual([]);
   });

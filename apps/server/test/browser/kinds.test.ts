@@ -81,7 +81,7 @@ describe.runIf(here)('a sign-in by SAML in a browser', () => {
     await page.getByRole('button', { name: 'Sign out of Corporate' }).click();
     await page.getByText('still signed in elsewhere').waitFor();
     expect(await findFaults(page)).toEqual([]);
-    await page.getByRole('link', { name: 'To the start' }).click();
+    await page.getByRole('link', { name: 'Home', exact: true }).first().click();
     await page.getByRole('heading', { name: /^Hello/ }).waitFor();
     await page.goto(`${url}/api/v1/auth`);
     expect(await page.getByRole('button', { name: /^Sign out of/ }).count()).toBe(0);

@@ -39,7 +39,7 @@ const call = (page: Page, path: string, body?: object) =>
 
 async function decide(page: Page, verdict: 'Approve' | 'Deny', remark: string): Promise<void> {
   await page.goto(api('approvals'));
-  await page.getByLabel('Remark').first().fill(remark);
+  await page.getByLabel('Comment').first().fill(remark);
   await page.getByRole('button', { name: verdict }).first().click();
   await page.waitForURL(/\/execution\//);
 }
@@ -87,24 +87,24 @@ describe.runIf(here)('the story in a browser', () => {
 
     await rita.page.goto(api('access'));
     await picture(rita.page, 'access');
-    await rita.page.getByRole('button', { name: 'Give it back now' }).click();
+    await rita.page.getByRole('button', { name: 'Give back' }).click();
     await state(rita.page, 'The access has ended');
-    expect(await rita.page.locator('#state').textContent()).toContain('it was given back');
+    expect(await rita.page.locator('#state').textContent()).toContain('Reason: given back');
     await rita.page.goto(api('access'));
-    expect(await rita.page.locator('#held').textContent()).toContain('You hold no access');
+    expect(await rita.page.locator('#held').textContent()).toContain('No active access');
   });
 
   it('ends by itself when the time is over, while one watches', async () => {
     await rita.page.goto(api('role/reporting-readonly'));
     await rita.page.getByLabel('Reason').fill('Only for a moment');
-    await rita.page.getByLabel('How long').evaluate((select) => select.append(new Option('2 s', 'PT2S', true, true)));
-    await rita.page.getByRole('button', { name: 'Ask for reporting-readonly' }).click();
+    await rita.page.getByLabel('Duration').evaluate((select) => select.append(new Option('2 s', 'PT2S', true, true)));
+    await rita.page.getByRole('button', { name: 'Request reporting-readonly' }).click();
     await state(rita.page, 'The request waits for approval');
     await mark(rita.page);
     await decide(adam.page, 'Approve', 'Quickly then');
     await state(rita.page, 'The access has ended');
     expect(await isSameDocument(rita.page)).toBe(true);
-    expect(await rita.page.locator('#state').textContent()).toContain('its time was over');
+    expect(await rita.page.locator('#state').textContent()).toContain('Reason: expired');
   });
 
   it('is denied with a remark, and cancelled through a page that asks first', async () => {
@@ -115,7 +115,7 @@ describe.runIf(here)('the story in a browser', () => {
     await expect.poll(() => rita.page.locator('#found').textContent(), { timeout: 20_000 }).toContain('Not this week');
 
     await ask(rita.page, stage.url, 'To be cancelled');
-    await rita.page.getByRole('link', { name: 'Cancel the request' }).click();
+    await rita.page.getByRole('link', { name: 'Cancel request' }).click();
     await rita.page.getByText('Nothing has happened yet').waitFor();
     await rita.page.getByRole('button', { name: 'Cancel this request' }).click();
     await state(rita.page, 'The request was cancelled');
@@ -141,7 +141,7 @@ describe.runIf(here)('the story in a browser', () => {
     await until(approver.page, api('approvals'), 'Without a script');
     await decide(approver.page, 'Approve', '');
     await until(requester.page, `${stage.url}${path}`, 'The access is active');
-    await requester.page.getByRole('button', { name: 'Give it back now' }).click();
+    await requester.page.getByRole('button', { name: 'Give back' }).click();
     await until(requester.page, `${stage.url}${path}`, 'The access has ended');
     await requester.page.getByRole('button', { name: 'Sign out' }).click();
     await requester.page.getByText('You are signed out').waitFor();
@@ -155,10 +155,10 @@ describe.runIf(here)('the story in a browser', () => {
     await state(rita.page, 'The request waits for approval');
     const { page } = adam;
     await page.goto(api('approvals'));
-    await page.getByRole('heading', { name: 'Rita Requester asks for reporting-readonly' }).waitFor();
+    await page.getByRole('heading', { name: 'Rita Requester requests reporting-readonly' }).waitFor();
     const focused = () => page.evaluate(() => document.activeElement?.textContent?.trim() ?? '');
     await page.keyboard.press('Tab');
-    expect(await focused()).toBe('Skip to the content');
+    expect(await focused()).toBe('Skip to content');
     await page.keyboard.press('Enter');
     for (let presses = 0; (await focused()) !== 'Approve'; presses++) {
       expect(presses).toBeLessThan(12);
@@ -288,9 +288,9 @@ describe.runIf(here)('every page', () => {
     await page.goto(api('elevate'));
     await page.getByLabel('Groups').fill('reporting_readonly, pg_read_all_data');
     await page.getByLabel('Reason').fill('One look at the figures');
-    await page.getByLabel('How long').fill('10m');
+    await page.getByLabel('Duration').fill('10m');
     const answered = page.waitForResponse((response) => response.request().method() === 'POST');
-    await page.getByRole('button', { name: 'Ask for it' }).click();
+    await page.getByRole('button', { name: 'Request access' }).click();
     expect((await answered).status()).toBe(400);
     await page.getByRole('alert').waitFor();
   };
@@ -301,13 +301,13 @@ describe.runIf(here)('every page', () => {
     const found: string[] = [];
     for (const [words, heading] of [
       ['read the revenue figures for half an hour', 'Suggested: reporting-readonly'],
-      ['make me a sandwich', 'Nothing fits'],
+      ['make me a sandwich', 'No matching role'],
     ] as const) {
       await page.goto(api('elevate/llm'));
-      await page.getByLabel('What you need it for').fill(words);
+      await page.getByLabel('What you need').fill(words);
       await page.getByRole('button', { name: 'Suggest a role' }).click();
       await page.getByRole('heading', { name: heading }).waitFor();
-      if (heading !== 'Nothing fits') await picture(page, 'words');
+      if (heading !== 'No matching role') await picture(page, 'words');
       found.push(...(await findFaults(page)));
       await page.emulateMedia({ colorScheme: 'dark' });
       found.push(...(await findFaults(page, 'colours')));
@@ -328,7 +328,7 @@ describe.runIf(here)('every page', () => {
     expect(await page.getByLabel('Groups').getAttribute('aria-invalid')).toBe('true');
     await page.getByLabel('Groups').fill('reporting_readonly');
     expect(await page.getByLabel('Reason').inputValue()).toBe('One look at the figures');
-    await page.getByRole('button', { name: 'Ask for it' }).click();
+    await page.getByRole('button', { name: 'Request access' }).click();
     await page.waitForURL(/\/execution\//);
     expect(await page.locator('main').textContent()).toContain('One look at the figures');
   });

@@ -133,7 +133,7 @@ describe('forms', () => {
       expect(await open(await signIn('bystander'), `${path}/${act}`)).not.toContain('A long incident');
     }
     await post(rita, `${path}/cancel`, { csrf_token: tokenFor(await open(rita, `${path}/cancel`), `${path}/cancel`) });
-    expect(await open(rita, path)).toMatch(/href="\/api\/v1\/role\/reader"[^>]*>Ask for it again/);
+    expect(await open(rita, path)).toMatch(/href="\/api\/v1\/role\/reader"[^>]*>Request again/);
   });
 
   it('and refusals say what is missing as people would, with a way on', async () => {

@@ -333,7 +333,7 @@ describe('errors', () => {
     const answer = await get('/thing/a?%3Cscript%3E=1', { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' });
     expect(answer.status).toBe(400);
     expect(answer.headers['content-type']).toBe('text/html; charset=utf-8');
-    expect(answer.body).toContain('<h1>This request cannot be read</h1>');
+    expect(answer.body).toContain('<h1>Invalid request</h1>');
     expect(answer.body).toContain('&lt;script');
     expect(answer.body).not.toMatch(/<script|style=|onclick=/);
   });

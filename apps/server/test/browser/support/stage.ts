@@ -80,9 +80,9 @@ async function signInAs(page: Page, url: string, person: PersonName): Promise<vo
 /** Asks for the demo's role on its page and ends on the page of the request; its path comes back. */
 export async function ask(page: Page, url: string, reason: string): Promise<string> {
   await page.goto(`${url}/api/v1/roles`);
-  await page.getByRole('link', { name: 'Ask for reporting-readonly' }).click();
+  await page.getByRole('link', { name: 'Request access: reporting-readonly' }).click();
   await page.getByLabel('Reason').fill(reason);
-  await page.getByRole('button', { name: 'Ask for reporting-readonly' }).click();
+  await page.getByRole('button', { name: 'Request reporting-readonly' }).click();
   await page.waitForURL(/\/execution\//);
   return new URL(page.url()).pathname;
 }
