@@ -120,8 +120,8 @@ describe('forms', () => {
     const asked = await post(rita, elevate, { ...wanted, reason: 'A long incident', csrf_token });
     const path = String(asked.headers.location);
     for (const [act, meaning] of [
-      ['cancel', 'The workflow may clean up first'],
-      ['terminate', 'cleans up nothing'],
+      ['cancel', 'The workflow can run its clean-up first'],
+      ['terminate', 'stops without clean-up'],
     ]) {
       const page = await open(rita, `${path}/${act}`);
       expect(page).toContain('Nothing has happened yet');
@@ -154,7 +154,7 @@ describe('forms', () => {
       { message: 'reason: is required' },
     ]);
     expect(await open(rita, '/api/v1/auth/device?user_code=ZZZZ-ZZZZ')).toMatch(
-      /href="\/api\/v1\/auth\/device">\s*Type/,
+      /href="\/api\/v1\/auth\/device">\s*Enter code again/,
     );
   });
 
