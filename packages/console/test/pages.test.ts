@@ -133,7 +133,9 @@ describe('the picture of a workflow', () => {
 
   it('survives a definition that is nothing like one', () => {
     for (const tasks of [[], [null], ['x'], [{ a: 1 }], [{ a: { switch: 'x', fork: 1, catch: 2, then: 'a' } }]]) {
-      expect(renderPage({ title: 'Odd', content: Diagram({ tasks }) }, view)).toContain('<span class="node end">End</span>');
+      expect(renderPage({ title: 'Odd', content: Diagram({ tasks }) }, view)).toContain(
+        '<span class="node end">End</span>',
+      );
     }
   });
 });
