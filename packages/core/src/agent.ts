@@ -9,4 +9,4 @@ export * from './errors.js';
 export * from './outage.js';
 export * from './paging.js';
 export * from './path-text.js';
-export * from './system/version.js';
+export * from './version.js';

@@ -1,5 +1,5 @@
 import { isSameAddress } from '@belay/providers/address';
-import type { CompiledProvider, CompiledRole, CompiledWorkflow } from './catalog/compile.js';
+import type { CompiledProvider, CompiledRole, CompiledWorkflow } from './configuration/compile.js';
 import type { Actor } from './context.js';
 
 export interface Audience {

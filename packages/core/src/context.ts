@@ -2,11 +2,11 @@ import type { Database } from '@belay/db';
 import type { Host, Logger, Waker } from '@belay/engine';
 import type { ProviderClient } from '@belay/providers';
 import type { Evaluate } from '@belay/workflow';
-import type { Catalog } from './catalog/compile.js';
+import type { Catalog } from './configuration/compile.js';
 import type { Changes } from './executions/changes.js';
-import type { ModelSuggester } from './suggestions/suggester.js';
+import type { Keyring } from './keyring.js';
+import type { ModelSuggester } from './suggester.js';
 import type { Timing } from './timing.js';
-import type { Keyring } from './tokens/keyring.js';
 
 export type { Hint, Lane, Logger, Place, Waker } from '@belay/engine';
 

@@ -2,18 +2,18 @@ import { approvals, sqlText } from '@belay/db';
 import { type EngineContext, type Explained, type Host, registerFunctions } from '@belay/engine';
 import { Retryable, Terminal } from '@belay/providers';
 import type { Json } from '@belay/workflow';
-import { publicMessage } from './access/authorizer.js';
 import { endGrants } from './access/end.js';
 import { openCall } from './access/pulse.js';
+import { publicMessage } from './catalog/authorizer.js';
 import type { Actor, Context } from './context.js';
-import type { ElevationInput } from './elevation/input.js';
 import { AccessError } from './errors.js';
 import { admitsFrom, readSender } from './executions/senders.js';
-import { faultOf } from './functions/faults.js';
+import { faultOf } from './faults.js';
 import { accessFunctions } from './functions/table.js';
 import { appending } from './ledger/append.js';
-import { besideExecution, inputNow } from './logins/owner.js';
 import { isOutage, isOwnFailure } from './outage.js';
+import type { ElevationInput } from './plans/input.js';
+import { besideExecution, inputNow } from './plans/owner.js';
 import { untilStopped } from './until-stopped.js';
 
 /** What the engine asks of core. The composer puts it into the context, which the engine hands back: it is one of core's. */

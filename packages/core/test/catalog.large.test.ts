@@ -17,9 +17,9 @@ import { createTestDatabase } from '../../../test/support/database.js';
 import { approvalCatalog, createHouse } from '../../../test/support/house.js';
 import { inOnePiece } from '../src/breathe.js';
 import { canonicalJson, digestOf } from '../src/canonical.js';
-import { parseCatalog } from '../src/catalog/parse.js';
 import { readStoredDocument } from '../src/catalog/read-stored.js';
-import { writeDocument } from '../src/catalog/text.js';
+import { parseCatalog } from '../src/configuration/parse.js';
+import { writeDocument } from '../src/configuration/write-document.js';
 import { pathText } from '../src/path-text.js';
 import { createCatalogIndex } from '../src/suggestions/catalog-index.js';
 

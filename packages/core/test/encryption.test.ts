@@ -9,9 +9,9 @@ import {
   hashicorpSettings,
   startHashicorpServer,
 } from '../../providers/test/support/hashicorp-server.js';
+import { createKeyring } from '../src/keyring.js';
 import { readHealth } from '../src/system/health.js';
 import { createProbe } from '../src/system/probe.js';
-import { createKeyring } from '../src/tokens/keyring.js';
 import { type KeyWrapping, type LiveKeyring, openKeyring } from '../src/tokens/open-keyring.js';
 import { rotateEncryptionKey } from '../src/tokens/rotate-encryption-key.js';
 import { open, seal } from '../src/tokens/seal.js';

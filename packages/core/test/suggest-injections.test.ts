@@ -4,7 +4,7 @@ import { approvalCatalog, approvalTasks, createHouse, type House, workflowOf } f
 import { type LanguageModel, openLanguageModel } from '../../providers/src/llm/open.js';
 import { type ModelServer, startModelServer } from '../../providers/test/llm-server.js';
 import { type SuggestedElevation, suggestElevation } from '../src/elevation/suggest.js';
-import type { Suggester } from '../src/suggestions/suggester.js';
+import type { Suggester } from '../src/suggester.js';
 import { injections } from './fixtures/injections.js';
 
 /** What the person of these tests may have: two roles, at one provider, behind an approval, for two hours at most. */

@@ -1,12 +1,12 @@
 import { parseDuration } from '@belay/contract/durations';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Catalog } from '../src/catalog/compile.js';
+import type { Catalog } from '../src/configuration/compile.js';
+import type { SuggestedRole } from '../src/suggester.js';
 import { lexicalSuggester } from '../src/suggestions/lexical.js';
 import { clearPasted } from '../src/suggestions/pasted.js';
 import { listRequestable, longestAt } from '../src/suggestions/requestable.js';
 import { type Suggestion, settleSuggestions } from '../src/suggestions/settle.js';
-import type { SuggestedRole } from '../src/suggestions/suggester.js';
 import { readWords } from '../src/suggestions/words.js';
 import { injections } from './fixtures/injections.js';
 import {

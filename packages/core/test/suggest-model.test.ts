@@ -4,8 +4,8 @@ import { approvalCatalog, createHouse, type House } from '../../../test/support/
 import { openLanguageModel } from '../../providers/src/llm/open.js';
 import { type ModelServer, type Said, startModelServer } from '../../providers/test/llm-server.js';
 import { suggestElevation } from '../src/elevation/suggest.js';
+import type { ModelSuggester } from '../src/suggester.js';
 import { configureSuggester } from '../src/suggestions/configure.js';
-import type { ModelSuggester } from '../src/suggestions/suggester.js';
 
 const base = approvalCatalog() as { roles: { reader: object } };
 const withModel = (llm?: object): object => ({ ...base, ...(llm === undefined ? {} : { services: { llm } }) });

@@ -3,10 +3,10 @@ import { claimedIn, claiming, lockExecution, waitOn, writePrepared } from '@bela
 import { Retryable } from '@belay/providers';
 import type { Outcome } from '@belay/workflow';
 import { inArray, max, sql } from 'drizzle-orm';
+import { authorizerOf } from '../catalog/authorizer.js';
 import { addressOf } from '../catalog/targets.js';
 import type { Context } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
-import { authorizerOf } from './authorizer.js';
 import { decideIntent, type Held } from './decide.js';
 import { intendWithMove } from './intend-with-move.js';
 import { type Intention, intendedEntries, type PlannedRow } from './intention.js';

@@ -2,8 +2,8 @@ import type { Transaction } from '@belay/db';
 import type { PreparedMove } from '@belay/engine';
 import type { Judgement } from '../approvals/judge.js';
 import type { Actor } from '../context.js';
-import type { Plan, PlannedGrant } from '../elevation/plan.js';
 import type { LedgerEntry } from '../ledger/append.js';
+import type { Plan, PlannedGrant } from '../plans/plan.js';
 import type { Wanted } from './rows.js';
 
 export interface Intention {

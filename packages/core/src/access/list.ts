@@ -3,7 +3,7 @@ import type { Json } from '@belay/workflow';
 import { and, asc, eq, gt, isNull, sql } from 'drizzle-orm';
 import { requireUser } from '../actor.js';
 import type { ActorContext } from '../context.js';
-import type { ElevationInput } from '../elevation/input.js';
+import type { ElevationInput } from '../plans/input.js';
 import { type Aftermath, aftermathOf } from './aftermath.js';
 
 export interface HeldAccess extends Aftermath {

@@ -1,8 +1,8 @@
 import type { Authorizer } from '@belay/providers';
+import { authorizerOf, publicMessage } from '../catalog/authorizer.js';
 import type { Context } from '../context.js';
 import { isOutage } from '../outage.js';
 import { untilStopped } from '../until-stopped.js';
-import { authorizerOf, publicMessage } from './authorizer.js';
 import type { Claim } from './claim.js';
 import type { Claimed } from './claimed.js';
 import { inGroups } from './in-groups.js';

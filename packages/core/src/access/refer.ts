@@ -1,10 +1,10 @@
 import { entitlements } from '@belay/db';
 import type { Authorizer, EntitlementRef, Pin } from '@belay/providers';
 import { eq } from 'drizzle-orm';
+import { authorizerOf } from '../catalog/authorizer.js';
 import { addressOf } from '../catalog/targets.js';
 import type { Context } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
-import { authorizerOf } from './authorizer.js';
 import type { Claimed } from './claimed.js';
 import { entitlementKey } from './rows.js';
 

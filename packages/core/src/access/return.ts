@@ -3,7 +3,7 @@ import { type Locked, lockedAny, lockingAny, retryDeadlock, storeOutcome } from 
 import { requireUser } from '../actor.js';
 import type { ActorContext, Hint } from '../context.js';
 import { AccessError } from '../errors.js';
-import { findExecution, isId } from '../executions/find.js';
+import { findExecution, isId } from '../find-execution.js';
 import { settleHolds } from '../functions/hold.js';
 import { appendLedger, type LedgerEntry } from '../ledger/append.js';
 import { endingGrants, hintsOf } from './end.js';

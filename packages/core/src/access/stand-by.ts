@@ -1,8 +1,8 @@
 import { entitlements } from '@belay/db';
 import { type Authorizer, within } from '@belay/providers';
 import { ne } from 'drizzle-orm';
+import { publicMessage } from '../catalog/authorizer.js';
 import type { Context } from '../context.js';
-import { publicMessage } from './authorizer.js';
 
 interface Standing {
   /** When this process last had a reason to stand by, by its own clock. */

@@ -1,5 +1,5 @@
-import type { Catalog, CompiledProvider, CompiledRole, CompiledWorkflow } from '../catalog/compile.js';
 import { describeRole } from '../catalog/roles.js';
+import type { Catalog, CompiledProvider, CompiledRole, CompiledWorkflow } from '../configuration/compile.js';
 
 /** The interface's Role, with what a person reads about it beside; what it comes to at a provider stays here. */
 export interface RoleForAgents {

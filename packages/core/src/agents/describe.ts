@@ -1,6 +1,6 @@
 import { digestOf } from '../canonical.js';
-import type { Catalog } from '../catalog/compile.js';
-import { versionText } from '../catalog/version.js';
+import type { Catalog } from '../configuration/compile.js';
+import { versionText } from '../configuration/version.js';
 import { taskQueue } from '../executions/list.js';
 import { type Definitions, describeDefinitions } from './definitions.js';
 

@@ -1,7 +1,7 @@
 import type { Context } from '../context.js';
 import { AccessError } from '../errors.js';
-import { readPerson } from '../logins/people.js';
 import { readNow } from '../now.js';
+import { readPerson } from '../people/people.js';
 import { findSessions } from '../sessions/find.js';
 import { openSessionToken } from '../sessions/verify.js';
 

@@ -2,7 +2,7 @@ import { limits } from '@belay/contract/limits';
 import { agents } from '@belay/db';
 import { eq, sql } from 'drizzle-orm';
 import { requireAgent } from '../actor.js';
-import { versionText } from '../catalog/version.js';
+import { versionText } from '../configuration/version.js';
 import type { ActorContext } from '../context.js';
 import { AccessError } from '../errors.js';
 import { appendLedger } from '../ledger/append.js';

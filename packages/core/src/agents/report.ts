@@ -1,11 +1,11 @@
 import { limits } from '@belay/contract/limits';
 import { requireAgent } from '../actor.js';
-import { versionText } from '../catalog/compile.js';
+import { versionText } from '../configuration/compile.js';
 import type { ActorContext } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import { readNow } from '../now.js';
-import { programVersion } from '../system/version.js';
 import { requireText } from '../text.js';
+import { programVersion } from '../version.js';
 import type { AgentEnvironment } from './register.js';
 
 export interface AgentCheck {

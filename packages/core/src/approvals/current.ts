@@ -1,7 +1,7 @@
 import { approvals, type Database, type Transaction } from '@belay/db';
 import { asc, eq, sql } from 'drizzle-orm';
-import type { Catalog } from '../catalog/compile.js';
-import type { ElevationInput } from '../elevation/input.js';
+import type { Catalog } from '../configuration/compile.js';
+import type { ElevationInput } from '../plans/input.js';
 import type { ApprovalSubject } from './inbox.js';
 
 export type CurrentApproval = typeof approvals.$inferSelect & {

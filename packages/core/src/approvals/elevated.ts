@@ -5,7 +5,7 @@ import { digestOf } from '../canonical.js';
 import { addressOf } from '../catalog/targets.js';
 import type { Context } from '../context.js';
 import { AccessError } from '../errors.js';
-import type { Person } from '../logins/people.js';
+import type { Person } from '../people/people.js';
 import type { ApprovalSubject } from './inbox.js';
 
 /** What this process was told lately, by the client that was asked: a client of another configuration knows nothing yet. */

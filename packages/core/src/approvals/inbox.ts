@@ -7,12 +7,12 @@ import { and, asc, eq, gt, inArray, isNull, or, type SQL, sql } from 'drizzle-or
 import type { Aftermath } from '../access/aftermath.js';
 import { requireUser } from '../actor.js';
 import type { ActorContext, UserActor } from '../context.js';
-import type { PlannedGrant } from '../elevation/plan.js';
 import { invalid } from '../errors.js';
-import { isId } from '../executions/find.js';
-import { isKnownAs } from '../logins/people.js';
-import { listSelves } from '../logins/selves.js';
+import { isId } from '../find-execution.js';
 import type { PageAsk } from '../paging.js';
+import { isKnownAs } from '../people/people.js';
+import { listSelves } from '../people/selves.js';
+import type { PlannedGrant } from '../plans/plan.js';
 import { namesOf } from './exclusion.js';
 
 export interface InboxItem {

@@ -1,8 +1,8 @@
 import type { Transaction } from '@belay/db';
 import type { Outcome } from '@belay/workflow';
 import { digestOf } from '../canonical.js';
-import type { Plan } from '../elevation/plan.js';
-import { NOT_APPROVED } from '../functions/faults.js';
+import { NOT_APPROVED } from '../faults.js';
+import type { Plan } from '../plans/plan.js';
 import { type CurrentApproval, readCurrentApprovals } from './current.js';
 import type { ApprovalSubject } from './inbox.js';
 

@@ -3,11 +3,11 @@ import { approvals, steps, type Transaction } from '@belay/db';
 import { callWith, type Locked, parkCall } from '@belay/engine';
 import type { Json } from '@belay/workflow';
 import { and, count, eq, isNull } from 'drizzle-orm';
+import { approveWith } from '../configuration/function-checks.js';
 import type { Context } from '../context.js';
-import type { ElevationCall } from '../elevation/input.js';
-import type { Plan } from '../elevation/plan.js';
-import { approveWith } from '../functions/checks.js';
 import { appendLedger } from '../ledger/append.js';
+import type { ElevationCall } from '../plans/input.js';
+import type { Plan } from '../plans/plan.js';
 import type { CurrentApproval } from './current.js';
 import { describeRule, excludedFrom, subjectOf } from './subject.js';
 

@@ -3,9 +3,9 @@ import { type Locked, type Progress, waitOn } from '@belay/engine';
 import type { Json } from '@belay/workflow';
 import { and, asc, eq, isNotNull, isNull, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
-import { NOT_APPROVED } from '../functions/faults.js';
+import { NOT_APPROVED } from '../faults.js';
 import { appendLedger } from '../ledger/append.js';
-import { countPeople } from '../logins/selves.js';
+import { countPeople } from '../people/selves.js';
 
 const messages: Record<ApprovalStatus, string> = {
   open: 'The request waits for approval',

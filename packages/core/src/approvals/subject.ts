@@ -1,6 +1,6 @@
 import type { ApprovalRule } from '@belay/db';
 import type { Json } from '@belay/workflow';
-import type { Plan } from '../elevation/plan.js';
+import type { Plan } from '../plans/plan.js';
 import { foldName } from './exclusion.js';
 
 /** Returns what the approver is shown; the digest is of exactly this and nothing of it comes from the requester's own labels. */

@@ -1,12 +1,12 @@
 import { catalogs, type Database, type Transaction } from '@belay/db';
 import { desc, sql } from 'drizzle-orm';
 import { inOnePiece } from '../breathe.js';
+import { type Catalog, type CompileOptions, compileCatalog, versionText } from '../configuration/compile.js';
+import { writeDocument } from '../configuration/write-document.js';
 import { AccessError, type ErrorIssue } from '../errors.js';
 import { appendLedger } from '../ledger/append.js';
 import { askTargets } from './ask-targets.js';
-import { type Catalog, type CompileOptions, compileCatalog, versionText } from './compile.js';
 import { type AskedTargets, lookAtTargets, storeAddresses } from './targets.js';
-import { writeDocument } from './text.js';
 
 /**
  * Puts a configuration in force as one new version, or refuses it whole (docs/architecture.md, section 11). The same document as the one in

@@ -1,8 +1,8 @@
 import type { Database } from '@belay/db';
-import { publicMessage } from '../access/authorizer.js';
+import type { Catalog, CompiledProvider } from '../configuration/compile.js';
 import type { ErrorIssue } from '../errors.js';
 import { timing } from '../timing.js';
-import type { Catalog, CompiledProvider } from './compile.js';
+import { publicMessage } from './authorizer.js';
 import { type AskedTargets, isMoved, lookAtTargets, readPlaces } from './targets.js';
 
 /**

@@ -1,6 +1,6 @@
 import { foldAddress } from '@belay/providers/address';
+import type { Catalog, CompiledRole } from '../configuration/compile.js';
 import type { Actor, UserActor } from '../context.js';
-import type { Catalog, CompiledRole } from './compile.js';
 
 /** Places of roles in the order of the catalog, by whom they name. */
 interface Audiences {

@@ -1,11 +1,11 @@
 import type { Capability, ProviderClient } from '@belay/providers';
-import { publicMessage } from '../access/authorizer.js';
 import { can, isNamed } from '../can.js';
+import { type CompiledProvider, versionText } from '../configuration/compile.js';
 import type { ActorContext, Context } from '../context.js';
 import { AccessError, notFound } from '../errors.js';
 import { type PageAsk, pageOf } from '../paging.js';
 import { rolesConcerning } from './audiences.js';
-import { type CompiledProvider, versionText } from './compile.js';
+import { publicMessage } from './authorizer.js';
 import { type SearchMemory, searchList } from './search.js';
 
 export interface ProviderDetails {

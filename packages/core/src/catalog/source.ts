@@ -3,12 +3,18 @@ import type { ProviderClient } from '@belay/providers';
 import { desc } from 'drizzle-orm';
 import { inOnePiece } from '../breathe.js';
 import { canonicalJson } from '../canonical.js';
+import {
+  type Catalog,
+  type CompiledProvider,
+  type CompileOptions,
+  compileCatalog,
+  versionText,
+} from '../configuration/compile.js';
+import type { ResolveReference } from '../configuration/references.js';
 import type { CatalogSource, Context, Logger } from '../context.js';
 import type { Timing } from '../timing.js';
 import { checkTargets } from './ask-targets.js';
-import { type Catalog, type CompiledProvider, type CompileOptions, compileCatalog, versionText } from './compile.js';
 import { readStoredDocument } from './read-stored.js';
-import type { ResolveReference } from './references.js';
 
 export interface LiveCatalog extends CatalogSource {
   /**

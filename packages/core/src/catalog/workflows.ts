@@ -1,9 +1,9 @@
 import type { Json } from '@belay/workflow';
 import { can } from '../can.js';
+import { type CompiledWorkflow, versionText } from '../configuration/compile.js';
 import type { ActorContext } from '../context.js';
 import { notFound } from '../errors.js';
 import { rolesConcerning } from './audiences.js';
-import { type CompiledWorkflow, versionText } from './compile.js';
 
 export interface WorkflowSummary {
   name: string;

@@ -1,4 +1,4 @@
-import type { CompiledRole } from '../catalog/compile.js';
+import type { CompiledRole } from '../configuration/compile.js';
 import type { ActorContext, UserActor } from '../context.js';
 import { AccessError, invalid } from '../errors.js';
 import { findSessions } from '../sessions/find.js';

@@ -1,7 +1,7 @@
 import { formatDuration } from '@belay/contract/durations';
 import { requireUser } from '../actor.js';
 import { can, isNamed } from '../can.js';
-import type { NameRules } from '../catalog/name-rules.js';
+import type { NameRules } from '../configuration/name-rules.js';
 import type { ActorContext } from '../context.js';
 
 export interface DynamicBoundsSummary {

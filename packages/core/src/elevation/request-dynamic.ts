@@ -1,8 +1,8 @@
 import { requireFreshGroups, requireUser } from '../actor.js';
-import type { Catalog } from '../catalog/compile.js';
+import type { Catalog } from '../configuration/compile.js';
 import type { ActorContext } from '../context.js';
 import { AccessError, type ErrorIssue, invalid, renameIssues } from '../errors.js';
-import { composeRole } from './dynamic-role.js';
+import { composeRole } from '../plans/dynamic-role.js';
 import { type ElevationResult, type RequestTerms, submitRequest } from './submit.js';
 
 /** A request that names what it wants itself, and no role (POST /elevate, form data). */

@@ -19,18 +19,18 @@ import { type Json, validateInput } from '@belay/workflow';
 import { and, eq, sql } from 'drizzle-orm';
 import { can } from '../can.js';
 import { digestOf } from '../canonical.js';
-import type { Catalog, CompiledRole, CompiledWorkflow } from '../catalog/compile.js';
+import type { Catalog, CompiledRole, CompiledWorkflow } from '../configuration/compile.js';
 import type { ActorContext, UserActor } from '../context.js';
 import { requireDuration } from '../duration.js';
 import { AccessError, invalid } from '../errors.js';
 import { pointerText } from '../path-text.js';
+import type { ElevationInput } from '../plans/input.js';
+import { longestDuration, planElevation } from '../plans/plan.js';
+import { requireWorkflow } from '../plans/require-workflow.js';
 import type { PresentedSession } from '../sessions/verify.js';
 import { requireText } from '../text.js';
 import { untilStopped } from '../until-stopped.js';
 import { checkAuthenticator } from './authenticators.js';
-import type { ElevationInput } from './input.js';
-import { longestDuration, planElevation } from './plan.js';
-import { requireWorkflow } from './require-workflow.js';
 
 /** What a request may say beside what it asks for. */
 export interface RequestTerms {

@@ -5,11 +5,11 @@ import { breatheBy } from '../breathe.js';
 import type { ActorContext } from '../context.js';
 import { invalid } from '../errors.js';
 import { readNow } from '../now.js';
+import type { ModelSuggester, SuggestedRole, SuggestionQuestion } from '../suggester.js';
 import { readWishedDuration } from '../suggestions/durations.js';
 import { lexicalSuggester } from '../suggestions/lexical.js';
 import { listRequestable } from '../suggestions/requestable.js';
 import { type Suggestion, settleSuggestions } from '../suggestions/settle.js';
-import type { ModelSuggester, SuggestedRole, SuggestionQuestion } from '../suggestions/suggester.js';
 import { requireText } from '../text.js';
 
 export interface SuggestedElevation {

@@ -16,8 +16,8 @@ import { endGrants } from '../access/end.js';
 import { nameOf } from '../actor.js';
 import type { ActorContext, Hint } from '../context.js';
 import { AccessError } from '../errors.js';
+import { findExecution } from '../find-execution.js';
 import { appendLedger } from '../ledger/append.js';
-import { findExecution } from './find.js';
 
 /** How often a cancellation that lost to another move is decided again, before it is kept for the next turn. */
 const tries = 3;

@@ -18,11 +18,11 @@ import { isExcluded, isRequester } from '../approvals/exclusion.js';
 import { isNamed } from '../can.js';
 import type { ActorContext, UserActor } from '../context.js';
 import { AccessError, notFound } from '../errors.js';
+import { findExecution, isId } from '../find-execution.js';
 import { appendLedger } from '../ledger/append.js';
-import { listSelves } from '../logins/selves.js';
+import { listSelves } from '../people/selves.js';
 import { requireJson, requireText } from '../text.js';
 import { boundSignals } from './bound-signals.js';
-import { findExecution, isId } from './find.js';
 import { describeSender, isHeard, type Sender } from './senders.js';
 
 /** How often an execution that moved while it was asked is asked; what it said last counts, or one that never rests took nothing. */

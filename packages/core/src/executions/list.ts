@@ -4,10 +4,10 @@ import { executions, steps } from '@belay/db';
 import { and, asc, desc, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { requireUser } from '../actor.js';
 import type { ActorContext } from '../context.js';
-import type { ElevationInput } from '../elevation/input.js';
 import { invalid } from '../errors.js';
+import { isId } from '../find-execution.js';
 import type { PageAsk } from '../paging.js';
-import { isId } from './find.js';
+import type { ElevationInput } from '../plans/input.js';
 import { type ExecutionState, readStates } from './state.js';
 
 export interface ExecutionSummary {

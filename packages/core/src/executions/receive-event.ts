@@ -6,13 +6,13 @@ import type { CloudEvent, Json } from '@belay/workflow';
 import { eq } from 'drizzle-orm';
 import { z } from 'zod';
 import { withActor } from '../actor.js';
-import type { EventSource } from '../catalog/event-sources.js';
+import type { EventSource } from '../configuration/event-sources.js';
 import type { Context } from '../context.js';
 import { AccessError, invalid, notFound } from '../errors.js';
+import { isId } from '../find-execution.js';
 import { readNow } from '../now.js';
 import { requireJson, requireText } from '../text.js';
 import { acceptEvent } from './deliver.js';
-import { isId } from './find.js';
 import { isHeard, type Sender } from './senders.js';
 
 export interface ReceivedEvent {

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { isExcluded, isRequester } from '../approvals/exclusion.js';
 import { isNamed } from '../can.js';
 import type { UserActor } from '../context.js';
-import { listSelves } from '../logins/selves.js';
+import { listSelves } from '../people/selves.js';
 
 /** `metadata.from` of a `listen`: whose events count there. */
 export const fromSchema = z

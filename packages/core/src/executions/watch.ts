@@ -1,6 +1,6 @@
 import type { ActorContext } from '../context.js';
+import { findExecution } from '../find-execution.js';
 import { joinFeed, readEvents } from './feed.js';
-import { findExecution } from './find.js';
 import type { HistoryEntry } from './get.js';
 
 export interface WatchEvent extends HistoryEntry {

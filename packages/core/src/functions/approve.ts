@@ -4,13 +4,13 @@ import { foldAddress } from '@belay/providers';
 import { and, eq } from 'drizzle-orm';
 import { settleApproval } from '../approvals/settle.js';
 import { describeRule, excludedFrom, subjectOf } from '../approvals/subject.js';
+import { approveWith } from '../configuration/function-checks.js';
 import type { Context } from '../context.js';
 import { requireDuration } from '../duration.js';
-import type { ElevationCall } from '../elevation/input.js';
-import { planElevation } from '../elevation/plan.js';
 import { AccessError } from '../errors.js';
 import { appendLedger } from '../ledger/append.js';
-import { approveWith } from './checks.js';
+import type { ElevationCall } from '../plans/input.js';
+import { planElevation } from '../plans/plan.js';
 import { deliverMessage } from './notify.js';
 
 /** `access.approve`: puts exactly what would be granted to the approvers, and waits. Silence is a refusal (docs/architecture.md, section 5). */

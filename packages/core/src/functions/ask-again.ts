@@ -4,8 +4,8 @@ import { judgeApprovals } from '../approvals/judge.js';
 import { renewApprovals, type Telling } from '../approvals/renew.js';
 import { describeRule } from '../approvals/subject.js';
 import type { Context } from '../context.js';
-import type { ElevationCall } from '../elevation/input.js';
-import type { Plan } from '../elevation/plan.js';
+import type { ElevationCall } from '../plans/input.js';
+import type { Plan } from '../plans/plan.js';
 import { deliverMessage } from './notify.js';
 
 /**

@@ -18,14 +18,14 @@ import { isNotLapsed } from '../access/wanted.js';
 import { approvalLifetime, readCurrentApprovals } from '../approvals/current.js';
 import { confirmApprovals } from '../approvals/judge.js';
 import { settleRenewals } from '../approvals/settle.js';
+import { grantWith } from '../configuration/function-checks.js';
 import type { Context } from '../context.js';
 import { requireDuration } from '../duration.js';
-import type { ElevationCall, ElevationInput } from '../elevation/input.js';
-import { planElevation } from '../elevation/plan.js';
 import { AccessError } from '../errors.js';
-import { readOwner } from '../logins/owner.js';
+import type { ElevationCall, ElevationInput } from '../plans/input.js';
+import { readOwner } from '../plans/owner.js';
+import { planElevation } from '../plans/plan.js';
 import { askAgain } from './ask-again.js';
-import { grantWith } from './checks.js';
 
 /** `access.grant`: intends the grants (R1, R2), and resolves when the provider was seen to hold them all (R6). */
 export const grant = {

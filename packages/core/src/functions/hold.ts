@@ -3,8 +3,8 @@ import { type CallFunction, done, type Locked, type Performed, type Progress, se
 import { and, eq, sql } from 'drizzle-orm';
 import { isLive, isNotLapsed } from '../access/wanted.js';
 import type { Context } from '../context.js';
-import type { ElevationCall } from '../elevation/input.js';
 import { readNow } from '../now.js';
+import type { ElevationCall } from '../plans/input.js';
 
 /**
  * `access.hold`: waits until the execution's grants have ended, by time or early (docs/architecture.md, section 12). The move that opens it parks

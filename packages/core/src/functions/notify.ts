@@ -1,11 +1,11 @@
 import { type CallFunction, done, type Performed } from '@belay/engine';
 import { type Message, Retryable, Terminal } from '@belay/providers';
 import { z } from 'zod';
+import { notifyWith } from '../configuration/function-checks.js';
 import type { Context } from '../context.js';
-import type { ElevationCall } from '../elevation/input.js';
 import { AccessError } from '../errors.js';
 import { readNow } from '../now.js';
-import { notifyWith } from './checks.js';
+import type { ElevationCall } from '../plans/input.js';
 
 /** Hands one message to a provider's notifications. Throws what the connector throws. */
 export async function deliverMessage(

@@ -13,7 +13,7 @@ import { eq, sql } from 'drizzle-orm';
 import { endGrants } from '../access/end.js';
 import { reconcileEntitlement } from '../access/reconcile.js';
 import type { Context, Hint } from '../context.js';
-import type { ElevationCall } from '../elevation/input.js';
+import type { ElevationCall } from '../plans/input.js';
 
 /** `access.revoke`: ends the execution's grants, and resolves when they are gone at the provider (docs/architecture.md, sections 6 and 12). */
 export const revoke = {

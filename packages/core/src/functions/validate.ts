@@ -1,8 +1,8 @@
 import { type CallFunction, done, type Performed } from '@belay/engine';
 import type { Json } from '@belay/workflow';
 import type { Context } from '../context.js';
-import type { ElevationCall } from '../elevation/input.js';
-import { planElevation } from '../elevation/plan.js';
+import type { ElevationCall } from '../plans/input.js';
+import { planElevation } from '../plans/plan.js';
 
 /** `access.validate`: checks the request again, against the catalog and the identities of now; answers it resolved (docs/architecture.md, section 12). */
 export const validate = {

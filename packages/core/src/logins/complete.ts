@@ -12,11 +12,11 @@ import { and, eq, ne } from 'drizzle-orm';
 import type { Context, UserActor } from '../context.js';
 import { AccessError, invalid } from '../errors.js';
 import { readNow } from '../now.js';
+import { claimIdentity, identityOf } from '../people/link.js';
+import type { Person } from '../people/people.js';
 import { openSession } from '../sessions/open.js';
 import { createLogin } from './create.js';
 import { authenticatorOf, exchangeAnswer, type Flow, openFlow, takeFlow } from './flow.js';
-import { claimIdentity, identityOf } from './link.js';
-import type { Person } from './people.js';
 import { askForProgram } from './program/ask.js';
 
 export interface CompletedLogin {

@@ -3,7 +3,7 @@ import { eq } from 'drizzle-orm';
 import { requireUser } from '../actor.js';
 import type { ActorContext, UserActor } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
-import { leaveProvider } from './leave.js';
+import { leaveProvider } from '../sessions/leave.js';
 
 export interface EndedLogin {
   message: string;

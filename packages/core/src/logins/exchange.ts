@@ -5,11 +5,11 @@ import { hashSecret } from '../canonical.js';
 import type { Context } from '../context.js';
 import { AccessError } from '../errors.js';
 import { readNow } from '../now.js';
+import { readPerson } from '../people/people.js';
 import { type Session, sealSession } from '../sessions/issue.js';
 import { openSession } from '../sessions/open.js';
 import { openTokens } from '../sessions/seal-tokens.js';
 import { createLogin } from './create.js';
-import { readPerson } from './people.js';
 
 export interface ExchangedLogin {
   token: string;

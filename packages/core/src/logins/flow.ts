@@ -6,10 +6,10 @@ import { hashSecret } from '../canonical.js';
 import type { Context } from '../context.js';
 import { AccessError, notFound } from '../errors.js';
 import { readNow } from '../now.js';
+import { requireAdmitted } from '../people/admission.js';
+import { requireReadable } from '../people/proved.js';
 import { open, seal } from '../tokens/seal.js';
-import { requireAdmitted } from './admission.js';
 import { openAnswer } from './posted.js';
-import { requireReadable } from './proved.js';
 
 export type Flow = typeof oauthFlows.$inferSelect;
 

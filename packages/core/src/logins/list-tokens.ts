@@ -2,8 +2,8 @@ import { logins, userIdentities, users } from '@belay/db';
 import { and, asc, eq, gt, sql } from 'drizzle-orm';
 import type { ActorContext } from '../context.js';
 import { AccessError } from '../errors.js';
+import { isKnownAs } from '../people/people.js';
 import { requireText } from '../text.js';
-import { isKnownAs } from './people.js';
 
 export interface ListedToken {
   id: string;

@@ -3,7 +3,7 @@ import { and, eq, lte, ne, sql } from 'drizzle-orm';
 import { type Adapter, type DatabaseSession, Lucia, TimeSpan } from 'lucia';
 import { hashSecret } from '../canonical.js';
 import type { Context } from '../context.js';
-import { passingGroups, unmetCondition } from './admission.js';
+import { passingGroups, unmetCondition } from '../people/admission.js';
 
 export type LoginKind = 'browser' | 'device' | 'token';
 

@@ -5,7 +5,7 @@ import type { Context } from '../context.js';
 import { AccessError, invalid } from '../errors.js';
 import { appendLedger } from '../ledger/append.js';
 import { readNow } from '../now.js';
-import { endAtProvider } from './end-at-provider.js';
+import { endAtProvider } from '../sessions/end-at-provider.js';
 import { authenticatorOf } from './flow.js';
 
 /**

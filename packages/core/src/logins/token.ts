@@ -3,15 +3,15 @@ import { logins, type Transaction, userIdentities } from '@belay/db';
 import { foldAddress } from '@belay/providers';
 import { desc, eq, sql } from 'drizzle-orm';
 import { hashSecret } from '../canonical.js';
-import { operatorProvider } from '../catalog/authenticators.js';
+import { operatorProvider } from '../configuration/authenticators.js';
 import type { ActorContext, Context } from '../context.js';
 import { requireDuration } from '../duration.js';
 import { AccessError, invalid } from '../errors.js';
 import { appendLedger } from '../ledger/append.js';
+import { isTrusted } from '../people/link.js';
+import { asPerson, type Person, toPerson, upsertUser } from '../people/people.js';
 import { requireText } from '../text.js';
-import { isTrusted } from './link.js';
 import { newLoginSecret } from './lucia.js';
-import { asPerson, type Person, toPerson, upsertUser } from './people.js';
 
 const longest = 366 * 24 * 60 * 60_000;
 

@@ -1,7 +1,7 @@
 import { logins, sessions, userIdentities } from '@belay/db';
 import { and, desc, eq, gt, sql } from 'drizzle-orm';
 import type { Context, UserActor } from '../context.js';
-import { unmetCondition } from '../logins/admission.js';
+import { unmetCondition } from '../people/admission.js';
 
 export interface ActiveSession {
   loginId: string;

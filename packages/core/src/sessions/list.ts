@@ -1,5 +1,5 @@
 import { requireUser } from '../actor.js';
-import { versionText } from '../catalog/compile.js';
+import { versionText } from '../configuration/compile.js';
 import type { ActorContext } from '../context.js';
 import { readNow } from '../now.js';
 import { findSessions } from './find.js';

@@ -4,11 +4,11 @@ import { and, eq, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { AccessError } from '../errors.js';
 import { appendLedger } from '../ledger/append.js';
-import { endAtProvider } from '../logins/end-at-provider.js';
-import { identityOf } from '../logins/link.js';
-import { refreshIdentity } from '../logins/people.js';
-import { requireReadable } from '../logins/proved.js';
 import { readNow } from '../now.js';
+import { identityOf } from '../people/link.js';
+import { refreshIdentity } from '../people/people.js';
+import { requireReadable } from '../people/proved.js';
+import { endAtProvider } from './end-at-provider.js';
 import { lifeOf } from './lifetime.js';
 import { openTokens } from './seal-tokens.js';
 

@@ -1,8 +1,8 @@
 import { canonicalJson } from '../canonical.js';
-import { type ResolveReference, resolveReferences } from '../catalog/references.js';
+import { type ResolveReference, resolveReferences } from '../configuration/references.js';
 import type { CatalogSource, Logger } from '../context.js';
 import type { ErrorIssue } from '../errors.js';
-import type { ModelSuggester, Suggester } from './suggester.js';
+import type { ModelSuggester, Suggester } from '../suggester.js';
 
 /** A language model that is ready to be asked. */
 export interface OpenModel extends Suggester {

@@ -1,11 +1,11 @@
 import { formatDuration } from '@belay/contract/durations';
 import { type Breathe, inOnePiece } from '../breathe.js';
-import type { Catalog } from '../catalog/compile.js';
+import type { Catalog } from '../configuration/compile.js';
+import type { SuggestedRole, Suggester, SuggestibleRole } from '../suggester.js';
 import { type CatalogIndex, createCatalogIndex } from './catalog-index.js';
 import { readWishedDuration } from './durations.js';
 import { allOfIt, common, environments, levelOf, relatedWords, silent } from './lexicon.js';
 import { clearPasted } from './pasted.js';
-import type { SuggestedRole, Suggester, SuggestibleRole } from './suggester.js';
 import { readWords, type Word } from './words.js';
 
 /** Below this the words have too little to do with the role to say anything. */

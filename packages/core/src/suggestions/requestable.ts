@@ -2,10 +2,10 @@ import { formatDuration } from '@belay/contract/durations';
 import type { Access, Json } from '@belay/providers';
 import { can } from '../can.js';
 import { rolesConcerning } from '../catalog/audiences.js';
-import type { Catalog, CompiledRole } from '../catalog/compile.js';
+import type { Catalog, CompiledRole } from '../configuration/compile.js';
 import type { Context, UserActor } from '../context.js';
-import { longestDuration } from '../elevation/plan.js';
-import type { SuggestibleRole } from './suggester.js';
+import { longestDuration } from '../plans/plan.js';
+import type { SuggestibleRole } from '../suggester.js';
 
 /** A role that a person may ask for now, and within what. */
 export interface Requestable {

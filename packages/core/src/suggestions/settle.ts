@@ -1,7 +1,7 @@
 import { formatDuration, parseDuration } from '@belay/contract/durations';
-import type { Catalog } from '../catalog/compile.js';
+import type { Catalog } from '../configuration/compile.js';
+import type { SuggestedRole } from '../suggester.js';
 import { longestAt, type Requestable } from './requestable.js';
-import type { SuggestedRole } from './suggester.js';
 
 /** A suggestion that a request could be made of as it stands. */
 export interface Suggestion {

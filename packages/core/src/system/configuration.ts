@@ -4,7 +4,7 @@ import type { Signature } from '../agents/signature.js';
 import type { ActorContext, Context } from '../context.js';
 import { AccessError } from '../errors.js';
 import { readNow } from '../now.js';
-import { programVersion } from './version.js';
+import { programVersion } from '../version.js';
 
 /** What this service is and where its parts are (GET /.well-known/api-configuration). */
 export function readApiConfiguration(ctx: Context) {

@@ -1,10 +1,10 @@
 import type { Context } from '../context.js';
 import { readNow } from '../now.js';
 import { open, seal } from '../tokens/seal.js';
+import { programVersion } from '../version.js';
 import { answerInTime, answerTime } from './answer-in-time.js';
 import { countFailing } from './failing.js';
 import { countElsewhere, countOverdue } from './overdue.js';
-import { programVersion } from './version.js';
 
 export interface Health {
   status: 'healthy' | 'degraded' | 'unhealthy';

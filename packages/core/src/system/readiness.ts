@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
+import { programVersion } from '../version.js';
 import { answerInTime } from './answer-in-time.js';
-import { programVersion } from './version.js';
 
 /**
  * Whether requests can be served: the database answers, a configuration is in force, and the queue has been there since the

@@ -1,5 +1,5 @@
 import { type EncryptionService, Terminal } from '@belay/providers';
-import { identifyKey } from './keyring.js';
+import { identifyKey } from '../keyring.js';
 import type { KeyWrapping } from './open-keyring.js';
 
 const length = 32;

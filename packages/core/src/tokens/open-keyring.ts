@@ -3,8 +3,8 @@ import { type EncryptionService, Retryable, within } from '@belay/providers';
 import { and, desc, eq, isNull, ne, sql } from 'drizzle-orm';
 import type { Context, Logger } from '../context.js';
 import { AccessError } from '../errors.js';
+import { type Keyring, readSecrets } from '../keyring.js';
 import { makeDataKey, unwrapDataKey } from './data-key.js';
-import { type Keyring, readSecrets } from './keyring.js';
 
 /** A key management service that is ready, and which of its keys wraps: what `services.encryption` says. */
 export interface KeyWrapping {

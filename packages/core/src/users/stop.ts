@@ -17,7 +17,7 @@ import { nameOf } from '../actor.js';
 import type { ActorContext, Hint } from '../context.js';
 import { AccessError, invalid, notFound } from '../errors.js';
 import { appendLedger } from '../ledger/append.js';
-import { isKnownAs } from '../logins/people.js';
+import { isKnownAs } from '../people/people.js';
 import { requireText } from '../text.js';
 
 export interface StopUser {

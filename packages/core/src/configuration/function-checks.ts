@@ -1,7 +1,7 @@
 import { parseDuration } from '@belay/contract/durations';
 import type { CallCheck, Issue } from '@belay/workflow';
 import { z } from 'zod';
-import { address } from '../catalog/schema.js';
+import { address } from './schema.js';
 
 /** A value of the definition that is computed at run time, and so cannot be checked before. */
 const expression = z.string().regex(/^\s*\$\{[\s\S]*\}\s*$/);

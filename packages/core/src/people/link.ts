@@ -1,7 +1,7 @@
 import { type Transaction, userIdentities, users } from '@belay/db';
 import { type Authenticated, foldAddress, isInDomains, isSameAddress } from '@belay/providers';
 import { and, eq, sql } from 'drizzle-orm';
-import { operatorProvider } from '../catalog/authenticators.js';
+import { operatorProvider } from '../configuration/authenticators.js';
 import type { Context } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import { asPerson, type Person, type ProvedIdentity, refreshIdentity, toldBy, toPerson, upsertUser } from './people.js';

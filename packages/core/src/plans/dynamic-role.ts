@@ -1,9 +1,9 @@
 import type { Access } from '@belay/providers';
 import { isInAudience, isNamed } from '../can.js';
-import { type Catalog, type CompiledProvider, type CompiledRole, unite } from '../catalog/compile.js';
-import type { DynamicBounds } from '../catalog/dynamic.js';
-import { splitResource } from '../catalog/inherit.js';
-import { faultOfName, type NameRules, permits } from '../catalog/name-rules.js';
+import { type Catalog, type CompiledProvider, type CompiledRole, unite } from '../configuration/compile.js';
+import type { DynamicBounds } from '../configuration/dynamic.js';
+import { splitResource } from '../configuration/inherit.js';
+import { faultOfName, type NameRules, permits } from '../configuration/name-rules.js';
 import { AccessError, type ErrorIssue } from '../errors.js';
 import type { ElevationInput } from './input.js';
 

@@ -1,4 +1,4 @@
-import type { Catalog, CompiledRole } from '../catalog/compile.js';
+import type { Catalog, CompiledRole } from '../configuration/compile.js';
 import { invalid } from '../errors.js';
 
 /**

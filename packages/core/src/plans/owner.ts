@@ -1,8 +1,8 @@
 import { approvals, type SqlText, sqlText, userIdentities } from '@belay/db';
 import { z } from 'zod';
 import type { Context } from '../context.js';
-import type { ElevationInput } from '../elevation/input.js';
-import { passingGroups, unmetCondition } from './admission.js';
+import { passingGroups, unmetCondition } from '../people/admission.js';
+import type { ElevationInput } from './input.js';
 
 const ownerSchema = z.object({
   email: z.string().nullish(),

@@ -2,8 +2,8 @@ import { actorOf, isAboutOthers, type LedgerLevel, ledger, users } from '@belay/
 import { and, eq, gte, inArray, isNull, lt, lte, notLike, type SQL, sql } from 'drizzle-orm';
 import type { Actor, Context, UserActor } from '../context.js';
 import { invalid } from '../errors.js';
-import { isId } from '../executions/find.js';
-import { idsKnownAs } from '../logins/people.js';
+import { isId } from '../find-execution.js';
+import { idsKnownAs } from '../people/people.js';
 import { readTaskEvents } from './read-task-events.js';
 
 export interface LogFilter {

@@ -1,6 +1,6 @@
 import { isInDomains } from '@belay/providers';
-import { operatorProvider } from '../catalog/authenticators.js';
-import type { Catalog } from '../catalog/compile.js';
+import { operatorProvider } from '../configuration/authenticators.js';
+import type { Catalog } from '../configuration/compile.js';
 import type { Context } from '../context.js';
 import { AccessError } from '../errors.js';
 import { appendLedger } from '../ledger/append.js';

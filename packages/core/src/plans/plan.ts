@@ -8,7 +8,7 @@ import {
 } from '@belay/providers';
 import { isInAudience, isNamed } from '../can.js';
 import { digestOf } from '../canonical.js';
-import type { Catalog, CompiledRole } from '../catalog/compile.js';
+import type { Catalog, CompiledRole } from '../configuration/compile.js';
 import type { Context } from '../context.js';
 import { requireDuration } from '../duration.js';
 import { AccessError, invalid, notFound } from '../errors.js';

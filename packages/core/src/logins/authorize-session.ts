@@ -3,9 +3,9 @@ import { requireUser } from '../actor.js';
 import { findProvider } from '../catalog/providers.js';
 import type { ActorContext } from '../context.js';
 import { AccessError } from '../errors.js';
-import { checkCallback } from '../logins/callback.js';
-import { beginFlow } from '../logins/flow.js';
 import { requireText } from '../text.js';
+import { checkCallback } from './callback.js';
+import { beginFlow } from './flow.js';
 import { checkScopes } from './scopes.js';
 
 export interface AuthorizeSession {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { CompiledProvider } from '../catalog/compile.js';
+import type { CompiledProvider } from '../configuration/compile.js';
 import { invalid } from '../errors.js';
 
 /** The part of a connector's configuration that says what a session may be asked for. */

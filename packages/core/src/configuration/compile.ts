@@ -14,20 +14,20 @@ import { type Breathe, inOnePiece } from '../breathe.js';
 import { canonicalJson, digestOf } from '../canonical.js';
 import { readDuration } from '../duration.js';
 import type { ErrorIssue } from '../errors.js';
-import { functionChecks } from '../functions/checks.js';
 import { pathText } from '../path-text.js';
 import { timing } from '../timing.js';
 import { checkAuthenticators } from './authenticators.js';
 import { checkListens } from './check-listens.js';
 import { compileDynamic, type DynamicBounds } from './dynamic.js';
 import { compileEventSources, type EventSource } from './event-sources.js';
+import { functionChecks } from './function-checks.js';
 import { type Contribution, collectAccess, type RoleGraph } from './inherit.js';
 import { compileLoginEnd } from './login-end.js';
 import { parseCatalog } from './parse.js';
 import { type ResolveReference, resolveReferences } from './references.js';
 import type { CatalogDocument, ProviderDefinition, RoleDefinition, WorkflowDefinition } from './schema.js';
 import { checkServices } from './services.js';
-import { writeDocument } from './text.js';
+import { writeDocument } from './write-document.js';
 
 export interface CompiledProvider {
   id: string;

@@ -4,10 +4,10 @@ import { requireUser } from '../actor.js';
 import { decideApproval } from '../approvals/decide.js';
 import type { ActorContext, UserActor } from '../context.js';
 import { AccessError, invalid } from '../errors.js';
-import { deliverEvent, eventOf, findToSignal, sealedEventSchema } from '../executions/deliver.js';
-import { APPROVAL_DECIDED } from '../executions/signal.js';
 import { readNow } from '../now.js';
 import { open, seal } from '../tokens/seal.js';
+import { deliverEvent, eventOf, findToSignal, sealedEventSchema } from './deliver.js';
+import { APPROVAL_DECIDED } from './signal.js';
 
 const stateSchema = z.object({
   executionId: z.string(),

@@ -1,4 +1,4 @@
-import type { Context } from '../context.js';
+import type { Context } from './context.js';
 
 /** The program's version, with its source revision where it is known (docs/interface.md, section 15, rule 3). */
 export function programVersion(ctx: Pick<Context, 'program'>): string {

@@ -2,10 +2,10 @@ import { logins, type Transaction } from '@belay/db';
 import { and, eq, gt, sql } from 'drizzle-orm';
 import type { Context, UserActor } from '../context.js';
 import { AccessError } from '../errors.js';
-import { exchangeAnswer, openFlow, takeFlow } from '../logins/flow.js';
-import { findOwner, identityOf } from '../logins/link.js';
 import { readNow } from '../now.js';
-import { openSession } from './open.js';
+import { findOwner, identityOf } from '../people/link.js';
+import { openSession } from '../sessions/open.js';
+import { exchangeAnswer, openFlow, takeFlow } from './flow.js';
 
 export interface CompleteSession {
   provider: string;
