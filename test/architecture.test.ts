@@ -147,7 +147,7 @@ describe('each rule can fail', () => {
   it('ledger: a transaction that tells nobody, and a listed file that opens none', () => {
     const silent = 'await ctx.db.transaction(async (tx) => { await tx.delete(grants); });';
     expect(checkTransactions(broken({ 'packages/core/src/access/end.ts': silent }))).toHaveLength(1);
-    expect(checkTransactions(broken({ 'packages/engine/src/advance.ts': 'export {}' }))).toHaveLength(1);
+    expect(checkTransactions(broken({ 'packages/engine/src/steps/advance.ts': 'export {}' }))).toHaveLength(1);
     const told = broken({
       'packages/core/src/logins/create.ts': 'export async function createLogin(tx) { await appendLedger(tx, []); }',
       'packages/core/src/logins/complete.ts': 'await db.transaction(async (tx) => createLogin(tx));',

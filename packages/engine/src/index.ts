@@ -1,19 +1,9 @@
-export { advanceStep } from './advance.js';
 export { backOff } from './back-off.js';
+export { registerFunctions } from './calls/http.js';
+export { performStep } from './calls/perform.js';
 export { retryDeadlock } from './deadlock.js';
-export { decideTurn } from './decide-turn.js';
-export { findDueSteps } from './due.js';
-export { endByForce } from './end-by-force.js';
 export { communicationFault } from './faults.js';
 export { isFinal } from './final.js';
-export { givingBack } from './give-back.js';
-export { registerFunctions } from './http.js';
-export { forgetDefinition, keepWorkflow, storeDefinition, workflowOf } from './load.js';
-export { lockExecution, lockedAny, lockingAny } from './lock.js';
-export { claiming, freeLostStep } from './lost-claims.js';
-export { storeOutcome } from './outcome.js';
-export { done, parkCall, parked, settleParked, waitOn } from './park.js';
-export { performStep } from './perform.js';
 export type {
   Actor as EngineActor,
   CallFunction,
@@ -34,14 +24,24 @@ export type {
   TaskEntry,
   Waker,
 } from './ports.js';
-export { prepareMove, prepareTurn } from './prepare-move.js';
-export { claimedIn, isWhole, prepare, releases, writePrepared, writing } from './prepared.js';
 export { callName, callWith } from './request.js';
-export { readSnapshot } from './snapshot.js';
-export { type Started, type Starting, startedSnapshot, startingExecution } from './start.js';
-export { takeTurn } from './take-turn.js';
-export { describeTaskEvent, keptTaskEvents, kindOf, taskEventsPerRow } from './task-events.js';
+export { advanceStep } from './steps/advance.js';
+export { findDueSteps } from './steps/due.js';
+export { endByForce } from './steps/end-by-force.js';
+export { givingBack } from './steps/give-back.js';
+export { forgetDefinition, keepWorkflow, storeDefinition, workflowOf } from './steps/load.js';
+export { lockExecution, lockedAny, lockingAny } from './steps/lock.js';
+export { claiming, freeLostStep } from './steps/lost-claims.js';
+export { storeOutcome } from './steps/outcome.js';
+export { done, parkCall, parked, settleParked, waitOn } from './steps/park.js';
+export { readSnapshot } from './steps/snapshot.js';
+export { type Started, type Starting, startedSnapshot, startingExecution } from './steps/start.js';
+export { makingTurnDue, notingCancellation, TURN, turnHint } from './steps/turn-row.js';
+export { wakeSteps } from './steps/wake-steps.js';
 export { engineTiming } from './timing.js';
-export { makingTurnDue, notingCancellation, TURN, turnHint } from './turn-row.js';
-export { wakeSteps } from './wake-steps.js';
-export { writeAlone } from './write-alone.js';
+export { decideTurn } from './turns/decide-turn.js';
+export { prepareMove, prepareTurn } from './turns/prepare-move.js';
+export { claimedIn, isWhole, prepare, releases, writePrepared, writing } from './turns/prepared.js';
+export { takeTurn } from './turns/take-turn.js';
+export { describeTaskEvent, keptTaskEvents, kindOf, taskEventsPerRow } from './turns/task-events.js';
+export { writeAlone } from './turns/write-alone.js';

@@ -1,8 +1,8 @@
 import type { Outcome } from '@belay/workflow';
+import type { EngineContext, PreparedMove } from '../ports.js';
+import { readSnapshot, type Snapshot } from '../steps/snapshot.js';
 import { decideTurn } from './decide-turn.js';
-import type { EngineContext, PreparedMove } from './ports.js';
 import { prepare } from './prepared.js';
-import { readSnapshot, type Snapshot } from './snapshot.js';
 
 /**
  * Decides outside any transaction what becomes of an execution when a call of it comes out so, with everything else that is

@@ -14,11 +14,11 @@ import {
   type Step,
   type Transition,
 } from '@belay/workflow';
+import { isFinal } from '../final.js';
+import type { Actor, EngineContext, LedgerEntry, PreparedMove } from '../ports.js';
+import { callName } from '../request.js';
+import { type ReadyStep, readSignals, type Snapshot, type WaitingSignal } from '../steps/snapshot.js';
 import { entriesOf, type ToldByTask } from './entries.js';
-import { isFinal } from './final.js';
-import type { Actor, EngineContext, LedgerEntry, PreparedMove } from './ports.js';
-import { callName } from './request.js';
-import { type ReadyStep, readSignals, type Snapshot, type WaitingSignal } from './snapshot.js';
 
 /** What a turn applies beside what the rows hold. */
 export type Given =

@@ -1,4 +1,4 @@
-import type { ClaimedCall, EngineContext } from './ports.js';
+import type { ClaimedCall, EngineContext } from '../ports.js';
 
 /**
  * Hands a claimed call on to the lane of the systems that it asks, so that those who wait for a silent one take no places from

@@ -1,5 +1,5 @@
 import type { Database } from '@belay/db';
-import type { EngineContext } from './ports.js';
+import type { EngineContext } from '../ports.js';
 
 /** How long to wait before the database is asked again, in milliseconds. */
 const pause = 1_000;

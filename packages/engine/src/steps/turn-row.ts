@@ -1,6 +1,6 @@
 import { executions, steps, type Transaction } from '@belay/db';
 import { eq, sql } from 'drizzle-orm';
-import type { Hint } from './ports.js';
+import type { Hint } from '../ports.js';
 
 /** The key of the row that says that an execution has something to apply. No task has it: theirs have a `#`. */
 export const TURN = '/';

@@ -1,9 +1,9 @@
 import { executions, sqlText, steps } from '@belay/db';
 import type { Json } from '@belay/workflow';
 import { and, eq, isNull, lte, or, sql } from 'drizzle-orm';
+import type { ClaimedCall, EngineContext } from '../ports.js';
+import { callName, callWith } from '../request.js';
 import { claiming, claimText } from './lost-claims.js';
-import type { ClaimedCall, EngineContext } from './ports.js';
-import { callName, callWith } from './request.js';
 import { besideExecution, readBeside } from './snapshot.js';
 
 /**

@@ -1,7 +1,7 @@
 import { execute } from '@belay/db';
-import { retryDeadlock } from './deadlock.js';
-import { claiming } from './lost-claims.js';
-import type { EngineContext, PreparedMove } from './ports.js';
+import { retryDeadlock } from '../deadlock.js';
+import type { EngineContext, PreparedMove } from '../ports.js';
+import { claiming } from '../steps/lost-claims.js';
 import { claimedIn, isWhole, writePrepared, writing } from './prepared.js';
 
 /** Writes a move by itself, and sends its hints. False, and nothing is written, when the execution has moved since. */

@@ -1,7 +1,7 @@
 import { steps } from '@belay/db';
 import { and, eq, gt, inArray, isNull, sql } from 'drizzle-orm';
+import type { EngineContext, Hint } from '../ports.js';
 import { advanceStep } from './advance.js';
-import type { EngineContext, Hint } from './ports.js';
 
 /** Up to this many steps look at once, in the turn of whoever recorded it; more are made due, for every worker to share. */
 const few = 4;

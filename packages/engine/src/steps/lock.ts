@@ -1,6 +1,6 @@
 import { executions, inOrder, type Statement, sqlText, statementOf, steps, type Transaction } from '@belay/db';
 import { and, eq } from 'drizzle-orm';
-import type { Locked } from './ports.js';
+import type { Locked } from '../ports.js';
 
 /** Locks an execution, whether it has ended or not: a statement, so that what needs the lock can be sent behind it. */
 export function lockingAny(tx: Transaction, executionId: string): Statement<LockRow[]> {

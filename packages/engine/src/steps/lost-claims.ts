@@ -1,7 +1,7 @@
 import { type SqlText, sqlText, steps } from '@belay/db';
 import { sql } from 'drizzle-orm';
+import type { EngineContext } from '../ports.js';
 import { givingBack } from './give-back.js';
-import type { EngineContext } from './ports.js';
 
 /** Gives back the claim of a step or a turn whose answer was lost, or that the database went away under. */
 export const freeLostStep = givingBack(freeSteps);

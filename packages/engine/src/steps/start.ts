@@ -1,7 +1,7 @@
 import { definitions, executions, type SqlText, sqlText, steps } from '@belay/db';
 import type { Json, Workflow } from '@belay/workflow';
+import type { EngineContext, LedgerEntry } from '../ports.js';
 import { claimText } from './lost-claims.js';
-import type { EngineContext, LedgerEntry } from './ports.js';
 import { readBeside, type Snapshot } from './snapshot.js';
 import { TURN } from './turn-row.js';
 

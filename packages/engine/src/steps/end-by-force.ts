@@ -1,4 +1,4 @@
-import type { Actor, Locked, PreparedMove } from './ports.js';
+import type { Actor, Locked, PreparedMove } from '../ports.js';
 
 /** The move that ends an execution as it stands: no task runs any more. Under the execution's lock, so it is always written. */
 export function endByForce(execution: Locked, by: { actor: Actor; name: string }): PreparedMove {

@@ -1,12 +1,12 @@
 import type { Outcome } from '@belay/workflow';
-import { claimedCall } from './claim.js';
+import type { ClaimedCall, EngineContext, PreparedMove } from '../ports.js';
+import { claimedCall } from '../steps/claim.js';
+import { storeOutcome } from '../steps/outcome.js';
+import { readSnapshot, type Snapshot } from '../steps/snapshot.js';
+import { turnHint } from '../steps/turn-row.js';
 import { decideTurn } from './decide-turn.js';
-import { storeOutcome } from './outcome.js';
-import type { ClaimedCall, EngineContext, PreparedMove } from './ports.js';
 import { prepareOutcome } from './prepare-move.js';
 import { prepare } from './prepared.js';
-import { readSnapshot, type Snapshot } from './snapshot.js';
-import { turnHint } from './turn-row.js';
 import { writeAlone } from './write-alone.js';
 
 /** How often a move that lost to another is decided again before it is left to the sweeper. */

@@ -1,17 +1,17 @@
 import { steps } from '@belay/db';
 import { and, eq, sql } from 'drizzle-orm';
-import { advanceStep } from './advance.js';
-import { claimCall } from './claim.js';
-import { unknownFunction } from './faults.js';
+import { unknownFunction } from '../faults.js';
+import type { ClaimedCall, EngineContext, Performed } from '../ports.js';
+import { advanceStep } from '../steps/advance.js';
+import { claimCall } from '../steps/claim.js';
+import { claiming } from '../steps/lost-claims.js';
+import { parked } from '../steps/park.js';
+import { type FailedStep, putBack } from '../steps/put-back.js';
+import type { Snapshot } from '../steps/snapshot.js';
+import { TURN } from '../steps/turn-row.js';
+import { resolveCall, takeTurn } from '../turns/take-turn.js';
 import { handOn } from './hand-on.js';
-import { claiming } from './lost-claims.js';
-import { parked } from './park.js';
 import { writePending } from './pending.js';
-import type { ClaimedCall, EngineContext, Performed } from './ports.js';
-import { type FailedStep, putBack } from './put-back.js';
-import type { Snapshot } from './snapshot.js';
-import { resolveCall, takeTurn } from './take-turn.js';
-import { TURN } from './turn-row.js';
 
 /** How many calls in a row one job performs before it lets others have their turn. */
 const streak = 50;

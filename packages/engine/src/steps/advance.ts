@@ -1,8 +1,8 @@
-import { retryDeadlock } from './deadlock.js';
+import { retryDeadlock } from '../deadlock.js';
+import type { EngineContext, Hint } from '../ports.js';
+import { callName } from '../request.js';
 import { lockExecution } from './lock.js';
 import { storeOutcome } from './outcome.js';
-import type { EngineContext, Hint } from './ports.js';
-import { callName } from './request.js';
 import { turnHint } from './turn-row.js';
 
 /**

@@ -1,7 +1,7 @@
 import { type Database, executions, inOrder, steps, type Transaction } from '@belay/db';
 import type { Json } from '@belay/workflow';
 import { and, eq, type SQL, sql } from 'drizzle-orm';
-import type { ClaimedCall, Performed } from './ports.js';
+import type { ClaimedCall, Performed } from '../ports.js';
 
 export interface Parking {
   /** In words for the person who looks: what is waited for. */

@@ -11,8 +11,8 @@ import {
 } from '@belay/db';
 import { type CloudEvent, type Json, type Outcome, restoreState, type State, type Workflow } from '@belay/workflow';
 import { and, asc, eq, isNull } from 'drizzle-orm';
+import type { EngineContext } from '../ports.js';
 import { workflowOf } from './load.js';
-import type { EngineContext } from './ports.js';
 import { TURN } from './turn-row.js';
 
 /** What the host reads beside the execution that a statement is about. */

@@ -1,8 +1,8 @@
 import type { Json } from '@belay/workflow';
 import { z } from 'zod';
-import { communicationFault, timeoutFault } from './faults.js';
-import { done } from './park.js';
-import type { CallFunction, ClaimedCall, EngineContext, Performed } from './ports.js';
+import { communicationFault, timeoutFault } from '../faults.js';
+import type { CallFunction, ClaimedCall, EngineContext, Performed } from '../ports.js';
+import { done } from '../steps/park.js';
 
 /** What the machine has evaluated for `call: http` (DSL reference, HTTP Call). */
 const httpWith = z.object({

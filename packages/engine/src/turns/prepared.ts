@@ -12,15 +12,15 @@ import {
   taskEvents,
 } from '@belay/db';
 import { type Step, storeState } from '@belay/workflow';
+import { isFinal } from '../final.js';
+import type { Actor, CallFunction, EngineContext, Hint, LedgerEntry, PreparedMove } from '../ports.js';
+import { callName } from '../request.js';
+import { claimText } from '../steps/lost-claims.js';
+import type { Snapshot } from '../steps/snapshot.js';
+import { TURN, turnHint } from '../steps/turn-row.js';
 import type { Decided } from './decide-turn.js';
 import { packTaskEvents } from './entries.js';
-import { isFinal } from './final.js';
-import { claimText } from './lost-claims.js';
-import type { Actor, CallFunction, EngineContext, Hint, LedgerEntry, PreparedMove } from './ports.js';
-import { callName } from './request.js';
-import type { Snapshot } from './snapshot.js';
 import { keptTaskEvents, taskEventsPerRow } from './task-events.js';
-import { TURN, turnHint } from './turn-row.js';
 
 const runtime: Actor = { kind: 'system', name: 'runtime' };
 

@@ -1,5 +1,5 @@
-import type { ClaimedCall, EngineContext } from './ports.js';
-import { writeAlone } from './write-alone.js';
+import type { ClaimedCall, EngineContext } from '../ports.js';
+import { writeAlone } from '../turns/write-alone.js';
 
 /**
  * Writes the move that opened a call, when its function has not written it with a commit of its own. Returns whether the call

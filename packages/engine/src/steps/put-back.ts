@@ -1,8 +1,8 @@
 import { steps } from '@belay/db';
 import { and, eq, isNotNull, isNull, lte, ne, or, type SQL, sql } from 'drizzle-orm';
-import { backOff } from './back-off.js';
+import { backOff } from '../back-off.js';
+import type { EngineContext } from '../ports.js';
 import { claimText } from './lost-claims.js';
-import type { EngineContext } from './ports.js';
 
 /** A step that could not be done: its turn, or a call of which this process has the lease. */
 export interface FailedStep {

@@ -1,7 +1,7 @@
 import type { TaskEvent } from '@belay/db';
 import type { LifecycleEvent, Transition } from '@belay/workflow';
+import type { Actor, LedgerEntry, TaskEntry } from '../ports.js';
 import { describeEvent } from './describe.js';
-import type { Actor, LedgerEntry, TaskEntry } from './ports.js';
 import { keptTaskEvents, taskEventsPerRow, toEmitted, toTaskEvent } from './task-events.js';
 
 /** A task's event on its way to be stored with those beside it. */
