@@ -10,7 +10,8 @@ export function checkAuthorizerCalls(tree: Tree): string[] {
 
 /** Transactions of core that change nothing an auditor would ask for, each with its reason. */
 const silentTransactions: Record<string, string> = {
-  'packages/engine/src/steps/advance.ts': 'keeps an outcome; the ledger tells of what led to it, and of the move it leads to',
+  'packages/engine/src/steps/advance.ts':
+    'keeps an outcome; the ledger tells of what led to it, and of the move it leads to',
 };
 
 /** The functions of core and the engine that append to the ledger in their caller's transaction, opening none of their own. */
