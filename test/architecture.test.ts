@@ -9,6 +9,7 @@ import {
   checkTransactions,
   checkWriters,
 } from './architecture/behaviour.js';
+import { checkCitations, checkDecisions, checkInterface, checkLinks } from './architecture/citations.js';
 import {
   checkDeclarations,
   checkExports,
@@ -52,6 +53,10 @@ describe('the house as it stands', () => {
     ['pins every version once', checkPins],
     ['comments on every table', checkTableComments],
     ['names only files that are there in its documents', checkDocumentedPaths],
+    ['links only files and headings that exist', checkLinks],
+    ['cites only documents, sections, rules and decisions that exist', checkCitations],
+    ['numbers its decisions without gaps', checkDecisions],
+    ['documents only operations that are declared', checkInterface],
     ['tells nothing of the machine it was made on', checkMachineTraces],
   ])('%s', (_, check) => {
     expect(check(tree)).toEqual([]);
@@ -241,6 +246,69 @@ describe('each rule can fail', () => {
       'packages/core/src/index.ts': '',
     });
     expect(checkDocumentedPaths(fault)).toHaveLength(4);
+  });
+
+  it('links: a file and a heading that do not exist', () => {
+    const fault = broken({
+      'README.md':
+        '[one](docs/a.md#2-two-words) [gone](docs/b.md) [folder](docs) [no heading](docs/a.md#three) [here](#none)',
+      'docs/a.md': '# A\n\n## 2. Two words\n\n```\n## Three\n```\n[up](../README.md) [far](https://example.com#x)\n',
+    });
+    expect(checkLinks(fault)).toEqual([
+      'README.md links docs/b.md: no such file',
+      'README.md links docs/a.md#three: no such heading',
+      'README.md links #none: no such heading',
+    ]);
+  });
+
+  it('citations: what is not in the repository, a section, a rule and a decision that do not exist', () => {
+    const documents = {
+      'docs/a.md': '# A\n\n## 1. One\n\n1. First\n\n## 2. Two\n\n2. Second\n',
+      'docs/decisions/0001-one.md': '',
+    };
+    const cited = (comment: string) => checkCitations(broken({ ...documents, 'packages/core/src/a.ts': comment }));
+    for (const fine of [
+      '/** (docs/a.md, section 1, rule 1; decision 0001) */',
+      '// RFC 8252 §7.3',
+      '/**\n * One (docs/a.md, section\n * 2). */',
+      '/** docs/a.md, sections 1 and 2 */',
+    ])
+      expect(cited(fine), fine).toEqual([]);
+    for (const wrong of [
+      '// design §14',
+      '// interface, rule 2',
+      '// docs/b.md',
+      '// docs/a.md, section 3',
+      '// docs/a.md, sections 1 and 3',
+      '/**\n * docs/a.md, section 1,\n * rule 2 */',
+      '// decision 0002',
+    ])
+      expect(cited(wrong), wrong).toHaveLength(1);
+  });
+
+  it('decisions: a gap, a number that is used and listed as not used, a wrong title, a replacement that is not listed', () => {
+    const fault = broken({
+      'docs/decisions/README.md':
+        'Numbers not used: 0002, 0003.\n\n- [0001](0001-a.md) A\n- [0003](0003-c.md) C\n- [0005](0005-e.md) F\n',
+      'docs/decisions/0001-a.md': '# 0001 · A\n\n*Replaced by [0005](0005-e.md).*\n',
+      'docs/decisions/0003-c.md': '# 0003 · C\n',
+      'docs/decisions/0005-e.md': '# 0005 · E\n',
+    });
+    expect(checkDecisions(fault)).toEqual([
+      'decision 0003 is there twice, or is a note and listed as not used',
+      'decision 0004 is neither a note nor listed as not used',
+      '0001-a.md and the list of decisions do not agree by what it is replaced',
+      'the list of decisions lacks "[0005](0005-e.md) E"',
+    ]);
+  });
+
+  it('interface: an operation that nothing declares', () => {
+    const fault = broken({
+      'docs/interface.md': '| `GET /a` | |\n| `POST /a`, `GET /b` | |\n',
+      'packages/api/src/routers/a.ts':
+        "openapi: { method: 'GET', path: '/a' }, openapi: {\n method: 'GET',\n path: '/b' }",
+    });
+    expect(checkInterface(fault)).toEqual(['docs/interface.md lists POST /a, which nothing declares']);
   });
 
   it('traces: a registry, a lock file that tells where from, a home folder', () => {
