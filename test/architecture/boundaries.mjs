@@ -153,7 +153,7 @@ export const boundaries = {
     why: 'every program of ours begins and ends with it, so it loads nothing of what only some are for',
   },
   'packages/operations': {
-    workspace: ['core', 'db', 'embedded-postgres', 'host', 'program', 'providers'],
+    workspace: ['contract/errors', 'core', 'db', 'embedded-postgres', 'host', 'program', 'providers'],
     outside: ['chokidar', 'postgres', 'yaml', 'zod', 'node:*'],
     why: 'operators’ commands work without a server: no HTTP, no queue, no procedures',
   },

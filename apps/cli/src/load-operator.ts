@@ -9,10 +9,11 @@ type Program = typeof import('@belay/program');
 type Core = typeof import('@belay/core');
 
 /** A failure of an installation's own code as one of ours: its message is fit for an operator. */
-function translate(error: unknown, program: Program, core: Core): unknown {
-  if (error instanceof core.AccessError) {
-    return new CliError(error.code, error.message, {
-      ...(error.issues && { issues: error.issues }),
+function translate(error: unknown, program: Program, operations: Operations): unknown {
+  const refused = operations.accessErrorOf(error);
+  if (refused) {
+    return new CliError(refused.code, refused.message, {
+      ...(refused.issues && { issues: refused.issues }),
       cause: error,
     });
   }
@@ -38,7 +39,7 @@ export function loadOperator(host: ServerProcess, account: () => string): Operat
     try {
       return await verb({ operations, program, core });
     } catch (error) {
-      throw translate(error, program, core);
+      throw translate(error, program, operations);
     }
   }
 

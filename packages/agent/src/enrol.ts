@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { AccessError } from '@belay/core/agent';
+import { AccessError } from '@belay/contract/errors';
 import { removeUnfinished } from '@belay/host';
 import { clock, oneLine, randomBytes, readProgram, StartError } from '@belay/program';
 import { writeConfiguration } from './configuration-file.js';

@@ -1,4 +1,5 @@
-import { AccessError, type Logger, type PinnedKey } from '@belay/core/agent';
+import { AccessError } from '@belay/contract/errors';
+import type { Logger, PinnedKey } from '@belay/core/agent';
 import { type KeptConfiguration, writeConfiguration } from './configuration-file.js';
 import type { Files } from './files.js';
 import { type Identity, writeIdentity } from './identity.js';

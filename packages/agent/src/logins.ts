@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash } from 'node:crypto';
-import { AccessError, invalid, requireAbsoluteUrl } from '@belay/core/agent';
+import { AccessError, invalid } from '@belay/contract/errors';
+import { requireAbsoluteUrl } from '@belay/core/agent';
 import type { LocalLogins } from './verbs/ports.js';
 
 /** How long a sign-in that was begun here may take, in milliseconds. */

@@ -1,4 +1,4 @@
-import { AccessError, type ErrorCode, errorCodes } from '@belay/core/agent';
+import { AccessError, type ErrorCode, errorCodes } from '@belay/contract/errors';
 import { createBoundedFetch, tooLarge } from '@belay/host';
 import { type BelayClient, BelayError, createClient } from '@belay/sdk';
 import type { Upstream } from './verbs/ports.js';

@@ -1,6 +1,5 @@
-import { errorTable } from '@belay/contract/errors';
+import { AccessError, errorTable } from '@belay/contract/errors';
 import {
-  AccessError,
   type Actor,
   type AgentActor,
   isOutage,

@@ -1,4 +1,4 @@
-import { AccessError } from '@belay/core/agent';
+import { AccessError } from '@belay/contract/errors';
 import { TRPCError } from '@trpc/server';
 
 /** Deeper than anything that people write; far less than what a stack holds. */

@@ -1,5 +1,5 @@
+import { AccessError } from '@belay/contract/errors';
 import type { Actor, ActorContext, AgentActor, Context, UserActor } from './context.js';
-import { AccessError } from './errors.js';
 
 /** The same context, with the caller in it. */
 export function withActor<A extends ActorContext['actor']>(ctx: Context, actor: A): Context & { actor: A } {

@@ -5,8 +5,6 @@ export * from './agents/signature.js';
 export * from './can.js';
 export * from './canonical.js';
 export * from './context.js';
-export * from './errors.js';
 export * from './outage.js';
 export * from './paging.js';
-export * from './path-text.js';
 export * from './version.js';

@@ -1,5 +1,5 @@
 import { parseDuration } from '@belay/contract/durations';
-import { type ErrorIssue, invalid } from './errors.js';
+import { type ErrorIssue, invalid } from '@belay/contract/errors';
 
 /** Milliseconds of an ISO 8601 or short duration, or an issue at `path`. */
 export function readDuration(text: string | undefined, path: string, issues: ErrorIssue[]): number | undefined {

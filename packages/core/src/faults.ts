@@ -1,6 +1,6 @@
+import { AccessError, type ErrorCode } from '@belay/contract/errors';
 import { Retryable, Terminal } from '@belay/providers';
 import type { Fault } from '@belay/workflow';
-import { AccessError, type ErrorCode } from './errors.js';
 
 const standard = 'https://serverlessworkflow.io/spec/1.0.0/errors';
 

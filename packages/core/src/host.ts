@@ -1,3 +1,4 @@
+import { AccessError } from '@belay/contract/errors';
 import { approvals, sqlText } from '@belay/db';
 import { type EngineContext, type Explained, type Host, registerFunctions } from '@belay/engine';
 import { Retryable, Terminal } from '@belay/providers';
@@ -6,7 +7,6 @@ import { endGrants } from './access/end.js';
 import { openCall } from './access/pulse.js';
 import { publicMessage } from './catalog/authorizer.js';
 import type { Actor, Context } from './context.js';
-import { AccessError } from './errors.js';
 import { admitsFrom, readSender } from './executions/senders.js';
 import { faultOf } from './faults.js';
 import { accessFunctions } from './functions/table.js';

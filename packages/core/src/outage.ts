@@ -1,5 +1,5 @@
+import { AccessError } from '@belay/contract/errors';
 import type { Context } from './context.js';
-import { AccessError } from './errors.js';
 
 /** What a caller is told while the service lacks something of its own: its database, or room for expressions. */
 export const outageMessage = 'The service cannot serve this request at the moment; try again';

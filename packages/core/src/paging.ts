@@ -1,5 +1,5 @@
+import { invalid } from '@belay/contract/errors';
 import { digestOf } from './canonical.js';
-import { invalid } from './errors.js';
 
 /** Which part of a long list; without `limit`, all of it. */
 export interface PageAsk {

@@ -1,5 +1,5 @@
+import { invalid } from '@belay/contract/errors';
 import { isStorable, isStorableJson, unstorableMessage } from '@belay/contract/text';
-import { invalid } from './errors.js';
 
 /**
  * Text from outside, as it may be stored: no longer than `limit`, well-formed, and without NUL, which no column takes.

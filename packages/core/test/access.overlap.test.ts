@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import { AccessError } from '@belay/contract/errors';
 import {
-  AccessError,
   type Context,
   cancelExecution,
   type Hint,

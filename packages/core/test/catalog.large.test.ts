@@ -1,3 +1,4 @@
+import { pathText } from '@belay/contract/errors';
 import {
   type ActorContext,
   applyCatalog,
@@ -20,7 +21,6 @@ import { canonicalJson, digestOf } from '../src/canonical.js';
 import { readStoredDocument } from '../src/catalog/read-stored.js';
 import { parseCatalog } from '../src/configuration/parse.js';
 import { writeDocument } from '../src/configuration/write-document.js';
-import { pathText } from '../src/path-text.js';
 import { createCatalogIndex } from '../src/suggestions/catalog-index.js';
 
 type Document = { providers: object; workflows: object; roles: Record<string, object> };

@@ -1,4 +1,5 @@
-import { AccessError, getExecution, requestElevation } from '@belay/core';
+import { AccessError } from '@belay/contract/errors';
+import { getExecution, requestElevation } from '@belay/core';
 import { describe, expect, it } from 'vitest';
 import { approvalCatalog, createHouse, type House } from '../../../test/support/house.js';
 

@@ -1,5 +1,5 @@
+import { AccessError } from '@belay/contract/errors';
 import {
-  AccessError,
   compileCatalog,
   type DynamicElevationRequest,
   getExecution,

@@ -1,4 +1,5 @@
-import { AccessError, isOutage, isOwnFailure } from '@belay/core';
+import { AccessError } from '@belay/contract/errors';
+import { isOutage, isOwnFailure } from '@belay/core';
 import { openDatabase } from '@belay/db';
 import { Retryable } from '@belay/providers';
 import { ExpressionOutage } from '@belay/workflow';

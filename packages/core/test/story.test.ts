@@ -1,6 +1,6 @@
+import { AccessError } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import {
-  AccessError,
   cancelExecution,
   decideApproval,
   getExecution,

@@ -1,4 +1,5 @@
-import { AccessError, type ActorContext, getExecution, listInbox, requestElevation, type UserActor } from '@belay/core';
+import { AccessError } from '@belay/contract/errors';
+import { type ActorContext, getExecution, listInbox, requestElevation, type UserActor } from '@belay/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { approvalCatalog, approvalTasks, createHouse, type House, workflowOf } from '../../../test/support/house.js';
 import { type LanguageModel, openLanguageModel } from '../../providers/src/llm/open.js';

@@ -1,4 +1,5 @@
-import { AccessError, type ActorContext, type UserActor } from '@belay/core';
+import { AccessError } from '@belay/contract/errors';
+import type { ActorContext, UserActor } from '@belay/core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { approvalCatalog, createHouse, type House } from '../../../test/support/house.js';
 import { openLanguageModel } from '../../providers/src/llm/open.js';

@@ -1,13 +1,5 @@
-import {
-  AccessError,
-  applyCatalog,
-  getExecution,
-  listInbox,
-  openCatalog,
-  readHealth,
-  readMetrics,
-  returnAccess,
-} from '@belay/core';
+import { AccessError } from '@belay/contract/errors';
+import { applyCatalog, getExecution, listInbox, openCatalog, readHealth, readMetrics, returnAccess } from '@belay/core';
 import { type Connector, postgresConnector } from '@belay/providers';
 import postgres from 'postgres';
 import { afterEach, describe, expect, it } from 'vitest';

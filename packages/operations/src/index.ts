@@ -12,7 +12,7 @@ export { type DatabaseInspection, hasEmbeddedDatabase, inspectDatabase } from '.
 export { type Environment, parseEnvironment } from './environment.js';
 export { openConfiguredKeyring } from './open-keyring.js';
 export { openStorage } from './open-storage.js';
-export { type OperatorContext, type OperatorOptions, openOperatorContext } from './operator.js';
+export { accessErrorOf, type OperatorContext, type OperatorOptions, openOperatorContext } from './operator.js';
 export { rotateEncryption } from './operator-encryption.js';
 export { listVault, removeFromVault, setInVault } from './operator-vault.js';
 export { readSecrets } from './secret.js';

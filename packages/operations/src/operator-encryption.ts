@@ -1,4 +1,5 @@
-import { AccessError, rotateEncryptionKey } from '@belay/core';
+import { AccessError } from '@belay/contract/errors';
+import { rotateEncryptionKey } from '@belay/core';
 import { openWrapping } from './open-keyring.js';
 import { type OperatorOptions, openOperatorContext } from './operator.js';
 import { openReferences } from './services.js';

@@ -1,3 +1,4 @@
+import { AccessError } from '@belay/contract/errors';
 import {
   type ActorContext,
   createKeyring,
@@ -26,6 +27,14 @@ export interface OperatorContext {
   context: ActorContext;
   /** Gives everything back; an embedded database stays up when a server uses it. */
   close(): Promise<void>;
+}
+
+/**
+ * Returns the error that a verb threw on purpose, or undefined for any other. For programs that are bundled: their own copy of
+ * the class is not the one that core throws.
+ */
+export function accessErrorOf(error: unknown): AccessError | undefined {
+  return error instanceof AccessError ? error : undefined;
 }
 
 /**

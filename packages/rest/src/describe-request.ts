@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
+import { invalid } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
-import { invalid } from '@belay/core/agent';
 import type { RequestInfo } from './exchange.js';
 import { names, negotiate } from './negotiate.js';
 import { type CookieNames, readCookie } from './security.js';

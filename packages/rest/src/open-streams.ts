@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { AccessError } from '@belay/core/agent';
+import { AccessError } from '@belay/contract/errors';
 import type { RestContext } from './exchange.js';
 
 export interface OpenStreams<Context extends RestContext> {

@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { errorTable } from '@belay/contract/errors';
-import { AccessError } from '@belay/core/agent';
+import { AccessError, errorTable } from '@belay/contract/errors';
 import { type AnyTRPCRouter, TRPCError } from '@trpc/server';
 import { nodeHTTPRequestHandler } from '@trpc/server/adapters/node-http';
 import { publishError } from './errors.js';

@@ -1,5 +1,6 @@
 import { publicProcedure, router } from '@belay/api';
-import { AccessError, type Context } from '@belay/core';
+import { AccessError } from '@belay/contract/errors';
+import type { Context } from '@belay/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Served, send, serve } from './support/serve.js';

@@ -1,5 +1,6 @@
 import { publicProcedure, router } from '@belay/api';
-import { AccessError, type Context } from '@belay/core';
+import { AccessError } from '@belay/contract/errors';
+import type { Context } from '@belay/core';
 import { createTRPCClient, httpBatchLink, httpLink, TRPCClientError } from '@trpc/client';
 import { tracked } from '@trpc/server';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

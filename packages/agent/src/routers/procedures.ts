@@ -1,5 +1,4 @@
-import { errorTable } from '@belay/contract/errors';
-import { AccessError } from '@belay/core/agent';
+import { AccessError, errorTable } from '@belay/contract/errors';
 import { internalMessage, isForeseen } from '@belay/rest';
 import { TRPCError } from '@trpc/server';
 import { type LocalRequestContext, localBase } from './trpc.js';

@@ -1,4 +1,5 @@
-import { AccessError, isInAudience, type PageAsk, pageOf } from '@belay/core/agent';
+import { AccessError } from '@belay/contract/errors';
+import { isInAudience, type PageAsk, pageOf } from '@belay/core/agent';
 import type { LocalConfiguration } from './configuration.js';
 import type { LocalContext, LocalPerson } from './ports.js';
 

@@ -1,4 +1,5 @@
-import { AccessError, digestOf, followKey, type PinnedKey, readStatement, type Signature } from '@belay/core/agent';
+import { AccessError } from '@belay/contract/errors';
+import { digestOf, followKey, type PinnedKey, readStatement, type Signature } from '@belay/core/agent';
 import { z } from 'zod';
 
 const texts = z.array(z.string());

@@ -1,4 +1,4 @@
-import { AccessError, notFound } from '@belay/core/agent';
+import { AccessError, notFound } from '@belay/contract/errors';
 import { activeSessions, localPerson } from './person.js';
 import type { KeptSession, LocalContext } from './ports.js';
 

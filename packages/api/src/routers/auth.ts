@@ -1,13 +1,7 @@
 import { authOperations } from '@belay/contract/auth';
+import { AccessError } from '@belay/contract/errors';
 import { metadata } from '@belay/contract/metadata';
-import {
-  AccessError,
-  exchangeLoginCode,
-  issueSession,
-  readSignInMetadata,
-  readWhoami,
-  receiveLogout,
-} from '@belay/core';
+import { exchangeLoginCode, issueSession, readSignInMetadata, readWhoami, receiveLogout } from '@belay/core';
 import { authenticated, publicProcedure } from '../procedures.js';
 import { beginSignIn, chooseProvider, completeSignIn, receiveSignIn, signOut } from '../sign-in.js';
 import { router } from '../trpc.js';

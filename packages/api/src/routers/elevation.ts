@@ -1,10 +1,10 @@
 import { elevationOperations } from '@belay/contract/elevation';
+import { renameIssues } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import {
   createState,
   createTaskToken,
   listDynamicBounds,
-  renameIssues,
   requestDynamicElevation,
   requestElevation,
   resolveRole,

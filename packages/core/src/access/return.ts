@@ -1,8 +1,8 @@
+import { AccessError } from '@belay/contract/errors';
 import { type EndedReason, inOrder, type Transaction } from '@belay/db';
 import { type Locked, lockedAny, lockingAny, retryDeadlock, storeOutcome } from '@belay/engine';
 import { requireUser } from '../actor.js';
 import type { ActorContext, Hint } from '../context.js';
-import { AccessError } from '../errors.js';
 import { findExecution, isId } from '../find-execution.js';
 import { settleHolds } from '../functions/hold.js';
 import { appendLedger, type LedgerEntry } from '../ledger/append.js';

@@ -1,8 +1,8 @@
+import { AccessError, invalid } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import { grants, users } from '@belay/db';
 import { and, eq } from 'drizzle-orm';
 import type { ActorContext } from '../context.js';
-import { AccessError, invalid } from '../errors.js';
 import { findExecution, isId } from '../find-execution.js';
 import { isKnownAs } from '../people/people.js';
 import { requireText } from '../text.js';

@@ -1,9 +1,9 @@
+import { AccessError, invalid } from '@belay/contract/errors';
 import { agents } from '@belay/db';
 import { and, eq, sql } from 'drizzle-orm';
 import { requireAgent } from '../actor.js';
 import { hashSecret } from '../canonical.js';
 import type { ActorContext } from '../context.js';
-import { AccessError, invalid } from '../errors.js';
 import { appendLedger } from '../ledger/append.js';
 import { isAgentCredential } from './credential.js';
 

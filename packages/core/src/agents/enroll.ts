@@ -1,9 +1,9 @@
+import { AccessError, invalid } from '@belay/contract/errors';
 import { agents } from '@belay/db';
 import { eq, sql } from 'drizzle-orm';
 import { hashSecret } from '../canonical.js';
 import type { ActorContext } from '../context.js';
 import { requireDuration } from '../duration.js';
-import { AccessError, invalid } from '../errors.js';
 import { appendLedger } from '../ledger/append.js';
 import { newAgentCredential } from './credential.js';
 

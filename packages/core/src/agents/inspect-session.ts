@@ -1,5 +1,5 @@
+import { AccessError } from '@belay/contract/errors';
 import type { Context } from '../context.js';
-import { AccessError } from '../errors.js';
 import { readNow } from '../now.js';
 import { readPerson } from '../people/people.js';
 import { findSessions } from '../sessions/find.js';

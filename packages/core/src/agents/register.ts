@@ -1,10 +1,10 @@
+import { AccessError } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import { agents } from '@belay/db';
 import { eq, sql } from 'drizzle-orm';
 import { requireAgent } from '../actor.js';
 import { versionText } from '../configuration/version.js';
 import type { ActorContext } from '../context.js';
-import { AccessError } from '../errors.js';
 import { appendLedger } from '../ledger/append.js';
 import { readNow } from '../now.js';
 import { requireText } from '../text.js';

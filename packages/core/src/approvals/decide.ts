@@ -1,3 +1,4 @@
+import { AccessError, notFound } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import { approvals, decisions, executions, type Transaction } from '@belay/db';
 import { lockExecution, retryDeadlock, storeOutcome } from '@belay/engine';
@@ -5,7 +6,6 @@ import { and, desc, eq, inArray, or, sql } from 'drizzle-orm';
 import { requireFreshGroups, requireUser } from '../actor.js';
 import { isNamed } from '../can.js';
 import type { ActorContext, UserActor } from '../context.js';
-import { AccessError, notFound } from '../errors.js';
 import { isId } from '../find-execution.js';
 import { appendLedger } from '../ledger/append.js';
 import { requireLive } from '../logins/require-live.js';

@@ -1,10 +1,10 @@
+import { AccessError } from '@belay/contract/errors';
 import { knownIdentities } from '@belay/db';
 import type { Identities } from '@belay/providers';
 import { and, gt, inArray, sql } from 'drizzle-orm';
 import { digestOf } from '../canonical.js';
 import { addressOf } from '../catalog/targets.js';
 import type { Context } from '../context.js';
-import { AccessError } from '../errors.js';
 import type { Person } from '../people/people.js';
 import type { ApprovalSubject } from './inbox.js';
 

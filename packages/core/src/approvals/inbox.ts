@@ -1,4 +1,5 @@
 import { formatDuration } from '@belay/contract/durations';
+import { invalid } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import { approvalAudience, approvals, decisions, executions, users } from '@belay/db';
 import { foldAddress } from '@belay/providers';
@@ -7,7 +8,6 @@ import { and, asc, eq, gt, inArray, isNull, or, type SQL, sql } from 'drizzle-or
 import type { Aftermath } from '../access/aftermath.js';
 import { requireUser } from '../actor.js';
 import type { ActorContext, UserActor } from '../context.js';
-import { invalid } from '../errors.js';
 import { isId } from '../find-execution.js';
 import type { PageAsk } from '../paging.js';
 import { isKnownAs } from '../people/people.js';

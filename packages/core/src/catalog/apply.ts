@@ -1,9 +1,9 @@
+import { AccessError, type ErrorIssue } from '@belay/contract/errors';
 import { catalogs, type Database, type Transaction } from '@belay/db';
 import { desc, sql } from 'drizzle-orm';
 import { inOnePiece } from '../breathe.js';
 import { type Catalog, type CompileOptions, compileCatalog, versionText } from '../configuration/compile.js';
 import { writeDocument } from '../configuration/write-document.js';
-import { AccessError, type ErrorIssue } from '../errors.js';
 import { appendLedger } from '../ledger/append.js';
 import { askTargets } from './ask-targets.js';
 import { type AskedTargets, lookAtTargets, storeAddresses } from './targets.js';

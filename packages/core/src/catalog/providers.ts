@@ -1,8 +1,8 @@
+import { AccessError, notFound } from '@belay/contract/errors';
 import type { Capability, ProviderClient } from '@belay/providers';
 import { can, isNamed } from '../can.js';
 import { type CompiledProvider, versionText } from '../configuration/compile.js';
 import type { ActorContext, Context } from '../context.js';
-import { AccessError, notFound } from '../errors.js';
 import { type PageAsk, pageOf } from '../paging.js';
 import { rolesConcerning } from './audiences.js';
 import { publicMessage } from './authorizer.js';

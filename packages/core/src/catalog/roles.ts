@@ -1,9 +1,9 @@
 import { formatDuration } from '@belay/contract/durations';
+import { notFound } from '@belay/contract/errors';
 import type { Access } from '@belay/providers';
 import { can } from '../can.js';
 import { type CompiledRole, versionText } from '../configuration/compile.js';
 import type { ActorContext } from '../context.js';
-import { notFound } from '../errors.js';
 import { type PageAsk, pageOf } from '../paging.js';
 import { rolesConcerning } from './audiences.js';
 

@@ -1,8 +1,8 @@
+import { notFound } from '@belay/contract/errors';
 import type { Json } from '@belay/workflow';
 import { can } from '../can.js';
 import { type CompiledWorkflow, versionText } from '../configuration/compile.js';
 import type { ActorContext } from '../context.js';
-import { notFound } from '../errors.js';
 import { rolesConcerning } from './audiences.js';
 
 export interface WorkflowSummary {

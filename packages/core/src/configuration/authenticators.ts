@@ -1,4 +1,4 @@
-import type { ErrorIssue } from '../errors.js';
+import type { ErrorIssue } from '@belay/contract/errors';
 import type { CompiledProvider } from './compile.js';
 
 /** Tokens that an operator made for a person who has not signed in belong to no provider of the configuration. */

@@ -1,5 +1,5 @@
+import type { ErrorIssue } from '@belay/contract/errors';
 import { type JsonObject, listTasks, type Workflow } from '@belay/workflow';
-import type { ErrorIssue } from '../errors.js';
 import { fromSchema, grants } from '../executions/senders.js';
 
 /**

@@ -1,3 +1,4 @@
+import { type ErrorIssue, pathText } from '@belay/contract/errors';
 import type { Access, Capability, Connector, ConnectorRegistry } from '@belay/providers';
 import {
   compileExpressions,
@@ -13,8 +14,6 @@ import {
 import { type Breathe, inOnePiece } from '../breathe.js';
 import { canonicalJson, digestOf } from '../canonical.js';
 import { readDuration } from '../duration.js';
-import type { ErrorIssue } from '../errors.js';
-import { pathText } from '../path-text.js';
 import { timing } from '../timing.js';
 import { checkAuthenticators } from './authenticators.js';
 import { checkListens } from './check-listens.js';

@@ -1,7 +1,7 @@
+import type { ErrorIssue } from '@belay/contract/errors';
 import type { AccessRequest } from '@belay/providers';
 import type { Audience } from '../can.js';
 import { readDuration } from '../duration.js';
-import type { ErrorIssue } from '../errors.js';
 import { timing } from '../timing.js';
 import type { CompiledProvider, CompiledWorkflow } from './compile.js';
 import type { NameRules } from './name-rules.js';

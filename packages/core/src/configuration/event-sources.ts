@@ -1,4 +1,4 @@
-import type { ErrorIssue } from '../errors.js';
+import type { ErrorIssue } from '@belay/contract/errors';
 import { type ResolveReference, resolveReferences } from './references.js';
 import type { CatalogDocument } from './schema.js';
 

@@ -1,5 +1,5 @@
+import type { ErrorIssue } from '@belay/contract/errors';
 import type { AccessRequest } from '@belay/providers';
-import type { ErrorIssue } from '../errors.js';
 import type { ProviderDefinition, RoleDefinition } from './schema.js';
 
 export interface RoleGraph {

@@ -1,4 +1,4 @@
-import type { ErrorIssue } from '../errors.js';
+import type { ErrorIssue } from '@belay/contract/errors';
 
 /** Keys whose values are secrets by their name alone. */
 const secretKey =

@@ -1,5 +1,5 @@
+import type { ErrorIssue } from '@belay/contract/errors';
 import { readDuration } from '../duration.js';
-import type { ErrorIssue } from '../errors.js';
 import { timing } from '../timing.js';
 import type { CatalogDocument } from './schema.js';
 

@@ -1,7 +1,6 @@
+import { type ErrorIssue, pathText } from '@belay/contract/errors';
 import { z } from 'zod';
 import type { Breathe } from '../breathe.js';
-import type { ErrorIssue } from '../errors.js';
-import { pathText } from '../path-text.js';
 import { type CatalogDocument, catalogSchema } from './schema.js';
 
 /** The sections that may be long, and are checked entry by entry. */

@@ -1,4 +1,4 @@
-import type { ErrorIssue } from '../errors.js';
+import type { ErrorIssue } from '@belay/contract/errors';
 
 /** Turns `env:NAME` or `vault:path#key` into its value; undefined, or the reason, when there is none. */
 export type ResolveReference = (reference: string) => string | undefined | { reason: string };

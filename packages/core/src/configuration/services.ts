@@ -1,6 +1,5 @@
+import { type ErrorIssue, pathText } from '@belay/contract/errors';
 import { encryptionConfig, languageModelConfig, vaultConfig } from '@belay/providers';
-import type { ErrorIssue } from '../errors.js';
-import { pathText } from '../path-text.js';
 import { findReferences, type ResolveReference, resolveReferences } from './references.js';
 import type { CatalogDocument } from './schema.js';
 

@@ -1,6 +1,6 @@
+import { AccessError, invalid } from '@belay/contract/errors';
 import type { CompiledRole } from '../configuration/compile.js';
 import type { ActorContext, UserActor } from '../context.js';
-import { AccessError, invalid } from '../errors.js';
 import { findSessions } from '../sessions/find.js';
 import { type PresentedSession, verifySession } from '../sessions/verify.js';
 

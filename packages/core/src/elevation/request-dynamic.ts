@@ -1,7 +1,7 @@
+import { AccessError, type ErrorIssue, invalid, renameIssues } from '@belay/contract/errors';
 import { requireFreshGroups, requireUser } from '../actor.js';
 import type { Catalog } from '../configuration/compile.js';
 import type { ActorContext } from '../context.js';
-import { AccessError, type ErrorIssue, invalid, renameIssues } from '../errors.js';
 import { composeRole } from '../plans/dynamic-role.js';
 import { type ElevationResult, type RequestTerms, submitRequest } from './submit.js';
 

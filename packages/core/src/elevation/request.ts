@@ -1,7 +1,7 @@
+import { notFound } from '@belay/contract/errors';
 import { requireFreshGroups, requireUser } from '../actor.js';
 import { can } from '../can.js';
 import type { ActorContext } from '../context.js';
-import { notFound } from '../errors.js';
 import { type ElevationResult, type RequestTerms, submitRequest } from './submit.js';
 
 export interface ElevationRequest extends RequestTerms {

@@ -1,7 +1,7 @@
+import { AccessError, type ErrorIssue } from '@belay/contract/errors';
 import { canonicalJson } from '../canonical.js';
 import { getRole, type RoleDetails } from '../catalog/roles.js';
 import type { ActorContext } from '../context.js';
-import { AccessError, type ErrorIssue } from '../errors.js';
 
 /** A Role as a client may send it back: its name, and whatever it read of it. */
 export interface AskedRole {

@@ -1,4 +1,5 @@
 import { formatDuration } from '@belay/contract/durations';
+import { AccessError, invalid, pathText } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import { execute, idempotencyKeys, sqlText, type Transaction, users } from '@belay/db';
 import {
@@ -22,8 +23,6 @@ import { digestOf } from '../canonical.js';
 import type { Catalog, CompiledRole, CompiledWorkflow } from '../configuration/compile.js';
 import type { ActorContext, UserActor } from '../context.js';
 import { requireDuration } from '../duration.js';
-import { AccessError, invalid } from '../errors.js';
-import { pointerText } from '../path-text.js';
 import type { ElevationInput } from '../plans/input.js';
 import { longestDuration, planElevation } from '../plans/plan.js';
 import { requireWorkflow } from '../plans/require-workflow.js';
@@ -101,6 +100,16 @@ export async function submitRequest(ctx: ActorContext, submission: Submission): 
   }
   await refuseEarly(ctx, { input, workflow: workflow.name });
   return start(ctx, user, { catalog, workflow, input, request });
+}
+
+/** Returns a JSON pointer as issues have a path. A name that is a number is taken for a place in a list. */
+function pointerText(pointer: string): string {
+  const parts = pointer.split('/').slice(1);
+  return pathText(
+    parts
+      .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+      .map((part) => (/^\d+$/.test(part) ? Number(part) : part)),
+  );
 }
 
 function chooseIdentities(asked: readonly string[]): string[] {

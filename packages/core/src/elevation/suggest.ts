@@ -1,9 +1,9 @@
 import { formatDuration } from '@belay/contract/durations';
+import { invalid } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import { requireUser } from '../actor.js';
 import { breatheBy } from '../breathe.js';
 import type { ActorContext } from '../context.js';
-import { invalid } from '../errors.js';
 import { readNow } from '../now.js';
 import type { ModelSuggester, SuggestedRole, SuggestionQuestion } from '../suggester.js';
 import { readWishedDuration } from '../suggestions/durations.js';

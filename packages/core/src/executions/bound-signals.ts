@@ -1,7 +1,7 @@
+import { AccessError } from '@belay/contract/errors';
 import { signals, type Transaction } from '@belay/db';
 import { and, count, eq, isNotNull, lt, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
-import { AccessError } from '../errors.js';
 
 /** How many signals that tasks have taken are kept for each execution, so that a repeat of one is known. */
 const kept = 1_000;

@@ -1,3 +1,4 @@
+import { AccessError } from '@belay/contract/errors';
 import { inOrder, type Transaction } from '@belay/db';
 import {
   decideTurn,
@@ -15,7 +16,6 @@ import {
 import { endGrants } from '../access/end.js';
 import { nameOf } from '../actor.js';
 import type { ActorContext, Hint } from '../context.js';
-import { AccessError } from '../errors.js';
 import { findExecution } from '../find-execution.js';
 import { appendLedger } from '../ledger/append.js';
 

@@ -1,3 +1,4 @@
+import { AccessError, notFound } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import { approvals, type Database, executions, inOrder, signals, type Transaction } from '@belay/db';
 import {
@@ -17,7 +18,6 @@ import { requireFreshGroups } from '../actor.js';
 import { isExcluded, isRequester } from '../approvals/exclusion.js';
 import { isNamed } from '../can.js';
 import type { ActorContext, UserActor } from '../context.js';
-import { AccessError, notFound } from '../errors.js';
 import { findExecution, isId } from '../find-execution.js';
 import { appendLedger } from '../ledger/append.js';
 import { listSelves } from '../people/selves.js';

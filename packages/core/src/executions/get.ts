@@ -1,3 +1,4 @@
+import { invalid } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import { type ApprovalStatus, approvals, decisions, entitlements, grants, users } from '@belay/db';
 import type { Fault, Json } from '@belay/workflow';
@@ -5,7 +6,6 @@ import { and, asc, eq } from 'drizzle-orm';
 import { type Aftermath, aftermathOf } from '../access/aftermath.js';
 import { isNotOver } from '../access/wanted.js';
 import type { ActorContext, Context } from '../context.js';
-import { invalid } from '../errors.js';
 import { findExecution } from '../find-execution.js';
 import { readNow } from '../now.js';
 import type { PageAsk } from '../paging.js';

@@ -1,10 +1,10 @@
 import { formatDuration } from '@belay/contract/durations';
+import { invalid } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import { executions, steps } from '@belay/db';
 import { and, asc, desc, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { requireUser } from '../actor.js';
 import type { ActorContext } from '../context.js';
-import { invalid } from '../errors.js';
 import { isId } from '../find-execution.js';
 import type { PageAsk } from '../paging.js';
 import type { ElevationInput } from '../plans/input.js';

@@ -1,4 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { AccessError, invalid, notFound } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import { executions } from '@belay/db';
 import { workflowOf } from '@belay/engine';
@@ -8,7 +9,6 @@ import { z } from 'zod';
 import { withActor } from '../actor.js';
 import type { EventSource } from '../configuration/event-sources.js';
 import type { Context } from '../context.js';
-import { AccessError, invalid, notFound } from '../errors.js';
 import { isId } from '../find-execution.js';
 import { readNow } from '../now.js';
 import { requireJson, requireText } from '../text.js';

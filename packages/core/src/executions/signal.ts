@@ -1,9 +1,9 @@
+import { AccessError, invalid } from '@belay/contract/errors';
 import type { CloudEvent, Json } from '@belay/workflow';
 import { z } from 'zod';
 import { requireUser } from '../actor.js';
 import { decideApproval } from '../approvals/decide.js';
 import type { ActorContext } from '../context.js';
-import { AccessError, invalid } from '../errors.js';
 import { readNow } from '../now.js';
 import { open, seal } from '../tokens/seal.js';
 import { deliverEvent, eventOf, findToSignal, sealedEventSchema } from './deliver.js';

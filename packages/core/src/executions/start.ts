@@ -1,6 +1,6 @@
+import { renameIssues } from '@belay/contract/errors';
 import type { ActorContext } from '../context.js';
 import { requestElevation } from '../elevation/request.js';
-import { renameIssues } from '../errors.js';
 
 export interface StartExecution {
   workflow: string;

@@ -1,7 +1,7 @@
+import { AccessError } from '@belay/contract/errors';
 import { endByForce, lockExecution, retryDeadlock, writePrepared } from '@belay/engine';
 import { nameOf } from '../actor.js';
 import type { ActorContext } from '../context.js';
-import { AccessError } from '../errors.js';
 import { requireOwned } from './cancel.js';
 
 /**

@@ -1,7 +1,7 @@
+import { AccessError, invalid } from '@belay/contract/errors';
 import { within } from '@belay/providers';
 import type { ActorContext } from '../context.js';
 import { requireDuration } from '../duration.js';
-import { AccessError, invalid } from '../errors.js';
 import { type ExecutionDetails, type GetExecution, getExecution } from './get.js';
 import { lastSeq } from './history.js';
 import type { ExecutionState } from './state.js';

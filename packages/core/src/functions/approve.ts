@@ -1,3 +1,4 @@
+import { AccessError } from '@belay/contract/errors';
 import { type ApprovalRule, approvals, inOrder } from '@belay/db';
 import { type CallFunction, lockExecution, type Performed, parkCall, parked } from '@belay/engine';
 import { foldAddress } from '@belay/providers';
@@ -7,7 +8,6 @@ import { describeRule, excludedFrom, subjectOf } from '../approvals/subject.js';
 import { approveWith } from '../configuration/function-checks.js';
 import type { Context } from '../context.js';
 import { requireDuration } from '../duration.js';
-import { AccessError } from '../errors.js';
 import { appendLedger } from '../ledger/append.js';
 import type { ElevationCall } from '../plans/input.js';
 import { planElevation } from '../plans/plan.js';

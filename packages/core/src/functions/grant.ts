@@ -1,3 +1,4 @@
+import { AccessError } from '@belay/contract/errors';
 import { entitlements, grants, type Transaction } from '@belay/db';
 import {
   advanceStep,
@@ -21,7 +22,6 @@ import { settleRenewals } from '../approvals/settle.js';
 import { grantWith } from '../configuration/function-checks.js';
 import type { Context } from '../context.js';
 import { requireDuration } from '../duration.js';
-import { AccessError } from '../errors.js';
 import type { ElevationCall, ElevationInput } from '../plans/input.js';
 import { readOwner } from '../plans/owner.js';
 import { planElevation } from '../plans/plan.js';

@@ -1,9 +1,9 @@
+import { AccessError } from '@belay/contract/errors';
 import { type CallFunction, done, type Performed } from '@belay/engine';
 import { type Message, Retryable, Terminal } from '@belay/providers';
 import { z } from 'zod';
 import { notifyWith } from '../configuration/function-checks.js';
 import type { Context } from '../context.js';
-import { AccessError } from '../errors.js';
 import { readNow } from '../now.js';
 import type { ElevationCall } from '../plans/input.js';
 

@@ -1,8 +1,8 @@
+import { AccessError, invalid } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import type { LedgerLevel } from '@belay/db';
 import { requireAgent } from '../actor.js';
 import type { ActorContext } from '../context.js';
-import { AccessError, invalid } from '../errors.js';
 import { requireText } from '../text.js';
 import { appendLedger } from './append.js';
 

@@ -1,8 +1,8 @@
+import { AccessError } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import { requireUser } from '../actor.js';
 import { findProvider } from '../catalog/providers.js';
 import type { ActorContext } from '../context.js';
-import { AccessError } from '../errors.js';
 import { requireText } from '../text.js';
 import { checkCallback } from './callback.js';
 import { beginFlow } from './flow.js';

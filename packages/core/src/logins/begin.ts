@@ -1,5 +1,5 @@
+import { invalid } from '@belay/contract/errors';
 import type { Context, UserActor } from '../context.js';
-import { invalid } from '../errors.js';
 import { checkCallback } from './callback.js';
 import { authenticatorOf, beginFlow } from './flow.js';
 import { requireLabel } from './label.js';

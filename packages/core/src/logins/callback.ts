@@ -1,6 +1,6 @@
+import { invalid } from '@belay/contract/errors';
 import { requireAbsoluteUrl } from '../absolute-url.js';
 import type { Context } from '../context.js';
-import { invalid } from '../errors.js';
 
 /**
  * Returns where a login may return to: an absolute URL of the server's own pages, of a loopback program, or one that

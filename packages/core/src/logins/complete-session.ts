@@ -1,7 +1,7 @@
+import { AccessError } from '@belay/contract/errors';
 import { logins, type Transaction } from '@belay/db';
 import { and, eq, gt, sql } from 'drizzle-orm';
 import type { Context, UserActor } from '../context.js';
-import { AccessError } from '../errors.js';
 import { readNow } from '../now.js';
 import { findOwner, identityOf } from '../people/link.js';
 import { openSession } from '../sessions/open.js';

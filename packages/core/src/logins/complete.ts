@@ -1,3 +1,4 @@
+import { AccessError, invalid } from '@belay/contract/errors';
 import {
   deviceLogins,
   loginCodes,
@@ -10,7 +11,6 @@ import {
 } from '@belay/db';
 import { and, eq, ne } from 'drizzle-orm';
 import type { Context, UserActor } from '../context.js';
-import { AccessError, invalid } from '../errors.js';
 import { readNow } from '../now.js';
 import { claimIdentity, identityOf } from '../people/link.js';
 import type { Person } from '../people/people.js';

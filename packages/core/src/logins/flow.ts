@@ -1,10 +1,10 @@
+import { AccessError, notFound } from '@belay/contract/errors';
 import { oauthFlows } from '@belay/db';
 import { type Authenticated, type Authenticator, Retryable } from '@belay/providers';
 import { and, eq, gt, isNull, or, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { hashSecret } from '../canonical.js';
 import type { Context } from '../context.js';
-import { AccessError, notFound } from '../errors.js';
 import { readNow } from '../now.js';
 import { requireAdmitted } from '../people/admission.js';
 import { requireReadable } from '../people/proved.js';

@@ -1,5 +1,5 @@
+import { invalid } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
-import { invalid } from '../errors.js';
 import { requireText } from '../text.js';
 
 /**

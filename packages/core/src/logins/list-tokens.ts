@@ -1,7 +1,7 @@
+import { AccessError } from '@belay/contract/errors';
 import { logins, userIdentities, users } from '@belay/db';
 import { and, asc, eq, gt, sql } from 'drizzle-orm';
 import type { ActorContext } from '../context.js';
-import { AccessError } from '../errors.js';
 import { isKnownAs } from '../people/people.js';
 import { requireText } from '../text.js';
 

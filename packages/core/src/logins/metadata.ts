@@ -1,5 +1,5 @@
+import { AccessError } from '@belay/contract/errors';
 import type { Context } from '../context.js';
-import { AccessError } from '../errors.js';
 import { authenticatorOf, redirectUri } from './flow.js';
 
 /** What a provider has to be told about this service before people can sign in with it, as XML. Throws `not_found` and `not_configured`. */

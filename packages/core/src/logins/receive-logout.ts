@@ -1,8 +1,8 @@
+import { AccessError, invalid } from '@belay/contract/errors';
 import { logoutTokens } from '@belay/db';
 import { Retryable } from '@belay/providers';
 import { hashSecret } from '../canonical.js';
 import type { Context } from '../context.js';
-import { AccessError, invalid } from '../errors.js';
 import { appendLedger } from '../ledger/append.js';
 import { readNow } from '../now.js';
 import { endAtProvider } from '../sessions/end-at-provider.js';

@@ -1,7 +1,7 @@
+import { AccessError } from '@belay/contract/errors';
 import { inOrder, logins, type Transaction, users } from '@belay/db';
 import { and, eq, gt, sql } from 'drizzle-orm';
 import type { UserActor } from '../context.js';
-import { AccessError } from '../errors.js';
 
 /**
  * Holds off `stopUser` until this transaction is over, and throws `unauthenticated` when the login that it acts by has

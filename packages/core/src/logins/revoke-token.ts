@@ -1,7 +1,7 @@
+import { AccessError, notFound } from '@belay/contract/errors';
 import { logins, users } from '@belay/db';
 import { and, eq } from 'drizzle-orm';
 import type { ActorContext } from '../context.js';
-import { AccessError, notFound } from '../errors.js';
 import { isId } from '../find-execution.js';
 import { appendLedger } from '../ledger/append.js';
 

@@ -1,3 +1,4 @@
+import { AccessError, invalid } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import { logins, type Transaction, userIdentities } from '@belay/db';
 import { foldAddress } from '@belay/providers';
@@ -6,7 +7,6 @@ import { hashSecret } from '../canonical.js';
 import { operatorProvider } from '../configuration/authenticators.js';
 import type { ActorContext, Context } from '../context.js';
 import { requireDuration } from '../duration.js';
-import { AccessError, invalid } from '../errors.js';
 import { appendLedger } from '../ledger/append.js';
 import { isTrusted } from '../people/link.js';
 import { asPerson, type Person, toPerson, upsertUser } from '../people/people.js';

@@ -1,7 +1,7 @@
+import { invalid } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import { requireUser } from '../actor.js';
 import type { ActorContext } from '../context.js';
-import { invalid } from '../errors.js';
 import { type LogEntry, type LogFilter, readLedger } from './read.js';
 
 export interface ExportLogs extends LogFilter {

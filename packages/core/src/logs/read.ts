@@ -1,7 +1,7 @@
+import { invalid } from '@belay/contract/errors';
 import { actorOf, isAboutOthers, type LedgerLevel, ledger, users } from '@belay/db';
 import { and, eq, gte, inArray, isNull, lt, lte, notLike, type SQL, sql } from 'drizzle-orm';
 import type { Actor, Context, UserActor } from '../context.js';
-import { invalid } from '../errors.js';
 import { isId } from '../find-execution.js';
 import { idsKnownAs } from '../people/people.js';
 import { readTaskEvents } from './read-task-events.js';

@@ -1,8 +1,8 @@
+import { AccessError } from '@belay/contract/errors';
 import { isInDomains } from '@belay/providers';
 import { operatorProvider } from '../configuration/authenticators.js';
 import type { Catalog } from '../configuration/compile.js';
 import type { Context } from '../context.js';
-import { AccessError } from '../errors.js';
 import { appendLedger } from '../ledger/append.js';
 import type { ProvedIdentity } from './people.js';
 

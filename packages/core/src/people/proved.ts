@@ -1,6 +1,6 @@
+import { AccessError } from '@belay/contract/errors';
 import { isStorable } from '@belay/contract/text';
 import { type Authenticated, foldAddress } from '@belay/providers';
-import { AccessError } from '../errors.js';
 
 const unseen = /[\p{C}\p{Zl}\p{Zp}]/u;
 /** Longer than any that is meant for people. */

@@ -1,10 +1,10 @@
+import { AccessError, type ErrorIssue } from '@belay/contract/errors';
 import type { Access } from '@belay/providers';
 import { isInAudience, isNamed } from '../can.js';
 import { type Catalog, type CompiledProvider, type CompiledRole, unite } from '../configuration/compile.js';
 import type { DynamicBounds } from '../configuration/dynamic.js';
 import { splitResource } from '../configuration/inherit.js';
 import { faultOfName, type NameRules, permits } from '../configuration/name-rules.js';
-import { AccessError, type ErrorIssue } from '../errors.js';
 import type { ElevationInput } from './input.js';
 
 /** What a request is called that names no role. No role of a catalog can have this name: it has a space in it. */

@@ -1,3 +1,4 @@
+import { AccessError, invalid, notFound } from '@belay/contract/errors';
 import {
   type Access,
   type Authorizer,
@@ -11,7 +12,6 @@ import { digestOf } from '../canonical.js';
 import type { Catalog, CompiledRole } from '../configuration/compile.js';
 import type { Context } from '../context.js';
 import { requireDuration } from '../duration.js';
-import { AccessError, invalid, notFound } from '../errors.js';
 import { composeRole } from './dynamic-role.js';
 import type { ElevationInput } from './input.js';
 import { requireWorkflow } from './require-workflow.js';

@@ -1,6 +1,6 @@
+import { notFound } from '@belay/contract/errors';
 import { requireUser } from '../actor.js';
 import type { ActorContext, Context, UserActor } from '../context.js';
-import { notFound } from '../errors.js';
 import { readNow } from '../now.js';
 import { seal } from '../tokens/seal.js';
 import { type ActiveSession, findSessions } from './find.js';

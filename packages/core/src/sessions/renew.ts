@@ -1,8 +1,8 @@
+import { AccessError } from '@belay/contract/errors';
 import { sessions, userIdentities } from '@belay/db';
 import { type Authenticator, type ProviderTokens, Retryable, Terminal, type ToldPerson } from '@belay/providers';
 import { and, eq, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
-import { AccessError } from '../errors.js';
 import { appendLedger } from '../ledger/append.js';
 import { readNow } from '../now.js';
 import { identityOf } from '../people/link.js';

@@ -1,7 +1,7 @@
+import { AccessError, invalid } from '@belay/contract/errors';
 import { z } from 'zod';
 import { requireUser } from '../actor.js';
 import type { ActorContext, Context } from '../context.js';
-import { AccessError, invalid } from '../errors.js';
 import { readNow } from '../now.js';
 import { open } from '../tokens/seal.js';
 import { type ActiveSession, findSessions } from './find.js';

@@ -1,7 +1,7 @@
+import type { ErrorIssue } from '@belay/contract/errors';
 import { canonicalJson } from '../canonical.js';
 import { type ResolveReference, resolveReferences } from '../configuration/references.js';
 import type { CatalogSource, Logger } from '../context.js';
-import type { ErrorIssue } from '../errors.js';
 import type { ModelSuggester, Suggester } from '../suggester.js';
 
 /** A language model that is ready to be asked. */

@@ -1,8 +1,8 @@
+import { AccessError } from '@belay/contract/errors';
 import { describeForAgents } from '../agents/describe.js';
 import { signForAgents } from '../agents/sign.js';
 import type { Signature } from '../agents/signature.js';
 import type { ActorContext, Context } from '../context.js';
-import { AccessError } from '../errors.js';
 import { readNow } from '../now.js';
 import { programVersion } from '../version.js';
 

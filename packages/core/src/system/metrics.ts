@@ -1,8 +1,8 @@
 import { formatDuration } from '@belay/contract/durations';
+import { AccessError } from '@belay/contract/errors';
 import { executions } from '@belay/db';
 import { sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
-import { AccessError } from '../errors.js';
 import { answerInTime } from './answer-in-time.js';
 import { countFailing } from './failing.js';
 import { countElsewhere, countOverdue } from './overdue.js';

@@ -1,8 +1,8 @@
+import { AccessError } from '@belay/contract/errors';
 import { type Database, encryptionKeys } from '@belay/db';
 import { type EncryptionService, Retryable, within } from '@belay/providers';
 import { and, desc, eq, isNull, ne, sql } from 'drizzle-orm';
 import type { Context, Logger } from '../context.js';
-import { AccessError } from '../errors.js';
 import { type Keyring, readSecrets } from '../keyring.js';
 import { makeDataKey, unwrapDataKey } from './data-key.js';
 

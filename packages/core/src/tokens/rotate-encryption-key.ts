@@ -1,7 +1,7 @@
+import { AccessError } from '@belay/contract/errors';
 import { encryptionKeys } from '@belay/db';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import type { ActorContext } from '../context.js';
-import { AccessError } from '../errors.js';
 import { appendLedger } from '../ledger/append.js';
 import { makeDataKey } from './data-key.js';
 import type { KeyWrapping } from './open-keyring.js';

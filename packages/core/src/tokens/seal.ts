@@ -1,5 +1,5 @@
+import { AccessError } from '@belay/contract/errors';
 import { EncryptJWT, errors, jwtDecrypt } from 'jose';
-import { AccessError } from '../errors.js';
 import { deriveKey, type Keyring } from '../keyring.js';
 
 /** What a sealed token is for. A token for one purpose never opens as another (docs/architecture.md, section 9). */

@@ -1,3 +1,4 @@
+import { AccessError, invalid, notFound } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import {
   entitlements,
@@ -15,7 +16,6 @@ import { endGrants } from '../access/end.js';
 import { isLive } from '../access/wanted.js';
 import { nameOf } from '../actor.js';
 import type { ActorContext, Hint } from '../context.js';
-import { AccessError, invalid, notFound } from '../errors.js';
 import { appendLedger } from '../ledger/append.js';
 import { isKnownAs } from '../people/people.js';
 import { requireText } from '../text.js';

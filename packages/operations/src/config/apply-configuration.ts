@@ -1,4 +1,5 @@
-import { AccessError, applyCatalog, type Breathe } from '@belay/core';
+import { AccessError } from '@belay/contract/errors';
+import { applyCatalog, type Breathe } from '@belay/core';
 import type { Database } from '@belay/db';
 import type { ConnectorRegistry } from '@belay/providers';
 import { ConfigurationError, explainIssues } from './configuration-error.js';

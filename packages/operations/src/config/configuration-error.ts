@@ -1,4 +1,4 @@
-import type { ErrorIssue } from '@belay/core';
+import type { ErrorIssue } from '@belay/contract/errors';
 
 /** Why a configuration is refused as a whole: one message per fault, each naming its file and, where there is one, its key. */
 export class ConfigurationError extends Error {

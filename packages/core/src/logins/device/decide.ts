@@ -1,8 +1,8 @@
+import { AccessError, notFound } from '@belay/contract/errors';
 import { deviceLogins, logins, type Transaction } from '@belay/db';
 import { and, eq, gt, sql } from 'drizzle-orm';
 import { requireUser } from '../../actor.js';
 import type { ActorContext, UserActor } from '../../context.js';
-import { AccessError, notFound } from '../../errors.js';
 import { appendLedger } from '../../ledger/append.js';
 import { hashUserCode, readUserCode } from './codes.js';
 

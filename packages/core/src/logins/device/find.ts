@@ -1,8 +1,8 @@
+import { notFound } from '@belay/contract/errors';
 import { deviceLogins } from '@belay/db';
 import { and, eq, gt, sql } from 'drizzle-orm';
 import { requireUser } from '../../actor.js';
 import type { ActorContext } from '../../context.js';
-import { notFound } from '../../errors.js';
 import { hashUserCode, readUserCode } from './codes.js';
 
 /** What somebody is about to confirm; null while no code was given. */

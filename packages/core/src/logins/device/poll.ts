@@ -1,9 +1,9 @@
+import { AccessError } from '@belay/contract/errors';
 import { deviceLogins, logins, sessions, type Transaction } from '@belay/db';
 import type { ProviderTokens } from '@belay/providers';
 import { and, eq, gt, isNull, lte, or, sql } from 'drizzle-orm';
 import { hashSecret } from '../../canonical.js';
 import type { Context } from '../../context.js';
-import { AccessError } from '../../errors.js';
 import { readNow } from '../../now.js';
 import { type Person, readPerson } from '../../people/people.js';
 import { type Session, sealSession } from '../../sessions/issue.js';

@@ -1,7 +1,7 @@
+import { AccessError } from '@belay/contract/errors';
 import { deviceLogins } from '@belay/db';
 import { hashSecret } from '../../canonical.js';
 import type { Context } from '../../context.js';
-import { AccessError } from '../../errors.js';
 import { readNow } from '../../now.js';
 import { requireLabel } from '../label.js';
 import { hashUserCode, newUserCode } from './codes.js';

@@ -1,7 +1,7 @@
+import { notFound } from '@belay/contract/errors';
 import { programLogins } from '@belay/db';
 import { requireUser } from '../../actor.js';
 import type { ActorContext } from '../../context.js';
-import { notFound } from '../../errors.js';
 import { type NamedProgramLogin, waitingIn } from './waiting.js';
 
 export interface ShownProgramLogin {
