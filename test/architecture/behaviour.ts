@@ -85,6 +85,7 @@ const impureFiles: Record<string, string> = {
   'apps/cli/src/main.ts': 'hands the process over',
   'apps/server/src/modes/serve.ts': 'the uptime of this process, for the metrics',
   'apps/server/src/http/request-log.ts': 'how long a request took, for its line in the log',
+  'apps/server/src/meters.ts': 'how late a timer fires, for the metrics',
   'apps/demo/src/identity-provider/start.ts': 'the demo’s identity provider is a program of its own',
   'packages/embedded-postgres/src/postgres.ts': 'a published launcher has to bring its own randomness for the password',
   'packages/sdk/src/create-client.ts': 'a published client has to bring its own jitter',

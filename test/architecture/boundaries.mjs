@@ -99,7 +99,7 @@ export const boundaries = {
   },
   'packages/engine': {
     workspace: ['workflow', 'db'],
-    outside: ['zod', 'drizzle-orm'],
+    outside: ['zod', 'drizzle-orm', '@opentelemetry/api'],
     why: 'executions know nothing of access, approvals, people or HTTP: what they need comes in by ports',
   },
   'packages/core': {
@@ -109,7 +109,16 @@ export const boundaries = {
   },
   'packages/rest': {
     workspace: ['contract/errors', 'contract/limits', 'core/agent'],
-    outside: ['zod', '@trpc/server', 'negotiator', 'trpc-to-openapi', 'node:crypto', 'node:events', 'node:http'],
+    outside: [
+      'zod',
+      '@trpc/server',
+      'negotiator',
+      'prom-client',
+      'trpc-to-openapi',
+      'node:crypto',
+      'node:events',
+      'node:http',
+    ],
     why: 'procedures at documented paths: it knows HTTP and tRPC, and no entity of ours',
   },
   'packages/api': {
@@ -186,8 +195,10 @@ export const boundaries = {
       'express-rate-limit',
       'rate-limit-redis',
       'helmet',
+      '@opentelemetry/api',
       'pino',
       'postgres',
+      'prom-client',
       'undici',
       '@trpc/server',
       'node:*',

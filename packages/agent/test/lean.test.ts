@@ -61,6 +61,8 @@ describe('what an agent loads', () => {
       'pino',
       'preact',
       'preact-render-to-string',
+      // Loaded by the first scrape of /metrics, not at the start.
+      'prom-client',
       'zod',
     ]);
     // How addresses are compared is one module without imports, which every part of Belay shares.

@@ -171,7 +171,7 @@ function representations(operation: Operation, path: string, rest: RestMeta): vo
       schema: { type: 'string', description: 'One entry a line, to the end' },
     };
   }
-  if (rest.metrics === true) success.content['text/plain'] = { schema: { type: 'string' } };
+  if (rest.metrics !== undefined) success.content['text/plain'] = { schema: { type: 'string' } };
   if (path === '/health' || path === '/ready') {
     // The same shape when it is not well: probes read the status, people the body.
     operation.responses = { ...operation.responses, '503': { ...success, description: 'Not able to serve' } };

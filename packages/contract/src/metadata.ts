@@ -4,7 +4,7 @@ interface Metadata {
     public?: boolean;
     atRoot?: boolean;
     html?: 'preferred' | 'offered';
-    metrics?: boolean;
+    metrics?: { counters: readonly string[] };
     redirect?: { status: 302; always: boolean };
   };
 }
@@ -87,7 +87,7 @@ export const metadata = {
     },
     metrics: {
       openapi: { method: 'GET', path: '/metrics', tags: ['system'], protect: false, summary: 'Count what was done' },
-      rest: { ...atRoot, metrics: true },
+      rest: { ...atRoot, metrics: { counters: ['total_requests', 'dropped_jobs'] } },
     },
   },
   workflows: {

@@ -24,11 +24,14 @@ export type Readiness = z.infer<typeof readiness>;
 export const metrics = z.object({
   uptime: z.string().describe('ISO 8601 duration'),
   total_requests: z.number().int().describe('Answered by this process since it started'),
-  roles_count: z.number().int(),
-  workflows_count: z.number().int(),
-  providers_count: z.number().int(),
-  elevate_requests: z.number().int(),
-  overdue_revocations: z.number().int().describe('Anything but 0 is an alarm'),
+  roles_count: z.number().int().describe('Roles of the configuration in force'),
+  workflows_count: z.number().int().describe('Workflows of the configuration in force'),
+  providers_count: z.number().int().describe('Providers of the configuration in force'),
+  elevate_requests: z.number().int().describe('Requests of all processes; estimated when there are many'),
+  overdue_revocations: z
+    .number()
+    .int()
+    .describe('Access that should have been removed a minute ago; any value above 0 is an alarm'),
   failing_executions: z.number().int().describe('Executions that fail by an error of the service, and are tried again'),
   dropped_jobs: z
     .number()

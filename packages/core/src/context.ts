@@ -37,6 +37,16 @@ export interface CatalogSource {
   client(provider: string): ProviderClient | undefined;
 }
 
+/** Is told of each of these after its commit, with the time that it took, in seconds. */
+export interface Meter {
+  /** From the moment when approvers were asked to the decision that settled it. */
+  decided(seconds: number, verdict: 'approved' | 'denied'): void;
+  /** From the moment when a grant was due to the moment when the provider was seen to hold it. */
+  granted(seconds: number): void;
+  /** From the end of a grant to the moment when the provider was seen not to hold it any more. */
+  revoked(seconds: number): void;
+}
+
 /** Everything impure that a verb may use. Composed once per process, at the composition root. */
 export interface Context {
   db: Database;
@@ -66,6 +76,8 @@ export interface Context {
   encryption?: { health(): Promise<string> } | undefined;
   /** Hears of changes to executions; without it those who watch look now and then. */
   changes?: Changes | undefined;
+  /** Is told how long things took; without it nothing is measured. */
+  meter?: Meter | undefined;
   /** The vault of `services.vault` that this process has open. */
   vault?: { configured(): boolean; health(): Promise<string> } | undefined;
 }

@@ -39,6 +39,7 @@ export { type Started, type Starting, startedSnapshot, startingExecution } from 
 export { makingTurnDue, notingCancellation, TURN, turnHint } from './steps/turn-row.js';
 export { wakeSteps } from './steps/wake-steps.js';
 export { engineTiming } from './timing.js';
+export { linkExecution, traced } from './traced.js';
 export { decideTurn } from './turns/decide-turn.js';
 export { prepareMove, prepareTurn } from './turns/prepare-move.js';
 export { claimedIn, isWhole, prepare, releases, writePrepared, writing } from './turns/prepared.js';

@@ -10,6 +10,7 @@ import { negotiate } from './negotiate.js';
 import { Refusal, refuse, refuseField } from './refusal.js';
 import { reply, replyAgain } from './reply.js';
 import { createRouteTable, type Operation, type Route } from './route-table.js';
+import { stateOf } from './state.js';
 import { ndjson, type StreamPage, streamPages } from './stream.js';
 import { createTrpcHandler } from './trpc.js';
 
@@ -37,6 +38,7 @@ export function createRest<Context extends RestContext>(options: RestOptions<Con
     if (found !== undefined && 'malformed' in found) throw refuseField(found.malformed, 'is not percent-encoded UTF-8');
     if (found === undefined) throw refuse(404, 'There is nothing at this address');
     const { route, parameters } = found;
+    stateOf(request).route = route.path;
     if (request.method === 'OPTIONS') return sendOptions(response, route.allow);
     const operation = route.methods.get(request.method ?? '') ?? confirmable(request, route);
     const context = await hooks.identify(request, 'rest', operation);

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ErrorBody } from '@belay/contract/errors';
 import type { AnyTRPCRouter } from '@trpc/server';
+import type { Registry } from 'prom-client';
 import type { RequestInfo, RestContext } from './exchange.js';
 import type { InputLimits } from './input.js';
 import type { OpenStreams } from './open-streams.js';
@@ -72,6 +73,8 @@ export interface RestOptions<Context extends RestContext> {
   };
   /** Counts event streams and answers that wait; none are counted without it. */
   streams?: OpenStreams<Context>;
+  /** What the host measures, which GET /metrics returns beside its own numbers when a scraper requests text. */
+  metrics?: Registry | undefined;
   /** Value of WWW-Authenticate (RFC 9110, section 15.5.2). */
   challenge(request: IncomingMessage | undefined): string;
 }

@@ -16,8 +16,8 @@ export interface RestMeta {
   redirect?: { status: 302 | 303 | 307; always: boolean };
   /** Other representations than JSON, the first being what a client gets that has no preference. */
   html?: 'preferred' | 'offered';
-  /** Numbers, which a scraper may have as text. */
-  metrics?: boolean;
+  /** Returns numbers, which a scraper can read as text. Those in `counters` never fall while the process runs. */
+  metrics?: { counters: readonly string[] };
   /** A page of a long list: as `application/x-ndjson` the adapter writes page after page, `next` of each being `cursor` of the following. */
   stream?: 'logs';
   /** Where a browser that opens this without any input finds a form for it. */

@@ -1,13 +1,35 @@
-/** What a scraper asks for: Prometheus's text, and OpenMetrics, which ends with a line that says so. */
-export const metricsTypes = ['text/plain', 'application/openmetrics-text'] as const;
+import type { Metric, Registry, RegistryContentType } from 'prom-client';
+import type { Operation } from './route-table.js';
 
-/** The numbers of an output as text for a scraper (docs/interface.md, section 16, rule 11); `belay_` in front, each a gauge of its own. */
-export function renderMetrics(output: unknown, type: string): { type: string; body: string } {
-  const numbers = Object.entries(output ?? {}).filter(([, value]) => typeof value === 'number');
-  const lines = numbers.flatMap(([name, value]) => [`# TYPE belay_${name} gauge`, `belay_${name} ${value}`]);
-  const openMetrics = type === 'application/openmetrics-text';
-  return {
-    type: openMetrics ? `${type}; version=1.0.0; charset=utf-8` : `${type}; version=0.0.4; charset=utf-8`,
-    body: `${[...lines, ...(openMetrics ? ['# EOF'] : [])].join('\n')}\n`,
-  };
+const openMetrics = 'application/openmetrics-text';
+
+/** What a scraper requests: Prometheus's text, and OpenMetrics. */
+export const metricsTypes = ['text/plain', openMetrics] as const;
+
+/**
+ * Returns the numbers of an output, and what `more` has measured, as text for a scraper (docs/interface.md,
+ * section 16, rule 11). Each name begins with `belay_`. In
+ * OpenMetrics the samples of a counter end in `_total`, as that format requires.
+ */
+export async function renderMetrics(
+  { rest, output: schema }: Pick<Operation, 'rest' | 'output'>,
+  output: unknown,
+  { type, more }: { type: string; more?: Registry | undefined },
+): Promise<{ type: string; body: string }> {
+  // Loaded by the first scrape: most agents are never scraped.
+  const { Counter, Gauge, Registry } = (await import('prom-client')).default;
+  const registry: Registry<RegistryContentType> = new Registry();
+  registry.setContentType(type === openMetrics ? Registry.OPENMETRICS_CONTENT_TYPE : Registry.PROMETHEUS_CONTENT_TYPE);
+  for (const [name, value] of Object.entries(output ?? {})) {
+    if (typeof value !== 'number') continue;
+    const help = schema?.shape[name]?.description ?? name;
+    const described = { name: `belay_${name}`, help, registers: [registry] };
+    if (rest.metrics?.counters.includes(name) === true) new Counter(described).inc(value);
+    else new Gauge(described).set(value);
+  }
+  // The declarations call them plain objects; they are the metrics themselves.
+  for (const metric of (more?.getMetricsAsArray() ?? []) as unknown as Metric[]) {
+    registry.registerMetric(metric);
+  }
+  return { type: registry.contentType, body: await registry.metrics() };
 }

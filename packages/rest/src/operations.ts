@@ -11,12 +11,13 @@ export interface DeclaredOperation {
   method: string;
   path: string;
   input: ZodObject | undefined;
+  output: ZodObject | undefined;
   contentTypes: readonly string[];
   rest: RestMeta;
 }
 
 interface Declared {
-  _def: { type: 'query' | 'mutation' | 'subscription'; meta?: Meta; inputs: readonly unknown[] };
+  _def: { type: 'query' | 'mutation' | 'subscription'; meta?: Meta; inputs: readonly unknown[]; output?: unknown };
 }
 
 /** Every operation of a router that has a documented path. Subscriptions have none. */
@@ -34,6 +35,7 @@ export function listOperations(router: AnyTRPCRouter): DeclaredOperation[] {
         method: openapi.method,
         path: openapi.path,
         input: input instanceof ZodObject ? input : undefined,
+        output: _def.output instanceof ZodObject ? _def.output : undefined,
         contentTypes: openapi.contentTypes ?? ['application/json'],
         rest: _def.meta?.rest ?? {},
       },

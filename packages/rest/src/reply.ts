@@ -21,8 +21,8 @@ export async function reply<Context extends RestContext>(
     // After a form, 303: a browser repeats a POST on 307, and what it confirmed must not be sent on.
     return sendRedirect(response, input.confirmed ? 303 : (context.reply.status ?? 302), location);
   }
-  if (operation.rest.metrics === true && type !== 'application/json') {
-    const text = renderMetrics(output, type);
+  if (operation.rest.metrics !== undefined && type !== 'application/json') {
+    const text = await renderMetrics(operation, output, { type, more: options.metrics });
     return send(response, status, text.type, text.body);
   }
   const { document } = operation.rest;

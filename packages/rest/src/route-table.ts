@@ -32,7 +32,7 @@ const json = 'application/json';
 const html = 'text/html';
 
 function offersOf({ rest }: DeclaredOperation): string[] {
-  if (rest.metrics === true) return [json, ...metricsTypes];
+  if (rest.metrics !== undefined) return [json, ...metricsTypes];
   if (rest.stream !== undefined) return [ndjson, json];
   if (rest.document !== undefined) return [rest.document.type, json];
   if (rest.html === 'preferred') return [html, json];

@@ -5,6 +5,8 @@ export interface RequestState {
   id: string;
   /** Who asked, once known. */
   user?: string;
+  /** The documented path that the request is for, with the names of its parameters; absent when there is none. */
+  route?: string;
 }
 
 const states = new WeakMap<IncomingMessage, RequestState>();

@@ -15,9 +15,11 @@ import {
   requestIds,
   send,
   sendOptions,
+  stateOf,
 } from '@belay/rest';
 import { type AnyTRPCRouter, TRPCError } from '@trpc/server';
 import express, { type ErrorRequestHandler, type Express } from 'express';
+import type { Meters } from '../meters.js';
 import { countTogether, type SendCommand } from './count-together.js';
 import { answerHome, isHome, signInFor } from './home.js';
 import { identify, type Site } from './identify.js';
@@ -26,6 +28,7 @@ import { logFailure } from './log-failure.js';
 import { anonymous, createPages, type Pages } from './render.js';
 import { logRequest } from './request-log.js';
 import { securityHeaders } from './security-headers.js';
+import { traceRequest } from './trace-request.js';
 import { verifyTogether } from './verify-together.js';
 
 export interface AppOptions {
@@ -41,6 +44,8 @@ export interface AppOptions {
   trustProxy?: boolean | number | string | string[];
   /** Sends a command to the Redis that all processes share, where there is one: the rate limits are counted in it. */
   sendCommand?: SendCommand | undefined;
+  /** Measures requests, and is read by GET /metrics; without it only counts are returned. */
+  meters?: Meters | undefined;
   /** Which requests are let in at all; every one, unless told. Others get 421. */
   admits?(request: IncomingMessage): boolean;
   counters: {
@@ -60,7 +65,7 @@ export interface App {
 
 /** The HTTP host: everything between a socket and a procedure. It opens no port and starts nothing. */
 export function createApp(options: AppOptions): App {
-  const { context, router, basePath, log, limits, counters, sendCommand } = options;
+  const { context, router, basePath, log, limits, counters, sendCommand, meters } = options;
   const baseUrl = new URL(options.baseUrl);
   let draining = false;
   let queueSeen = false;
@@ -82,7 +87,7 @@ export function createApp(options: AppOptions): App {
   const site: Site = { context, host, baseUrl, cookies: cookieNames(baseUrl), verify: verifyTogether(context) };
   const streams = openStreams(site, log);
   const pages = createPages(router, basePath, site.verify);
-  const rest = createServerRest({ ...site, basePath }, { router, limits, streams, pages });
+  const rest = createServerRest({ ...site, basePath }, { router, limits, streams, pages, meters });
   const version = context.program.version;
   const described = describeApi(router, { baseUrl: baseUrl.origin, basePath, version });
   const document = JSON.stringify(described);
@@ -104,7 +109,7 @@ export function createApp(options: AppOptions): App {
   app.use((request, response, next) => {
     requests += 1;
     const state = beginRequest(request, nextRequestId);
-    logRequest(log, request, response, pathOf(request.url), state);
+    logRequest(log, request, response, pathOf(request.url), state, meters);
     response.setHeader('X-Request-Id', state.id);
     for (const [name, value] of headers) response.setHeader(name, value);
     response.setHeader('Cache-Control', 'no-store');
@@ -113,7 +118,7 @@ export function createApp(options: AppOptions): App {
     if (draining) response.setHeader('Connection', 'close');
     const misdirected = () => refuse(421, 'This server is not for this address');
     if (options.admits?.(request) === false) rest.fail(request, response, misdirected());
-    else if (request.url.startsWith('/')) next();
+    else if (request.url.startsWith('/')) traceRequest(request, response, state, next);
     // An absolute-form target names a host of the client's choosing; nothing of ours needs it.
     else rest.fail(request, response, refuse(400, 'The address must be a path'));
   });
@@ -148,6 +153,7 @@ export function createApp(options: AppOptions): App {
     return send(response, 200, found.type, found.body);
   });
   app.use('/trpc', (request, response) => {
+    stateOf(request).route = '/trpc';
     if (draining && isStream(request)) {
       return rest.fail(request, response, refuse(503, 'This process is stopping'));
     }
@@ -187,9 +193,15 @@ function openStreams({ context, verify }: Site, log: Logger): OpenStreams<Reques
 /** The router's procedures over HTTP, for the people and programs of this server. */
 function createServerRest(
   site: Site & { basePath: string },
-  parts: { router: AnyTRPCRouter; limits: Limits; streams: OpenStreams<RequestContext>; pages: Pages },
+  parts: {
+    router: AnyTRPCRouter;
+    limits: Limits;
+    streams: OpenStreams<RequestContext>;
+    pages: Pages;
+    meters?: Meters | undefined;
+  },
 ): Rest {
-  const { router, limits, streams, pages } = parts;
+  const { router, limits, streams, pages, meters } = parts;
   return createRest<RequestContext>({
     router,
     basePath: site.basePath,
@@ -198,6 +210,7 @@ function createServerRest(
     cookies: site.cookies,
     limits: { bodyBytes: limits.bodyBytes, batch: limits.batch },
     streams,
+    metrics: meters?.registry,
     challenge: (request) =>
       `Bearer realm="belay"${request?.headers.authorization === undefined ? '' : ', error="invalid_token"'}`,
     hooks: {

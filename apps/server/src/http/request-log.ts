@@ -1,13 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import type { Logger } from '@belay/core';
-import type { RequestState } from '@belay/rest';
+import { isStream, type RequestState } from '@belay/rest';
+import type { Meters } from '../meters.js';
 
 /** In milliseconds. Streams are slow by nature, and few. */
 const slow = 1_000;
 
 /**
- * Writes one line when a request is over. Never the query (codes, states and sealed tokens travel there), a header or a
+ * Writes one line when a request is over, and measures it. Never the query (codes, states and sealed tokens travel there), a header or a
  * body.
  */
 export function logRequest(
@@ -16,12 +17,16 @@ export function logRequest(
   response: ServerResponse,
   path: string,
   state: RequestState,
+  meters: Meters | undefined,
 ): void {
   const begun = performance.now();
   const { method } = request;
   response.once('close', () => {
-    const milliseconds = Math.round((performance.now() - begun) * 10) / 10;
+    const elapsed = performance.now() - begun;
+    const milliseconds = Math.round(elapsed * 10) / 10;
     const status = response.writableFinished ? response.statusCode : 499;
+    // A stream is open for as long as its reader likes, which says nothing of us.
+    if (!isStream(request)) meters?.requested({ route: state.route, method, status, seconds: elapsed / 1_000 });
     const detail = { requestId: state.id, method, path, status, milliseconds, user: state.user };
     if (status >= 500) log.warn(detail, 'request');
     // What went well and fast is for those who look closely; the ledger tells what was done.

@@ -7,6 +7,7 @@ import { listen, stopListening } from '@belay/program';
 import { type QueueBackend, startWorker } from '@belay/worker';
 import { createApp } from '../http/app.js';
 import { defaultLimits } from '../http/limits.js';
+import type { Meters } from '../meters.js';
 import type { Demo, DemoComposer } from './demo.js';
 
 /** How long work that is under way gets to finish when the program stops, in milliseconds; the rest is another worker's. */
@@ -19,6 +20,7 @@ export interface ServeOptions {
   databaseUrl: string;
   /** Where to listen; undefined in a process that is a worker only. */
   address: { public: string; port: number } | undefined;
+  meters: Meters;
   /** The demo that runs here, with what composed it. */
   demo: (Demo & Pick<DemoComposer, 'admits' | 'startWorker'>) | undefined;
   closing: Closing;
@@ -26,7 +28,7 @@ export interface ServeOptions {
 
 /** Starts what the composed context is for: HTTP, then the worker. Throws `StartError` when the port cannot be had. */
 export async function serve(options: ServeOptions): Promise<void> {
-  const { context, backend, environment, address, demo, closing } = options;
+  const { context, backend, environment, address, meters, demo, closing } = options;
   let http: { server: Server; drain(): void } | undefined;
   let worker: { stop(): Promise<unknown> } | undefined;
   // Together: what comes in is refused from the same moment on, and both get their time to finish what is under way.
@@ -43,6 +45,7 @@ export async function serve(options: ServeOptions): Promise<void> {
       log: context.log,
       limits: defaultLimits,
       sendCommand: backend.send,
+      meters,
       ...(environment.trustProxy === undefined ? {} : { trustProxy: environment.trustProxy }),
       ...(demo ? { admits: demo.admits } : {}),
       counters: {

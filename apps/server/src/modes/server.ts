@@ -35,6 +35,7 @@ import { clock, delay, newId, oneLine, randomBytes, readProgram, StartError } fr
 import { openLanguageModel } from '@belay/providers';
 import { createWaker, openQueueBackend } from '@belay/worker';
 import { createExpressionPool } from '@belay/workflow';
+import { createMeters } from '../meters.js';
 import { createOutbound } from '../outbound.js';
 import type { RunningServer, StartOptions } from '../start.js';
 import type { DemoOptions } from './demo.js';
@@ -100,6 +101,8 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
   // Only where people watch.
   const changes = baseUrl && openChanges({ databaseUrl: storage.url, log, delay });
   if (changes) closing.add('The listener for changes', () => changes.close());
+  const meters = createMeters();
+  closing.add('The meters', async () => meters.close());
   const context: Context = {
     db,
     catalog,
@@ -118,6 +121,7 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
     crashpoint: () => {},
     host: engineHost,
     changes,
+    meter: meters,
     program: { ...(await readProgram()), baseUrl: baseUrl?.public ?? environment.baseUrl ?? '' },
     suggester: configureSuggester({ catalog, resolve, open: openLanguageModel, log, now: () => clock().getTime() }),
   };
@@ -133,7 +137,7 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
       }
     },
   });
-  await serve({ context, backend, environment, databaseUrl: storage.url, address: baseUrl, demo, closing });
+  await serve({ context, backend, environment, databaseUrl: storage.url, address: baseUrl, meters, demo, closing });
   return {
     baseUrl: baseUrl?.public,
     program: context.program,

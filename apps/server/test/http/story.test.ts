@@ -25,19 +25,6 @@ const ask = async (token = requester, headers: Record<string, string> = {}, reas
   return { ...answer, id: output?.execution_id ?? '' };
 };
 
-describe('metrics', () => {
-  it('are text for a scraper that asks for it', async () => {
-    const scrape = (accept: string) => send(`${world.url}/metrics`, { headers: { accept } });
-    const plain = await scrape('text/plain;version=0.0.4;q=0.5,*/*;q=0.1');
-    expect(plain.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
-    expect(plain.body).toMatch(/^# TYPE belay_total_requests gauge\nbelay_total_requests \d+$/m);
-    expect(plain.body).not.toContain('uptime');
-    const open = await scrape('application/openmetrics-text;version=1.0.0,text/plain;q=0.5');
-    expect(open.headers['content-type']).toContain('application/openmetrics-text');
-    expect(open.body.endsWith('# EOF\n')).toBe(true);
-  });
-});
-
 describe('elevation', () => {
   it('answers the same to the static GET, the JSON body with a role’s name, and one with a Role object', async () => {
     const roleObject = (await call('GET', '/role/reader', { token: requester })).json;

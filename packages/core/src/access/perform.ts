@@ -1,3 +1,4 @@
+import { traced } from '@belay/engine';
 import type { Authorizer } from '@belay/providers';
 import { authorizerOf, publicMessage } from '../catalog/authorizer.js';
 import type { Context } from '../context.js';
@@ -65,7 +66,7 @@ async function callProvider(ctx: Context, claim: Claimed): Promise<Outcome | 'to
     );
   const call = openCall(ctx, [claim.provider]);
   try {
-    const outcome = await untilStopped(callWithin(ctx, claim, call.signal), call.signal, late);
+    const outcome = await tracedCall(claim, () => untilStopped(callWithin(ctx, claim, call.signal), call.signal, late));
     if (outcome !== 'too late') call.answered();
     return outcome;
   } catch (error) {
@@ -74,6 +75,12 @@ async function callProvider(ctx: Context, claim: Claimed): Promise<Outcome | 'to
   } finally {
     call.close();
   }
+}
+
+/** Asks a provider in a span of the trace of the execution that waits for it. */
+function tracedCall<T>({ id, task, provider, concern }: Claimed, ask: () => Promise<T>): Promise<T> {
+  const attributes = { 'belay.provider': provider, 'belay.entitlement.id': id };
+  return traced({ name: `provider ${task}`, executionId: concern?.executionId, client: true, attributes }, ask);
 }
 
 async function callWithin(ctx: Context, claim: Claimed, signal: AbortSignal): Promise<Called | 'too late'> {

@@ -7,6 +7,7 @@ import { type Claimed, wasMadeDue } from './claimed.js';
 import { decideGranted, type Held } from './decide.js';
 import { recordFailure } from './record-failure.js';
 import { recordLate } from './record-late.js';
+import { tellMeter } from './record-together.js';
 import { ignoreRollback } from './rollback.js';
 import { isLive } from './wanted.js';
 
@@ -33,6 +34,7 @@ export async function recordGranted(ctx: Context, claim: Claimed, held: Held): P
           executionId: grants.executionId,
           userId: grants.userId,
           expiresAt: grants.expiresAt,
+          seconds: sql<string>`extract(epoch from ${grants.activatedAt} - ${grants.createdAt})`,
         });
       const locking = tx
         .select({
@@ -82,11 +84,12 @@ export async function recordGranted(ctx: Context, claim: Claimed, held: Held): P
         })),
       );
       const [[recorded]] = await inOrder([recording, telling]);
-      return { dueAt: recorded?.dueAt, executionIds: started.map((grant) => grant.executionId) };
+      return { dueAt: recorded?.dueAt, started, executionIds: started.map((grant) => grant.executionId) };
     })
     .catch(ignoreRollback);
   ctx.crashpoint('grant recorded');
   if (!next) return recordLate(ctx, claim);
+  tellMeter(ctx, 'grant', next.started);
   if (next.dueAt) {
     const { id, provider } = claim;
     ctx.waker.wake([{ queue: 'entitlements', entitlementId: id, provider, dueAt: next.dueAt }]);

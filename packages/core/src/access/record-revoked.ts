@@ -7,6 +7,7 @@ import { type Claimed, wasMadeDue } from './claimed.js';
 import { decideRevoked, type Held } from './decide.js';
 import { recordFailure } from './record-failure.js';
 import { recordLate } from './record-late.js';
+import { tellMeter } from './record-together.js';
 import { isLive } from './wanted.js';
 
 /**
@@ -70,13 +71,17 @@ export async function recordRevoked(ctx: Context, claim: Claimed, held: Held): P
       .where(eq(entitlements.id, claim.id));
     if (decision.state === 'granting' || decision.state === 'again') {
       await settling;
-      return { again: true, dueAt: null, executionIds: [] };
+      return { again: true, dueAt: null, gone: [], executionIds: [] };
     }
     const going = tx
       .update(grants)
       .set({ goneAt: sql`app_now()` })
       .where(over)
-      .returning({ executionId: grants.executionId, userId: grants.userId });
+      .returning({
+        executionId: grants.executionId,
+        userId: grants.userId,
+        seconds: sql<string>`extract(epoch from ${grants.goneAt} - least(${grants.endedAt}, ${grants.expiresAt}))`,
+      });
     const [, gone] = await inOrder([settling, going]);
     await appendLedger(
       tx,
@@ -91,11 +96,12 @@ export async function recordRevoked(ctx: Context, claim: Claimed, held: Held): P
         data: { verified: held === false },
       })),
     );
-    return { again: false, dueAt, executionIds: gone.map((grant) => grant.executionId) };
+    return { again: false, dueAt, gone, executionIds: gone.map((grant) => grant.executionId) };
   });
   ctx.crashpoint('revoke recorded');
   if (next === 'late') return recordLate(ctx, claim);
   if (!next) return;
+  tellMeter(ctx, 'revoke', next.gone);
   const hint = { queue: 'entitlements', entitlementId: claim.id, provider: claim.provider } as const;
   if (next.again) ctx.waker.wake([hint]);
   if (next.dueAt) ctx.waker.wake([{ ...hint, dueAt: next.dueAt }]);

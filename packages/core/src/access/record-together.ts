@@ -31,7 +31,9 @@ export async function recordTogether(ctx: Context, group: readonly Called[]): Pr
   for (const task of ['revoke', 'grant'] as const) {
     const calls = expected.filter(({ claim }) => claim.task === task);
     if (calls.length === 0) continue;
-    rows.push(...(await retryDeadlock(() => recordCalls(ctx, task, calls))));
+    const recorded = await retryDeadlock(() => recordCalls(ctx, task, calls));
+    tellMeter(ctx, task, recorded);
+    rows.push(...recorded);
     ctx.crashpoint(task === 'grant' ? 'grant recorded' : 'revoke recorded');
   }
   const providers = new Map(group.map(({ claim }) => [claim.id, claim.provider]));
@@ -48,6 +50,19 @@ export async function recordTogether(ctx: Context, group: readonly Called[]): Pr
   );
   const executionIds = rows.flatMap(({ execution }) => (execution === null ? [] : [execution]));
   return { ids: new Set(due.keys()), woken: wakeSteps(ctx, executionIds) };
+}
+
+/** Tells the meter how long grants took to begin, or to be gone. */
+export function tellMeter(
+  { meter }: Context,
+  task: Claimed['task'],
+  recorded: readonly { seconds: string | number | null }[],
+): void {
+  for (const { seconds } of recorded) {
+    if (seconds === null) continue;
+    if (task === 'grant') meter?.granted(Number(seconds));
+    else meter?.revoked(Number(seconds));
+  }
 }
 
 /** What a record is made of. */
@@ -90,8 +105,8 @@ export function recording(
   return task === 'grant' ? recordingGrants(calls, at, gates) : recordingRevocations(ctx, calls, gates);
 }
 
-/** A row for each grant that was touched; one with no execution for an entitlement without. */
-export type RecordedRow = { id: string; due: string; execution: string | null };
+/** A row for each grant that was touched, and how long it took; one with neither for an entitlement without. */
+export type RecordedRow = { id: string; due: string; execution: string | null; seconds: string | number | null };
 
 const actor = sqlText`'{"system": "reconcile"}'::jsonb`;
 
@@ -153,7 +168,7 @@ function recordingGrants(group: readonly Called[], at: Date | null, gates: Gates
     active as (
       update ${grants} g set activated_at = ${active}, expires_at = starting.ends
       from starting join recorded on recorded.id = starting.entitlement_id where g.id = starting.id
-      returning g.entitlement_id, g.execution_id, g.user_id, g.expires_at),
+      returning g.entitlement_id, g.execution_id, g.user_id, g.expires_at, ${takenToGrant} as seconds),
     told as (${writingLedger(sqlText`
       select 'entitlement.granted', 'info',
         locked.identity || ' holds the access at ' || locked.provider || ' until ' || ${iso(sqlText`active.expires_at`)},
@@ -163,7 +178,7 @@ function recordingGrants(group: readonly Called[], at: Date | null, gates: Gates
   return {
     locks: [called, locks],
     writes: [writes],
-    columns: sqlText`recorded.id, recorded.due_at as due, active.execution_id as execution`,
+    columns: sqlText`recorded.id, recorded.due_at as due, active.execution_id as execution, active.seconds`,
     from: sqlText`from recorded left join active on active.entitlement_id = recorded.id`,
   };
 }
@@ -202,7 +217,7 @@ function recordingRevocations(ctx: Context, group: readonly Called[], gates: Gat
     gone as (
       update ${grants} g set gone_at = app_now()
       from over join recorded on recorded.id = over.entitlement_id where g.id = over.id
-      returning g.entitlement_id, g.execution_id, g.user_id),
+      returning g.entitlement_id, g.execution_id, g.user_id, ${takenToRevoke} as seconds),
     told as (${writingLedger(sqlText`
       select 'entitlement.revoked', 'info', locked.identity || ' no longer holds the access at ' || locked.provider,
         ${actor}, gone.user_id, locked.provider, gone.execution_id, locked.id,
@@ -213,10 +228,13 @@ function recordingRevocations(ctx: Context, group: readonly Called[], gates: Gat
     writes: [writes],
     // One that has ended waits for nothing, and never will.
     columns: sqlText`recorded.id, recorded.due_at as due,
-      (select id from ${executions} where id = gone.execution_id and ended_at is null) as execution`,
+      (select id from ${executions} where id = gone.execution_id and ended_at is null) as execution, gone.seconds`,
     from: sqlText`from recorded left join gone on gone.entitlement_id = recorded.id`,
   };
 }
+
+const takenToGrant = sqlText`extract(epoch from g.activated_at - g.created_at)`;
+const takenToRevoke = sqlText`extract(epoch from g.gone_at - least(g.ended_at, g.expires_at))`;
 
 /** A time as `toISOString` writes it. */
 function iso(time: SqlText): SqlText {

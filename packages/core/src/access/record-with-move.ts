@@ -14,7 +14,7 @@ import type { Context, Hint } from '../context.js';
 import { notifying } from '../ledger/append.js';
 import type { Claimed, Concern } from './claimed.js';
 import { isAsClaimed } from './decide.js';
-import { type Called, type RecordedRow, recording } from './record-together.js';
+import { type Called, type RecordedRow, recording, tellMeter } from './record-together.js';
 
 /**
  * Records what came of a call together with the next move of the one execution that waits for it, in one commit: a grant with its
@@ -33,6 +33,7 @@ export async function recordWithMove(ctx: Context, called: Called): Promise<bool
   const rows = await retryDeadlock(() => write(ctx, move, statement));
   if (rows.length === 0) return false;
   ctx.crashpoint('recorded with its move');
+  tellMeter(ctx, called.claim.task, rows);
   const { id, provider } = called.claim;
   const due: Hint[] = rows
     .slice(0, 1)

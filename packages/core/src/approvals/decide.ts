@@ -52,10 +52,13 @@ export async function decideApproval(
   if (input.seenAt !== undefined && input.seenAt < found.createdAt) {
     throw new AccessError('conflict', 'The request was asked again after you decided; look at it and decide anew');
   }
-  const { status, settled } = await retryDeadlock(() =>
+  const { status, settled, at } = await retryDeadlock(() =>
     ctx.db.transaction((tx) => record(ctx, tx, { user, input, found })),
   );
   ctx.crashpoint('decided');
+  if (status === 'approved' || status === 'denied') {
+    ctx.meter?.decided((at.getTime() - found.createdAt.getTime()) / 1_000, status);
+  }
   if (settled) ctx.waker.wake([{ queue: 'executions', executionId: found.executionId, key: found.stepKey }]);
   return { id: found.id, status, execution_id: found.executionId };
 }
@@ -65,7 +68,7 @@ async function record(
   ctx: ActorContext,
   tx: Transaction,
   { user, input, found }: { user: UserActor; input: Decide; found: Approval },
-): Promise<{ status: string; settled: boolean }> {
+): Promise<{ status: string; settled: boolean; at: Date }> {
   const { executionId, stepKey } = found;
   const execution = await lockExecution(tx, executionId, stepKey);
   if (!execution) throw new AccessError('conflict', 'The request has ended');
@@ -109,12 +112,16 @@ async function record(
   if (progress) {
     const { outcome } = progress;
     await storeOutcome(tx, { executionId, key: stepKey, outcome });
-    return { status: outcome.ok && isApproved(outcome.value) ? 'approved' : 'denied', settled: true };
+    return {
+      status: outcome.ok && isApproved(outcome.value) ? 'approved' : 'denied',
+      settled: true,
+      at: execution.now,
+    };
   }
   // One decision of several: it is recorded and the execution keeps waiting. A step that asked again continues by itself.
   const [after] = await tx.select({ status: approvals.status }).from(approvals).where(eq(approvals.id, found.id));
   const status = after?.status ?? 'open';
-  return { status, settled: status === 'approved' };
+  return { status, settled: status === 'approved', at: execution.now };
 }
 
 /**

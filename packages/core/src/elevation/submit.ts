@@ -6,6 +6,7 @@ import {
   claiming,
   forgetDefinition,
   keepWorkflow,
+  linkExecution,
   performStep,
   type Started as StartedExecution,
   type Starting,
@@ -232,6 +233,7 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
     place.run(() => performStep(ctx, { executionId: id, key: TURN }, { leased: snapshot, claimId }));
   } else ctx.waker.wake([turnHint(id)]);
   const executionId = earlier ?? id;
+  linkExecution(executionId);
   return { status: 'pending', output: { workflow_id: executionId, execution_id: executionId } };
 }
 

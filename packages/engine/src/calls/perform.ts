@@ -9,6 +9,7 @@ import { parked } from '../steps/park.js';
 import { type FailedStep, putBack } from '../steps/put-back.js';
 import type { Snapshot } from '../steps/snapshot.js';
 import { TURN } from '../steps/turn-row.js';
+import { traced } from '../traced.js';
 import { resolveCall, takeTurn } from '../turns/take-turn.js';
 import { handOn } from './hand-on.js';
 import { writePending } from './pending.js';
@@ -125,7 +126,7 @@ async function attemptCall(ctx: EngineContext, call: ClaimedCall): Promise<Perfo
     if (call.attempt > 1 && fn.progress) {
       if (await advanceStep(ctx, call.executionId, call.key)) return parked;
     }
-    return await asking.untilStopped(fn.perform(ctx, call, asking.signal));
+    return await tracedCall(call, () => asking.untilStopped(fn.perform(ctx, call, asking.signal)));
   } catch (error) {
     asking.failed(error);
     const performed = interpretError(ctx, call, error);
@@ -133,6 +134,17 @@ async function attemptCall(ctx: EngineContext, call: ClaimedCall): Promise<Perfo
   } finally {
     asking.close();
   }
+}
+
+/** Performs a call in a span; a fault is recorded by its type. */
+function tracedCall(call: ClaimedCall, perform: () => Promise<Performed>): Promise<Performed> {
+  const { executionId, name, key, attempt } = call;
+  const attributes = { 'belay.step.key': key, 'belay.step.attempt': attempt };
+  return traced({ name: `step ${name}`, executionId, attributes }, async (fail) => {
+    const performed = await perform();
+    if (performed.kind === 'outcome' && !performed.outcome.ok) fail(performed.outcome.fault.type);
+    return performed;
+  });
 }
 
 /** What may be there later is waited for; everything else is the workflow's business (DSL, fault). */

@@ -4,6 +4,7 @@ import type { Context } from '@belay/core';
 import type { AnyTRPCRouter } from '@trpc/server';
 import { type App, type AppOptions, createApp } from '../../../src/http/app.js';
 import { defaultLimits, type Limits } from '../../../src/http/limits.js';
+import type { Meters } from '../../../src/meters.js';
 
 export interface LogLine {
   level: string;
@@ -75,13 +76,15 @@ export interface AttachOptions {
   lines: LogLine[];
   limits?: Partial<Limits> | undefined;
   sendCommand?: AppOptions['sendCommand'];
+  meters?: Meters;
 }
 
 /** Puts the real app behind a server that listens already. */
 export function attach(server: Server, options: AttachOptions): Served {
-  const { context, router, url, baseUrl, log, lines, limits, sendCommand } = options;
+  const { context, router, url, baseUrl, log, lines, limits, sendCommand, meters } = options;
   const { app, drain } = createApp({
     context: { ...context, log },
+    meters,
     router,
     basePath: '/api/v1',
     baseUrl,

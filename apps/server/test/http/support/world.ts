@@ -23,6 +23,7 @@ import { parse } from 'yaml';
 import { createTestDatabase, type TestDatabase } from '../../../../../test/support/database.js';
 import { sweep } from '../../../../../test/support/sweep.mjs';
 import type { Limits } from '../../../src/http/limits.js';
+import { createMeters } from '../../../src/meters.js';
 import { attach, keepLines, type LogLine, type Served } from './serve.js';
 
 export const people = {
@@ -146,6 +147,7 @@ export async function createWorld(
   const catalog = await openCatalog({ db: database.db, connectors, resolve, log, timing, delay });
   const expressions = createExpressionPool();
   const changes = openChanges({ databaseUrl: database.url, log, delay });
+  const meters = createMeters();
   const context: Context = {
     db: database.db,
     catalog,
@@ -154,6 +156,7 @@ export async function createWorld(
     evaluate: expressions.evaluate,
     timing: { ...timing, ...options.timing },
     changes,
+    meter: meters,
     log,
     newId,
     randomBytes: machineBytes,
@@ -164,7 +167,8 @@ export async function createWorld(
     host: engineHost,
     program: { version: '0.1.0', revision: 'test', baseUrl },
   };
-  const served = attach(server, { context, router: serverRouter, url, baseUrl, log, lines, limits: options.limits });
+  const { limits } = options;
+  const served = attach(server, { context, router: serverRouter, url, baseUrl, log, lines, limits, meters });
   return {
     ...served,
     context,
@@ -184,6 +188,7 @@ export async function createWorld(
     },
     async [Symbol.asyncDispose]() {
       await served[Symbol.asyncDispose]();
+      meters.close();
       await Promise.all([idp.close(), catalog.close(), expressions.close(), changes.close()]);
       await database[Symbol.asyncDispose]();
     },
