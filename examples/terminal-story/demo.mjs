@@ -12,7 +12,8 @@ import { openTerminal } from './terminal.mjs';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const document = path.join(root, 'docs', 'cli.md');
-const program = path.join(root, 'apps', 'cli', 'dist', 'main.js');
+const program = path.join(root, 'apps', 'cli', 'bundle', 'main.js');
+const demo = path.join(root, 'apps', 'demo', 'dist', 'main.js');
 const folder = await mkdtemp(path.join(tmpdir(), 'belay-story-'));
 const blocks = [];
 let agentUrl = 'http://127.0.0.1:9';
@@ -34,7 +35,7 @@ try {
 }
 
 async function startServer() {
-  const child = spawn(process.execPath, [program, 'start'], {
+  const child = spawn(process.execPath, [demo], {
     cwd: folder,
     env: { PATH: process.env.PATH, HOME: folder, PORT: '0', LOG_LEVEL: 'warn' },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -96,45 +97,47 @@ async function login(name) {
 }
 
 async function story() {
-  say('Rita signs in. Her browser does the rest; `login` opens it, and only prints the address here.');
+  say('Rita signs in with her browser. `login` usually opens it; here it only prints the address.');
   const signedIn = await login('rita');
   show('rita', signedIn.line, signedIn);
   await login('adam');
   await run('rita', 'belay whoami');
   await run('rita', 'belay roles');
 
-  say('She says in her own words what she needs. What was understood is shown before anything is sent.');
+  say(
+    'She describes what she needs in a sentence. The command shows how it understood the sentence before it sends anything.',
+  );
   const sentence = 'belay request "read the reporting tables for 20 minutes, month end"';
   const asking = openTerminal(sentence, homeOf('rita'));
-  await asking.sees(/Ask for this\?/);
+  await asking.sees(/Send this request\?/);
   asking.type('y');
-  await asking.sees(/waits for the approval/);
-  say('While her terminal waits, with a line that moves, Adam decides. He is shown exactly what he would give.');
+  await asking.sees(/waiting for approval by/);
+  say('While her terminal waits, Adam decides. He sees exactly what would be granted.');
   await run('adam', 'belay inbox');
   const { approvals } = await readJson('adam', 'belay inbox --json');
-  await run('adam', `belay approve ${approvals[0].id}`, [[/Approve this\?/, 'y']]);
-  say('Rita’s terminal goes on by itself, and ends when the access is there.');
+  await run('adam', `belay approve ${approvals[0].id}`, [[/Approve this request\?/, 'y']]);
+  say('Rita’s command continues on its own and ends when the access is active.');
   show('rita', sentence, await asking.end());
 
-  say('What she holds, how long still, and giving it back before its time is over.');
+  say('She lists her active access and gives it back early.');
   await run('rita', 'belay access');
   const execution = (await readJson('rita', 'belay access --json')).access[0].execution_id;
   await run('rita', `belay access return ${execution}`);
   await run('rita', `belay logs --execution ${execution} --limit 4`);
 
-  say('Without arguments, `request` asks step by step.');
+  say('Without arguments, `request` prompts step by step.');
   await run('rita', 'belay request --no-wait', [
     [/Which role/, '\r'],
-    [/For how long\?/, '15m\r'],
-    [/Why\?/, 'the figures look wrong\r'],
-    [/Ask for .*\?/, 'y'],
+    [/Duration\?/, '15m\r'],
+    [/Reason\?/, 'the figures look wrong\r'],
+    [/Request .*\?/, 'y'],
   ]);
 
-  say('In a pipe: plain lines with tabs, and a refusal where somebody would have to be asked.');
+  say('In a pipe, output is plain lines with tabs, and a command that needs a confirmation fails.');
   await run('rita', 'belay executions | cut -f 2,4');
   await run('rita', 'belay request "read the reporting tables" < /dev/null | cat');
 
-  say('`doctor`, where the server runs. Every failure has its cure.');
+  say('`doctor` on the server’s machine. Each failure comes with a fix.');
   await run('rita', `cd ${folder} && belay doctor`);
   await run('rita', 'belay doctor | grep ^failed', [], { BELAY_URL: 'http://127.0.0.1:10', BELAY_SECRTE: 'x' });
 
@@ -142,7 +145,7 @@ async function story() {
 }
 
 async function agentStory() {
-  say('The agent. An operator makes a credential that is good once; it goes into the laptop by standard input.');
+  say('The agent. An operator creates a one-time credential; the laptop reads it from standard input.');
   const enroll = 'belay agent enroll --name laptop --ttl PT1H';
   const made = await openTerminal(`cd ${folder} && ${enroll}`, homeOf('operator')).end();
   const [credential] = /belay-agent\.\S+/.exec(made.text);
@@ -151,7 +154,7 @@ async function agentStory() {
   await run('rita', `belay agent join --url ${server.url} --name laptop < ~/credential | cat`);
   await run('rita', 'belay agent install --print | head -n 12');
 
-  say('Here it runs without a service; then it is signed in, which is the server’s business, and keeps the session.');
+  say('Here the agent runs without a service. Rita signs it in at the server, and it keeps the session.');
   const child = spawn(path.join(folder, 'bin', 'belay'), ['agent', 'run'], {
     env: { ...homeOf('rita'), PORT: '0', BELAY_KEYRING: 'off' },
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -4,13 +4,13 @@ import { describeDuration, readDuration } from './duration.js';
 import type { Shell } from './shell.js';
 
 function checkReason({ reason }: Role): (value: string) => string | undefined {
-  return (value) => (reason.required && value.trim() === '' ? 'This role wants a reason.' : undefined);
+  return (value) => (reason.required && value.trim() === '' ? 'This role requires a reason.' : undefined);
 }
 
 function checkDuration(role: Role): (value: string) => string | undefined {
   return (value) => {
     const wanted = readDuration(value || role.default_duration);
-    if (wanted === undefined || wanted === 0) return 'Write it as in 1h30m or PT1H30M.';
+    if (wanted === undefined || wanted === 0) return 'Not a valid duration, for example 1h30m or PT1H30M.';
     const most = readDuration(role.max_duration) ?? Number.POSITIVE_INFINITY;
     return wanted > most ? `At most ${describeDuration(most)}.` : undefined;
   };
@@ -25,11 +25,11 @@ function describe(duration: string): string {
 async function askForProvider(roles: Role[], { prompts }: Shell): Promise<string> {
   const providers = [...new Set(roles.flatMap((role) => role.providers))].sort();
   const [only] = providers;
-  if (only === undefined) throw new CliError('not_found', 'there is no role that you may ask for');
+  if (only === undefined) throw new CliError('not_found', 'you cannot request any role');
   if (providers.length === 1) return only;
   const names = (provider: string) => roles.filter((role) => role.providers.includes(provider)).map(({ name }) => name);
   return prompts.select(
-    'Where?',
+    'Provider?',
     providers.map((value) => ({ value, label: value, hint: names(value).join(', ') })),
   );
 }
@@ -47,14 +47,14 @@ export async function askForRequest(client: BelayClient, shell: Shell): Promise<
     .map(([value, { role }]) => ({ value, label: role.name, hint: role.description }));
   const name = await prompts.select(`Which role at ${provider}?`, choices);
   const role = roles[name]?.role;
-  if (role === undefined) throw new CliError('not_found', `there is no role ${name}`);
-  const wanted = await prompts.text(`For how long? At most ${describe(role.max_duration)}`, {
+  if (role === undefined) throw new CliError('not_found', `role ${name} does not exist`);
+  const wanted = await prompts.text(`Duration? At most ${describe(role.max_duration)}`, {
     placeholder: role.default_duration,
     check: checkDuration(role),
   });
   const duration = wanted.trim() || role.default_duration;
-  const reason = await prompts.text('Why?', { check: checkReason(role) });
-  const summary = `Ask for ${name} at ${provider} for ${describe(duration)}?`;
-  if (!(await prompts.confirm(summary))) throw new CliError('aborted', 'not asked for');
+  const reason = await prompts.text('Reason?', { check: checkReason(role) });
+  const summary = `Request ${name} at ${provider} for ${describe(duration)}?`;
+  if (!(await prompts.confirm(summary))) throw new CliError('aborted', 'not sent');
   return { role: name, providers: [provider], duration, ...(reason && { reason }) };
 }

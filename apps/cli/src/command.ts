@@ -55,7 +55,7 @@ function describeExamples(examples: readonly string[]): string {
 
 /** Accepted by every command, so that a command that cannot use it can say so. */
 function addressOption(hidden: boolean): Option {
-  const option = new Option('--url, --server <url>', 'the server or agent to talk to');
+  const option = new Option('--url, --server <url>', 'the address of the server or agent');
   return hidden ? option.hideHelp() : option;
 }
 
@@ -65,7 +65,7 @@ export function addCommand<Options>(parent: Parent, definition: CommandDefinitio
   const command = parent.command
     .command(definition.name, { isDefault: definition.isDefault ?? false })
     .description(definition.description)
-    .option('--json', 'print JSON and nothing else')
+    .option('--json', 'print only JSON')
     .addOption(addressOption(definition.here === true))
     .addHelpText('after', describeExamples(definition.examples));
   definition.options?.(command);
@@ -76,7 +76,7 @@ export function addCommand<Options>(parent: Parent, definition: CommandDefinitio
     const options = command.opts<Options & CommonOptions>();
     const json = options.json === true;
     if (definition.here === true && options.server !== undefined) {
-      throw usage('--url: this command talks to no server; it works on the machine that it runs on');
+      throw usage('--url: this command works on this machine only and connects to no server');
     }
     const output = createOutput({ stdout: shell.stdout, stderr: shell.stderr, json, colour: shell.colour });
     let origin: Origin | undefined;
@@ -99,7 +99,8 @@ export function addCommand<Options>(parent: Parent, definition: CommandDefinitio
       const { isBelayError } = await import('@belay/sdk');
       if (!isBelayError(error, 'unauthenticated')) throw error;
       // Or whoever set the token would look for what is wrong with it.
-      const why = 'BELAY_TOKEN was not sent, because only the agent here named the address; set BELAY_URL as well';
+      const why =
+        'BELAY_TOKEN was not sent, because the address came from the agent of this machine; set BELAY_URL as well';
       throw new CliError('unauthenticated', `${error.message}; ${why}`, { cause: error });
     }
   });

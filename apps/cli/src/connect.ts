@@ -26,7 +26,7 @@ export interface Connection {
 function normalise(address: string): string {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username || url.search || url.hash) {
-    throw usage(`${JSON.stringify(address)} is not the address of a server; use http://… or https://…`);
+    throw usage(`${JSON.stringify(address)} is not a server address, for example https://belay.example.com`);
   }
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
 }

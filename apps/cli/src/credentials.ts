@@ -42,7 +42,7 @@ function isCredentialsFile(value: unknown): value is CredentialsFile {
 async function load({ file, posix }: CredentialsOptions): Promise<CredentialsFile> {
   const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
     if (cause.code === 'ENOENT') return undefined;
-    throw new CliError('failed', `${file} cannot be read; look at its owner and mode`, { cause });
+    throw new CliError('failed', `${file} cannot be read; check its owner and mode`, { cause });
   });
   if (text === undefined) return { version: 1, servers: {} };
   const { mode, uid } = await stat(file);
@@ -59,7 +59,7 @@ async function load({ file, posix }: CredentialsOptions): Promise<CredentialsFil
   } catch {
     // Said below: a file that does not parse and one that is not ours have the same cure.
   }
-  throw new CliError('failed', `${file} is not a credentials file of belay; move it away and sign in again`);
+  throw new CliError('failed', `${file} is not a valid credentials file; move it away and sign in again`);
 }
 
 async function store(file: string, content: CredentialsFile, token: string): Promise<void> {
@@ -67,7 +67,7 @@ async function store(file: string, content: CredentialsFile, token: string): Pro
     await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
     await replaceFile(file, `${JSON.stringify(content, undefined, 2)}\n`, { token });
   } catch (cause) {
-    throw new CliError('failed', `${file} cannot be written; look at its folder`, { cause });
+    throw new CliError('failed', `${file} cannot be written; check its folder`, { cause });
   }
 }
 

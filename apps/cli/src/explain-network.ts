@@ -1,22 +1,26 @@
 const explanations: Record<string, string> = {
-  ECONNREFUSED: 'nothing listens there',
-  ECONNRESET: 'the connection was cut',
-  ENOTFOUND: 'nobody knows this name',
-  EAI_AGAIN: 'names cannot be looked up: is there a network?',
-  ENETUNREACH: 'there is no way to this network',
-  EHOSTUNREACH: 'there is no way to this machine',
-  ETIMEDOUT: 'no answer in time',
-  UND_ERR_CONNECT_TIMEOUT: 'no answer in time',
-  UND_ERR_HEADERS_TIMEOUT: 'no answer in time',
-  CERT_HAS_EXPIRED: 'its certificate has expired, or this clock is wrong',
-  CERT_NOT_YET_VALID: 'its certificate is not valid yet, or this clock is wrong',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is its own: set NODE_EXTRA_CA_CERTS to the file of your authority',
-  SELF_SIGNED_CERT_IN_CHAIN: 'this machine does not know its authority: set NODE_EXTRA_CA_CERTS to its file',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'this machine does not know its authority: set NODE_EXTRA_CA_CERTS to its file',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'this machine does not know its authority: set NODE_EXTRA_CA_CERTS to its file',
+  ECONNREFUSED: 'connection refused: no server listens there',
+  ECONNRESET: 'the connection was closed',
+  ENOTFOUND: 'the host name does not exist',
+  EAI_AGAIN: 'the host name cannot be resolved; check the network',
+  ENETUNREACH: 'the network is unreachable',
+  EHOSTUNREACH: 'the host is unreachable',
+  ETIMEDOUT: 'no response in time',
+  UND_ERR_CONNECT_TIMEOUT: 'no response in time',
+  UND_ERR_HEADERS_TIMEOUT: 'no response in time',
+  CERT_HAS_EXPIRED: 'its certificate has expired, or this machine’s clock is wrong',
+  CERT_NOT_YET_VALID: 'its certificate is not valid yet, or this machine’s clock is wrong',
+  DEPTH_ZERO_SELF_SIGNED_CERT:
+    'its certificate is self-signed; set NODE_EXTRA_CA_CERTS to the file of your certificate authority',
+  SELF_SIGNED_CERT_IN_CHAIN:
+    'its certificate authority is unknown here; set NODE_EXTRA_CA_CERTS to the file of that authority',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    'its certificate authority is unknown here; set NODE_EXTRA_CA_CERTS to the file of that authority',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    'its certificate authority is unknown here; set NODE_EXTRA_CA_CERTS to the file of that authority',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
-  UND_ERR_SOCKET: 'the connection was cut; if it speaks https there, say https',
-  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak https there: try http',
+  UND_ERR_SOCKET: 'the connection was closed; if the server uses https, use https',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'the server does not use https; try http',
 };
 
 /** Why no answer came, in words with the cure in them; undefined when the failure does not say. */

@@ -6,6 +6,6 @@ export async function findApproval(client: BelayClient, id: string, signal: Abor
   const { approvals } = await client.approvals.list({ id }, { signal });
   const entry = approvals.find((approval) => approval.id === id || approval.execution_id === id);
   if (entry === undefined)
-    throw new CliError('not_found', `no request ${id} waits for your decision; see: belay inbox`);
+    throw new CliError('not_found', `request ${id} does not wait for your decision; see: belay inbox`);
   return entry;
 }

@@ -37,7 +37,7 @@ function describeWait({ approvals }: ExecutionDetails): string | undefined {
   const open = approvals.find((approval) => approval.status === 'open');
   if (open === undefined) return undefined;
   const { users, groups } = open.approvers;
-  return `waits for the approval of ${[...users, ...groups].join(', ') || 'somebody'}`;
+  return `waiting for approval by ${[...users, ...groups].join(', ') || 'an approver'}`;
 }
 
 function endedWith({ error, ...execution }: ExecutionDetails): string {
@@ -87,7 +87,7 @@ export async function followExecution(
   using progress = createProgress(shell.stderr, output, shell.animated);
   const say = (text: string) => void ((until === 'active' || shell.animated) && progress.say(text));
   try {
-    say('waits for the first event');
+    say('waiting for the first event');
     for await (const event of client.executions.watch(id, { signal, lastEventId })) {
       if (until === 'over' || output.json) {
         progress.clear();
@@ -104,14 +104,14 @@ export async function followExecution(
     }
   } catch (error) {
     if (!signal.aborted) throw error;
-    throw new CliError('aborted', `no longer watching; the request goes on: belay executions watch ${id}`);
+    throw new CliError('aborted', `stopped watching; the request continues: belay executions watch ${id}`);
   }
   progress.clear();
   const details = await client.executions.get(id, { signal });
   const had = details.grants.some((grant) => grant.granted_at !== null);
   if (until === 'active' && !had) return reportActive(details, false, output, shell.clock());
   output.note(
-    printable(`${endedWith(details)}; ${had ? 'the access was given and is gone again' : 'no access was given'}`),
+    printable(`${endedWith(details)}; ${had ? 'the access was granted and has ended' : 'no access was granted'}`),
   );
   return had ? exitCodes.ok : exitCodes.endedWithoutAccess;
 }

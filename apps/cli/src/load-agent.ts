@@ -37,7 +37,7 @@ export function loadAgent(host: AgentProcess): AgentControl {
     join: async ({ server, credential, name, signal }) => {
       const { enrolAgent, parseLocalEnvironment } = await load();
       if (!/^belay-agent\.[\w-]{43}$/.test(credential)) {
-        throw usage('that is no credential of an agent; give what `belay agent enroll` printed');
+        throw usage('not an agent credential; use the one that `belay agent enroll` printed');
       }
       try {
         const { dataDirectory } = parseLocalEnvironment(variables({ BELAY_AGENT_CREDENTIAL: undefined }));
@@ -45,7 +45,7 @@ export function loadAgent(host: AgentProcess): AgentControl {
         return { server: done.server, name: done.name, catalog_version: done.catalogVersion };
       } catch (error) {
         if (!(error instanceof Error) || error.name !== 'StartError') throw error;
-        if (signal.aborted) throw new CliError('aborted', 'given up; the same credential can be given again');
+        if (signal.aborted) throw new CliError('aborted', 'interrupted; the same credential can be used again');
         const { cause } = error;
         const isAway = cause instanceof Error && 'code' in cause && cause.code === 'unavailable';
         if (isAway) throw new CliError('unavailable', error.message, { cause: error });

@@ -72,7 +72,8 @@ export function loadOperator(host: ServerProcess, account: () => string): Operat
     validate: (path) =>
       load(async ({ operations }) => {
         const source = operations.findConfiguration(path ?? host.env.BELAY_CONFIG, host.cwd());
-        if (source === undefined) throw usage('there is neither belay.yaml nor config/ here; name the configuration');
+        if (source === undefined)
+          throw usage('neither belay.yaml nor config/ exists here; pass the path of the configuration');
         const result = await operations.validateConfiguration(source, host.env);
         return { ok: result.ok, source, messages: result.ok ? result.warnings : result.messages };
       }),

@@ -59,13 +59,13 @@ function addCommands(root: Parent): void {
   ]) {
     add(root);
   }
-  const executions = addGroup(root, 'executions', 'your requests and what became of them');
+  const executions = addGroup(root, 'executions', 'your requests and their results');
   addExecutionsList(executions);
   addExecutionsShow(executions);
   addExecutionsWatch(executions);
   addExecutionsCancel(executions);
   addExecutionsTerminate(executions);
-  const access = addGroup(root, 'access', 'the access you hold');
+  const access = addGroup(root, 'access', 'your active access');
   addAccessList(access);
   addAccessReturn(access);
   addAccessRevoke(access);
@@ -83,7 +83,7 @@ function addCommands(root: Parent): void {
   addAgentInstall(agent);
   addAgentUninstall(agent);
   addAgentEnroll(agent);
-  addEncryptionRotate(addGroup(root, 'encryption', 'the keys that seal, for operators'));
+  addEncryptionRotate(addGroup(root, 'encryption', 'encryption keys, for operators'));
   const vault = addGroup(root, 'vault', 'secrets that the configuration refers to, for operators');
   addVaultSet(vault);
   addVaultList(vault);
@@ -112,7 +112,7 @@ export async function runCli(args: readonly string[], shell: Shell): Promise<Exi
   let complaint = '';
   const program = new Command('belay')
     .version(shell.version, '--version', 'print the version')
-    .description('Just-in-time elevated access: requested, approved, granted for a stated time, and taken away again.')
+    .description('Just-in-time elevated access: requested, approved, granted for a limited time, and revoked.')
     .exitOverride()
     .configureOutput({
       getOutHelpWidth: () => shell.stdout.columns ?? 80,
@@ -142,7 +142,7 @@ export async function runCli(args: readonly string[], shell: Shell): Promise<Exi
     if (error.exitCode === 0) return exitCodes.ok;
     // A group or the program without a command: its help is the answer.
     if (error.code === 'commander.help' && !json) shell.stderr.write(complaint);
-    const message = error.code === 'commander.help' ? 'a command is missing' : error.message.replace(/^error: /, '');
+    const message = error.code === 'commander.help' ? 'no command given' : error.message.replace(/^error: /, '');
     if (error.code === 'commander.help' && !json) return exitCodes.usage;
     return await reportFailure(new CliError('usage', message), shell.stderr, json);
   }

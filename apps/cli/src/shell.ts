@@ -131,7 +131,7 @@ export interface Diagnosis {
   environmentFaults(): Promise<readonly string[]>;
   /** Undefined when nothing here says that there is to be one, or its variables cannot be used. */
   localServer(): Promise<LocalServer | undefined>;
-  /** Undefined when there is none: a start would play the demo. */
+  /** Undefined when there is none: a server does not start without one. */
   configuration(): Promise<{ source: string; inspection: ConfigurationInspection } | undefined>;
   database(): Promise<DatabaseInspection>;
 }

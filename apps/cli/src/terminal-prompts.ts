@@ -8,7 +8,7 @@ const load = () => import('@clack/prompts');
 
 /** Leaving instead of answering gives a symbol. */
 function answered<Value>(value: Value): Exclude<Value, symbol> {
-  if (typeof value === 'symbol') throw new CliError('aborted', 'given up; nothing was sent');
+  if (typeof value === 'symbol') throw new CliError('aborted', 'cancelled; nothing was sent');
   return value as Exclude<Value, symbol>;
 }
 
@@ -26,7 +26,7 @@ interface Asked {
 }
 
 /** Stands at the top while nothing is chosen: a list of what can be granted must not have a choice of its own. */
-const none: Option = { value: '', label: '(none chosen)' };
+const none: Option = { value: '', label: '(none selected)' };
 
 /** Keeps what contains the text. A whole name is that one alone, also where others begin with it. */
 function matches(search: string, { value, label, hint = '' }: Option, all: readonly Option[]): boolean {
@@ -38,12 +38,12 @@ function matches(search: string, { value, label, hint = '' }: Option, all: reado
 
 /** Says what is missing until exactly one is meant: the only one that fits what was typed, or the one moved to. */
 function checkChoice({ isNavigating, userInput, filteredOptions }: Asked, value: unknown): string | undefined {
-  if (filteredOptions.length === 0) return 'Nothing contains that: delete some letters.';
+  if (filteredOptions.length === 0) return 'No matches. Delete some characters.';
   if (filteredOptions.length === 1 && value !== none.value) return undefined;
   if (isNavigating && value !== none.value) return undefined;
   return userInput === ''
-    ? 'Choose one: type a part of its name, or move to it with ↑ and ↓.'
-    : `${filteredOptions.length} contain that: type more, press Tab, or move with ↑ and ↓.`;
+    ? 'Type part of a name, or select with ↑ and ↓.'
+    : `${filteredOptions.length} match: type more, press Tab, or select with ↑ and ↓.`;
 }
 
 async function select(streams: { input: Readable; output: Writable }, message: string, choices: Choice[]) {

@@ -19,7 +19,7 @@ export async function understandRequest(
   if (role === '') {
     throw new CliError(
       'not_found',
-      'nothing that you may ask for fits these words; say what you want to read or change, and where, or see: belay roles',
+      'no role that you can request matches this sentence; say what you want to read or change, and where, or see: belay roles',
     );
   }
   // What was suggested belongs to the suggested role: another role brings its own.
@@ -38,8 +38,8 @@ function render(request: ElevationRequest, { output: { matched, alternatives } }
     reason: request.reason,
     identities: request.identities?.join(', '),
     workflow: request.workflow,
-    'understood from': matched.join(', '),
-    'or another role': alternatives.map(({ suggested_role }) => suggested_role).join(', '),
+    'matched words': matched.join(', '),
+    'other matches': alternatives.map(({ suggested_role }) => suggested_role).join(', '),
   });
 }
 
@@ -54,7 +54,9 @@ export async function confirmUnderstood(
   if (yes) return;
   if (!interactive) {
     const { role } = understood.request;
-    throw usage(`nobody is here to confirm that this means ${role}; give --yes to send it, or --dry-run to only look`);
+    throw usage(
+      `a request for ${role} needs a confirmation on a terminal; use --yes to send it, or --dry-run to send nothing`,
+    );
   }
-  if (!(await shell.prompts.confirm('Ask for this?'))) throw new CliError('aborted', 'not asked for');
+  if (!(await shell.prompts.confirm('Send this request?'))) throw new CliError('aborted', 'not sent');
 }

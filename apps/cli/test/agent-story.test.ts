@@ -79,7 +79,7 @@ describe('an agent by the command line, beside a real server', () => {
         { status: 'ok', message: expect.stringContaining(address) },
       ]);
       // Without a login of its own the server is the one that the agent belongs to.
-      expect(checks.find(({ check }) => check === 'server')?.message).toContain(`${installation.url} (by agent)`);
+      expect(checks.find(({ check }) => check === 'server')?.message).toContain(`${installation.url} (from agent)`);
     });
   });
 

@@ -241,7 +241,7 @@ describe('belay agent join', () => {
     const signal = expect.any(AbortSignal);
     const agentControl = {
       run: async () => {},
-      status: () => Promise.reject(new Error('not asked for')),
+      status: () => Promise.reject(new Error('not sent')),
       join: async (request: { server: string; credential: string; name: string | undefined }) => {
         joined.push(request);
         return { server: request.server, name: 'laptop', catalog_version: '1.0.1' };
@@ -290,7 +290,7 @@ describe.runIf(process.platform === 'linux' && process.getuid?.() === 0)(
         };
         expect(await terminal.run(['login', '--agent'], shell)).toMatchObject({
           code: 7,
-          stderr: expect.stringContaining('no agent runs here'),
+          stderr: expect.stringContaining('no agent runs on this machine'),
         });
         expect(opened).toEqual([]);
         expect(await terminal.run(['agent', 'status', '--json'], shell)).toMatchObject({ code: 7 });

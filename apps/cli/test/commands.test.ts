@@ -225,7 +225,7 @@ describe('approve', () => {
       prompts,
     });
     expect(code).toBe(0);
-    expect(asked).toEqual(['Approve this?']);
+    expect(asked).toEqual(['Approve this request?']);
     for (const part of ['ada@example.com', 'PT20S', 'sha256:one', 'role reporting_readonly', 'storage.read', 'PT1H']) {
       expect(stderr).toContain(part);
     }

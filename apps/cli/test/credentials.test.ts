@@ -85,7 +85,7 @@ describe('the credentials file', () => {
   it('that is not ours is neither used nor overwritten', async () => {
     await mkdir(path.dirname(file));
     await writeFile(file, 'something else', { mode: 0o600 });
-    await expect(open().save('http://a', one)).rejects.toThrow('not a credentials file');
+    await expect(open().save('http://a', one)).rejects.toThrow('not a valid credentials file');
     expect(await readFile(file, 'utf8')).toBe('something else');
   });
 });

@@ -63,7 +63,9 @@ describe('belay doctor', () => {
     for (const check of ['node', 'environment', 'server', 'health', 'clock', 'login']) {
       expect(of(report, check), check).toMatchObject([{ status: 'ok' }]);
     }
-    expect(of(report, 'database')).toMatchObject([{ status: 'skipped', message: 'no server is set up here' }]);
+    expect(of(report, 'database')).toMatchObject([
+      { status: 'skipped', message: 'no server is set up on this machine' },
+    ]);
   });
 
   it('gives each failure and each warning a cure', async () => {
@@ -89,7 +91,7 @@ describe('belay doctor', () => {
     const gone = await terminal.run(['doctor', '--json'], { server: closed.url });
     expect(gone.code).toBe(1);
     expect(of(JSON.parse(gone.stdout) as Report, 'server')).toMatchObject([
-      { status: 'failed', message: expect.stringContaining('nothing listens there') },
+      { status: 'failed', message: expect.stringContaining('connection refused: no server listens there') },
     ]);
     const over = await terminal.run(['doctor', '--json'], { token: 'long-over' });
     expect(of(JSON.parse(over.stdout) as Report, 'login')).toMatchObject([
@@ -101,8 +103,8 @@ describe('belay doctor', () => {
 
   it('says once what keeps it from finding the server, with its cure, and asks nobody to report it', async () => {
     for (const [shell, said] of [
-      [{ server: 'belay.example.com' }, 'use http://… or https://…'],
-      [{ server: undefined, token: undefined }, 'is not a credentials file of belay'],
+      [{ server: 'belay.example.com' }, 'is not a server address'],
+      [{ server: undefined, token: undefined }, 'is not a valid credentials file'],
     ] as const) {
       await mkdir(path.dirname(terminal.credentialsFile), { recursive: true });
       await writeFile(terminal.credentialsFile, '{', { mode: 0o600 });
@@ -185,7 +187,7 @@ describe('belay doctor', () => {
         `version: 1\nproviders:\n  target:\n    provider: postgres\n    config: { url: "${url.href}", email_domains: [example.test] }\n`,
       );
       const found = of(await examine({ PORT: '0' }), 'providers');
-      expect(found).toContainEqual({ check: 'providers', status: 'ok', message: 'target (postgres) answers' });
+      expect(found).toContainEqual({ check: 'providers', status: 'ok', message: 'target (postgres) responds' });
       const warnings = found.filter(({ status }) => status === 'warning');
       expect(warnings.map(({ cure }) => cure)).toEqual([
         'grant it pg_signal_backend',

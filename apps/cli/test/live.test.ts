@@ -120,11 +120,11 @@ describe('a line that moves', () => {
 
 describe('why no answer came', () => {
   it.each([
-    ['ECONNREFUSED', 'nothing listens there'],
+    ['ECONNREFUSED', 'connection refused: no server listens there'],
     ['DEPTH_ZERO_SELF_SIGNED_CERT', 'NODE_EXTRA_CA_CERTS'],
-    ['CERT_HAS_EXPIRED', 'this clock is wrong'],
+    ['CERT_HAS_EXPIRED', 'clock is wrong'],
     ['ERR_TLS_CERT_ALTNAME_INVALID', 'another name'],
-    ['ENOTFOUND', 'nobody knows this name'],
+    ['ENOTFOUND', 'the host name does not exist'],
   ])('%s is said in words', (code, words) => {
     const cause = Object.assign(new Error('connect'), { code });
     const error = new Error('no answer', { cause: new TypeError('fetch failed', { cause }) });
@@ -176,6 +176,6 @@ describe('why no answer came', () => {
     await gone[Symbol.asyncDispose]();
     const { code, stderr } = await terminal.run(['executions', 'cancel', 'e-1'], { server: gone.url });
     expect(code).toBe(7);
-    expect(stderr).toMatch(/^belay: .*nothing listens there \(ECONNREFUSED\).*belay doctor\)\n$/);
+    expect(stderr).toMatch(/^belay: .*connection refused: no server listens there \(ECONNREFUSED\).*belay doctor\)\n$/);
   });
 });

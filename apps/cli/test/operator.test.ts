@@ -159,7 +159,7 @@ describe('operator commands', () => {
     for (const option of ['--url', '--server']) {
       const { code, stdout, stderr } = await terminal.run([...args, option, 'https://belay.example.com']);
       expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-      expect(stderr).toMatch(/^belay: --url: this command talks to no server/);
+      expect(stderr).toMatch(/^belay: --url: this command works on this machine only/);
     }
     const [group = '', name = ''] = args;
     const help = await terminal.run(

@@ -42,7 +42,7 @@ describe('request', () => {
     const prompts = {
       ...silent,
       select: async () => entry.role,
-      text: async (question: string) => (question === 'Why?' ? 'a reason' : 'PT2M'),
+      text: async (question: string) => (question === 'Reason?' ? 'a reason' : 'PT2M'),
       confirm: async () => true,
     };
     expect(await terminal.run(['request', '--no-wait'], { interactive: true, prompts })).toMatchObject({ code: 0 });
@@ -68,19 +68,19 @@ describe('request', () => {
       ...silent,
       select: async (question: string, choices: { value: string }[]) => {
         offered.push([question, ...choices.map(({ value }) => value)]);
-        return question === 'Where?' ? 'cloud' : 'storage-read';
+        return question === 'Provider?' ? 'cloud' : 'storage-read';
       },
       text: async (question: string, { check }: { check?: (value: string) => string | undefined } = {}) => {
-        if (question === 'Why?') complaints.push(check?.(''), check?.('because'));
+        if (question === 'Reason?') complaints.push(check?.(''), check?.('because'));
         else complaints.push(check?.('soon'), check?.('9d'), check?.('1h'), check?.(''));
-        return question === 'Why?' ? 'because' : '30m';
+        return question === 'Reason?' ? 'because' : '30m';
       },
       confirm: async () => true,
     };
     const { code } = await terminal.run(['request', '--no-wait'], { interactive: true, prompts });
     expect(code).toBe(0);
     expect(offered).toEqual([
-      ['Where?', 'cloud', 'demo-postgres'],
+      ['Provider?', 'cloud', 'demo-postgres'],
       ['Which role at cloud?', 'storage-read', 'cloud-admin'],
     ]);
     const said = expect.any(String);
@@ -193,8 +193,8 @@ describe('after a request was sent', () => {
   it('its progress is plain lines on stderr in a pipe, and its end on stdout', async () => {
     const { code, stdout, stderr } = await terminal.run(request);
     expect(code).toBe(0);
-    expect(stdout).toContain('execution\te-1');
-    expect(stderr.split('\n').slice(0, 2)).toEqual(['waits for the first event', 'started\\u{1b}[2J']);
+    expect(stdout).toContain('request\te-1');
+    expect(stderr.split('\n').slice(0, 2)).toEqual(['waiting for the first event', 'started\\u{1b}[2J']);
     expect(stdout + stderr).not.toContain('\u001b');
   });
 
@@ -210,7 +210,7 @@ describe('after a request was sent', () => {
     expect(lines.at(-1)).toMatchObject({ execution_id: 'e-1', active: false, error: { detail: 'nobody approved' } });
   });
 
-  it('Ctrl-C ends the waiting and says that the request goes on', async () => {
+  it('Ctrl-C ends the waiting and says that the request continues', async () => {
     const interrupt = new AbortController();
     const stdout = {
       write: (text: string) => {
@@ -219,7 +219,7 @@ describe('after a request was sent', () => {
     };
     const { code, stderr } = await terminal.run(request, { signal: interrupt.signal, stdout });
     expect(code).toBe(130);
-    expect(stderr).toContain('the request goes on: belay executions watch e-1');
+    expect(stderr).toContain('the request continues: belay executions watch e-1');
     expect(service.changes.map(({ path }) => path)).toEqual(['elevation.request']);
   });
 });

@@ -47,15 +47,15 @@ describe.runIf(here)('at a real terminal', () => {
     await screen.sees('Which role at demo-postgres?');
     await screen.sees('reporting-readonly');
     screen.type(enter);
-    await screen.sees('For how long?');
+    await screen.sees('Duration?');
     screen.type(`9d${enter}`);
     await screen.sees('At most');
     screen.type(`\u007f\u007f20m${enter}`);
-    await screen.sees('Why?');
+    await screen.sees('Reason?');
     screen.type(`the figures look wrong${enter}`);
-    await screen.sees('Ask for reporting-readonly at demo-postgres for 20m?');
+    await screen.sees('Request reporting-readonly at demo-postgres for 20m?');
     screen.type(yes);
-    await screen.sees('execution');
+    await screen.sees('request  ');
     expect(await screen.ended()).toBe(0);
     expect(await pending()).toBe(before + 1);
   });
@@ -65,7 +65,7 @@ describe.runIf(here)('at a real terminal', () => {
     await using screen = belay('request');
     await screen.sees('Which role');
     screen.type('\u0003');
-    await screen.sees('given up');
+    await screen.sees('cancelled');
     expect(await screen.ended()).toBe(130);
     expect(await pending()).toBe(before);
   });
@@ -75,12 +75,12 @@ describe.runIf(here)('at a real terminal', () => {
     await screen.sees('nothing has been sent yet');
     await screen.sees('reporting-readonly');
     await screen.sees('PT20M');
-    await screen.sees('Ask for this?');
+    await screen.sees('Send this request?');
     screen.type(yes);
-    await screen.sees('waits for the approval of');
+    await screen.sees('waiting for approval by');
     expect(screen.screen()).toContain('\r\u001b[2K');
     screen.type('\u0003');
-    await screen.sees('the request goes on');
+    await screen.sees('the request continues');
     expect(await screen.ended()).toBe(130);
   });
 

@@ -33,7 +33,7 @@ export async function askAgent(url: string, signal: AbortSignal): Promise<AgentA
       return (await response.json()) as Body;
     } catch (cause) {
       signal.throwIfAborted();
-      throw new CliError('unavailable', `the agent at ${url} does not say how it is`, { cause });
+      throw new CliError('unavailable', `the agent at ${url} returned no status`, { cause });
     }
   };
   const health = await read<Health>('/health');

@@ -25,7 +25,7 @@ export async function describeServiceHere(
   { server, port }: ServiceWishes,
 ): Promise<Service> {
   if (port !== undefined && (!/^\d{1,5}$/.test(port) || Number(port) < 1 || Number(port) > 65_535)) {
-    throw usage('--port wants a number from 1 to 65535');
+    throw usage('--port must be a number from 1 to 65535');
   }
   const { dataDirectory } = await agentControl.status();
   const here = kept.flatMap((name) => {
@@ -39,7 +39,7 @@ export async function describeServiceHere(
   };
   for (const [name, value] of Object.entries({ ...variables, BELAY_DATA: dataDirectory })) {
     // A line break would be a line of the unit, and no file of this kind holds other control characters.
-    if (/\p{Cc}/u.test(value)) throw usage(`${name} has control characters, which no service file can hold`);
+    if (/\p{Cc}/u.test(value)) throw usage(`${name} contains control characters, which a service file cannot hold`);
   }
   return describeService(host, {
     command: [host.program.node, host.program.script, 'agent', 'run'],

@@ -44,5 +44,5 @@ export function describeService(host: Environment, options: ServiceOptions): Ser
       stop: [`launchctl bootout gui/${host.userId ?? '$UID'}/dev.belay.agent`],
     };
   }
-  throw new CliError('not_configured', `there is no service for ${host.platform}; run: belay agent run`);
+  throw new CliError('not_configured', `no service manager is supported on ${host.platform}; run: belay agent run`);
 }

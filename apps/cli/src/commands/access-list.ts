@@ -34,13 +34,14 @@ async function countDown(
 export function addAccessList(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'list',
-    description: 'list the access you hold, and how long still',
+    description: 'list your active access and the time left',
     examples: ['access', 'access list --watch', 'access --json'],
     isDefault: true,
-    options: (command) => command.option('--watch', 'stay, and count down, until Ctrl-C (on a terminal)'),
+    options: (command) =>
+      command.option('--watch', 'keep running and show the time left, until Ctrl-C (on a terminal)'),
     run: async ({ options, output, connect, shell }) => {
       if (options.watch === true && (!shell.animated || shell.stdout.isTTY !== true || output.json)) {
-        throw usage('--watch counts down on a terminal; elsewhere run belay access --json again');
+        throw usage('--watch needs a terminal; elsewhere, run belay access --json repeatedly');
       }
       const { client } = await connect();
       const read = () => client.access.list({ signal: shell.signal });

@@ -5,7 +5,7 @@ import { printable } from '../output/printable.js';
 export function addAccessReturn(parent: Parent): void {
   addCommand(parent, {
     name: 'return <execution>',
-    description: 'give back what a request granted',
+    description: 'give back the access that a request granted',
     examples: ['access return 0197…'],
     values: { execution: 'access' },
     run: async ({ args: [id = ''], output, connect, shell: { signal } }) => {

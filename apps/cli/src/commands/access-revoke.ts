@@ -9,9 +9,10 @@ export function addAccessRevoke(parent: Parent): void {
   addCommand<{ reason: string }>(parent, {
     name: 'revoke <of>',
     here: true,
-    description: 'end the access of a request, or of a person by e-mail, now (for operators, on the server’s machine)',
+    description:
+      'revoke the access of a request, or of a person by e-mail, now (for operators, on the server’s machine)',
     examples: ["access revoke rita@example.com --reason 'laptop stolen'"],
-    options: (command) => command.requiredOption('--reason <text>', 'why, for the ledger'),
+    options: (command) => command.requiredOption('--reason <text>', 'the reason, written to the audit log'),
     run: async ({ args: [of = ''], options: { reason }, output, shell }) => {
       const done = await shell.operator.revokeAccess({ of, reason });
       output.result(done, () => printable(done.message));

@@ -13,12 +13,12 @@ export function addAgentEnroll(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'enroll',
     here: true,
-    description: 'make the credential of an agent (for operators, on the server’s machine)',
+    description: 'create a one-time credential for an agent (for operators, on the server’s machine)',
     examples: ['agent enroll --name build-3 --ttl P90D'],
     options: (command) =>
       command
-        .requiredOption('--name <name>', 'what to call the agent')
-        .requiredOption('--ttl <duration>', 'how long the credential is good for, as in P90D'),
+        .requiredOption('--name <name>', 'the name of the agent')
+        .requiredOption('--ttl <duration>', 'how long the credential is valid, for example P90D'),
     run: async ({ options: { name, ttl }, output, shell }) => {
       const enrolled = await shell.operator.enrollAgent({ name, ttl });
       output.result(enrolled, () => enrolled.credential);

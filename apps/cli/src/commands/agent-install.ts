@@ -14,13 +14,13 @@ interface Options {
 export function addAgentInstall(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'install',
-    description: 'make the agent a service of your own (systemd or launchd); says how to start it',
+    description: 'install the agent as a service of your user (systemd or launchd), and print how to start it',
     examples: ['agent install --print', 'agent install', 'agent install --url https://belay.example.com --port 8791'],
     options: (command) =>
       command
-        .option('--port <port>', 'where it is to listen, on loopback only')
-        .option('--print', 'only show what would be written')
-        .option('--force', 'write over a service that is there and is another'),
+        .option('--port <port>', 'the loopback port to listen on')
+        .option('--print', 'print the service file without writing it')
+        .option('--force', 'replace an existing service file that has different content'),
     run: async ({ options: { server, port, print, force }, output, shell }) => {
       const service = await describeServiceHere(shell, { server, port });
       const { file, text, start } = service;
@@ -31,7 +31,10 @@ export function addAgentInstall(parent: Parent): void {
       }
       const before = await readFile(file, 'utf8').catch(() => undefined);
       if (before !== undefined && before !== text && force !== true) {
-        throw new CliError('conflict', `${file} is there and is another; look at it, then give --force to replace it`);
+        throw new CliError(
+          'conflict',
+          `${file} already exists with different content; review it, then use --force to replace it`,
+        );
       }
       const { dataDirectory, enrolled } = await shell.agentControl.status();
       // The unit may write to this folder alone, so it has to be there before.
@@ -39,7 +42,7 @@ export function addAgentInstall(parent: Parent): void {
       await mkdir(path.dirname(file), { recursive: true });
       await writeFile(file, text, { mode: 0o644 });
       output.result({ file, text, start, written: true }, () => `wrote ${file}`);
-      if (!enrolled) output.note('this machine is not enrolled yet; first: belay agent join --url <server>');
+      if (!enrolled) output.note('this machine is not enrolled; first run: belay agent join --url <server>');
       output.note(`start it with:\n${start.map((line) => `  ${line}`).join('\n')}`);
       return undefined;
     },

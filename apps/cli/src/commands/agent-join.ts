@@ -12,13 +12,13 @@ interface Options {
 export function addAgentJoin(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'join',
-    description: 'enrol this machine with a server; the credential of `agent enroll` comes from standard input',
+    description: 'enrol this machine with a server; reads the credential of `agent enroll` from standard input',
     examples: ['agent join --url https://belay.example.com', 'agent join --url https://belay.example.com < credential'],
-    options: (command) => command.option('--name <name>', 'what to call this machine; its host name when left out'),
+    options: (command) => command.option('--name <name>', 'the name of this machine (default: its host name)'),
     run: async ({ options, output, interactive, shell }) => {
       const server = options.server ?? shell.server ?? shell.host.variables.BELAY_SERVER;
-      if (server === undefined) throw usage('say which server: --url https://…');
-      const given = interactive ? await shell.prompts.secret('The credential') : await shell.readInput();
+      if (server === undefined) throw usage('--url is required, for example --url https://belay.example.com');
+      const given = interactive ? await shell.prompts.secret('Credential') : await shell.readInput();
       const joined = await shell.agentControl.join({
         server,
         credential: given.trim(),

@@ -8,9 +8,9 @@ interface Options {
 export function addAgentRun(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'run',
-    description: 'run the agent here, until it is told to stop (configured by BELAY_SERVER, PORT and BELAY_DATA)',
+    description: 'run the agent in this process until it is stopped (configured by BELAY_SERVER, PORT and BELAY_DATA)',
     examples: ['agent run', 'agent run --url https://belay.example.com --port 8791'],
-    options: (command) => command.option('--port <port>', 'where to listen, on loopback only'),
+    options: (command) => command.option('--port <port>', 'the loopback port to listen on'),
     run: async ({ options: { server, port }, shell }) => {
       await shell.agentControl.run({
         ...(server !== undefined && { BELAY_SERVER: server }),

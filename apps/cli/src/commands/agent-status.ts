@@ -7,7 +7,7 @@ import { exitCodes } from '../exit-codes.js';
 export function addAgentStatus(parent: Parent): void {
   addCommand(parent, {
     name: 'status',
-    description: 'say how the agent of this machine is: health, version, age of its configuration, sessions',
+    description: 'show the agent of this machine: health, version, age of its configuration, sessions',
     examples: ['agent status', 'agent status --json'],
     run: async ({ options, output, shell }) => {
       const { dataDirectory, pid, url, server, name, enrolled } = await shell.agentControl.status();
@@ -37,7 +37,7 @@ export function addAgentStatus(parent: Parent): void {
           process: pid,
           enrolled: enrolled ? `with ${server} as ${name}` : 'no',
           configuration: answer?.configuration && `${answer.configuration.version}, ${answer.configuration.age} old`,
-          'the server is': answer?.configuration?.server,
+          server: answer?.configuration?.server,
           clock: answer?.clock,
           trouble: trouble.map(([service, state]) => `${service}: ${state}`).join('; '),
           sessions: answer && (sessions.join(', ') || 'none'),
@@ -45,7 +45,9 @@ export function addAgentStatus(parent: Parent): void {
         });
       });
       if (answer === undefined) {
-        output.note(enrolled ? 'start it with: belay agent run, or belay agent install' : 'first: belay agent join');
+        output.note(
+          enrolled ? 'start it with: belay agent run, or belay agent install' : 'first run: belay agent join',
+        );
       }
       return answer === undefined ? exitCodes.unavailable : exitCodes.ok;
     },

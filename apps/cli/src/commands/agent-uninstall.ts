@@ -8,12 +8,12 @@ export function addAgentUninstall(parent: Parent): void {
   addCommand(parent, {
     name: 'uninstall',
     here: true,
-    description: 'take the agent’s service away again; its sessions and its enrolment stay',
+    description: 'remove the agent’s service; its sessions and its enrolment stay',
     examples: ['agent uninstall'],
     run: async ({ output, shell }) => {
       const { file, stop } = await describeServiceHere(shell, {});
       await rm(file).catch((cause: NodeJS.ErrnoException) => {
-        if (cause.code === 'ENOENT') throw new CliError('not_found', `there is no ${file}`);
+        if (cause.code === 'ENOENT') throw new CliError('not_found', `${file} does not exist`);
         throw new CliError('failed', `${file} cannot be removed (${cause.code})`, { cause });
       });
       output.result({ file, stop, removed: true }, () => `removed ${file}`);

@@ -21,19 +21,22 @@ export function addApprove(parent: Parent): void {
     values: { id: 'approvals' },
     options: (command) =>
       command
-        .option('--comment <text>', 'said to the requester, and kept')
-        .option('--digest <digest>', 'approve only if it is still the request with this digest')
-        .option('--yes', 'do not ask'),
+        .option('--comment <text>', 'a comment that the requester can read')
+        .option('--digest <digest>', 'approve only if the request still has this digest')
+        .option('--yes', 'approve without confirmation'),
     run: async ({ args: [id = ''], options, output, interactive, connect, shell }) => {
       const { client } = await connect();
       const entry = await findApproval(client, id, shell.signal);
       if (options.digest !== undefined && options.digest !== entry.request_digest) {
-        throw new CliError('conflict', `the request is another by now: its digest is ${entry.request_digest}`);
+        throw new CliError(
+          'conflict',
+          `the request has changed since you viewed it; its digest is now ${entry.request_digest}`,
+        );
       }
       output.note(renderRequest(entry, output));
       if (options.yes !== true) {
-        if (!interactive) throw usage('nobody is here to ask; give --yes to approve without asking');
-        if (!(await shell.prompts.confirm('Approve this?'))) throw new CliError('aborted', 'not approved');
+        if (!interactive) throw usage('approval needs a confirmation on a terminal; use --yes to approve without it');
+        if (!(await shell.prompts.confirm('Approve this request?'))) throw new CliError('aborted', 'not approved');
       }
       const { request_digest } = entry;
       const decided = await client.approvals.decide(

@@ -12,7 +12,7 @@ export function addDeny(parent: Parent): void {
     description: 'deny a request, by the id of the approval or of its execution',
     examples: ["deny 0197… --comment 'ask again on Monday'"],
     values: { id: 'approvals' },
-    options: (command) => command.option('--comment <text>', 'said to the requester, and kept'),
+    options: (command) => command.option('--comment <text>', 'a comment that the requester can read'),
     run: async ({ args: [id = ''], options, output, connect, shell: { signal } }) => {
       const { client } = await connect();
       const entry = await findApproval(client, id, signal);

@@ -30,7 +30,7 @@ function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
 export function addDoctor(parent: Parent): void {
   addCommand(parent, {
     name: 'doctor',
-    description: 'check everything that can be wrong with a setup, and say the cure',
+    description: 'check the setup, and print a fix for each problem',
     examples: ['doctor', 'doctor --json', 'doctor --url https://belay.example.com'],
     run: async ({ options, output, shell }) => {
       const [{ checks, countFindings, examine }, { askServer }] = await Promise.all([
@@ -55,9 +55,7 @@ export function addDoctor(parent: Parent): void {
       const counts = countFindings(findings);
       const failed = counts.failed > 0;
       if (output.json) output.result({ ok: !failed, counts, checks: findings }, () => '');
-      output.note(
-        `${counts.ok} well, ${counts.failed} failed, ${counts.warning} worth a look, ${counts.skipped} not looked at`,
-      );
+      output.note(`${counts.ok} ok, ${counts.failed} failed, ${counts.warning} warnings, ${counts.skipped} skipped`);
       return failed ? exitCodes.failed : exitCodes.ok;
     },
   });

@@ -5,7 +5,7 @@ export function addEncryptionRotate(parent: Parent): void {
   addCommand(parent, {
     name: 'rotate',
     here: true,
-    description: 'make a new key to seal with, and retire the one in use (for operators, on the server’s machine)',
+    description: 'create a new encryption key and retire the current one (for operators, on the server’s machine)',
     examples: ['encryption rotate', 'encryption rotate --json'],
     run: async ({ output, shell }) => {
       const rotated = await shell.operator.rotateEncryption();

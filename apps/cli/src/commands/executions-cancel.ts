@@ -5,7 +5,7 @@ import { printable } from '../output/printable.js';
 export function addExecutionsCancel(parent: Parent): void {
   addCommand(parent, {
     name: 'cancel <id>',
-    description: 'cancel a request, letting its workflow clean up',
+    description: 'cancel a request; its workflow can clean up first',
     examples: ['executions cancel 0197…'],
     values: { id: 'executions' },
     run: async ({ args: [id = ''], output, connect, shell: { signal } }) => {

@@ -5,7 +5,7 @@ import { describeState } from '../output/describe-state.js';
 export function addExecutionsList(parent: Parent): void {
   addCommand(parent, {
     name: 'list',
-    description: 'list your requests under way',
+    description: 'list your open requests',
     examples: ['executions', 'executions list --json'],
     isDefault: true,
     run: async ({ output, connect, shell: { signal } }) => {
@@ -13,7 +13,7 @@ export function addExecutionsList(parent: Parent): void {
       const list = await client.executions.list({ signal });
       output.result(list, () =>
         output.table(
-          ['Execution', 'Role', 'Providers', 'State', 'Waits for', 'Started'],
+          ['Request', 'Role', 'Providers', 'State', 'Waiting for', 'Started'],
           list.executions.map((execution) => [
             execution.workflow_id,
             execution.role,
@@ -22,7 +22,7 @@ export function addExecutionsList(parent: Parent): void {
             execution.waiting_for.join(', '),
             execution.start_time,
           ]),
-          'No request of yours is under way.',
+          'No open requests',
         ),
       );
       return undefined;

@@ -8,7 +8,7 @@ function render(execution: ExecutionDetails, output: Output): string {
   const error = execution.error;
   const sections = [
     output.fields({
-      execution: execution.workflow_id,
+      request: execution.workflow_id,
       state: describeState(execution),
       user: execution.user,
       role: execution.role,
@@ -16,7 +16,7 @@ function render(execution: ExecutionDetails, output: Output): string {
       reason: execution.reason,
       duration: execution.duration,
       workflow: execution.workflow_type.name,
-      'waits for': execution.waiting_for.join(', '),
+      'waiting for': execution.waiting_for.join(', '),
       started: execution.start_time,
       ended: execution.end_time,
       error: error && [error.title ?? error.type, error.detail].filter(Boolean).join(': '),
@@ -49,7 +49,7 @@ function render(execution: ExecutionDetails, output: Output): string {
     task,
     message,
   ]);
-  sections.push(output.table(['Time', 'Event', 'Task', 'Message'], history, 'Nothing has happened yet.'));
+  sections.push(output.table(['Time', 'Event', 'Task', 'Message'], history, 'No events'));
   return sections.join('\n');
 }
 

@@ -5,7 +5,7 @@ import { printable } from '../output/printable.js';
 export function addExecutionsTerminate(parent: Parent): void {
   addCommand(parent, {
     name: 'terminate <id>',
-    description: 'end a request without cleanup; its grants still end at once',
+    description: 'terminate a request without clean-up; its access ends at once',
     examples: ['executions terminate 0197…'],
     values: { id: 'executions' },
     run: async ({ args: [id = ''], output, connect, shell: { signal } }) => {

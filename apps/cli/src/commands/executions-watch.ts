@@ -10,12 +10,13 @@ interface Options {
 export function addExecutionsWatch(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'watch <id>',
-    description: 'follow one request until it is over',
+    description: 'follow a request until it has ended',
     examples: ['executions watch 0197…', 'executions watch 0197… --json --after 42'],
     values: { id: 'executions' },
-    options: (command) => command.option('--after <seq>', 'begin after this event'),
+    options: (command) => command.option('--after <seq>', 'start after the event with this seq'),
     run: async ({ args: [id = ''], options: { after }, output, connect, shell }) => {
-      if (after !== undefined && !/^\d{1,15}$/.test(after)) throw usage('--after wants the seq of an event, a number');
+      if (after !== undefined && !/^\d{1,15}$/.test(after))
+        throw usage('--after must be the seq of an event, which is a number');
       const { client } = await connect();
       return followExecution(client, id, output, shell, { until: 'over', lastEventId: after });
     },

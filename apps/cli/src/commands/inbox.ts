@@ -13,7 +13,7 @@ export function addInbox(parent: Parent): void {
     name: 'inbox',
     description: 'list the requests that wait for your decision',
     examples: ['inbox', 'inbox --requester rita@example.com', 'inbox --json'],
-    options: (command) => command.option('--requester <address>', 'only the requests of this person'),
+    options: (command) => command.option('--requester <address>', 'show only the requests of this person'),
     run: async ({ options: { requester }, output, connect, shell: { signal } }) => {
       const { client } = await connect();
       const inbox = await client.approvals.list(requester === undefined ? {} : { requester }, { signal, limit: shown });
@@ -29,13 +29,13 @@ export function addInbox(parent: Parent): void {
             entry.reason,
             entry.expires_at,
           ]),
-          'Nothing waits for your decision.',
+          'No requests wait for your decision',
         ),
       );
       if (inbox.next !== null) {
         const counts = inbox.requesters.map(({ email, waiting }) => `${email} (${waiting})`).join(', ');
-        output.note(`These are ${inbox.approvals.length} of ${inbox.total} requests, by ${counts}.`);
-        output.note('To see those of one person: belay inbox --requester ADDRESS');
+        output.note(`Showing ${inbox.approvals.length} of ${inbox.total} requests, from ${counts}.`);
+        output.note('To show one person’s requests: belay inbox --requester ADDRESS');
       }
       return undefined;
     },

@@ -54,7 +54,7 @@ async function loginByBrowser(
 export function addLogin(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'login',
-    description: 'sign in with a browser, here or, with --device, anywhere',
+    description: 'sign in with a browser on this machine, or on any machine with --device',
     examples: [
       'login',
       'login --url https://belay.example.com',
@@ -66,13 +66,13 @@ export function addLogin(parent: Parent): void {
     options: (command) =>
       command
         .option('--provider <provider>', 'the provider to sign in with')
-        .option('--no-browser', 'only print the address to open')
+        .option('--no-browser', 'print the address instead of opening a browser')
         .option('--agent', 'sign in the agent of this machine, which keeps the session for local programs')
-        .option('--device', 'show a short code, to be confirmed in any browser: for machines without one'),
+        .option('--device', 'print a short code to confirm in any browser, for machines without a browser'),
     run: async (invocation) => {
       const { options, output, connect, shell } = invocation;
       if (options.device === true && options.provider !== undefined) {
-        throw usage('--provider is chosen where the code is confirmed: leave it out with --device');
+        throw usage('--provider cannot be used with --device; choose the provider where you confirm the code');
       }
       if (options.agent === true) {
         const { loginThroughAgent } = await import('../login/login-through-agent.js');

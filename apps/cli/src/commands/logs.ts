@@ -31,17 +31,18 @@ function readInstant(option: string, text: string | undefined, now: Date): strin
   if (text === undefined) return undefined;
   const ago = readDuration(text);
   const at = ago === undefined ? Date.parse(text) : now.getTime() - ago;
-  if (Number.isNaN(at)) throw usage(`${option} wants an instant as in 2026-01-31T12:00:00Z, or how long ago, as in 2h`);
+  if (Number.isNaN(at))
+    throw usage(`${option} must be a time, for example 2026-01-31T12:00:00Z, or a duration before now, for example 2h`);
   return new Date(at).toISOString();
 }
 
 function readFilter(options: Options, now: Date): LogFilter & { limit: number } {
   const limit = Number(options.limit);
-  if (!/^\d+$/.test(options.limit) || limit < 1 || limit > 500) throw usage('--limit wants a number from 1 to 500');
+  if (!/^\d+$/.test(options.limit) || limit < 1 || limit > 500) throw usage('--limit must be a number from 1 to 500');
   const { level, provider, user, execution, type } = options;
   const since = readInstant('--since', options.since, now);
   const until = readInstant('--until', options.until, now);
-  if (until !== undefined && options.follow === true) throw usage('--follow has no end: leave --until out');
+  if (until !== undefined && options.follow === true) throw usage('--until cannot be used with --follow');
   return {
     limit,
     ...(level && { level }),
@@ -72,20 +73,22 @@ function show(entry: LogEntry, output: Output): void {
 export function addLogs(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'logs',
-    description: 'show who did what and what happened, as far as you may see it, oldest first',
+    description: 'show the audit log, as far as you can see it, oldest first',
     examples: ['logs', 'logs --since 2h --level warning', 'logs --execution 0197… --json', 'logs --follow'],
     values: { provider: 'providers', execution: 'executions' },
     options: (command) =>
       command
-        .addOption(new Option('--level <level>', 'only of this level').choices(['info', 'warning', 'error']))
-        .option('--provider <provider>', 'only about this provider')
-        .option('--user <email>', 'only of this person')
-        .option('--execution <id>', 'only about this request')
-        .option('--type <type>', 'only of this type, as in approval.decided')
-        .option('--since <instant>', 'not before: ISO 8601, or how long ago, as in 2h')
-        .option('--until <instant>', 'not after')
-        .option('--limit <count>', 'the newest ones, at most 500', '50')
-        .option('--follow', 'stay, and show what comes, until Ctrl-C'),
+        .addOption(
+          new Option('--level <level>', 'show only events of this level').choices(['info', 'warning', 'error']),
+        )
+        .option('--provider <provider>', 'show only events about this provider')
+        .option('--user <email>', 'show only events about this person')
+        .option('--execution <id>', 'show only events about this request')
+        .option('--type <type>', 'show only events of this type, for example approval.decided')
+        .option('--since <instant>', 'the earliest time: ISO 8601, or a duration before now, for example 2h')
+        .option('--until <instant>', 'the latest time, in the same forms')
+        .option('--limit <count>', 'show only this many of the newest events, at most 500', '50')
+        .option('--follow', 'keep running and show new events, until Ctrl-C'),
     run: async (invocation) => {
       const { options, output, shell } = invocation;
       const filter = readFilter(options, shell.clock());
@@ -95,7 +98,7 @@ export function addLogs(parent: Parent): void {
       const first = await read(filter);
       for (const entry of first) show(entry, output);
       if (options.follow === true) return follow(first, { read, filter, invocation });
-      if (first.length === 0) output.note('Nothing in the log fits.');
+      if (first.length === 0) output.note('No matching events');
       return undefined;
     },
   });
@@ -123,7 +126,7 @@ async function follow(
     const since = new Date(Date.parse(newest) - overlap).toISOString();
     const entries = await read({ ...filter, since, limit: 500 }).catch((error: unknown) => {
       if (!isBelayError(error) || !passing.has(error.code)) throw error;
-      if (!isAway) output.note(`belay: ${printable(error.message)}; it is asked again until Ctrl-C`);
+      if (!isAway) output.note(`belay: ${printable(error.message)}; retrying until Ctrl-C`);
       isAway = true;
     });
     if (entries === undefined) continue;

@@ -4,7 +4,7 @@ import { addCommand, type Parent } from '../command.js';
 export function addProviders(parent: Parent): void {
   addCommand(parent, {
     name: 'providers',
-    description: 'list the providers you may use',
+    description: 'list the providers that you can use',
     examples: ['providers', 'providers --json'],
     run: async ({ output, connect, shell: { signal } }) => {
       const { client } = await connect('any');
@@ -18,7 +18,7 @@ export function addProviders(parent: Parent): void {
             capabilities.join(', '),
             description,
           ]),
-          'There is no provider that you may use.',
+          'No providers that you can use',
         ),
       );
       return undefined;

@@ -37,10 +37,12 @@ async function compose(invocation: Invocation<Options & CommonOptions>): Promise
   const flags = readFlags(options);
   const { role } = flags;
   if (sentence === '') {
-    if (options.dryRun === true) throw usage('--dry-run says how a sentence is understood: give one, in quotes');
+    if (options.dryRun === true) throw usage('--dry-run needs a sentence in quotes, to show how it is understood');
     if (role !== undefined) return { ...flags, role };
     if (!interactive || Object.keys(flags).length > 0) {
-      throw usage('a request needs --role, or a sentence in quotes; on a terminal, belay request alone asks');
+      throw usage(
+        'a request needs --role or a sentence in quotes; on a terminal, run belay request alone to be prompted',
+      );
     }
   }
   const { client } = await connect();
@@ -67,7 +69,7 @@ async function compose(invocation: Invocation<Options & CommonOptions>): Promise
 export function addRequest(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'request [sentence...]',
-    description: 'ask for a role: with options, in your own words, or step by step when run alone on a terminal',
+    description: 'request a role: with options, with a sentence, or step by step when run alone on a terminal',
     examples: [
       'request',
       'request "read the revenue tables for an hour, month end"',
@@ -78,16 +80,16 @@ export function addRequest(parent: Parent): void {
     values: { role: 'roles', provider: 'providers' },
     options: (command) =>
       command
-        .option('--role <role>', 'the role to ask for')
-        .option('--provider <provider...>', 'where; all of the role’s providers when left out')
-        .option('--duration <duration>', 'for how long, as in PT1H or 1h30m; the role’s default when left out')
-        .option('--reason <text>', 'why; most roles want to know. The sentence, when there is one')
-        .option('--identity <identity...>', 'for whom; your own identity when left out')
-        .option('--workflow <workflow>', 'one of the role’s workflows; its first when left out')
-        .option('--yes', 'send what a sentence was understood as without asking')
-        .option('--dry-run', 'only say how a sentence is understood')
-        .option('--no-wait', 'do not wait until the access is active')
-        .option('--watch', 'follow it until it is over'),
+        .option('--role <role>', 'the role to request')
+        .option('--provider <provider...>', 'the providers (default: all of the role’s)')
+        .option('--duration <duration>', 'the duration, for example PT1H or 1h30m (default: the role’s)')
+        .option('--reason <text>', 'the reason, which most roles require (default: the sentence)')
+        .option('--identity <identity...>', 'the identities that get the access (default: your own)')
+        .option('--workflow <workflow>', 'one of the role’s workflows (default: its first)')
+        .option('--yes', 'send the request that a sentence was understood as, without confirmation')
+        .option('--dry-run', 'show how a sentence is understood, and send nothing')
+        .option('--no-wait', 'return at once instead of waiting until the access is active')
+        .option('--watch', 'follow the request until it has ended'),
     run: async (invocation) => {
       const { options, output, connect, shell } = invocation;
       const request = await compose(invocation);
@@ -98,7 +100,7 @@ export function addRequest(parent: Parent): void {
       const id = elevation.output.execution_id;
       const waits = options.wait || options.watch === true;
       const show = waits ? output.event : output.result;
-      show(elevation, () => output.fields({ execution: id, status: elevation.status }));
+      show(elevation, () => output.fields({ request: id, status: elevation.status }));
       return waits
         ? followExecution(client, id, output, shell, { until: options.watch ? 'over' : 'active' })
         : undefined;

@@ -9,10 +9,10 @@ interface Options {
 export function addRoles(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'roles [name]',
-    description: 'list the roles you may ask for, or show one',
+    description: 'list the roles that you can request, or show one',
     examples: ['roles', 'roles reporting-readonly', 'roles --provider demo-postgres'],
     values: { name: 'roles', provider: 'providers' },
-    options: (command) => command.option('--provider <provider...>', 'only those at these providers'),
+    options: (command) => command.option('--provider <provider...>', 'show only roles at these providers'),
     run: async ({ args: [name], options, output, connect, shell: { signal } }) => {
       const { client } = await connect(name === undefined ? 'any' : 'server');
       if (name !== undefined) {
@@ -36,7 +36,7 @@ export function addRoles(parent: Parent): void {
         output.table(
           ['Role', 'Providers', 'At most', 'Description'],
           roles.map((role) => [role.name, role.providers.join(', '), role.max_duration, role.description]),
-          'There is no role that you may ask for.',
+          'No roles that you can request',
         ),
       );
       return undefined;

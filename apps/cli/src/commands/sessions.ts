@@ -22,7 +22,7 @@ export function addSessions(parent: Parent): void {
             expiry,
             describeTimeLeft(expiry, shell.clock()),
           ]),
-          'You have no session with a provider.',
+          'No sessions with providers',
         ),
       );
       return undefined;

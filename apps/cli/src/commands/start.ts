@@ -5,7 +5,7 @@ export function addStart(parent: Parent): void {
   addCommand(parent, {
     name: 'start',
     here: true,
-    description: 'start the server here (configured by BELAY_*, PORT, DATABASE_URL and REDIS_URL)',
+    description: 'start the server in this process (configured by BELAY_*, PORT, DATABASE_URL and REDIS_URL)',
     examples: ['start'],
     run: async ({ shell }) => {
       await shell.operator.start();

@@ -15,14 +15,14 @@ export function addTokenCreate(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'create',
     here: true,
-    description: 'make a bearer token (for operators, on the server’s machine)',
+    description: 'create a bearer token (for operators, on the server’s machine)',
     examples: ['token create --user bot@example.com --ttl PT8H --group robots --label nightly'],
     options: (command) =>
       command
-        .requiredOption('--user <email>', 'whom it stands for')
-        .requiredOption('--ttl <duration>', 'how long it is good for, as in PT8H')
-        .option('--group <group...>', 'the groups it carries')
-        .option('--label <text>', 'what it is for, as the ledger will say'),
+        .requiredOption('--user <email>', 'the person that the token acts as')
+        .requiredOption('--ttl <duration>', 'how long the token is valid, for example PT8H')
+        .option('--group <group...>', 'the groups of the token')
+        .option('--label <text>', 'a description for the audit log'),
     run: async ({ options: { user, ttl, group, label }, output, shell }) => {
       const created = await shell.operator.createToken({
         user,

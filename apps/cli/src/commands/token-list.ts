@@ -6,9 +6,9 @@ export function addTokenList(parent: Parent): void {
   addCommand<{ user?: string }>(parent, {
     name: 'list',
     here: true,
-    description: 'list the bearer tokens that are still valid (for operators, on the server’s machine)',
+    description: 'list the valid bearer tokens (for operators, on the server’s machine)',
     examples: ['token list', 'token list --user bot@example.com --json'],
-    options: (command) => command.option('--user <email>', 'only those of this person'),
+    options: (command) => command.option('--user <email>', 'show only the tokens of this person'),
     run: async ({ options: { user }, output, shell }) => {
       const tokens = await shell.operator.listTokens(user === undefined ? {} : { user });
       output.result({ tokens }, () =>
@@ -22,7 +22,7 @@ export function addTokenList(parent: Parent): void {
             expires_at,
             describeTimeLeft(expires_at, shell.clock()),
           ]),
-          'No token is good at the moment.',
+          'No valid tokens',
         ),
       );
       return undefined;

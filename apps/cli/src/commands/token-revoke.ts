@@ -6,7 +6,7 @@ export function addTokenRevoke(parent: Parent): void {
   addCommand(parent, {
     name: 'revoke <id>',
     here: true,
-    description: 'end a bearer token now (for operators, on the server’s machine)',
+    description: 'revoke a bearer token now (for operators, on the server’s machine)',
     examples: ['token revoke 0199a3c2-7b1e-7cc3-98c4-dc0c0c07398f'],
     run: async ({ args: [id = ''], output, shell }) => {
       const done = await shell.operator.revokeToken({ id });

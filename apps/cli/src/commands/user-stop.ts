@@ -12,11 +12,11 @@ export function addUserStop(parent: Parent): void {
     description:
       'end the logins, tokens, open requests and access of a person by e-mail, now (for operators, on the server’s machine)',
     examples: ["user stop rita@example.com --reason 'left the company'"],
-    options: (command) => command.requiredOption('--reason <text>', 'why, for the ledger'),
+    options: (command) => command.requiredOption('--reason <text>', 'the reason, written to the audit log'),
     run: async ({ args: [user = ''], options: { reason }, output, shell }) => {
       const done = await shell.operator.stopUser({ user, reason });
       output.result(done, () => printable(done.message));
-      output.note('the person can sign in again for as long as their identity provider lets them');
+      output.note('the person can sign in again as long as their identity provider allows it');
       return undefined;
     },
   });

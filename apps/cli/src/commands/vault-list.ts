@@ -5,16 +5,16 @@ export function addVaultList(parent: Parent): void {
   addCommand(parent, {
     name: 'list',
     here: true,
-    description: 'list the names of the secrets that are kept here (for operators)',
+    description: 'list the names of the stored secrets (for operators)',
     examples: ['vault', 'vault list --json'],
     isDefault: true,
     run: async ({ output, shell }) => {
       const secrets = await shell.operator.listSecrets();
       output.result({ secrets }, () =>
         output.table(
-          ['Path', 'Key', 'Refer to it as'],
+          ['Path', 'Key', 'Reference'],
           secrets.map(({ path, key }) => [path, key, `\${vault:${path}#${key}}`]),
-          'No secret is kept here.',
+          'No stored secrets',
         ),
       );
       return undefined;

@@ -6,11 +6,11 @@ export function addVaultRemove(parent: Parent): void {
   addCommand(parent, {
     name: 'remove <name>',
     here: true,
-    description: 'forget the secret path#key (for operators)',
+    description: 'delete the secret path#key (for operators)',
     examples: ['vault remove database#password'],
     run: async ({ args: [name = ''], output, shell }) => {
-      if (!(await shell.operator.removeSecret(name))) throw new CliError('not_found', `no secret ${name} is kept here`);
-      output.result({ removed: name }, () => `forgot ${name}`);
+      if (!(await shell.operator.removeSecret(name))) throw new CliError('not_found', `secret ${name} does not exist`);
+      output.result({ removed: name }, () => `deleted ${name}`);
       return undefined;
     },
   });

@@ -8,13 +8,13 @@ export function addVaultSet(parent: Parent): void {
   addCommand(parent, {
     name: 'set <name>',
     here: true,
-    description: 'keep a secret as path#key; its value comes from standard input (for operators)',
+    description: 'store a secret as path#key; reads its value from standard input (for operators)',
     examples: ['vault set database#password', 'vault set database#password < password.txt'],
     run: async ({ args: [name = ''], output, interactive, shell }) => {
-      const value = interactive ? await shell.prompts.secret(`The value of ${name}`) : await shell.readInput();
+      const value = interactive ? await shell.prompts.secret(`Value of ${name}`) : await shell.readInput();
       // A file or an echo ends with a line break that nobody means.
       const kept = await shell.operator.setSecret(name, value.replace(/\r?\n$/, ''));
-      output.result(kept, () => `kept; refer to it as \${vault:${kept.path}#${kept.key}}`);
+      output.result(kept, () => `stored; refer to it as \${vault:${kept.path}#${kept.key}}`);
       return undefined;
     },
   });

@@ -24,21 +24,24 @@ const before: Readonly<Record<WaitTarget, readonly ExecutionState[]>> = {
 export function addWait(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'wait <id>',
-    description: 'wait until a request has reached a point, for scripts',
+    description: 'wait until a request has reached a state, for scripts',
     examples: ['wait 0197…', 'wait 0197… --until decision --timeout 1h', 'wait 0197… --until ended --json'],
     values: { id: 'executions' },
     options: (command) =>
       command
         .addOption(
-          new Option('--until <what>', 'approval: it can be decided; decision: it was; active; ended: nothing is held')
+          new Option(
+            '--until <what>',
+            'approval: waiting for approval; decision: decided; active: access granted; ended: access ended',
+          )
             .choices(['approval', 'decision', 'active', 'ended'])
             .default('active'),
         )
-        .option('--timeout <duration>', 'how long at most, as in 30m or PT30M', '1h'),
+        .option('--timeout <duration>', 'the longest time to wait, for example 30m or PT30M', '1h'),
     run: async ({ args: [id = ''], options: { until, timeout }, output, connect, shell: { signal, clock } }) => {
       const patience = readDuration(timeout);
       if (patience === undefined || patience === 0)
-        throw usage('--timeout is not a duration, for example 30m or PT30M');
+        throw usage('--timeout is not a valid duration, for example 30m or PT30M');
       const { client } = await connect();
       const end = clock().getTime() + patience;
       for (;;) {
@@ -52,7 +55,7 @@ export function addWait(parent: Parent): void {
         if (clock().getTime() >= end) {
           throw new CliError(
             'unavailable',
-            `not ${until} within ${timeout}: the request is ${describeState({ state, status })}`,
+            `the request did not reach "${until}" within ${timeout}; it is ${describeState({ state, status })}`,
           );
         }
       }

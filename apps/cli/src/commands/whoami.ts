@@ -5,7 +5,7 @@ import { describeTimeLeft } from '../duration.js';
 export function addWhoami(parent: Parent): void {
   addCommand(parent, {
     name: 'whoami',
-    description: 'say who you are signed in as, where and until when',
+    description: 'show who you are signed in as, at which server and until when',
     examples: ['whoami', 'whoami --json'],
     run: async ({ output, connect, shell }) => {
       const { server, origin, client, expiresAt } = await connect();

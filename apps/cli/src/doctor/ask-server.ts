@@ -39,7 +39,7 @@ export async function askServer(shell: Shell, option: string | undefined): Promi
   } catch (error) {
     shell.signal.throwIfAborted();
     if (!isBelayError(error)) throw error;
-    const late = error.code === 'aborted' ? 'no answer within ten seconds' : error.message;
+    const late = error.code === 'aborted' ? 'no response within ten seconds' : error.message;
     return { connection, answer: undefined, fault: explainNetwork(error) ?? late };
   }
 }

@@ -47,4 +47,4 @@ export const skipped = (message: string): Outcome => ({ status: 'skipped', messa
 export const warning = (message: string, cure: string): Outcome => ({ status: 'warning', message, cure });
 export const failed = (message: string, cure: string): Outcome => ({ status: 'failed', message, cure });
 
-export const noServerHere = skipped('no server is set up here');
+export const noServerHere = skipped('no server is set up on this machine');

@@ -47,7 +47,7 @@ export async function examine(check: Check, setup: Setup): Promise<Finding[]> {
   const outcomes = await check.run(setup).catch((error: unknown): Outcome => {
     setup.shell.signal.throwIfAborted();
     const message = error instanceof Error ? error.message : String(error);
-    return { status: 'failed', message, cure: 'this check itself failed: please report it' };
+    return { status: 'failed', message, cure: 'this check failed unexpectedly: please report it' };
   });
   return [outcomes].flat().map((outcome) => ({ check: check.name, ...outcome }));
 }

@@ -12,12 +12,12 @@ export async function chooseAuthenticator(
   const ids = providers.map(({ id }) => id).join(', ');
   if (named !== undefined) {
     if (providers.some(({ id }) => id === named)) return named;
-    throw new CliError('not_found', `one cannot sign in with ${named} here; there is: ${ids || 'nothing'}`);
+    throw new CliError('not_found', `${named} is not a sign-in provider; available: ${ids || 'none'}`);
   }
   const [only] = providers;
-  if (only === undefined) throw new CliError('not_configured', 'the server has no provider to sign in with');
+  if (only === undefined) throw new CliError('not_configured', 'the server has no sign-in provider');
   if (providers.length === 1) return only.id;
-  if (!shell.interactive) throw usage(`say which provider to sign in with: --provider, one of ${ids}`);
+  if (!shell.interactive) throw usage(`--provider is required, one of: ${ids}`);
   const choices = providers.map(({ id, name, description }) => ({ value: id, label: name, hint: description }));
   return shell.prompts.select('Sign in with', choices);
 }

@@ -36,20 +36,20 @@ export async function listenForCode(secret: string, signal: AbortSignal): Promis
   const server = createServer((request, response) => {
     // Anybody may ask for anything here, `//` as well, which is no address and would end the program if it were read as one.
     const [asked, query = ''] = (request.url ?? '').split('?', 2);
-    if (request.method !== 'GET' || asked !== path) return answer(response, 404, 'There is nothing here.');
+    if (request.method !== 'GET' || asked !== path) return answer(response, 404, 'Not found.');
     const received = new URLSearchParams(query).get('code');
     if (received === null) {
-      reject(new CliError('forbidden', 'the login was refused, or given up'));
-      return answer(response, 400, 'The login was refused. You can close this page.');
+      reject(new CliError('forbidden', 'the sign-in was rejected or cancelled'));
+      return answer(response, 400, 'The sign-in was rejected. You can close this page.');
     }
     resolve(received);
-    answer(response, 200, 'You can close this page and go back to the terminal.');
+    answer(response, 200, 'Signed in. You can close this page and return to the terminal.');
   });
   await new Promise<void>((listening, failed) => {
     server.once('error', failed);
     server.listen(0, '127.0.0.1', listening);
   });
-  const onAbort = () => reject(new CliError('aborted', 'not signed in: nobody came back from the login'));
+  const onAbort = () => reject(new CliError('aborted', 'not signed in: the sign-in was not completed in time'));
   if (signal.aborted) onAbort();
   signal.addEventListener('abort', onAbort, { once: true });
   return {

@@ -21,7 +21,7 @@ export async function loginByCode(
 ): Promise<CompletedDeviceLogin> {
   const { signal } = shell;
   const started = await client.auth.startDevice(label, { signal });
-  output.notice(`Open ${printable(started.verification_uri)} in any browser, and confirm the code:`);
+  output.notice(`Open ${printable(started.verification_uri)} in any browser and confirm the code:`);
   output.notice(`\n    ${output.colours.bold(printable(started.user_code))}\n`);
   const until = shell.clock().getTime() + started.expires_in * 1000;
   let interval = started.interval * 1000;
@@ -32,7 +32,7 @@ export async function loginByCode(
     if (polled.status === 'complete') return polled;
     interval = Math.max(polled.interval * 1000, polled.status === 'slow_down' ? interval + slower : 0);
   }
-  throw new CliError('aborted', 'not signed in: nobody confirmed the code in time');
+  throw new CliError('aborted', 'not signed in: the code was not confirmed in time');
 }
 
 /** Undefined while the server is away for a moment: the code stays good, so the next look will tell. */

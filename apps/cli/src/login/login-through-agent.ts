@@ -22,11 +22,12 @@ export async function loginThroughAgent({
   output,
   shell,
 }: Pick<Invocation<Options & CommonOptions>, 'options' | 'output' | 'shell'>): Promise<undefined> {
-  if (options.device === true) throw usage('--agent and --device are two ways: choose one');
+  if (options.device === true) throw usage('--agent and --device cannot be used together');
   const { signal } = shell;
   const at = options.server ?? shell.agent;
   const agent = at === undefined ? undefined : await findAgent(at, signal);
-  if (agent === undefined) throw new CliError('unavailable', 'no agent runs here; start it: belay agent run');
+  if (agent === undefined)
+    throw new CliError('unavailable', 'no agent runs on this machine; start it: belay agent run');
   const before = await readAgentSessions(agent.url, signal);
   const address = new URL('/auth', agent.url);
   if (options.provider !== undefined) address.searchParams.set('provider', options.provider);
@@ -38,9 +39,9 @@ export async function loginThroughAgent({
     const made = [...sessions].find(([provider, version]) => before.get(provider) !== version)?.[0];
     if (made === undefined) continue;
     output.result({ agent: agent.url, provider: made }, () =>
-      printable(`the agent at ${agent.url} has a session with ${made}`),
+      printable(`the agent at ${agent.url} now has a session with ${made}`),
     );
     return undefined;
   }
-  throw new CliError('aborted', 'not signed in: nobody came back from the login');
+  throw new CliError('aborted', 'not signed in: the sign-in was not completed in time');
 }

@@ -13,7 +13,7 @@ interface Failure {
 
 const hints: Partial<Record<CliErrorCode, string>> = {
   unauthenticated: 'sign in with: belay login',
-  network: 'is the server running, and --url right? see: belay doctor',
+  network: 'check that the server runs and that --url is right; see: belay doctor',
 };
 
 async function readFailure(error: unknown): Promise<Failure> {

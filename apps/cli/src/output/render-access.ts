@@ -6,7 +6,7 @@ import type { Output } from './output.js';
 /** What is held, for whom, until when and how long that still is. */
 export function renderAccess(access: AccessGrant[], output: Output, now: Date): string {
   return output.table(
-    ['Execution', 'Role', 'Provider', 'Identity', 'Access', 'State', 'Until', 'Left'],
+    ['Request', 'Role', 'Provider', 'Identity', 'Access', 'State', 'Until', 'Left'],
     access.map((grant) => [
       grant.execution_id,
       grant.role,
@@ -17,6 +17,6 @@ export function renderAccess(access: AccessGrant[], output: Output, now: Date): 
       grant.expires_at,
       describeTimeLeft(grant.expires_at, now),
     ]),
-    'You hold no access.',
+    'No active access',
   );
 }

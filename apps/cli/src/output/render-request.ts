@@ -8,19 +8,19 @@ export function renderRequest(entry: InboxEntry, output: Output): string {
   return [
     output.fields({
       approval: entry.id,
-      execution: entry.execution_id,
+      request: entry.execution_id,
       from: `${entry.requester.name} <${entry.requester.email}>`,
       role: entry.role,
       reason: entry.reason,
       duration: entry.duration,
       'decide by': entry.expires_at,
-      ...(entry.because === null ? {} : { 'asked again': entry.because }),
+      ...(entry.because === null ? {} : { reopened: entry.because }),
       approvals: `${entry.decisions} of ${entry.count}`,
-      ...(left.length > 0 ? { 'may stay': left.join(' ') } : {}),
+      ...(left.length > 0 ? { 'may remain': left.join(' ') } : {}),
       digest: entry.request_digest,
     }),
     output.table(
-      ['Provider', 'Identity', 'Access', 'Can outlive it by', 'Target'],
+      ['Provider', 'Identity', 'Access', 'Residual', 'Target'],
       entry.grants.map((grant) => [
         grant.provider,
         grant.identity,
@@ -28,7 +28,7 @@ export function renderRequest(entry: InboxEntry, output: Output): string {
         grant.residual === 'PT0S' ? null : grant.residual,
         grant.target,
       ]),
-      'It grants nothing.',
+      'No grants',
     ),
   ].join('\n');
 }

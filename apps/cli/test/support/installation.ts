@@ -9,6 +9,7 @@ import { signInThroughDemo } from './browser.js';
 import { openTerminal, type Ran, type Terminal } from './run.js';
 
 const main = fileURLToPath(new URL('../../bundle/main.js', import.meta.url));
+const demo = fileURLToPath(new URL('../../../demo/dist/main.js', import.meta.url));
 
 export interface Ended {
   code: number | null;
@@ -41,8 +42,8 @@ export interface Running {
   says(pattern: RegExp): Promise<string>;
 }
 
-function run(args: string[], cwd: string, env: Record<string, string>, input?: string): Running {
-  const child = spawn(process.execPath, [main, ...args], {
+function run(program: string, args: string[], cwd: string, env: Record<string, string>, input?: string): Running {
+  const child = spawn(process.execPath, [program, ...args], {
     cwd,
     env: { PATH: process.env.PATH ?? '', ...env },
     stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
@@ -70,13 +71,13 @@ function run(args: string[], cwd: string, env: Record<string, string>, input?: s
   return { child, ended, says };
 }
 
-/** The demo, started by `belay start` in a folder of its own on a free port, as the built program. */
+/** Starts the built demo in a folder of its own on a free port. */
 export async function startInstallation(): Promise<Installation> {
   const folder = await mkdtemp(path.join(tmpdir(), 'belay-story-'));
   // The account that root starts the database as passes through, as it does in ordinary folders.
   await chmod(folder, 0o711);
   const operator = { BELAY_DATA: path.join(folder, 'data'), LOG_LEVEL: 'warn', HOME: folder, BELAY_AGENT: 'off' };
-  const server = run(['start'], folder, { ...operator, PORT: '0' });
+  const server = run(demo, [], folder, { ...operator, PORT: '0' });
   const stop = async () => {
     server.child.kill('SIGTERM');
     await server.ended;
@@ -108,8 +109,8 @@ export async function startInstallation(): Promise<Installation> {
       };
     },
     program: (args, env = {}, input = undefined) =>
-      run(args, folder, { ...operator, BELAY_URL: url, ...env }, input).ended,
-    start: (args, env = {}) => run(args, folder, { ...operator, ...env }),
+      run(main, args, folder, { ...operator, BELAY_URL: url, ...env }, input).ended,
+    start: (args, env = {}) => run(main, args, folder, { ...operator, ...env }),
     [Symbol.asyncDispose]: async () => {
       for (const terminal of terminals) await terminal[Symbol.asyncDispose]();
       await stop();

@@ -12,19 +12,21 @@ export const agent: Check = {
     } catch (error) {
       // Its folder is there, so there is to be one; but BELAY_DATA may be a server's.
       if (error instanceof CliError && (await local()) === undefined)
-        return failed(error.message, 'do what it says, then: belay agent run');
+        return failed(error.message, 'follow the message, then run: belay agent run');
       // Its variables only matter to somebody who runs one.
       if (host.variables.BELAY_MODE === 'agent') {
         const [message = '', cure] = (error instanceof Error ? error.message : String(error)).split(/: (.*)/);
-        return failed(message, cure ?? 'correct it, or unset it');
+        return failed(message, cure ?? 'correct it or unset it');
       }
     }
     const at = kept?.url ?? shell.agent;
-    if (at === undefined) return skipped('not looked for');
+    if (at === undefined) return skipped('disabled');
     const answer = await askAgent(at, shell.signal);
     if (answer === undefined) {
       const cure = 'start it: systemctl --user start belay-agent, or belay agent run';
-      return kept?.enrolled ? failed(`it is enrolled and does not answer at ${at}`, cure) : skipped(`none at ${at}`);
+      return kept?.enrolled
+        ? failed(`it is enrolled but does not respond at ${at}`, cure)
+        : skipped(`no agent at ${at}`);
     }
     const cure = `see its log: belay logs --url ${at}, or journalctl --user -u belay-agent`;
     const outcomes = Object.entries(answer.services)
@@ -32,12 +34,12 @@ export const agent: Check = {
       .map(([service, state]): Outcome => warning(`its ${service} is ${state}`, cure));
     if (answer.clock !== undefined) {
       outcomes.push(
-        failed(`its clock is ${answer.clock}`, 'set the clock by the network, e.g. timedatectl set-ntp true'),
+        failed(`its clock is ${answer.clock}`, 'synchronise the clock, for example with: timedatectl set-ntp true'),
       );
     }
     const { configuration } = answer;
-    if (configuration === undefined) outcomes.push(failed('it has no configuration yet', 'enrol it: belay agent join'));
+    if (configuration === undefined) outcomes.push(failed('it has no configuration', 'enrol it: belay agent join'));
     const age = configuration && `configuration ${configuration.version}, confirmed ${configuration.age} ago`;
-    return outcomes.length > 0 ? outcomes : ok(`${at} answers, version ${answer.version}, ${age}`);
+    return outcomes.length > 0 ? outcomes : ok(`${at} responds, version ${answer.version}, ${age}`);
   },
 };

@@ -19,14 +19,17 @@ export const baseUrl: Check = {
     const outcomes: Outcome[] = [];
     if (url.protocol === 'http:' && !loopback.test(url.hostname)) {
       outcomes.push(
-        failed(`${given} is not encrypted: logins can be read on the way`, 'use https, by a proxy before Belay'),
+        failed(
+          `${given} is not encrypted: logins can be intercepted`,
+          'use https, for example with a proxy in front of Belay',
+        ),
       );
     }
     if (url.protocol === 'https:' && trustProxy === undefined) {
       outcomes.push(
         warning(
-          'there is a proxy before Belay, and BELAY_TRUST_PROXY does not say how many',
-          'set BELAY_TRUST_PROXY, e.g. to 1: limits by address count everybody as one otherwise',
+          'BELAY_TRUST_PROXY is not set, but there is a proxy in front of Belay',
+          'set BELAY_TRUST_PROXY to the number of proxies, for example 1; without it, all clients share one rate limit',
         ),
       );
     }
@@ -34,7 +37,7 @@ export const baseUrl: Check = {
       outcomes.push(
         warning(
           'BELAY_TRUST_PROXY is set without https',
-          'unset it when there is no proxy: it lets clients lie about their address',
+          'unset it if there is no proxy: clients can forge their address',
         ),
       );
     }

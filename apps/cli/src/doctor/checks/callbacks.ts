@@ -6,15 +6,15 @@ export const callbacks: Check = {
   run: async ({ local, diagnosis }) => {
     if ((await local()) === undefined) return noServerHere;
     const found = await diagnosis.configuration();
-    if (found === undefined) return skipped('there is no configuration here');
+    if (found === undefined) return skipped('no configuration found');
     if (!found.inspection.ok) return skipped('the configuration is not valid');
     const { callbacks: allowed } = found.inspection;
     const open = allowed.filter((callback) => !/^https:|^http:\/\/(localhost|127\.|\[::1\])/.test(callback));
     if (open.length > 0) {
       return open.map(
-        (callback): Outcome => warning(`server.callbacks has ${callback}, which is not encrypted`, 'use https there'),
+        (callback): Outcome => warning(`server.callbacks contains ${callback}, which is not encrypted`, 'use https'),
       );
     }
-    return ok(`${allowed.length} beside loopback and the server’s own`);
+    return ok(`${allowed.length} in addition to loopback and the server’s own`);
   },
 };

@@ -10,11 +10,11 @@ export const clock: Check = {
   name: 'clock',
   run: async ({ server }) => {
     const { answer } = await server();
-    if (answer === undefined) return skipped('the server does not answer');
+    if (answer === undefined) return skipped('the server does not respond');
     const off = Math.abs(answer.skew);
-    const message = `this clock is ${describeDuration(off)} ${answer.skew > 0 ? 'ahead of' : 'behind'} the server’s`;
-    const cure = 'set the clock by the network, e.g. timedatectl set-ntp true';
+    const message = `this machine’s clock is ${describeDuration(off)} ${answer.skew > 0 ? 'ahead of' : 'behind'} the server’s`;
+    const cure = 'synchronise the clock, for example with: timedatectl set-ntp true';
     if (off > harmful) return failed(message, cure);
-    return off > noticeable ? warning(message, cure) : ok('agrees with the server’s');
+    return off > noticeable ? warning(message, cure) : ok('matches the server’s clock');
   },
 };

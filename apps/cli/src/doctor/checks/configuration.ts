@@ -1,4 +1,4 @@
-import { type Check, failed, noServerHere, type Outcome, ok } from '../check.js';
+import { type Check, failed, noServerHere, type Outcome, ok, warning } from '../check.js';
 
 /** The configuration can be used, as `belay validate` says. */
 export const configuration: Check = {
@@ -6,7 +6,8 @@ export const configuration: Check = {
   run: async ({ local, diagnosis }) => {
     if ((await local()) === undefined) return noServerHere;
     const found = await diagnosis.configuration();
-    if (found === undefined) return ok('none here: a start would play the demo');
+    if (found === undefined)
+      return warning('none found; the server needs one to start', 'write belay.yaml, or start the demo with npm start');
     const { source, inspection } = found;
     if (inspection.ok) return ok(`${source} is valid`);
     return inspection.messages.map(

@@ -10,7 +10,7 @@ export const credentials: Check = {
     try {
       const server = await credentialsOf(shell).defaultServer();
       const there = await stat(shell.credentialsFile).catch(() => undefined);
-      if (there === undefined) return skipped('nobody has signed in here yet');
+      if (there === undefined) return skipped('no sign-in on this machine yet');
       return ok(`${shell.credentialsFile}, for ${server ?? 'no server'} by default`);
     } catch (error) {
       if (!(error instanceof CliError)) throw error;

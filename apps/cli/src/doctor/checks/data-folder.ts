@@ -17,7 +17,10 @@ async function checkSecretFile(folder: string): Promise<Outcome[]> {
   const found = await stat(file).catch(() => undefined);
   if (found === undefined || (found.mode & 0o077) === 0) return [];
   return [
-    failed(`${file} can be read by other users`, `chmod 600 ${file}, and have a new secret made if they may have`),
+    failed(
+      `${file} can be read by other users`,
+      `run: chmod 600 ${file}; create a new secret if other users may have read it`,
+    ),
   ];
 }
 
@@ -39,15 +42,17 @@ export const dataFolder: Check = {
         existing === folder
           ? failed(`${existing} cannot be written`, 'chown it to this user, or set BELAY_DATA to another folder')
           : failed(
-              `${folder} cannot be made`,
-              'make it and chown it to this user, or set BELAY_DATA to another folder',
+              `${folder} cannot be created`,
+              'create it and chown it to this user, or set BELAY_DATA to another folder',
             ),
       );
     }
     const { bavail, bsize } = await statfs(existing);
     if (bavail * bsize < room) {
-      outcomes.push(warning(`${existing} has less than 256 MB left`, 'make room, or set BELAY_DATA to another disk'));
+      outcomes.push(
+        warning(`${existing} has less than 256 MB left`, 'free some space, or set BELAY_DATA to another disk'),
+      );
     }
-    return outcomes.length > 0 ? outcomes : ok(existing === folder ? folder : `${folder} can be made`);
+    return outcomes.length > 0 ? outcomes : ok(existing === folder ? folder : `${folder} can be created`);
   },
 };

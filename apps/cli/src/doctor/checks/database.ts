@@ -11,18 +11,20 @@ export const database: Check = {
       return failed(message, cure.join('; ') || 'see the log of the database');
     }
     if (found.kind === 'embedded') {
-      return ok(found.exists ? 'embedded, in the data folder' : 'embedded, made in the data folder at the first start');
+      return ok(
+        found.exists ? 'embedded, in the data folder' : 'embedded, created in the data folder at the first start',
+      );
     }
     const { version, mayMigrate, migrated, closed, name } = found;
-    const outcomes: Outcome[] = [ok(`PostgreSQL ${version}, ${migrated ? 'with Belay’s tables' : 'empty so far'}`)];
+    const outcomes: Outcome[] = [ok(`PostgreSQL ${version}, ${migrated ? 'with Belay’s tables' : 'empty'}`)];
     if (!mayMigrate) {
       const cure = 'as its owner: GRANT CREATE ON SCHEMA public TO the user of DATABASE_URL';
-      outcomes.push(failed('the user of DATABASE_URL may not make tables there', cure));
+      outcomes.push(failed('the user of DATABASE_URL cannot create tables', cure));
     }
     // Before its first start a database is as PostgreSQL made it, open; the start closes it where it may.
     if (migrated && !closed) {
       const cure = `as its owner: REVOKE CONNECT, TEMPORARY ON DATABASE "${name}" FROM PUBLIC; REVOKE CREATE ON SCHEMA public FROM PUBLIC; and GRANT CONNECT to the user of DATABASE_URL`;
-      outcomes.push(warning('every user of the database server may connect there, and could delay Belay', cure));
+      outcomes.push(warning('every user of the database server can connect, and could slow Belay down', cure));
     }
     return outcomes;
   },

@@ -40,7 +40,7 @@ function findTypos(names: string[]): Outcome[] {
     .filter((name) => name.startsWith('BELAY_') && !known.includes(name))
     .flatMap((name) => {
       const meant = known.find((each) => distance(each, name) <= 2);
-      return meant === undefined ? [] : [warning(`${name} is read by nobody`, `did you mean ${meant}?`)];
+      return meant === undefined ? [] : [warning(`${name} is not a known variable`, `did you mean ${meant}?`)];
     });
 }
 
@@ -51,9 +51,9 @@ export const environment: Check = {
     const typos = findTypos(Object.keys(variables));
     const faults = (await diagnosis.environmentFaults()).map((fault) => {
       const [message = fault, ...cure] = fault.split(': ');
-      return failed(message, cure.join(': ') || 'correct it, or unset it');
+      return failed(message, cure.join(': ') || 'correct it or unset it');
     });
     const found = [...faults, ...typos];
-    return found.length > 0 ? found : ok('every variable that is set can be used');
+    return found.length > 0 ? found : ok('all variables that are set are valid');
   },
 };

@@ -5,7 +5,7 @@ export const health: Check = {
   name: 'health',
   run: async ({ server }) => {
     const { answer } = await server();
-    if (answer === undefined) return skipped('the server does not answer');
+    if (answer === undefined) return skipped('the server does not respond');
     const bad = Object.entries(answer.health).filter(([, state]) => !/^(healthy|not configured|local)/.test(state));
     if (bad.length === 0) return ok(answer.status);
     return bad.map(([service, state]): Outcome => {

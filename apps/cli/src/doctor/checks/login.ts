@@ -9,21 +9,21 @@ export const login: Check = {
   name: 'login',
   run: async ({ server, shell }) => {
     const { connection, answer } = await server();
-    if (answer === undefined) return skipped('the server does not answer');
+    if (answer === undefined) return skipped('the server does not respond');
     const { client, signedIn, expiresAt } = connection;
-    if (!signedIn) return warning(`nobody is signed in to ${connection.server}`, 'sign in: belay login');
+    if (!signedIn) return warning(`not signed in to ${connection.server}`, 'sign in: belay login');
     const { isBelayError } = await import('@belay/sdk');
     try {
       const me = await client.auth.whoami({ signal: shell.signal });
       const until = me.expires_at ?? expiresAt;
       const left = Date.parse(until ?? '') - shell.clock().getTime();
-      const message = `${me.email}, for ${describeTimeLeft(until, shell.clock()) ?? 'as long as the token is good'}`;
+      const message = `${me.email}, for ${describeTimeLeft(until, shell.clock()) ?? 'as long as the token is valid'}`;
       return left < soon ? warning(message, 'sign in again: belay login') : ok(message);
     } catch (error) {
       if (!isBelayError(error)) throw error;
       const which = shell.token === undefined ? 'the login' : 'BELAY_TOKEN';
       const cure = shell.token === undefined ? 'sign in again: belay login' : 'set it to a new one, or unset it';
-      return failed(`${which} is not good any more (${error.message})`, cure);
+      return failed(`${which} is no longer valid (${error.message})`, cure);
     }
   },
 };

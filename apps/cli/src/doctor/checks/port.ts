@@ -23,9 +23,9 @@ async function isBelay(address: string): Promise<boolean> {
 }
 
 const cures: Record<string, string> = {
-  EACCES: 'ports below 1024 need rights: set PORT to a higher one and put a proxy before it',
-  EADDRNOTAVAIL: 'HOST is no address of this machine: correct it',
-  ENOTFOUND: 'HOST is a name that nobody knows: correct it',
+  EACCES: 'ports below 1024 need privileges: set PORT to a higher port and use a proxy in front',
+  EADDRNOTAVAIL: 'HOST is not an address of this machine: correct it',
+  ENOTFOUND: 'HOST cannot be resolved: correct it',
 };
 
 /** The server's port is free, or it is the server that has it. */
@@ -39,7 +39,7 @@ export const port: Check = {
     const fault = await tryPort(number, host);
     if (fault === undefined) return ok(`${host}:${number} is free`);
     if (fault !== 'EADDRINUSE') {
-      return failed(`one cannot listen on ${host}:${number} (${fault})`, cures[fault] ?? 'correct HOST or PORT');
+      return failed(`cannot listen on ${host}:${number} (${fault})`, cures[fault] ?? 'correct HOST or PORT');
     }
     const reachable = ['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host;
     return (await isBelay(`http://${reachable}:${number}`))

@@ -6,14 +6,14 @@ export const providers: Check = {
   run: async ({ local, diagnosis }) => {
     if ((await local()) === undefined) return noServerHere;
     const found = await diagnosis.configuration();
-    if (found === undefined) return skipped('there is no configuration here');
+    if (found === undefined) return skipped('no configuration found');
     if (!found.inspection.ok) return skipped('the configuration is not valid');
     const outcomes = found.inspection.providers.flatMap(({ provider, type, fault, weaknesses }): Outcome[] => {
       const which = `${provider} (${type})`;
       if (fault !== undefined)
         return [failed(`${which}: ${fault}`, `start it, or correct providers.${provider}.config`)];
-      return [ok(`${which} answers`), ...weaknesses.map(({ message, cure }) => warning(`${which}: ${message}`, cure))];
+      return [ok(`${which} responds`), ...weaknesses.map(({ message, cure }) => warning(`${which}: ${message}`, cure))];
     });
-    return outcomes.length > 0 ? outcomes : skipped('the configuration has none');
+    return outcomes.length > 0 ? outcomes : skipped('none configured');
   },
 };

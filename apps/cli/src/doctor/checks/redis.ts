@@ -20,7 +20,7 @@ async function ask(address: string): Promise<string> {
   const signIn = password === '' ? '' : encode(['AUTH', ...(user === '' ? [] : [user]), password]);
   return new Promise<string>((resolve, reject) => {
     let answer = '';
-    socket.setTimeout(patience, () => reject(new Error('no answer in time')));
+    socket.setTimeout(patience, () => reject(new Error('no response in time')));
     socket.on('error', reject);
     socket.on('close', () => resolve(answer));
     socket.setEncoding('utf8').on('data', (text: string) => {
@@ -37,11 +37,14 @@ async function checkNode(address: string): Promise<Outcome> {
     const answer = await ask(address);
     const refusal = /^-(.*)$/m.exec(answer)?.[1];
     if (refusal !== undefined)
-      return failed(`Redis at ${host} refuses: ${refusal}`, 'correct user and password in REDIS_URL');
+      return failed(
+        `Redis at ${host} rejected the connection: ${refusal}`,
+        'correct the user and password in REDIS_URL',
+      );
     const version = /redis_version:(\S+)/.exec(answer)?.[1];
-    if (version === undefined) return failed(`what answers at ${host} is not Redis`, 'correct REDIS_URL');
+    if (version === undefined) return failed(`the server at ${host} is not Redis`, 'correct REDIS_URL');
     return Number.parseFloat(version) < 6.2
-      ? failed(`Redis at ${host} is ${version}`, 'upgrade it to 6.2 or newer')
+      ? failed(`Redis at ${host} has version ${version}`, 'upgrade it to 6.2 or newer')
       : ok(`Redis ${version} at ${host}`);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;

@@ -1,6 +1,6 @@
 import { type Check, failed, noServerHere, ok, warning } from '../check.js';
 
-const cure = 'make one with: openssl rand -base64 32';
+const cure = 'create one with: openssl rand -base64 32';
 
 /** How many bits each character carries at most, by how often each of them occurs (Shannon). */
 function entropy(text: string): number {
@@ -18,15 +18,15 @@ export const secret: Check = {
     const { secret: value, embedded } = server;
     if (value === undefined) {
       return embedded
-        ? ok('made at the first start and kept in the data folder')
-        : failed('BELAY_SECRET is not set, and with DATABASE_URL every process needs the same one', cure);
+        ? ok('created at the first start and kept in the data folder')
+        : failed('BELAY_SECRET is not set; with DATABASE_URL, every process needs the same secret', cure);
     }
     if (value.length < 32) return failed('BELAY_SECRET is shorter than 32 characters', cure);
     if (/change.?me|example|password|secret|12345|qwert/i.test(value)) {
-      return failed('BELAY_SECRET has a word in it that everybody tries first', cure);
+      return failed('BELAY_SECRET contains a common word and is easy to guess', cure);
     }
     return entropy(value) * value.length < 100
-      ? warning('BELAY_SECRET repeats itself so much that it can be guessed', cure)
+      ? warning('BELAY_SECRET repeats characters and is easy to guess', cure)
       : ok(`BELAY_SECRET has ${value.length} characters`);
   },
 };

@@ -16,17 +16,17 @@ export const server: Check = {
       if (connection === undefined) return failed(fault, 'correct that first');
       // What answered was not believed, or not understood: to start it would not help.
       const cure = /certificate|authority|https|address of Belay/.test(fault) ? 'correct that' : 'start it';
-      const message = `${connection.server} (by ${connection.origin}): ${fault}`;
-      return failed(message, `${cure}, or name another: --url, BELAY_URL, belay login`);
+      const message = `${connection.server} (from ${connection.origin}): ${fault}`;
+      return failed(message, `${cure}, or choose another: --url, BELAY_URL, belay login`);
     }
     const { connection, answer } = found;
-    const at = `${connection.server} (by ${connection.origin})`;
+    const at = `${connection.server} (from ${connection.origin})`;
     const outcomes: Outcome[] = [];
-    if (!answer.ready) outcomes.push(failed(`${at} is not ready`, 'see the health below, and the server’s log'));
+    if (!answer.ready) outcomes.push(failed(`${at} is not ready`, 'see the health check below and the server’s log'));
     if (series(answer.version) !== series(shell.version)) {
-      const message = `${at} is of version ${answer.version}, and this is ${shell.version}`;
+      const message = `${at} has version ${answer.version}, and this is version ${shell.version}`;
       outcomes.push(warning(message, 'install the same version on both sides'));
     }
-    return outcomes.length > 0 ? outcomes : ok(`${at} answers, version ${answer.version}`);
+    return outcomes.length > 0 ? outcomes : ok(`${at} responds, version ${answer.version}`);
   },
 };
