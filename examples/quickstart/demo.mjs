@@ -37,7 +37,7 @@ try {
   await cancelled(clients);
   await revokedEarly(clients);
   await expiredWithoutWorkers(clients);
-  chapter('All of it is so.');
+  chapter('All claims hold.');
 } catch (error) {
   console.error(`\n  ✗ ${error.message}`);
   process.exitCode = 1;
@@ -57,7 +57,7 @@ async function refusedAtFirst() {
 }
 
 async function ask({ requester: client, bystander: other }) {
-  chapter(`2. ${requester.name} signs in and asks`);
+  chapter(`2. ${requester.name} signs in and requests access`);
   const me = await client.auth.whoami();
   claim(
     me.email === requester.email && me.groups.includes('engineers'),
@@ -65,17 +65,17 @@ async function ask({ requester: client, bystander: other }) {
     me,
   );
   const { roles } = await client.roles.list();
-  claim(role in roles, `The role ${role} can be asked for`, roles);
-  claim(!(role in (await other.roles.list()).roles), `${bystander.name} does not even see it`);
+  claim(role in roles, `The role ${role} can be requested`, roles);
+  claim(!(role in (await other.roles.list()).roles), `${bystander.name} cannot see it`);
   await claimRefused(
     () => other.elevation.request({ role, providers: [target], reason: 'curiosity' }),
     ['not_found', 'forbidden'],
-    `${bystander.name} asks for it anyway`,
+    `${bystander.name} requests it anyway`,
   );
   await claimRefused(
     () => client.elevation.request({ role, providers: [target], reason: '' }),
     ['invalid'],
-    'Asking without a reason',
+    'Requesting without a reason',
   );
   const answer = await client.elevation.request({
     role,
@@ -86,14 +86,14 @@ async function ask({ requester: client, bystander: other }) {
   const { workflow_id, execution_id } = answer.output;
   claim(
     answer.status === 'pending' && typeof workflow_id === 'string' && typeof execution_id === 'string',
-    `Asked for PT20S: ${JSON.stringify(answer)}`,
+    `Requested for PT20S: ${JSON.stringify(answer)}`,
     answer,
   );
   return execution_id;
 }
 
 async function decide({ requester: mine, approver: theirs, bystander: other }, id) {
-  chapter('3. Somebody else decides');
+  chapter('3. An approver decides');
   const entry = await inboxEntry(theirs, id);
   await claimRefused(
     () => mine.approvals.decide({ id, verdict: 'approve' }),
@@ -105,10 +105,10 @@ async function decide({ requester: mine, approver: theirs, bystander: other }, i
     ['forbidden', 'not_found'],
     `${bystander.name} approves it`,
   );
-  await claimRefused(() => other.executions.get(id), ['not_found'], `${bystander.name} looks at it`);
+  await claimRefused(() => other.executions.get(id), ['not_found'], `${bystander.name} views it`);
   claim(
     entry.requester.email === requester.email && entry.role === role && entry.duration === 'PT20S',
-    `${approver.name} sees in the inbox: ${entry.requester.name} asks for ${entry.role} for ${entry.duration}, "${entry.reason}"`,
+    `${approver.name} sees in the inbox: ${entry.requester.name} requests ${entry.role} for ${entry.duration}, "${entry.reason}"`,
     entry,
   );
   const [grant] = entry.grants;
@@ -123,7 +123,7 @@ async function decide({ requester: mine, approver: theirs, bystander: other }, i
   await claimRefused(
     () => theirs.approvals.decide({ id: entry.id, verdict: 'approve', request_digest: 'somethingelse' }),
     ['conflict'],
-    'Approving something else than what was shown',
+    'Approving a request other than the one shown',
   );
   claim(!(await isMember(database, databaseRole)), 'Nothing is granted before the approval');
   await theirs.approvals.decide({
@@ -136,7 +136,7 @@ async function decide({ requester: mine, approver: theirs, bystander: other }, i
 }
 
 async function use(client, id, connection) {
-  chapter('4. The access is real');
+  chapter('4. The access works');
   const details = await becomesActive(client, id);
   const seen = details.history.map(({ event_type, task }) => ({ event_type, task }));
   for (const entry of details.history) say(`  history: ${entry.event_type.padEnd(38)} ${entry.message}`);
@@ -156,25 +156,25 @@ async function use(client, id, connection) {
   const { access } = await client.access.list();
   claim(
     access.some((grant) => grant.execution_id === id && grant.state === 'active'),
-    'It is in the list of what they hold',
+    'It is in the list of active access',
     access,
   );
 }
 
 async function expire(client, id, connection) {
-  chapter('5. The time is over');
+  chapter('5. The access expires');
   const { grants } = await client.executions.get(id);
   const expires = Date.parse(grants[0].expires_at);
   const length = expires - Date.parse(grants[0].granted_at);
-  claim(length === 20_000, `The access lasts 20 s from when it worked: until ${grants[0].expires_at}`, grants);
-  say('Following the execution until nothing that it granted is held any more …');
+  claim(length === 20_000, `The access lasts 20 s from when it became active: until ${grants[0].expires_at}`, grants);
+  say('Following the execution until all that it granted is revoked …');
   const followed = [];
   for await (const event of client.executions.watch(id)) followed.push(event.event_type);
   const late = (Date.now() - expires) / 1000;
-  claim(late >= -0.5 && late < bound, `It ended ${late.toFixed(2)} s after its time (at most ${bound} s)`, late);
+  claim(late >= -0.5 && late < bound, `It ended ${late.toFixed(2)} s after its expiry (at most ${bound} s)`, late);
   claim(
     followed.includes('entitlement.revoked'),
-    `${followed.length} events came over the wire, entitlement.revoked the proof`,
+    `${followed.length} events were received, with entitlement.revoked as the proof`,
     followed,
   );
   claim(!(await isMember(database, databaseRole)), `The server says: no longer a member of ${databaseRole}`);
@@ -212,7 +212,7 @@ async function ledgerTells(client, id) {
     'entitlement.revoked',
   ];
   const missing = chapters.filter((type) => !types.includes(type));
-  claim(missing.length === 0, 'The ledger tells it from the request to the revocation', { missing, types });
+  claim(missing.length === 0, 'The ledger records it from the request to the revocation', { missing, types });
 }
 
 async function cancelled({ requester: mine, approver: theirs }) {
@@ -231,7 +231,7 @@ async function cancelled({ requester: mine, approver: theirs }) {
     details,
   );
   const { approvals } = await theirs.approvals.list();
-  claim(!approvals.some(({ execution_id }) => execution_id === id), 'It is gone from the inbox', approvals);
+  claim(!approvals.some(({ execution_id }) => execution_id === id), 'It is no longer in the inbox', approvals);
   await claimRefused(
     () => theirs.approvals.decide({ id: entry.id, verdict: 'approve' }),
     ['conflict', 'not_found'],
@@ -270,17 +270,17 @@ async function expiredWithoutWorkers({ requester: mine, approver: theirs }) {
   await setWorkers(false);
   claim(true, 'Every worker of every process is stopped');
   const expires = Date.parse(grants[0].expires_at);
-  say(`Its time is over at ${grants[0].expires_at}, and nobody is there to see it …`);
-  await until('its time is over', 15, () => Date.now() > expires + 1_500);
+  say(`It expires at ${grants[0].expires_at}, while no worker runs …`);
+  await until('it has expired', 15, () => Date.now() > expires + 1_500);
   const waiting = await mine.executions.get(id);
   claim(
     waiting.grants[0].state === 'ended',
-    `The ledger knows that it is over: its grant is "${waiting.grants[0].state}", not "gone"`,
+    `The ledger records the expiry: its grant is "${waiting.grants[0].state}", not "gone"`,
     waiting.grants,
   );
   claim(
     await isMember(database, databaseRole),
-    'The server does not: still a member, because nothing runs that could revoke it',
+    'The target still has the member, because no worker runs that could revoke it',
   );
   await setWorkers(true);
   say('The workers start again');
@@ -294,7 +294,7 @@ async function expiredWithoutWorkers({ requester: mine, approver: theirs }) {
 
 async function request(client, duration, reason) {
   const { output } = await client.elevation.request({ role, providers: [target], reason, duration });
-  say(`${requester.name} asks for ${role} for ${duration}: "${reason}"`);
+  say(`${requester.name} requests ${role} for ${duration}: "${reason}"`);
   return output.execution_id;
 }
 
@@ -327,7 +327,7 @@ async function becomesGone(client, id) {
     const { grants } = await client.executions.get(id);
     return grants.length > 0 && grants.every(({ state }) => state === 'gone') ? grants[0] : undefined;
   });
-  claim(true, 'The grant is gone at the target, and was seen to be');
+  claim(true, 'The grant is gone at the target, verified by reading it back');
   return grant;
 }
 
@@ -336,7 +336,7 @@ async function tidyUp(client) {
   await setWorkers(true);
   const { executions } = await client.executions.list();
   for (const { run_id } of executions) await client.executions.cancel(run_id).catch(() => {});
-  await until('nothing is held from an earlier run', 30, async () => !(await isMember(database, databaseRole)));
+  await until('no access is left from an earlier run', 30, async () => !(await isMember(database, databaseRole)));
 }
 
 /** Stops or starts the workers of every process. Only the demo has this: see apps/demo/src/control.ts. */
@@ -354,7 +354,7 @@ async function readDemo() {
   const path = join(process.env.BELAY_DATA || '.belay', 'demo.json');
   const settings = await readFile(path, 'utf8').then(JSON.parse, () => undefined);
   if (!settings?.base_url) {
-    console.error(`There is no demo to play with (${path}). Start one first, in another terminal: npm start`);
+    console.error(`No demo is running (${path} does not exist). Start one in another terminal: npm start`);
     process.exit(1);
   }
   return { ...settings, base_url: process.env.BELAY_BASE_URL || settings.base_url };
@@ -362,7 +362,7 @@ async function readDemo() {
 
 async function waitForServer() {
   const anonymous = createClient({ url: demo.base_url });
-  await until(`${demo.base_url} answers; is it running (npm start)?`, 20, () =>
+  await until(`${demo.base_url} responds; is it running (npm start)?`, 20, () =>
     anonymous.system.ready().then(
       ({ status }) => status === 'ready',
       () => false,

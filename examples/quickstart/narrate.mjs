@@ -18,7 +18,9 @@ export function say(text) {
 /** Says a claim that was found true; throws when it is not, which ends the demo with exit code 1. */
 export function claim(holds, text, found) {
   if (!holds)
-    throw new Error(`Not so: ${text}${found === undefined ? '' : `\n    found: ${JSON.stringify(found, null, 2)}`}`);
+    throw new Error(
+      `Claim failed: ${text}${found === undefined ? '' : `\n    found: ${JSON.stringify(found, null, 2)}`}`,
+    );
   console.log(`  ${stamp()}  ${colour(32, '✓')} ${text}`);
 }
 
@@ -28,7 +30,7 @@ export async function claimRefused(attempt, codes, text) {
     (value) => ({ code: 'was allowed', value }),
     (error) => ({ code: error.code ?? error.name, message: error.message }),
   );
-  claim(codes.includes(outcome.code), `${text}: refused (${outcome.message ?? outcome.code})`, outcome);
+  claim(codes.includes(outcome.code), `${text}: rejected (${outcome.message ?? outcome.code})`, outcome);
 }
 
 /** Asks again and again until the answer is there; throws when it is not in time. */

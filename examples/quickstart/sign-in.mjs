@@ -99,5 +99,5 @@ async function playBrowser(start, person) {
       return;
     }
   }
-  throw new Error(`The sign-in of ${person.name} goes round in circles`);
+  throw new Error(`The sign-in of ${person.name} redirects in a loop`);
 }

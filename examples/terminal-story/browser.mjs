@@ -20,7 +20,7 @@ export async function signInAsPerson(address, email) {
   const page = await visit(new URL(address));
   const form = page.body.split('<form').find((part) => part.includes(email));
   const subject = /name="subject" value="([^"]*)"/.exec(form ?? '')?.[1];
-  if (subject === undefined) throw new Error(`there is no form for ${email} at ${page.url}`);
+  if (subject === undefined) throw new Error(`no sign-in form for ${email} at ${page.url}`);
   const submit = (url, fields) =>
     visit(url, { method: 'POST', body: new URLSearchParams(fields), headers: { origin: url.origin } });
   const signedIn = await submit(page.url, { subject });

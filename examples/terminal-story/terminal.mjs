@@ -44,7 +44,7 @@ export function openTerminal(line, env) {
     sees: (pattern) =>
       new Promise((resolve, reject) => {
         const timer = setTimeout(
-          () => reject(new Error(`${line}: never saw ${pattern}:\n${renderScreen(written)}`)),
+          () => reject(new Error(`${line}: did not show ${pattern}:\n${renderScreen(written)}`)),
           patience,
         );
         const look = () => {

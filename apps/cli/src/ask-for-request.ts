@@ -21,7 +21,7 @@ function describe(duration: string): string {
   return milliseconds === undefined ? duration : describeDuration(milliseconds);
 }
 
-/** Where: asked only when there is a choice. */
+/** Returns the provider; prompts only when there is more than one. */
 async function askForProvider(roles: Role[], { prompts }: Shell): Promise<string> {
   const providers = [...new Set(roles.flatMap((role) => role.providers))].sort();
   const [only] = providers;
@@ -34,7 +34,7 @@ async function askForProvider(roles: Role[], { prompts }: Shell): Promise<string
   );
 }
 
-/** Asks for a request step by step: where, which role, how long and why; then shows it and asks whether to send it. */
+/** Prompts for a request step by step: provider, role, duration and reason; then shows it and asks for confirmation. */
 export async function askForRequest(client: BelayClient, shell: Shell): Promise<ElevationRequest> {
   const { prompts, signal } = shell;
   const { roles } = await client.roles.list({}, { signal });

@@ -1,10 +1,10 @@
 import type { BelayErrorCode, BelayIssue } from '@belay/sdk';
 import { type ExitCode, exitCodes } from './exit-codes.js';
 
-/** `usage` is the command line's own; everything else is what the SDK throws. */
+/** `usage` and `failed` belong to the command line; the others are the codes of the SDK. */
 export type CliErrorCode = BelayErrorCode | 'usage' | 'failed';
 
-/** A failure with its exit code: what a command throws when the SDK has nothing to throw. */
+/** The error that a command throws when the error does not come from the SDK. */
 export class CliError extends Error {
   override readonly name = 'CliError';
   constructor(
@@ -16,7 +16,7 @@ export class CliError extends Error {
   }
 }
 
-/** Wrong arguments, or a question that nobody is there to answer. */
+/** Returns the error for wrong arguments, or for a missing confirmation. */
 export function usage(message: string): CliError {
   return new CliError('usage', message);
 }
@@ -38,7 +38,7 @@ const exitCodeOf: Record<CliErrorCode, ExitCode> = {
   aborted: exitCodes.interrupted,
 };
 
-/** The exit code of a failure; one table, next to the codes. */
+/** Returns the exit code of an error. */
 export function toExitCode(code: CliErrorCode): ExitCode {
   return exitCodeOf[code];
 }

@@ -6,15 +6,15 @@ import { type ExitCode, exitCodes } from './exit-codes.js';
 import type { Output } from './output/output.js';
 import type { Shell } from './shell.js';
 
-/** What a command gets: its arguments and options as commander parsed them, and the world. */
+/** The input of a command: its parsed arguments and options, and its environment. */
 export interface Invocation<Options> {
   args: string[];
   options: Options;
   output: Output;
   shell: Shell;
-  /** Somebody is there to answer, and the answer is not wanted as JSON. */
+  /** Whether the command can prompt: on a terminal, without `--json`. */
   interactive: boolean;
-  /** `any` for what an agent answers as well; `server`, the default, for what only a server can do. */
+  /** Connects to a server, or with `any` to an agent as well. Default: `server`. */
   connect(reach?: Reach): Promise<Connection>;
 }
 
@@ -28,21 +28,21 @@ export interface CommandDefinition<Options> {
   /** Name and arguments, as in `approve <id>`. */
   name: string;
   description: string;
-  /** Command lines that show it at work, without the `belay` before them. */
+  /** Example command lines, without the leading `belay`. */
   examples: readonly string[];
-  /** Adds options beside `--json` and `--url`. */
+  /** Adds options other than `--json` and `--url`. */
   options?(command: Command): Command;
-  /** Where the values of arguments and options come from, for completion; by their names. */
+  /** The sources of argument and option values for completion, by name. */
   values?: ValueSources;
-  /** It works on this machine and talks to no server, so `--url` is refused rather than ignored. */
+  /** Whether the command works on this machine only, so that `--url` is rejected. */
   here?: boolean;
-  /** The one that runs when only the parent is named. */
+  /** Whether it is the default command of its group. */
   isDefault?: boolean;
-  /** Resolves to the exit code, `ok` when it says nothing. */
+  /** Runs the command. Resolves to its exit code; undefined means `ok`. */
   run(invocation: Invocation<Options & CommonOptions>): Promise<ExitCode | undefined>;
 }
 
-/** Where commands are hung, and where their exit code goes. */
+/** The program or group that commands are added to. */
 export interface Parent {
   command: Command;
   shell: Shell;
@@ -53,7 +53,7 @@ function describeExamples(examples: readonly string[]): string {
   return `\nExamples:\n${examples.map((example) => `  $ belay ${example}`).join('\n')}\n`;
 }
 
-/** Accepted by every command, so that a command that cannot use it can say so. */
+/** Returns the `--url` option. Every command accepts it, so that a command that cannot use it can explain why. */
 function addressOption(hidden: boolean): Option {
   const option = new Option('--url, --server <url>', 'the address of the server or agent');
   return hidden ? option.hideHelp() : option;
@@ -71,7 +71,7 @@ export function addCommand<Options>(parent: Parent, definition: CommandDefinitio
   definition.options?.(command);
   if (definition.values !== undefined) declareValueSources(command, definition.values);
   command.action(async () => {
-    // Not before a command runs: help and completion start faster without them.
+    // Loaded when a command runs: help and completion start faster without them.
     const [{ createOutput }, { connect }] = await Promise.all([import('./output/output.js'), import('./connect.js')]);
     const options = command.opts<Options & CommonOptions>();
     const json = options.json === true;
@@ -98,7 +98,7 @@ export function addCommand<Options>(parent: Parent, definition: CommandDefinitio
       if (shell.token === undefined || origin !== 'agent') throw error;
       const { isBelayError } = await import('@belay/sdk');
       if (!isBelayError(error, 'unauthenticated')) throw error;
-      // Or whoever set the token would look for what is wrong with it.
+      // Without this hint, the user would look for an error in the token.
       const why =
         'BELAY_TOKEN was not sent, because the address came from the agent of this machine; set BELAY_URL as well';
       throw new CliError('unauthenticated', `${error.message}; ${why}`, { cause: error });
@@ -106,7 +106,7 @@ export function addCommand<Options>(parent: Parent, definition: CommandDefinitio
   });
 }
 
-/** Adds a group of commands, as in `executions show`. */
+/** Adds a group of commands, for example `executions`. */
 export function addGroup(parent: Parent, name: string, description: string): Parent {
   return { ...parent, command: parent.command.command(name).description(description) };
 }

@@ -6,20 +6,20 @@ import type { Shell } from './shell.js';
 
 const fallback = 'http://127.0.0.1:8080';
 
-/** Who can answer: any Belay program, or only a server. */
+/** Which programs can serve the command: any Belay program, or only a server. */
 export type Reach = 'any' | 'server';
 
 /** Where an address came from. */
 export type Origin = 'option' | 'BELAY_URL' | 'agent' | 'login' | 'default';
 
 export interface Connection {
-  /** The server's address without a slash at its end: also what its token is stored under. */
+  /** The server's address without a trailing slash; the key of its stored token. */
   server: string;
   origin: Origin;
   client: BelayClient;
   credentials: Credentials;
   signedIn: boolean;
-  /** When the login that was saved ends; undefined for `BELAY_TOKEN`, which says nothing about itself. */
+  /** When the stored login expires; undefined for `BELAY_TOKEN`, whose expiry is unknown. */
   expiresAt: string | undefined;
 }
 
@@ -31,7 +31,7 @@ function normalise(address: string): string {
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
 }
 
-/** The file that logins are kept in. */
+/** Opens the file with the stored logins. */
 export function credentialsOf(shell: Shell): Credentials {
   return openCredentials({
     file: shell.credentialsFile,
@@ -55,7 +55,7 @@ async function findServer(
   if (reach === 'server' && saved !== undefined) return { server: normalise(saved), origin: 'login' };
   const agent = shell.agent === undefined ? undefined : await findAgent(shell.agent, shell.signal);
   if (agent !== undefined && reach === 'any') {
-    // An agent that nobody has signed in through knows nobody; a login of our own goes further than that.
+    // An agent without a session cannot identify the user; a stored login can.
     const speaks = saved === undefined || (await readAgentSessions(agent.url, shell.signal)).size > 0;
     if (speaks) return { server: agent.url, origin: 'agent' };
   }

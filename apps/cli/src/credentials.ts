@@ -3,7 +3,7 @@ import path from 'node:path';
 import { replaceFile } from '@belay/host';
 import { CliError } from './cli-error.js';
 
-/** What a login left behind for one server. */
+/** The stored login for one server. */
 export interface Credential {
   token: string;
   expires_at: string;
@@ -13,7 +13,7 @@ export interface Credential {
 
 interface CredentialsFile {
   version: 1;
-  /** The server signed in to last: the one that is meant when none is named. */
+  /** The server of the last login, which is the default. */
   default?: string;
   servers: Record<string, Credential>;
 }
@@ -23,7 +23,7 @@ export interface Credentials {
   defaultServer(): Promise<string | undefined>;
   find(server: string): Promise<Credential | undefined>;
   save(server: string, credential: Credential): Promise<void>;
-  /** Forgets a server; says whether there was anything to forget. */
+  /** Deletes the login of a server; resolves to whether there was one. */
   remove(server: string): Promise<boolean>;
 }
 
@@ -49,7 +49,7 @@ async function load({ file, posix }: CredentialsOptions): Promise<CredentialsFil
   if (posix && uid !== (process.getuid?.() ?? uid)) {
     throw new CliError('failed', `${file} belongs to another user; move it away and sign in again`);
   }
-  // Somebody else could have read it, or written it to have our tokens sent elsewhere.
+  // Another user could have read the tokens, or changed the file to send them elsewhere.
   if (posix && (mode & 0o077) !== 0) {
     throw new CliError('failed', `${file} is open to other users; run: chmod 600 ${file}`);
   }
@@ -57,7 +57,7 @@ async function load({ file, posix }: CredentialsOptions): Promise<CredentialsFil
     const parsed: unknown = JSON.parse(text);
     if (isCredentialsFile(parsed)) return parsed;
   } catch {
-    // Said below: a file that does not parse and one that is not ours have the same cure.
+    // A file that does not parse and a file of another program get the same error below.
   }
   throw new CliError('failed', `${file} is not a valid credentials file; move it away and sign in again`);
 }
@@ -71,7 +71,7 @@ async function store(file: string, content: CredentialsFile, token: string): Pro
   }
 }
 
-/** The credentials in a file, which need not be there yet. Throws `failed` when it is unreadable, exposed or not ours. */
+/** Opens the credentials in a file, which may not exist yet. Throws `failed` when it is unreadable, exposed or not valid. */
 export function openCredentials(options: CredentialsOptions): Credentials {
   const { file, randomName } = options;
   return {

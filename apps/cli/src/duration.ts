@@ -11,7 +11,7 @@ export function readDuration(text: string): number | undefined {
   }
 }
 
-/** Milliseconds as people say them, in the two largest units: `1d 3h`, `18m 20s`; `0s` for nothing and less. */
+/** Formats milliseconds in the two largest units: `1d 3h`, `18m 20s`; `0s` for zero and less. */
 export function describeDuration(milliseconds: number): string {
   let rest = Math.max(0, Math.round(milliseconds / 1000) * 1000);
   const parts: string[] = [];
@@ -23,7 +23,7 @@ export function describeDuration(milliseconds: number): string {
   return parts.slice(0, 2).join(' ') || '0s';
 }
 
-/** How much of the time until an ISO 8601 instant is left; undefined when there is no end. */
+/** Returns the time left until an ISO 8601 instant; undefined when there is no end. */
 export function describeTimeLeft(until: string | null | undefined, now: Date): string | undefined {
   const end = Date.parse(until ?? '');
   return Number.isNaN(end) ? undefined : describeDuration(end - now.getTime());

@@ -1,4 +1,4 @@
-/** What the process ends with; docs/cli.md publishes them, so that scripts can tell failures apart. */
+/** The exit codes of the process, published in docs/cli.md for scripts. */
 export const exitCodes = {
   ok: 0,
   failed: 1,
@@ -8,7 +8,7 @@ export const exitCodes = {
   notFound: 5,
   conflict: 6,
   unavailable: 7,
-  /** A watched request ended, and its requester never had the access. */
+  /** A watched request ended without access. */
   endedWithoutAccess: 8,
   /** Ctrl-C, as shells have it. */
   interrupted: 130,

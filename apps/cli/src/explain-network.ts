@@ -23,13 +23,13 @@ const explanations: Record<string, string> = {
   ERR_SSL_WRONG_VERSION_NUMBER: 'the server does not use https; try http',
 };
 
-/** Why no answer came, in words with the cure in them; undefined when the failure does not say. */
+/** Explains a network failure with its fix; returns undefined when the cause is unknown. */
 export function explainNetwork(error: unknown): string | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const code = (cause as NodeJS.ErrnoException).code ?? '';
     const text = explanations[code];
     if (text !== undefined) return `${text} (${code})`;
-    // Several addresses were tried: each has its failure, which are alike.
+    // Several addresses were tried; their failures are alike.
     if (cause instanceof AggregateError && cause.errors.length > 0) return explainNetwork(cause.errors[0]);
   }
   return undefined;

@@ -1,7 +1,7 @@
 import { isOwnListener } from './is-own-listener.js';
 import { within } from './within.js';
 
-/** Where an agent listens when nobody says otherwise. */
+/** The default address of an agent. */
 export const defaultAgent = 'http://127.0.0.1:8791';
 
 /** What a program on this machine says about itself at its well-known address. */
@@ -47,7 +47,7 @@ export async function findAgent(url: string, signal: AbortSignal): Promise<Found
   }
 }
 
-/** By provider, the version of each session that the agent at `url` keeps; none when it does not say. */
+/** Returns the version of each session of the agent at `url`, by provider; empty when it does not respond. */
 export async function readAgentSessions(url: string, signal: AbortSignal): Promise<Map<string, number>> {
   try {
     const response = await fetch(new URL('/sessions', url), {

@@ -1,7 +1,7 @@
 import type { BelayClient, InboxEntry } from '@belay/sdk';
 import { CliError } from './cli-error.js';
 
-/** The open approval with this id, or of the execution with this id. Throws `not_found` when none waits for the caller. */
+/** Returns the open approval by its id or by its execution's id. Throws `not_found` when none waits for the caller. */
 export async function findApproval(client: BelayClient, id: string, signal: AbortSignal): Promise<InboxEntry> {
   const { approvals } = await client.approvals.list({ id }, { signal });
   const entry = approvals.find((approval) => approval.id === id || approval.execution_id === id);

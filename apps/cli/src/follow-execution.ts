@@ -32,7 +32,7 @@ function isActive({ grants }: ExecutionDetails): boolean {
 /** The events after which more is known than they say. */
 const telling = /^(approval|entitlement|grant)\./;
 
-/** Whom it waits for, when it waits for people. */
+/** Describes the approvers that a request waits for. */
 function describeWait({ approvals }: ExecutionDetails): string | undefined {
   const open = approvals.find((approval) => approval.status === 'open');
   if (open === undefined) return undefined;
@@ -83,7 +83,7 @@ export async function followExecution(
   { until, lastEventId }: FollowOptions,
 ): Promise<ExitCode> {
   const { signal } = shell;
-  // On a terminal the events of a short wait are one line that changes; everywhere else each is a line.
+  // On a terminal, the events of a short wait share one line; elsewhere each has its own.
   using progress = createProgress(shell.stderr, output, shell.animated);
   const say = (text: string) => void ((until === 'active' || shell.animated) && progress.say(text));
   try {

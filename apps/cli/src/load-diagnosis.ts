@@ -3,13 +3,13 @@ import path from 'node:path';
 import type { Environment } from './host.js';
 import type { Diagnosis } from './shell.js';
 
-/** How long a provider may take to answer, in milliseconds. */
+/** How long a provider may take to respond, in milliseconds. */
 const patience = 5_000;
 
-/** Variables that only somebody sets who runs a server. */
+/** Variables that are set only where a server runs. */
 const telling = ['BELAY_CONFIG', 'BELAY_SECRET', 'BELAY_DATA', 'BELAY_BASE_URL', 'DATABASE_URL', 'REDIS_URL'];
 
-/** Whether something here says that a server runs, or is to run, on this machine. */
+/** Returns whether a server is set up on this machine. */
 function isServerHere({ variables, folder }: Environment): boolean {
   const mode = variables.BELAY_MODE ?? 'server';
   const here = ['belay.yaml', 'config', '.belay'].some((name) => existsSync(path.join(folder, name)));

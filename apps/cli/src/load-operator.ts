@@ -8,7 +8,7 @@ type Operations = typeof import('@belay/operations');
 type Program = typeof import('@belay/program');
 type Core = typeof import('@belay/core');
 
-/** A failure of an installation's own code as one of ours: its message is fit for an operator. */
+/** Converts an error of the installation's code into a CliError; its message is fit for an operator. */
 function translate(error: unknown, program: Program, operations: Operations): unknown {
   const refused = operations.accessErrorOf(error);
   if (refused) {
@@ -48,7 +48,7 @@ export function loadOperator(host: ServerProcess, account: () => string): Operat
     return { environment, name: account(), log: program.createLogger({ level: 'warn', readable: true, write }) };
   }
 
-  /** Opens the installation's own database for one verb, and gives it back. */
+  /** Opens the installation's own database for one verb, and closes it. */
   const withContext = <T>(verb: (core: Core, context: import('@belay/core').ActorContext) => Promise<T>) =>
     load(async ({ operations, program, core }) => {
       const { context, close } = await operations.openOperatorContext(options(operations, program));

@@ -13,19 +13,19 @@ import { createTerminalPrompts } from './terminal-prompts.js';
 
 const { argv, env, platform, stdin, stdout, stderr } = process;
 
-/** What is set to nothing counts as not set. */
+/** Returns a variable; an empty one counts as not set. */
 function variable(name: string): string | undefined {
   return env[name] || undefined;
 }
 
-// `belay … | head` closes our standard output when it has enough: that is no failure.
+// `belay … | head` closes standard output early, which is not an error.
 for (const stream of [stdout, stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
 }
 
 const args = argv.slice(2);
 const interrupt = new AbortController();
-// A server and an agent stop by themselves, gracefully; every other command ends at the first Ctrl-C.
+// A server and an agent shut down gracefully on their own; every other command ends at the first Ctrl-C.
 const stays = args[0] === 'start' || (args[0] === 'agent' && args[1] === 'run');
 if (!stays) process.once('SIGINT', () => interrupt.abort());
 
@@ -62,7 +62,7 @@ process.exitCode = await runCli(args, {
   prompts: createTerminalPrompts(stdin, stderr),
   readInput: async () => (await import('node:stream/consumers')).text(stdin),
   openBrowser: async (url) => (await import('./open-browser.js')).openBrowser(url, platform),
-  // Not before a command needs it: help and completion start faster without cryptography.
+  // Loaded on demand: help and completion start faster without cryptography.
   randomBytes: (size) => process.getBuiltinModule('node:crypto').randomBytes(size),
   clock: () => new Date(),
   delay: (milliseconds, signal) => delay(milliseconds, undefined, { signal }),

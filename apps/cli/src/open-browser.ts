@@ -5,7 +5,7 @@ const openers: Partial<Record<NodeJS.Platform, [string, ...string[]]>> = {
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
 
-/** Asks the desktop to show a page. Not through a shell, since the address holds what others wrote; failing is no matter. */
+/** Opens a page in the browser, without a shell, because the address holds foreign text. Failures are ignored. */
 export function openBrowser(url: string, platform: NodeJS.Platform): void {
   const [program, ...args] = openers[platform] ?? ['xdg-open'];
   const child = spawn(program, [...args, url], { stdio: 'ignore', detached: true });

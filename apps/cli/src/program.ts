@@ -94,7 +94,7 @@ function addCommands(root: Parent): void {
   addCompletion(root);
 }
 
-/** What the shells' completion asks for: what can come next, a line each. Says nothing rather than something wrong. */
+/** Prints the completion candidates, one per line; nothing when they are unknown. */
 async function printCompletion(program: Command, words: readonly string[], shell: Shell): Promise<void> {
   const [{ complete }, { askValues }] = await Promise.all([
     import('./completion/complete.js'),

@@ -39,12 +39,13 @@ export async function startDemoControl(options: DemoControlOptions): Promise<{ u
 
   async function answer(request: IncomingMessage): Promise<[number, object]> {
     // A name that a foreign DNS server points here, or a proxy, must not be taken for this machine.
-    if (!isFromHere(request)) return [421, { message: 'The demo is for this machine only' }];
-    if (!isAuthorised(request.headers.authorization, options.secret)) return [401, { message: 'The secret is wrong' }];
-    if (request.url !== '/workers') return [404, { message: 'There is only /workers' }];
+    if (!isFromHere(request)) return [421, { message: 'The demo accepts requests from this machine only' }];
+    if (!isAuthorised(request.headers.authorization, options.secret))
+      return [401, { message: 'The bearer token is not valid' }];
+    if (request.url !== '/workers') return [404, { message: 'Not found; the only path is /workers' }];
     if (request.method !== 'POST') return [405, { message: 'Use POST' }];
     const running = readRunning(await readBody(request));
-    if (running === undefined) return [400, { message: 'Send {"running": true} or {"running": false}' }];
+    if (running === undefined) return [400, { message: 'The body must be {"running": true} or {"running": false}' }];
     // One at a time: the second of two requests has to find what the first one did.
     const mine = turn.then(() => setRunning(running));
     turn = mine.catch(() => {});
@@ -55,8 +56,8 @@ export async function startDemoControl(options: DemoControlOptions): Promise<{ u
   const server = createServer(arriving, (request, response) => {
     void answer(request)
       .catch((error: unknown): [number, object] => {
-        options.log.error({ error }, 'The workers of the demo could not be switched');
-        return [503, { message: 'The workers could not be switched' }];
+        options.log.error({ error }, 'The workers of the demo could not be started or stopped');
+        return [503, { message: 'The workers could not be started or stopped' }];
       })
       .then(([status, body]) => {
         response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));

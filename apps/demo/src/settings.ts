@@ -39,7 +39,7 @@ export async function readDemoSettings(dataDirectory: string): Promise<DemoSetti
   try {
     return demoSettings.parse(JSON.parse(text));
   } catch (cause) {
-    throw new StartError(`${path} is damaged; delete it and start again, and a new one is made`, { cause });
+    throw new StartError(`${path} is damaged; delete it and start again to create a new one`, { cause });
   }
 }
 

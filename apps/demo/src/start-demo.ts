@@ -59,7 +59,7 @@ async function holdListeners(options: ListenOptions, settings: DemoSettings): Pr
   let held = await tryListen(options, settings);
   if (held === undefined && !(await answers(settings.issuer))) {
     throw new StartError(
-      `The demo cannot have its ports: another program uses ${settings.issuer} or ${settings.control.url}; stop that, or delete ${options.dataDirectory}/demo.json to have others chosen`,
+      `The demo cannot listen on its ports: another program uses ${settings.issuer} or ${settings.control.url}; stop that program, or delete ${options.dataDirectory}/demo.json to choose other ports`,
     );
   }
   const waiting = (async () => {
@@ -68,7 +68,7 @@ async function holdListeners(options: ListenOptions, settings: DemoSettings): Pr
       held = await tryListen(options, settings);
     }
   })().catch((error: unknown) => {
-    if (!ended.signal.aborted) options.log.error({ error }, 'The demo could not take over its identity provider');
+    if (!ended.signal.aborted) options.log.error({ error }, 'The demo could not configure its identity provider');
   });
   return {
     async close() {

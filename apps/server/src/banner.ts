@@ -5,10 +5,10 @@ export function describeServer(server: RunningServer): string {
   const { baseUrl, people, providers, worker } = server;
   const lines = [''];
   if (baseUrl !== undefined) lines.push(`  Belay ${server.program.version} is ready at ${baseUrl}`);
-  else lines.push(`  Belay ${server.program.version} works without HTTP (BELAY_WORKER=only)`);
+  else lines.push(`  Belay ${server.program.version} runs as a worker without HTTP (BELAY_WORKER=only)`);
   lines.push('');
   if (people) {
-    lines.push('  This is the demo: there is no belay.yaml and no config/ here.');
+    lines.push('  This is the demo, because neither belay.yaml nor config/ exists here.');
     if (baseUrl !== undefined) {
       lines.push('', '  Who can sign in');
       const widest = Math.max(...people.map(({ name }) => name.length));
@@ -17,7 +17,7 @@ export function describeServer(server: RunningServer): string {
           `    ${name.padEnd(widest)}  ${email.padEnd(18)}${groups.length > 0 ? groups.join(', ') : 'no group'}`,
         );
       }
-      lines.push('', '  Play the whole story, in a second terminal', '    npm run demo');
+      lines.push('', '  Run the whole story in a second terminal', '    npm run demo');
     }
   } else {
     lines.push(`  Configuration  ${server.configuration}`);

@@ -133,7 +133,7 @@ export function createOutbound(options: OutboundOptions): (request: Request) => 
     const address = addresses.find((each) => !isInner(each) || (allowPrivate && isOwn(each)));
     if (address === undefined) {
       throw new OutboundError(
-        `${host} leads to a private address; give its entry in server.http_hosts allow_private: true when that is intended`,
+        `${host} resolves to a private address; if that is intended, set allow_private: true for its entry in server.http_hosts`,
       );
     }
     return address;
@@ -179,7 +179,7 @@ export function createOutbound(options: OutboundOptions): (request: Request) => 
       // Only a repeat of the same request is followed by itself; what changes its method is the workflow's to decide.
       const repeats = response.status >= 307 || request.method === 'GET' || request.method === 'HEAD';
       if (location === null || !repeats || request.redirect === 'manual') return asGlobal(response, url);
-      if (request.redirect === 'error') throw new OutboundError('The server answered with a redirect');
+      if (request.redirect === 'error') throw new OutboundError('The server responded with a redirect');
       const next = URL.canParse(location, url.href) ? new URL(location, url) : undefined;
       if (next?.origin !== url.origin) throw new OutboundError('A redirect to another host is not followed');
       if (redirects === maximumRedirects) throw new OutboundError('Too many redirects');

@@ -47,5 +47,5 @@ export async function runServerMode(host: ProcessLike, openDemo: StartOptions['o
 
 function explain(error: unknown): string {
   if (error instanceof StartError) return oneLine(error);
-  return `the start failed (${oneLine(error)}); this is a fault of Belay: please report it with the output of LOG_LEVEL=debug`;
+  return `the start failed unexpectedly (${oneLine(error)}); please report this bug with the output of LOG_LEVEL=debug`;
 }

@@ -88,7 +88,7 @@ describe('the outbound fence', () => {
     'fe80::1',
   ])('refuses a listed name that leads to %s', async (address) => {
     const client = outbound(['api.example.com'], { resolve: async () => [address] });
-    expect(await refusal(client(new Request('http://api.example.com/')))).toContain('leads to a private address');
+    expect(await refusal(client(new Request('http://api.example.com/')))).toContain('resolves to a private address');
     expect(seen).toEqual([]);
   });
 
@@ -96,7 +96,7 @@ describe('the outbound fence', () => {
     'refuses the address %s even when it is listed without its port',
     async (url) => {
       expect(await refusal(outbound([new URL(url).hostname])(new Request(url)))).toContain(
-        'leads to a private address',
+        'resolves to a private address',
       );
     },
   );
@@ -110,7 +110,7 @@ describe('the outbound fence', () => {
         isIP(address) === 6
           ? [`[${address}]`, `http://[${address}]:${port}/`]
           : [address, `http://${address}:${port}/`];
-      expect(await refusal(outbound([`${host}:${port}`])(new Request(url)))).toContain('leads to a private address');
+      expect(await refusal(outbound([`${host}:${port}`])(new Request(url)))).toContain('resolves to a private address');
       expect(seen).toEqual([]);
     },
   );
@@ -129,11 +129,11 @@ describe('the outbound fence', () => {
     '2002:a00:1::',
   ])('does not open %s even with allow_private', async (address) => {
     const client = outbound([open('api.example.com')], { resolve: async () => [address] });
-    expect(await refusal(client(new Request('http://api.example.com/')))).toContain('leads to a private address');
+    expect(await refusal(client(new Request('http://api.example.com/')))).toContain('resolves to a private address');
     const host = isIP(address) === 6 ? `[${address}]` : address;
     const direct = new Request(`http://${host}/`);
     expect(await refusal(outbound([open(new URL(direct.url).hostname)])(direct))).toContain(
-      'leads to a private address',
+      'resolves to a private address',
     );
   });
 
@@ -141,7 +141,7 @@ describe('the outbound fence', () => {
     const answers = ['127.0.0.1', '169.254.169.254'];
     const client = outbound([open(`turning.example.com:${port}`)], { resolve: async () => [answers.shift() ?? ''] });
     const answer = client(new Request(`http://turning.example.com:${port}/home`));
-    expect(await refusal(answer)).toContain('leads to a private address');
+    expect(await refusal(answer)).toContain('resolves to a private address');
     expect(seen).toEqual([`GET turning.example.com:${port}/home`]);
   });
 
@@ -158,7 +158,7 @@ describe('the outbound fence', () => {
 
   it('takes a public address over a private one of the same name', async () => {
     const client = outbound(['api.example.com'], { resolve: async () => ['10.0.0.1', 'not-an-address'] });
-    expect(await refusal(client(new Request('http://api.example.com/')))).toContain('leads to a private address');
+    expect(await refusal(client(new Request('http://api.example.com/')))).toContain('resolves to a private address');
   });
 
   it('refuses other schemes and credentials in the URL', async () => {

@@ -2,7 +2,7 @@ import { CliError } from '../cli-error.js';
 import { findAgent } from '../find-agent.js';
 import { within } from '../within.js';
 
-/** What a running agent says of itself (`GET /health`, `GET /sessions`); sessions by version and expiry only. */
+/** The status that a running agent reports (`GET /health`, `GET /sessions`); sessions by version and expiry only. */
 export interface AgentAnswer {
   version: string;
   status: string;
@@ -22,7 +22,7 @@ interface Health {
   configuration?: AgentAnswer['configuration'] | null;
 }
 
-/** Asks the agent at `url` how it is; undefined when none answers there. */
+/** Returns the status of the agent at `url`; undefined when none responds there. */
 export async function askAgent(url: string, signal: AbortSignal): Promise<AgentAnswer | undefined> {
   const found = await findAgent(url, signal);
   if (found === undefined) return undefined;

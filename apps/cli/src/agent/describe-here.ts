@@ -19,7 +19,7 @@ export interface ServiceWishes {
   port?: string | undefined;
 }
 
-/** The service that would run this very program as an agent, as this user. */
+/** Returns the service that would run this program as an agent, as this user. */
 export async function describeServiceHere(
   { host, agentControl }: Pick<Shell, 'host' | 'agentControl'>,
   { server, port }: ServiceWishes,
@@ -38,7 +38,7 @@ export async function describeServiceHere(
     ...(port !== undefined && { PORT: port }),
   };
   for (const [name, value] of Object.entries({ ...variables, BELAY_DATA: dataDirectory })) {
-    // A line break would be a line of the unit, and no file of this kind holds other control characters.
+    // A line break would start a new line of the unit, and service files cannot hold other control characters.
     if (/\p{Cc}/u.test(value)) throw usage(`${name} contains control characters, which a service file cannot hold`);
   }
   return describeService(host, {

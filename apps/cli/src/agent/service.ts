@@ -10,21 +10,21 @@ export interface ServiceOptions {
   command: readonly string[];
   /** What is set beside the user's own environment. */
   variables: Readonly<Record<string, string>>;
-  /** Where the agent keeps what is its own: the only place that it may write to. */
+  /** The agent's data folder: the only place that it can write to. */
   dataDirectory: string;
   home: string;
 }
 
-/** How the agent is made a service of the user's own, on one operating system. */
+/** How the agent is installed as a service of the user, on one operating system. */
 export interface Service {
   file: string;
   text: string;
-  /** What to run after it was written, and before it is removed. */
+  /** The commands to run after the file was written, and before it is removed. */
   start: readonly string[];
   stop: readonly string[];
 }
 
-/** The service for this operating system. Throws `not_configured` where there is none. */
+/** Returns the service for this operating system. Throws `not_configured` when it is not supported. */
 export function describeService(host: Environment, options: ServiceOptions): Service {
   if (host.platform === 'linux') {
     const folder = host.variables.XDG_CONFIG_HOME || path.join(host.home, '.config');

@@ -1,11 +1,11 @@
 import type { ServiceOptions } from './service.js';
 
-/** A word as systemd reads it: in quotes, its specifiers and variables as they are (systemd.syntax, systemd.service). */
+/** Quotes a word for systemd, so that specifiers and variables are not expanded (systemd.syntax, systemd.service). */
 function quote(word: string): string {
   return `"${word.replace(/[\\"]/g, '\\$&').replaceAll('%', '%%')}"`;
 }
 
-/** The same in a command line, where dollars begin variables. */
+/** Quotes a word of a command line, where `$` starts a variable. */
 function quoteArgument(word: string): string {
   return quote(word).replaceAll('$', '$$$$');
 }

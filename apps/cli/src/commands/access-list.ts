@@ -7,11 +7,11 @@ interface Options {
   watch?: boolean;
 }
 
-/** The list is asked for again this often while its countdown runs, which is shown every second, in milliseconds. */
+/** How often the list is fetched while the countdown runs, in milliseconds; the countdown is drawn every second. */
 const refresh = 15_000;
 const tick = 1_000;
 
-/** Shows what is held until Ctrl-C, the time left running down. */
+/** Shows active access with a countdown until Ctrl-C. */
 async function countDown(
   read: () => Promise<AccessList>,
   { output, shell }: Pick<Invocation<Options>, 'output' | 'shell'>,
@@ -21,7 +21,7 @@ async function countDown(
     const list = await read();
     for (let shown = 0; shown < refresh; shown += tick) {
       const text = renderAccess(list.access, output, shell.clock());
-      // Over what was written a second ago: up to its first line, and erase from there.
+      // Overwrite the previous output: move up to its first line and erase from there.
       if (lines > 0) shell.stdout.write(`\u001b[${lines}A\u001b[0J`);
       shell.stdout.write(`${text}\n`);
       lines = text.split('\n').length;
@@ -30,7 +30,7 @@ async function countDown(
   }
 }
 
-/** `belay access list`: what the caller holds now, and how long still. */
+/** `belay access list`: lists the caller's active access and the time left. */
 export function addAccessList(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'list',

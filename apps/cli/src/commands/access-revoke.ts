@@ -2,8 +2,8 @@ import { addCommand, type Parent } from '../command.js';
 import { printable } from '../output/printable.js';
 
 /**
- * `belay access revoke <execution or e-mail>`: ends somebody else's access now, by whoever can reach the server's own database and
- * secret. Audited there, with the reason. The provider follows within seconds of the next look of a worker.
+ * `belay access revoke <execution or e-mail>`: revokes the access of a request or a person now. Needs the server's own database and
+ * secret. The server's audit log records it with the reason. A worker revokes at the provider within seconds.
  */
 export function addAccessRevoke(parent: Parent): void {
   addCommand<{ reason: string }>(parent, {

@@ -10,7 +10,7 @@ interface Options {
   force?: boolean;
 }
 
-/** `belay agent install`: makes the agent a service of the user's own (systemd, launchd). Starts nothing by itself. */
+/** `belay agent install`: installs the agent as a service of the user (systemd, launchd). Does not start it. */
 export function addAgentInstall(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'install',
@@ -37,7 +37,7 @@ export function addAgentInstall(parent: Parent): void {
         );
       }
       const { dataDirectory, enrolled } = await shell.agentControl.status();
-      // The unit may write to this folder alone, so it has to be there before.
+      // The unit can write to this folder only, so it must exist before the start.
       await mkdir(dataDirectory, { recursive: true, mode: 0o700 });
       await mkdir(path.dirname(file), { recursive: true });
       await writeFile(file, text, { mode: 0o644 });

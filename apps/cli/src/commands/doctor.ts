@@ -17,7 +17,7 @@ function render({ check, status, message, cure }: Finding, { colours, terminal }
   return cure === undefined ? line : `${line}\n  ${' '.repeat(14)} ${colours.dim('→')} ${printable(cure)}`;
 }
 
-/** Every thing is asked for once, however many checks want it. */
+/** Caches each fact, so that several checks share one query. */
 function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
   let made: Promise<Value> | undefined;
   return () => {
@@ -26,7 +26,7 @@ function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
   };
 }
 
-/** `belay doctor`: looks at everything that can be wrong with a setup, and says the cure for each; ends with 1 on a failure. */
+/** `belay doctor`: checks the setup and prints a fix for each problem; exits with 1 when a check fails. */
 export function addDoctor(parent: Parent): void {
   addCommand(parent, {
     name: 'doctor',
@@ -49,13 +49,15 @@ export function addDoctor(parent: Parent): void {
       for (const check of checks) {
         const found = await examine(check, setup);
         findings.push(...found);
-        // Each as soon as it is known: some wait for a network.
+        // Print each result at once: some checks wait for the network.
         if (!output.json) for (const finding of found) shell.stdout.write(`${render(finding, output)}\n`);
       }
       const counts = countFindings(findings);
       const failed = counts.failed > 0;
       if (output.json) output.result({ ok: !failed, counts, checks: findings }, () => '');
-      output.note(`${counts.ok} ok, ${counts.failed} failed, ${counts.warning} warnings, ${counts.skipped} skipped`);
+      output.note(
+        `${counts.ok} ok, ${counts.failed} failed, ${counts.warning} with a warning, ${counts.skipped} skipped`,
+      );
       return failed ? exitCodes.failed : exitCodes.ok;
     },
   });

@@ -1,6 +1,6 @@
 import { addCommand, type Parent } from '../command.js';
 
-/** `belay encryption rotate`: a new key to seal with, wrapped by the service of the configuration. Audited there. */
+/** `belay encryption rotate`: creates a new encryption key, wrapped by the configured service. Recorded in the audit log. */
 export function addEncryptionRotate(parent: Parent): void {
   addCommand(parent, {
     name: 'rotate',

@@ -53,7 +53,7 @@ function render(execution: ExecutionDetails, output: Output): string {
   return sections.join('\n');
 }
 
-/** One execution with all the pages of its history. */
+/** Returns one execution with all pages of its history. */
 async function getWhole(client: BelayClient, id: string, signal: AbortSignal): Promise<ExecutionDetails> {
   const execution = await client.executions.get(id, { signal });
   for (let cursor = execution.next; cursor !== null; cursor = execution.next) {
@@ -64,7 +64,7 @@ async function getWhole(client: BelayClient, id: string, signal: AbortSignal): P
   return execution;
 }
 
-/** `belay executions show <id>`: one request with its grants, decisions and history. */
+/** `belay executions show <id>`: shows a request with its grants, decisions and history. */
 export function addExecutionsShow(parent: Parent): void {
   addCommand(parent, {
     name: 'show <id>',

@@ -6,7 +6,7 @@ interface Options {
   after?: string;
 }
 
-/** `belay executions watch <id>`: every event until it is over; exit code 8 when it ended without access. */
+/** `belay executions watch <id>`: prints every event until the request has ended; exits with 8 when it ended without access. */
 export function addExecutionsWatch(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'watch <id>',

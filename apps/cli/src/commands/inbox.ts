@@ -4,10 +4,10 @@ interface Options {
   requester?: string;
 }
 
-/** How many requests are listed at most: in turns, so that each requester's first one is among them. */
+/** The most requests to list; requesters take turns, so that each one's first request is included. */
 const shown = 100;
 
-/** `belay inbox`: what waits for the caller's decision. */
+/** `belay inbox`: lists the requests that wait for the caller's decision. */
 export function addInbox(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'inbox',

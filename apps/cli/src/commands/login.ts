@@ -13,10 +13,10 @@ interface Options {
   agent?: boolean;
 }
 
-/** How long somebody may take to sign in, in milliseconds: as long as the server keeps a login's flow. */
+/** How long a person can take to sign in, in milliseconds: as long as the server keeps the sign-in flow. */
 const patience = 10 * 60_000;
 
-/** What the person reads about this program before they let it sign in. */
+/** The name of this program that the person sees before they sign it in. */
 function programLabel(): string {
   return `belay on ${hostname()}`;
 }

@@ -1,6 +1,6 @@
 import { addCommand, type Parent } from '../command.js';
 
-/** `belay logout`: ends the login at the server and forgets its token. A login that had ended already is no failure. */
+/** `belay logout`: ends the session at the server and deletes its token. Succeeds when the session has already ended. */
 export function addLogout(parent: Parent): void {
   addCommand(parent, {
     name: 'logout',

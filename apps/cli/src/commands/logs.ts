@@ -18,15 +18,15 @@ interface Options {
   follow?: boolean;
 }
 
-/** How often a followed log is asked for more, in milliseconds. */
+/** How often a followed log is fetched, in milliseconds. */
 const pause = 2_000;
-/** Each look goes this far back behind the newest entry seen: rows can be committed late. */
+/** How far each fetch goes back behind the newest entry, in milliseconds: rows can be committed late. */
 const overlap = 10_000;
 
-/** What passes, as when a server is started again: a log that is followed goes on then. */
+/** Errors that pass, for example during a server restart: a followed log continues after them. */
 const passing = new Set<BelayErrorCode>(['network', 'unavailable', 'too_many_requests']);
 
-/** An instant: ISO 8601, or a duration before now. */
+/** Parses an instant: ISO 8601, or a duration before now. */
 function readInstant(option: string, text: string | undefined, now: Date): string | undefined {
   if (text === undefined) return undefined;
   const ago = readDuration(text);
@@ -69,7 +69,7 @@ function show(entry: LogEntry, output: Output): void {
   );
 }
 
-/** `belay logs`: who did what and what happened, oldest first; one JSON document a line with `--json`. */
+/** `belay logs`: prints the audit log, oldest first; one JSON document per line with `--json`. */
 export function addLogs(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'logs',
@@ -117,7 +117,7 @@ async function follow(
   },
 ): Promise<never> {
   let newest = first.at(-1)?.timestamp ?? filter.since ?? shell.clock().toISOString();
-  // Entries have no identifier of their own: what was shown is known by all that it says.
+  // Entries have no identifier: entries that were shown are recognised by their whole content.
   let shown = new Set(first.map((entry) => JSON.stringify(entry)));
   const { isBelayError } = await import('@belay/sdk');
   let isAway = false;

@@ -30,7 +30,7 @@ function readFlags(options: Options): Partial<ElevationRequest> {
   };
 }
 
-/** The request to send, by flags, words or questions; undefined when it was only to be looked at. */
+/** Returns the request to send, from flags, a sentence or prompts; undefined with `--dry-run`. */
 async function compose(invocation: Invocation<Options & CommonOptions>): Promise<ElevationRequest | undefined> {
   const { args, options, output, interactive, connect, shell } = invocation;
   const sentence = args.join(' ').trim();

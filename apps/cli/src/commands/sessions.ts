@@ -1,7 +1,7 @@
 import { addCommand, type Parent } from '../command.js';
 import { describeTimeLeft } from '../duration.js';
 
-/** `belay sessions`: the sessions with providers. What an agent gives out of them is never shown, only what they are. */
+/** `belay sessions`: lists the sessions with providers by version and expiry; never the tokens that an agent hands out. */
 export function addSessions(parent: Parent): void {
   addCommand(parent, {
     name: 'sessions',

@@ -2,8 +2,8 @@ import { addCommand, type Parent } from '../command.js';
 import { printable } from '../output/printable.js';
 
 /**
- * `belay user stop <e-mail>`: ends all that a person has at once. Needs the server's own database and secret.
- * Audited there, with the reason. Workers revoke at the providers within seconds.
+ * `belay user stop <e-mail>`: ends all logins, tokens, requests and access of a person. Needs the server's own database and secret.
+ * Recorded in the audit log with the reason. Workers revoke at the providers within seconds.
  */
 export function addUserStop(parent: Parent): void {
   addCommand<{ reason: string }>(parent, {

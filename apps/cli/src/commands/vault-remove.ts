@@ -1,7 +1,7 @@
 import { CliError } from '../cli-error.js';
 import { addCommand, type Parent } from '../command.js';
 
-/** `belay vault remove <name>`: forgets a secret; `not_found` when there was none. */
+/** `belay vault remove <name>`: deletes a secret. Throws `not_found` when it does not exist. */
 export function addVaultRemove(parent: Parent): void {
   addCommand(parent, {
     name: 'remove <name>',

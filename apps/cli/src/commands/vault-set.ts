@@ -1,8 +1,8 @@
 import { addCommand, type Parent } from '../command.js';
 
 /**
- * `belay vault set <name>`: keeps a secret for the configuration to refer to. The value comes from standard input, or is
- * asked for without showing it: an argument could be read by every program of this machine, and stays in the history.
+ * `belay vault set <name>`: stores a secret that the configuration can refer to. Reads the value from standard input or from
+ * a hidden prompt: other programs of the machine can read arguments, and the shell history keeps them.
  */
 export function addVaultSet(parent: Parent): void {
   addCommand(parent, {
@@ -12,7 +12,7 @@ export function addVaultSet(parent: Parent): void {
     examples: ['vault set database#password', 'vault set database#password < password.txt'],
     run: async ({ args: [name = ''], output, interactive, shell }) => {
       const value = interactive ? await shell.prompts.secret(`Value of ${name}`) : await shell.readInput();
-      // A file or an echo ends with a line break that nobody means.
+      // A file or `echo` ends with a line break that is not part of the value.
       const kept = await shell.operator.setSecret(name, value.replace(/\r?\n$/, ''));
       output.result(kept, () => `stored; refer to it as \${vault:${kept.path}#${kept.key}}`);
       return undefined;

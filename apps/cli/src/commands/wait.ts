@@ -12,7 +12,7 @@ interface Options {
 }
 
 const over: readonly ExecutionState[] = ['ending', 'ended', 'denied', 'cancelled', 'terminated', 'failed'];
-/** The states in which each point has not been reached yet. */
+/** The states before each target state is reached. */
 const before: Readonly<Record<WaitTarget, readonly ExecutionState[]>> = {
   approval: ['running'],
   decision: ['running', 'waiting_for_approval'],
@@ -20,7 +20,7 @@ const before: Readonly<Record<WaitTarget, readonly ExecutionState[]>> = {
   ended: ['running', 'waiting_for_approval', 'granting', 'active', 'ending'],
 };
 
-/** `belay wait <id>`: for scripts; exits with 0 when the request reached that point, 7 when the timeout passed first, 8 when it ended without access. */
+/** `belay wait <id>`: waits for a state; exits with 0 when the request reached it, 7 at the timeout, 8 when it ended without access. */
 export function addWait(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'wait <id>',

@@ -4,15 +4,15 @@ import { within } from '../within.js';
 import type { Candidate } from './complete.js';
 import type { ValueSource } from './value-sources.js';
 
-/** Longer than this nobody waits for a completion, in milliseconds. */
+/** The longest time that a completion may take, in milliseconds. */
 const patience = 1_500;
 
-/** What every shell reads as itself: bash puts a candidate on the command line as it is, where `$(…)` would be run. */
+/** Matches values that every shell takes literally: bash inserts a candidate unquoted, so that `$(…)` would run. */
 const plain = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
 /**
- * Values of the server or agent that is meant; none when it is away, slow, or nobody is signed in. Names and ids that Belay
- * gives are plain; a server that says others is not believed.
+ * Returns values from the server or agent; none when it is unavailable, slow, or the user is not signed in. Names and ids of Belay
+ * match `plain`; other values are dropped.
  */
 export async function askValues(shell: Shell, source: ValueSource): Promise<Candidate[]> {
   return (await ask(shell, source)).filter(({ value }) => plain.test(value));

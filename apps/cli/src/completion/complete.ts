@@ -6,19 +6,19 @@ export interface Candidate {
   description: string;
 }
 
-/** What can stand at the end of a command line; `files` leaves it to the shell. */
+/** The candidates for the end of a command line; `files` lets the shell complete file names. */
 export type Completion = Candidate[] | 'files';
 
-/** Where a command line has got to. */
+/** The position that a command line has reached. */
 interface Place {
   command: Command;
-  /** An option that still wants its value. */
+  /** The option whose value comes next. */
   option: Option | undefined;
   /** How many arguments were given to the command. */
   given: number;
 }
 
-/** The command that runs when only its group is named. Commander keeps its name to itself. */
+/** Returns the default command of a group. Commander has no public accessor for its name. */
 function defaultOf(command: Command): Command | undefined {
   const name = (command as Command & { _defaultCommandName?: string | null })._defaultCommandName;
   return command.commands.find((child) => child.name() === name);

@@ -1,4 +1,4 @@
-/** The shells that a completion can be had for. */
+/** The shells with a completion script. */
 export const shells = ['bash', 'zsh', 'fish'] as const;
 export type ShellName = (typeof shells)[number];
 
@@ -58,7 +58,7 @@ end
 complete -c belay -f -a '(__belay_complete)'
 `;
 
-/** What the shell has to source. */
+/** Returns the completion script of a shell. */
 export function completionScript(shell: ShellName): string {
   return { bash, zsh, fish }[shell];
 }

@@ -2,7 +2,7 @@ import type { BelayClient } from '@belay/sdk';
 import { CliError, usage } from '../cli-error.js';
 import type { Shell } from '../shell.js';
 
-/** The provider to sign in with: the one that was named, the only one there is, or the one that is picked when asked. */
+/** Returns the provider to sign in with: the named one, the only one, or the one that the user selects. */
 export async function chooseAuthenticator(
   client: BelayClient,
   named: string | undefined,

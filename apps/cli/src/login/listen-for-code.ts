@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { CliError } from '../cli-error.js';
 
 export interface CodeListener extends AsyncDisposable {
-  /** Where the login has to return to. */
+  /** The address that the login must return to. */
   callback: string;
   /** The code of the first return; rejects when the login came back without one, or when `signal` aborts. */
   code: Promise<string>;
@@ -31,7 +31,7 @@ export async function listenForCode(secret: string, signal: AbortSignal): Promis
   const code = new Promise<string>((...settle) => {
     [resolve, reject] = settle;
   });
-  // The wait may end before anybody waits for it.
+  // The promise can reject before it is awaited.
   code.catch(() => {});
   const server = createServer((request, response) => {
     // Anybody may ask for anything here, `//` as well, which is no address and would end the program if it were read as one.

@@ -7,7 +7,7 @@ import type { Shell } from '../shell.js';
 
 export type CompletedDeviceLogin = Extract<PolledDeviceLogin, { status: 'complete' }>;
 
-/** Added to the wait when the server says that it is asked too often (RFC 8628, 3.5), in milliseconds. */
+/** Added to the polling interval when the server asks to slow down (RFC 8628, section 3.5), in milliseconds. */
 const slower = 5_000;
 
 /**
@@ -35,7 +35,7 @@ export async function loginByCode(
   throw new CliError('aborted', 'not signed in: the code was not confirmed in time');
 }
 
-/** Undefined while the server is away for a moment: the code stays good, so the next look will tell. */
+/** Returns undefined while the server is unavailable: the code stays valid, so polling continues. */
 async function poll(
   client: BelayClient,
   deviceCode: string,

@@ -9,7 +9,7 @@ interface Options {
   device?: boolean;
 }
 
-/** How long somebody may take to sign in, and how often the agent is asked whether they have, in milliseconds. */
+/** How long a person can take to sign in, and how often the agent is polled, in milliseconds. */
 const patience = 10 * 60_000;
 const pause = 1_000;
 

@@ -1,6 +1,6 @@
 import type { Execution } from '@belay/sdk';
 
-/** Returns where a request stands, in words; a server from before `state` says where its workflow stands. */
+/** Returns the state of a request in words; servers without `state` report only the status of the workflow. */
 export function describeState({ state, status }: { state?: Execution['state']; status: string }): string {
   return (state ?? status).replaceAll('_', ' ');
 }

@@ -20,9 +20,9 @@ async function readFailure(error: unknown): Promise<Failure> {
   if (error instanceof CliError) {
     return { code: error.code, message: error.message, ...(error.options.issues && { issues: error.options.issues }) };
   }
-  // Ctrl-C while nothing but time was waited for.
+  // Ctrl-C during a delay.
   if (error instanceof Error && error.name === 'AbortError') return { code: 'aborted', message: 'stopped' };
-  // Loaded only now: a command line that is wrong is told so faster without the client.
+  // Loaded here: usage errors are reported faster without the client.
   const { isBelayError } = await import('@belay/sdk');
   if (isBelayError(error)) {
     const { code, issues, requestId } = error;
@@ -30,11 +30,11 @@ async function readFailure(error: unknown): Promise<Failure> {
     const message = why === undefined ? error.message : `${error.message}: ${why}`;
     return { code, message, ...(issues && { issues }), ...(requestId !== undefined && { request_id: requestId }) };
   }
-  // What nobody foresaw: its own words, which may be a stack's first line, and nothing more.
+  // An unexpected error: its message only, never its stack.
   return { code: 'failed', message: error instanceof Error ? error.message : String(error) };
 }
 
-/** Says on one line of standard error why a command failed, or the same as JSON, and gives its exit code. */
+/** Prints on one line of standard error why a command failed, or as JSON, and returns the exit code. */
 export async function reportFailure(error: unknown, stderr: Sink, json: boolean): Promise<ExitCode> {
   const failure = await readFailure(error);
   if (json) {
@@ -43,11 +43,11 @@ export async function reportFailure(error: unknown, stderr: Sink, json: boolean)
   }
   const issues = (failure.issues ?? [])
     .map(({ path, message }) => (path ? `${path}: ${message}` : message))
-    // What the message says already is said once.
+    // An issue that repeats the message is left out.
     .filter((issue) => issue !== failure.message)
     .join('; ');
   const hint = hints[failure.code];
-  // An issue alone is often all that the message says.
+  // A single issue often equals the whole message.
   const isSaid = failure.issues?.length === 1 && failure.issues[0]?.message === failure.message;
   const text = [(isSaid && issues) || failure.message, !isSaid && issues && `: ${issues}`, hint && ` (${hint})`]
     .filter(Boolean)

@@ -5,34 +5,34 @@ import { type Cell, renderLines, renderPairs, renderTable } from './table.js';
 
 export type Colours = ReturnType<typeof picocolors.createColors>;
 
-/** Where text goes; the part of a stream that the commands use. */
+/** The part of an output stream that the commands use. */
 export interface Sink {
   write(text: string): unknown;
   isTTY?: boolean;
   columns?: number;
 }
 
-/** JSON on one line; what a terminal would obey is escaped, which JSON allows everywhere inside a string. */
+/** Formats JSON on one line, with control characters escaped, which JSON allows inside strings. */
 export function toJson(document: unknown): string {
   return printableJson(JSON.stringify(document));
 }
 
-/** What a command shows: a JSON document with `--json`, tables on a terminal, plain lines in a pipe. */
+/** The output of a command: a JSON document with `--json`, tables on a terminal, plain lines in a pipe. */
 export interface Output {
   readonly json: boolean;
   /** Standard output is a terminal. */
   readonly terminal: boolean;
   readonly colours: Colours;
-  /** The command's result, once. */
+  /** Prints the command's result, once. */
   result(document: unknown, human: () => string): void;
-  /** One of many results: one JSON document a line. */
+  /** Prints one of many results: one JSON document per line. */
   event(document: unknown, human: () => string): void;
-  /** For people only: to standard error, and not at all with `--json`. */
+  /** Prints a note for people to standard error; nothing with `--json`. */
   note(text: string): void;
-  /** What people must read whatever the format: always to standard error. */
+  /** Prints a text that people must read to standard error, in every format. */
   notice(text: string): void;
   table(head: string[], rows: Cell[][], whenEmpty: string): string;
-  /** Names and values, one a line. */
+  /** Formats names and values, one pair per line. */
   fields(fields: Record<string, Cell>): string;
 }
 
@@ -47,7 +47,7 @@ export interface OutputOptions {
 export function createOutput({ stdout, stderr, json, colour }: OutputOptions): Output {
   const terminal = stdout.isTTY === true;
   const colours = picocolors.createColors(colour && terminal);
-  // Asked each time: a window changes its size while a command runs. A terminal that does not say has the usual 80.
+  // Read each time, because a window can be resized while a command runs. Default: 80 columns.
   const width = () => stdout.columns || 80;
   const line = (sink: Sink, text: string) => void (text === '' || sink.write(`${text}\n`));
   return {

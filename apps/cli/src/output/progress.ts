@@ -1,11 +1,11 @@
 import type { Output, Sink } from './output.js';
 import { printable } from './printable.js';
 
-/** Tells people what is happening while nothing else can be shown. */
+/** Shows progress while a command waits. */
 export interface Progress extends Disposable {
-  /** Replaces what was said before. */
+  /** Replaces the progress text. */
   say(text: string): void;
-  /** Takes the line off the terminal, so that something else can be written; `say` brings it back. */
+  /** Clears the progress line, so that other output can be written; `say` shows it again. */
   clear(): void;
 }
 
@@ -13,7 +13,7 @@ const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '
 const frameTime = 120;
 const eraseLine = '\r\u001b[2K';
 
-/** One line that fits: a line that wrapped could not be erased again. */
+/** Shortens a text to one line: a wrapped line could not be erased. */
 function shorten(text: string, columns: number): string {
   return text.length <= columns ? text : `${text.slice(0, Math.max(1, columns - 1))}…`;
 }

@@ -3,7 +3,7 @@ import { describeTimeLeft } from '../duration.js';
 import { describeAccess } from './describe-access.js';
 import type { Output } from './output.js';
 
-/** What is held, for whom, until when and how long that still is. */
+/** Renders active access with identity, expiry and time left. */
 export function renderAccess(access: AccessGrant[], output: Output, now: Date): string {
   return output.table(
     ['Request', 'Role', 'Provider', 'Identity', 'Access', 'State', 'Until', 'Left'],

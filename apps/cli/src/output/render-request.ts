@@ -2,7 +2,7 @@ import type { InboxEntry } from '@belay/sdk';
 import { describeAccess } from './describe-access.js';
 import type { Output } from './output.js';
 
-/** All that an approval of this request gives, to whom, for how long, and the digest that stands for it. */
+/** Renders everything that an approval of this request grants, with identities, duration and digest. */
 export function renderRequest(entry: InboxEntry, output: Output): string {
   const left = [...new Set(entry.grants.flatMap(({ leaves_behind: sentence }) => sentence ?? []))];
   return [
@@ -20,7 +20,7 @@ export function renderRequest(entry: InboxEntry, output: Output): string {
       digest: entry.request_digest,
     }),
     output.table(
-      ['Provider', 'Identity', 'Access', 'Residual', 'Target'],
+      ['Provider', 'Identity', 'Access', 'Residual validity', 'Target'],
       entry.grants.map((grant) => [
         grant.provider,
         grant.identity,

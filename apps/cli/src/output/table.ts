@@ -10,7 +10,7 @@ function toText(cell: Cell): string {
   return cell === null || cell === undefined || cell === '' ? '-' : printable(String(cell));
 }
 
-/** Prose in a narrower column than this is a tower of single words. */
+/** The narrowest column for prose, in characters. */
 const narrowest = 12;
 
 /** The narrowest that a column can be without cutting a word, and the widest that it can use. */

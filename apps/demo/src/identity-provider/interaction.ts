@@ -24,21 +24,24 @@ export async function answerInteraction(
 ): Promise<void> {
   if (request.method !== 'GET' && request.method !== 'POST') {
     response.setHeader('allow', 'GET, POST');
-    return send(response, messagePage(405, 'Sign-ins are asked for with GET and answered with POST.'));
+    return send(response, messagePage(405, 'The sign-in page accepts GET and POST only.'));
   }
   const current = await provider.interactionDetails(request, response).catch(() => undefined);
   if (current === undefined || `/interaction/${current.uid}` !== pathOf(request) || current.prompt.name !== 'login') {
-    return send(response, messagePage(400, 'It has expired, or was begun in another browser. Please begin again.'));
+    return send(
+      response,
+      messagePage(400, 'The sign-in has expired or was started in another browser. Please start again.'),
+    );
   }
   if (request.method === 'GET') return send(response, signInPage(people, destinations));
   const { origin } = request.headers;
   if (origin !== undefined && origin !== issuer) {
-    return send(response, messagePage(403, 'The answer came from another site.'));
+    return send(response, messagePage(403, 'Cross-origin requests are not allowed.'));
   }
   const form = await readForm(request);
-  if (form === undefined) return send(response, messagePage(400, 'The answer is not the form of this page.'));
+  if (form === undefined) return send(response, messagePage(400, 'The form is not valid.'));
   const person = recognisePerson(people, form.get('subject') ?? '', form.get('password') ?? '');
-  if (!person) return send(response, signInPage(people, destinations, 'That person or password is not right.'));
+  if (!person) return send(response, signInPage(people, destinations, 'The person or the password is wrong.'));
   // The browser may still be somebody else's, and the provider would want that person signed out by a script.
   if (current.session) {
     const before = await provider.Session.findByUid(current.session.uid);

@@ -37,14 +37,14 @@ ${person.password === undefined ? '' : `<label for="password-${index}">Password 
   const title = 'Sign in to the Belay demo';
   return page(fault === undefined ? 200 : 403, title, destinations, [
     fault === undefined ? '' : `<p role="alert"><strong>${toHtml(fault)}</strong></p>`,
-    '<p>These people are made up, and this identity provider exists on this machine only. Who would you like to be?</p>',
+    '<p>These people are fictional, and this identity provider runs on this machine only. Choose a person to sign in as.</p>',
     `<ul>\n${list.join('\n')}\n</ul>`,
   ]);
 }
 
 /** A page that only says what is wrong. */
 export function messagePage(status: number, message: string): Page {
-  return page(status, 'This sign-in cannot go on', [], [`<p>${toHtml(message)}</p>`]);
+  return page(status, 'Sign-in failed', [], [`<p>${toHtml(message)}</p>`]);
 }
 
 function page(status: number, title: string, destinations: readonly string[], content: string[]): Page {

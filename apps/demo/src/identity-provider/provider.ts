@@ -81,7 +81,7 @@ export function createProvider(settings: ProviderSettings): Provider {
     renderError(ctx, out) {
       const page = messagePage(
         ctx.status,
-        `${out.error_description ?? 'The request cannot be answered'} (${out.error})`,
+        `${out.error_description ?? 'The request cannot be processed'} (${out.error})`,
       );
       ctx.set(page.headers);
       ctx.body = page.body;
@@ -102,7 +102,9 @@ function alwaysAsk(): ReturnType<typeof base> {
   policy
     .get('login')
     ?.checks.add(
-      new Check('not_asked', 'The person has not been asked', 'login_required', (ctx) => asked(ctx.oidc.result?.login)),
+      new Check('not_asked', 'The person has not confirmed the sign-in', 'login_required', (ctx) =>
+        asked(ctx.oidc.result?.login),
+      ),
     );
   return policy;
 }

@@ -60,12 +60,12 @@ export async function startDemoIdentityProvider(options: DemoIdentityProviderOpt
     server.on('request', (request, response) => {
       // A name that leads here by someone else's DNS must not be taken for this machine.
       if (request.headers.host !== authority || !isFromHere(request)) {
-        return send(response, messagePage(421, `This identity provider is ${issuer}.`));
+        return send(response, messagePage(421, `Not found. This identity provider is ${issuer}.`));
       }
       if (!interactionPath.test(pathOf(request))) return answer(request, response);
       answerInteraction(interaction, request, response).catch((error: unknown) => {
         log(`Demo identity provider: ${error instanceof Error ? error.message : 'a sign-in failed'}`);
-        if (!response.headersSent) send(response, messagePage(500, 'Something went wrong here.'));
+        if (!response.headersSent) send(response, messagePage(500, 'Internal error.'));
         response.end();
       });
     });

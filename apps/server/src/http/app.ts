@@ -116,7 +116,7 @@ export function createApp(options: AppOptions): App {
     // Of errors as well: each is a page or JSON, and depends on who asks.
     response.setHeader('Vary', 'Accept, Authorization, Cookie');
     if (draining) response.setHeader('Connection', 'close');
-    const misdirected = () => refuse(421, 'This server is not for this address');
+    const misdirected = () => refuse(421, 'The Host header does not match an address of this server');
     if (options.admits?.(request) === false) rest.fail(request, response, misdirected());
     else if (request.url.startsWith('/')) traceRequest(request, response, state, next);
     // An absolute-form target names a host of the client's choosing; nothing of ours needs it.

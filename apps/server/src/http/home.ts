@@ -17,11 +17,13 @@ export async function answerHome(
 ): Promise<void> {
   const allow = 'GET, HEAD, OPTIONS';
   if (request.method === 'OPTIONS') return sendOptions(response, allow);
-  if (!['GET', 'HEAD'].includes(request.method ?? '')) throw refuse(405, 'There is only a page here', { Allow: allow });
+  if (!['GET', 'HEAD'].includes(request.method ?? ''))
+    throw refuse(405, 'This path serves an HTML page only', { Allow: allow });
   const address = `${site.basePath}/home`;
   if (path !== address) return sendRedirect(response, 302, address);
   const context = await identify(site, request, 'rest');
-  if (negotiate(request.headers.accept, ['text/html']) === undefined) throw refuse(406, 'There is only a page here');
+  if (negotiate(request.headers.accept, ['text/html']) === undefined)
+    throw refuse(406, 'This path serves an HTML page only');
   if (context.actor === null) return sendRedirect(response, 302, signInFor(site, address));
   applyCookies(response, site.cookies, context.reply.cookies);
   sendHtml(response, 200, await site.pages.home(context));

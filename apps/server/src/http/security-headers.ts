@@ -32,6 +32,6 @@ export function securityHeaders(https: boolean): [name: string, value: string][]
     if (error !== undefined) throw error;
   });
   const headers = Object.entries(response.getHeaders()).map(([name, value]): [string, string] => [name, String(value)]);
-  if (headers.length === 0) throw new Error('There are no security headers');
+  if (headers.length === 0) throw new Error('The security headers are not set');
   return headers;
 }

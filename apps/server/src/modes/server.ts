@@ -58,7 +58,7 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
     throw cause instanceof StartError ? cause : new StartError(explainMigration(cause), { cause });
   });
   if (!closed)
-    log.warn({}, `Other users of the database server may connect to ${nameOf(storage.url)}; see belay doctor`);
+    log.warn({}, `Other users of the database server can connect to ${nameOf(storage.url)}; see belay doctor`);
   const { db, close } = openDatabase(storage.url);
   closing.add('The connections to the database', () => close());
 
@@ -133,7 +133,7 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
     async refresh(how) {
       await catalog.refresh(how);
       if (!isDeepStrictEqual(catalog.current().document.services?.encryption, document.services?.encryption)) {
-        log.warn({}, 'services.encryption changed: this process goes on with its keys; start every process again');
+        log.warn({}, 'services.encryption changed, but this process keeps its keys; restart every process');
       }
     },
   });
@@ -176,9 +176,9 @@ function explainMigration(error: unknown): string {
   const inner = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const cure =
     inner instanceof Error && 'code' in inner && inner.code === '42501'
-      ? '; its user has to own the database, or may create in it'
+      ? '; its user must own the database or be allowed to create schemas in it'
       : '';
-  return `The database cannot be brought to the newest schema (${oneLine(inner)})${cure}`;
+  return `The database cannot be migrated to the newest schema (${oneLine(inner)})${cure}`;
 }
 
 function nameOf(url: string): string {
@@ -218,7 +218,7 @@ async function applyChoice(choice: ConfigurationChoice, tools: ApplyTools, log: 
 }
 
 function warn(log: StartOptions['log'], warnings: readonly string[]): void {
-  for (const warning of warnings) log.warn({}, `The configuration is in force, but: ${warning}`);
+  for (const warning of warnings) log.warn({}, `The configuration is active, with a warning: ${warning}`);
 }
 
 /** Follows changes of the files: each is one new version, or is refused with a line in the log. Answers how to reload now. */
@@ -234,11 +234,12 @@ async function watchChoice(
   const { closing, log, apply, refresh } = options;
   if (choice.kind === 'stored') {
     return () =>
-      refresh({ reread: true }).catch((error: unknown) => log.error({ error }, 'The secrets could not be read again'));
+      refresh({ reread: true }).catch((error: unknown) => log.error({ error }, 'The secrets could not be reloaded'));
   }
   const source = choice.kind === 'demo' ? demoSource : undefined;
   const refuse = (messages: readonly string[]) => {
-    for (const message of messages) log.error({}, `The configuration was refused, the old one stays: ${message}`);
+    for (const message of messages)
+      log.error({}, `The configuration was rejected and the previous one stays active: ${message}`);
   };
   const watch = await watchConfiguration(choice.path, {
     log,
@@ -251,7 +252,7 @@ async function watchChoice(
         // Also without a new version: secrets that it refers to may have changed.
         await refresh({ reread: true });
         if (!applied) return;
-        log.info({ version }, 'The configuration changed and is in force');
+        log.info({ version }, 'The configuration changed and is active');
         warn(log, warnings);
       } catch (error) {
         if (!(error instanceof ConfigurationError)) throw error;

@@ -57,9 +57,9 @@ describe('a server that runs', () => {
     await using server = startProcess(folder.path, external());
     await server.says('Configuration  belay.yaml');
     await folder.write('belay.yaml', 'version: 2\n');
-    await server.says('The configuration changed and is in force');
+    await server.says('The configuration changed and is active');
     await folder.write('belay.yaml', 'rolls: {}\n');
-    await server.says('The configuration was refused, the old one stays: belay.yaml: ');
+    await server.says('The configuration was rejected and the previous one stays active: belay.yaml: ');
     expect((await fetch(`${await addressOf(server)}/ready`)).status).toBe(200);
   });
 
