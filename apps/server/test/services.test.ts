@@ -297,7 +297,7 @@ services:
     await vi.waitFor(
       () =>
         expect(lines.map(({ message }) => message)).toContainEqual(
-          expect.stringContaining('services.encryption changed: this process goes on with its keys'),
+          expect.stringContaining('services.encryption changed, but this process keeps its keys'),
         ),
       20_000,
     );

@@ -77,7 +77,7 @@ describe('a server that runs', () => {
     );
     await using worker = startProcess(folder.path, { ...external(), BELAY_WORKER: 'only' });
     await worker.says('Configuration  stored');
-    expect(worker.stdout()).toContain('works without HTTP');
+    expect(worker.stdout()).toContain('runs as a worker without HTTP');
   });
 
   it('leaves an embedded database up that a second process uses, whichever of them stops first', async () => {
