@@ -3,8 +3,11 @@ import Negotiator from 'negotiator';
 /** Parameters other than `q`: `application/json; charset=utf-8` accepts JSON, which has no charset that it could differ in. */
 const parameters = /;\s*(?!q\s*=)[^;,]*/gi;
 
+/** A range whose weight is not between 0 and 1 (RFC 9110, section 12.4.2). It is ignored: what it means is not known. */
+const invalidWeights = /[^,]*;\s*q\s*=\s*(?!(?:0(?:\.\d*)?|1(?:\.0*)?)\s*(?:,|$))[^,]*/gi;
+
 function parse(accept: string): Negotiator {
-  return new Negotiator({ headers: { accept: accept.replace(parameters, '') } });
+  return new Negotiator({ headers: { accept: accept.replace(parameters, '').replace(invalidWeights, '') } });
 }
 
 /**

@@ -21,6 +21,10 @@ describe('the representation', () => {
       ['image/png', [json, html], undefined],
       ['*/*;q=0', [json], undefined],
       ['garbage', [json], undefined],
+      // A weight above 1 is invalid, and its range is ignored.
+      ['text/html;q=2', [html], undefined],
+      ['text/html;q=1.5, application/json;q=0.1', [html, json], json],
+      ['application/json;q=1.000, text/html;q=0.9', [html, json], json],
       ['application/json; charset=utf-8', [json, html], json],
       // Equal quality: what is named exactly, then what is named first.
       ['application/json, */*', [html, json], json],
