@@ -1,3 +1,8 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import {
   checkAuthorizerCalls,
@@ -21,6 +26,24 @@ import { checkDocumentedPaths, checkMachineTraces, checkPins, checkTableComments
 import { importsOf, readTree, type Tree } from './architecture/tree.js';
 
 const tree = readTree();
+
+/** What Biome says, with our configuration, of a repository with one file. */
+function lint(path: string, text: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'belay-lint-'));
+  try {
+    mkdirSync(join(folder, dirname(path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+    writeFileSync(join(folder, 'biome.json'), tree.get('biome.json') ?? '');
+    const biome = fileURLToPath(new URL('../node_modules/@biomejs/biome/bin/biome', import.meta.url));
+    const { stdout, stderr } = spawnSync(process.execPath, [biome, 'lint', '--vcs-enabled=false', '.'], {
+      cwd: folder,
+      encoding: 'utf8',
+    });
+    return stdout + stderr;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
 
 /** A small repository that breaks exactly one rule. */
 function broken(files: Record<string, string | object>): Tree {
@@ -140,6 +163,12 @@ describe('each rule can fail', () => {
   it('lint rules: an import allowed by hand', () => {
     const configuration = (tree.get('biome.json') ?? '').replace('"!drizzle-orm"', '"!drizzle-orm", "!express"');
     expect(checkLintRules(configuration)).toHaveLength(1);
+  });
+
+  it('texts of pages: one that stands in the markup', () => {
+    const page = (content: string) => `export const Page = () => <p>${content}</p>;\n`;
+    expect(lint('packages/console/src/pages/some.tsx', page('Some text'))).toContain('noJsxLiterals');
+    expect(lint('packages/console/src/pages/some.tsx', page('{texts.some}'))).toMatch(/^Checked 2 files in [^\n]*\n$/);
   });
 
   it('authorizers: a workflow function that grants by itself', () => {
