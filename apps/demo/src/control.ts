@@ -38,7 +38,7 @@ export async function startDemoControl(options: DemoControlOptions): Promise<{ u
   }
 
   async function answer(request: IncomingMessage): Promise<[number, object]> {
-    // A name that a foreign DNS server points here, or a proxy, must not be taken for this machine.
+    // A proxy, or a host name that a foreign DNS server points here, must not count as this machine (DNS rebinding).
     if (!isFromHere(request)) return [421, { message: 'The demo accepts requests from this machine only' }];
     if (!isAuthorised(request.headers.authorization, options.secret))
       return [401, { message: 'The bearer token is not valid' }];
@@ -46,7 +46,7 @@ export async function startDemoControl(options: DemoControlOptions): Promise<{ u
     if (request.method !== 'POST') return [405, { message: 'Use POST' }];
     const running = readRunning(await readBody(request));
     if (running === undefined) return [400, { message: 'The body must be {"running": true} or {"running": false}' }];
-    // One at a time: the second of two requests has to find what the first one did.
+    // One at a time: the second of two requests must see the effect of the first.
     const mine = turn.then(() => setRunning(running));
     turn = mine.catch(() => {});
     await mine;

@@ -3,7 +3,7 @@ import { findFreePort } from '@belay/host';
 import { demoPeople } from './people.js';
 import type { DemoSettings } from './settings.js';
 
-/** New settings for a first start: free ports for the identity provider and the control, and every secret made anew. */
+/** Creates the settings of a first start: free ports for the identity provider and the control, and new secrets. */
 export async function makeDemoSettings(randomBytes: (size: number) => Uint8Array): Promise<DemoSettings> {
   const secret = () => Buffer.from(randomBytes(24)).toString('base64url');
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });

@@ -3,7 +3,7 @@ import { isFromHere, requireLoopback } from './only-here.js';
 import { startDemo } from './start-demo.js';
 import { startSwitchableWorker } from './switchable-worker.js';
 
-/** The demo, for a server that finds no configuration. */
+/** Opens the demo, for a server without a configuration. */
 export const openDemo: DemoComposer = {
   check: requireLoopback,
   start: startDemo,

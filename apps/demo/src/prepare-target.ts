@@ -9,7 +9,7 @@ const ownerRole = 'belay_demo_owner';
 const connectorRole = 'belay_demo_connector';
 /** The comment on every role that the demo made: a role of the same name without it belongs to somebody else. */
 const mark = 'belay demo';
-/** How many connections each person may have at once. */
+/** The connection limit of each person. */
 const personConnections = 10;
 
 export interface TargetOptions {
@@ -36,7 +36,7 @@ export async function prepareDemoTarget(options: TargetOptions): Promise<DemoTar
   const server = postgres(options.url, { max: 1, onnotice: () => {}, connect_timeout: 10, fetch_types: false });
   let turn: Turn | undefined;
   try {
-    // Processes that start together take turns.
+    // Serialises processes that start together.
     turn = await takeTurn(options.url, 'demo_target');
     const facts = await readServer(server);
     await makeRoles(server, facts, options);

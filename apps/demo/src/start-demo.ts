@@ -115,7 +115,7 @@ async function tryListen(
   }
 }
 
-/** The callbacks of this server and of those that may run beside it on the same machine. */
+/** Returns the callbacks of this server and of others on the same machine. */
 function redirectUris(baseUrl: string): string[] {
   const { port } = new URL(baseUrl);
   const first = Number(port || 80);
@@ -126,7 +126,7 @@ function redirectUris(baseUrl: string): string[] {
   return [...new Set([baseUrl, ...beside])].map((base) => `${base}/api/v1/auth/callback/demo`);
 }
 
-/** Whether the one who has the port is an identity provider of the demo. */
+/** Returns whether the program on the port is a demo identity provider. */
 async function answers(issuer: string): Promise<boolean> {
   try {
     const answer = await fetch(`${issuer}/.well-known/openid-configuration`, { signal: AbortSignal.timeout(2_000) });

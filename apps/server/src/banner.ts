@@ -1,6 +1,6 @@
 import type { RunningServer } from './start.js';
 
-/** What a start says: where to go, who can sign in and how to go on in the demo, and what the program runs on. */
+/** Returns the text of a start: the address, the people and next steps of the demo, and the services in use. */
 export function describeServer(server: RunningServer): string {
   const { baseUrl, people, providers, worker } = server;
   const lines = [''];

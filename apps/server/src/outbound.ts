@@ -6,7 +6,7 @@ import { Agent, type Response as UndiciResponse, fetch as undiciFetch } from 'un
 export interface AllowedHost {
   /** `host` or `host:port`. */
   host: string;
-  /** It may be at an address of this machine or of a private network. */
+  /** Whether the host may have an address of this machine or of a private network. */
   allowPrivate: boolean;
 }
 
@@ -21,14 +21,14 @@ export interface OutboundOptions {
   timeoutMilliseconds?: number;
 }
 
-/** Why a request was not sent, or its response not taken. Fit for the author of a workflow to read. */
+/** The error when a request was not sent or its response not accepted; its message is for workflow authors. */
 class OutboundError extends Error {
   override readonly name = 'OutboundError';
 }
 
 const maximumRedirects = 5;
 
-/** Addresses that are not on the public internet: this machine, its networks, and where clouds keep credentials. */
+/** Addresses outside the public internet: this machine, private networks, and the metadata services of clouds. */
 const inner = new BlockList();
 for (const [network, prefix] of [
   ['0.0.0.0', 8],
@@ -146,7 +146,7 @@ export function createOutbound(options: OutboundOptions): (request: Request) => 
     signal: AbortSignal,
   ): Promise<UndiciResponse> {
     const address = await chooseAddress(url);
-    // Whatever name is asked for, the answer is the address that was checked: a second resolution could differ.
+    // Return the checked address for every name: a second resolution could differ.
     const pinned: LookupFunction = (_name, { all }, done) =>
       all
         ? (done as (error: null, found: { address: string; family: number }[]) => void)(null, [
@@ -176,7 +176,7 @@ export function createOutbound(options: OutboundOptions): (request: Request) => 
     for (let redirects = 0; ; redirects++) {
       const response = await send(url, request, body, signal);
       const location = [301, 302, 303, 307, 308].includes(response.status) ? response.headers.get('location') : null;
-      // Only a repeat of the same request is followed by itself; what changes its method is the workflow's to decide.
+      // Only redirects that repeat the same request are followed; the workflow decides about the others.
       const repeats = response.status >= 307 || request.method === 'GET' || request.method === 'HEAD';
       if (location === null || !repeats || request.redirect === 'manual') return asGlobal(response, url);
       if (request.redirect === 'error') throw new OutboundError('The server responded with a redirect');
@@ -188,7 +188,7 @@ export function createOutbound(options: OutboundOptions): (request: Request) => 
   };
 }
 
-/** Reads the body within the bound: what is larger is refused before it is kept. */
+/** Reads the body up to the limit; rejects a larger one before it is stored. */
 async function takeWhole(
   response: UndiciResponse,
   maximumBytes: number,

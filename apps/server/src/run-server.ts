@@ -4,7 +4,7 @@ import { createLogger, delay, oneLine, StartError } from '@belay/program';
 import { describeServer } from './banner.js';
 import type { RunningServer, StartOptions } from './start.js';
 
-/** How long a stop may take as a whole, in milliseconds. */
+/** The time limit of a stop, in milliseconds. */
 const longestStop = 10_000;
 
 /**
@@ -14,7 +14,7 @@ const longestStop = 10_000;
 export async function runServerMode(host: ProcessLike, openDemo: StartOptions['openDemo']): Promise<void> {
   let server: RunningServer | undefined;
   let stopping = false;
-  // Before anything is started: a signal during the start must not leave half of it behind.
+  // Registered before the start: a signal during the start must not leave parts of it running.
   const stop = () => {
     if (stopping) host.exit(1);
     stopping = true;
@@ -34,7 +34,7 @@ export async function runServerMode(host: ProcessLike, openDemo: StartOptions['o
       readable: host.stdout.isTTY === true,
       write: (line) => void host.stdout.write(line),
     });
-    // Only now: loading everything takes longer than saying what is wrong with a variable.
+    // Loaded here: errors of variables are reported faster before everything is loaded.
     const { startServer } = await import('./start.js');
     server = await startServer({ environment, variables: host.env, directory: host.cwd(), log, openDemo });
     if (stopping) return await finish(server);

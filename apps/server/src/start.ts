@@ -7,29 +7,29 @@ import { composeServer } from './modes/server.js';
 
 export interface StartOptions {
   environment: Environment;
-  /** What `${env:NAME}` in a configuration stands for. */
+  /** The values of `${env:NAME}` in a configuration. */
   variables: Record<string, string | undefined>;
   /** Where `belay.yaml` and `config/` are looked for. */
   directory: string;
   log: Logger;
-  /** What runs where there is no configuration; without it such a start is refused. */
+  /** The demo, which runs without a configuration; when it is undefined, such a start fails. */
   openDemo?: (() => Promise<DemoComposer>) | undefined;
 }
 
 export interface RunningServer {
-  /** Where people open it; undefined in a process that is a worker only. */
+  /** The address that people open; undefined in a worker process. */
   baseUrl: string | undefined;
   program: { version: string; revision: string };
-  /** The path of the configuration, `demo`, or `stored`: the one that other processes put in force. */
+  /** The path of the configuration, `demo`, or `stored` for the one that other processes applied. */
   configuration: string;
   providers: { id: string; type: string }[];
   /** Who can sign in, in the demo. */
   people: { name: string; email: string; groups: readonly string[] }[] | undefined;
-  /** What it runs on, in words; no credentials. */
+  /** The services in use, in words, without credentials. */
   database: string;
   queue: 'redis' | 'postgres';
   worker: Environment['worker'];
-  /** Reads the configuration again now. */
+  /** Reloads the configuration now. */
   reload(): Promise<void>;
   /** Stops accepting, lets what is under way finish, and stops everything that was started. Safe to call twice. */
   stop(): Promise<void>;

@@ -1,9 +1,9 @@
-/** What is put into a text: shown as it is. */
+/** A value inserted into a text. */
 type Inserted = string | number;
 
 /**
- * Every text that a page shows, by page, so that they can be reviewed as one list. No markup contains a text of its own
- * (lint rejects it). A text with a gap is a function of what is put into it.
+ * The texts of all pages, by page, so that they can be reviewed as one list. Markup contains no literal text
+ * (lint rejects it). A text with a gap is a function of the inserted values.
  */
 export const texts = {
   access: {

@@ -11,12 +11,12 @@ export interface Interaction {
   provider: Provider;
   issuer: string;
   people: readonly DemoAccount[];
-  /** Origins that a sign-in may be sent on to. */
+  /** The origins that a sign-in can redirect to. */
   destinations: readonly string[];
   now: () => number;
 }
 
-/** Asks who signs in (GET), and signs that person in (POST). Answers every request, wrong ones included. */
+/** Shows the people to choose from (GET), and signs the chosen person in (POST). Responds to invalid requests as well. */
 export async function answerInteraction(
   { provider, issuer, people, destinations, now }: Interaction,
   request: IncomingMessage,

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 
-/** Somebody who can sign in at the demo identity provider. Without a password, choosing the name is enough. */
+/** A person who can sign in at the demo identity provider. Without a password, choosing the name is enough. */
 export interface DemoAccount {
   subject: string;
   email: string;
@@ -9,7 +9,7 @@ export interface DemoAccount {
   password?: string;
 }
 
-/** The person with this subject, when the password (if there is one) is right. */
+/** Returns the person with this subject when the password, if there is one, is right. */
 export function recognisePerson(
   people: readonly DemoAccount[],
   subject: string,
@@ -21,7 +21,7 @@ export function recognisePerson(
   return person;
 }
 
-/** What the provider tells of a person in ID token and userinfo (OpenID Connect Core 5.1). */
+/** Returns the claims of a person in ID token and userinfo (OpenID Connect Core, section 5.1). */
 export function claimsOf(person: DemoAccount): { sub: string; [claim: string]: string | boolean | string[] } {
   const { subject, email, name, groups } = person;
   return { sub: subject, email, email_verified: true, name, groups: [...groups] };

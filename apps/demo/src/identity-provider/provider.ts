@@ -40,7 +40,7 @@ export function createProvider(settings: ProviderSettings): Provider {
     jwks: settings.jwks,
     cookies: {
       keys: settings.cookieKeys,
-      // Cookies know no ports, so those of the demo must not be called like anyone else's on this machine.
+      // Cookies are shared between ports, so the demo's cookies need names of their own.
       names: { session: 'belay_demo_session', interaction: 'belay_demo_sign_in', resume: 'belay_demo_resume' },
     },
     responseTypes: ['code'],
@@ -63,13 +63,13 @@ export function createProvider(settings: ProviderSettings): Provider {
       Session: 8 * hours,
     },
     clientBasedCORS: () => false,
-    // The next person in the same browser ends the session of the one before, not what that one has been given.
+    // When another person signs in in the same browser, the previous session ends, but not its tokens.
     expiresWithSession: () => false,
     async findAccount(_ctx, subject) {
       const person = settings.people.find((one) => one.subject === subject);
       return person && { accountId: subject, claims: async () => claimsOf(person) };
     },
-    // The people are made up, so there is nobody to ask for consent.
+    // The people are fictional, so no consent is needed.
     async loadExistingGrant(ctx) {
       const { client, session, provider, requestParamScopes } = ctx.oidc;
       if (!client || !session?.accountId) return undefined;
@@ -95,7 +95,7 @@ export function createProvider(settings: ProviderSettings): Provider {
   return provider;
 }
 
-/** One browser plays several people in the demo, so nobody is signed in without having been asked. */
+/** Requires a choice at each sign-in, since one browser signs in as several people in the demo. */
 function alwaysAsk(): ReturnType<typeof base> {
   const policy = base();
   const asked = (login: unknown) => (login === undefined ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT);

@@ -33,7 +33,7 @@ export interface DemoIdentityProvider {
  * Rejects when the port is taken or the options make no provider. Never for anything but a demo or a test.
  */
 export async function startDemoIdentityProvider(options: DemoIdentityProviderOptions): Promise<DemoIdentityProvider> {
-  // Whoever reaches it can sign in as anyone, so only this machine may.
+  // Any client that reaches it can sign in as anyone, so only this machine may reach it.
   if (options.host !== '127.0.0.1' && options.host !== '::1') {
     throw new Error('The demo identity provider listens on the loopback interface only');
   }
@@ -58,7 +58,7 @@ export async function startDemoIdentityProvider(options: DemoIdentityProviderOpt
     const interaction = { provider, issuer, people, destinations: destinationsOf(clients), now: Date.now };
     const answer = provider.callback();
     server.on('request', (request, response) => {
-      // A name that leads here by someone else's DNS must not be taken for this machine.
+      // A host name that a foreign DNS server points here must not count as this machine (DNS rebinding).
       if (request.headers.host !== authority || !isFromHere(request)) {
         return send(response, messagePage(421, `Not found. This identity provider is ${issuer}.`));
       }

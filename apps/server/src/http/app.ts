@@ -36,34 +36,34 @@ export interface AppOptions {
   /** The root router of the mode; `serverRouter` in server mode. */
   router: AnyTRPCRouter;
   basePath: '/api/v1' | '';
-  /** Where browsers reach us: cookies, redirects and the origin check follow from it. */
+  /** The address that browsers use; determines cookies, redirects and the origin check. */
   baseUrl: string;
   log: Logger;
   limits: Limits;
-  /** Express's `trust proxy`: which addresses may say for whom they forward. Nobody, unless told. */
+  /** Express's `trust proxy`: the addresses whose forwarding headers are trusted. Default: none. */
   trustProxy?: boolean | number | string | string[];
-  /** Sends a command to the Redis that all processes share, where there is one: the rate limits are counted in it. */
+  /** Sends a command to the shared Redis, where there is one, which counts the rate limits. */
   sendCommand?: SendCommand | undefined;
   /** Measures requests, and is read by GET /metrics; without it only counts are returned. */
   meters?: Meters | undefined;
-  /** Which requests are let in at all; every one, unless told. Others get 421. */
+  /** Returns whether a request is admitted; others get 421. Default: all. */
   admits?(request: IncomingMessage): boolean;
   counters: {
     uptimeMilliseconds(): number;
     /** State of the queue backend, in a word. */
     scheduler(): Promise<string>;
-    /** Jobs of the queue that this process dropped; none, unless told. */
+    /** The jobs of the queue that this process dropped. Default: none. */
     droppedJobs?(): { total: number; recent: number };
   };
 }
 
 export interface App {
   app: Express;
-  /** From now on /ready says no, event streams end (clients reconnect elsewhere) and connections are not kept. */
+  /** Prepares the stop: /ready fails, event streams end (clients reconnect elsewhere) and connections are not kept alive. */
   drain(): void;
 }
 
-/** The HTTP host: everything between a socket and a procedure. It opens no port and starts nothing. */
+/** Creates the HTTP application: everything between a socket and a procedure. Opens no port and starts nothing. */
 export function createApp(options: AppOptions): App {
   const { context, router, basePath, log, limits, counters, sendCommand, meters } = options;
   const baseUrl = new URL(options.baseUrl);
@@ -113,13 +113,13 @@ export function createApp(options: AppOptions): App {
     response.setHeader('X-Request-Id', state.id);
     for (const [name, value] of headers) response.setHeader(name, value);
     response.setHeader('Cache-Control', 'no-store');
-    // Of errors as well: each is a page or JSON, and depends on who asks.
+    // Errors vary as well: each is a page or JSON, and depends on the caller.
     response.setHeader('Vary', 'Accept, Authorization, Cookie');
     if (draining) response.setHeader('Connection', 'close');
     const misdirected = () => refuse(421, 'The Host header does not match an address of this server');
     if (options.admits?.(request) === false) rest.fail(request, response, misdirected());
     else if (request.url.startsWith('/')) traceRequest(request, response, state, next);
-    // An absolute-form target names a host of the client's choosing; nothing of ours needs it.
+    // An absolute-form target names a host that the client chose; no Belay client needs it.
     else rest.fail(request, response, refuse(400, 'The address must be a path'));
   });
   app.use(
@@ -232,7 +232,7 @@ function createServerRest(
   });
 }
 
-/** Whatever slipped through: the caller learns nothing, the log everything. */
+/** Handles unexpected errors: the details go to the log, never to the caller. */
 function lastResort(context: Context, rest: Rest): ErrorRequestHandler {
   return (error: unknown, request, response, _next) => {
     // A procedure that a page asks has logged its own failure.

@@ -4,7 +4,7 @@ import { type RedisReply, RedisStore } from 'rate-limit-redis';
 /** Sends a command to Redis. Rejects when Redis is away. */
 export type SendCommand = (command: readonly string[]) => Promise<unknown>;
 
-/** How long a request waits for Redis to count it, and how long Redis is left alone after it failed, in milliseconds. */
+/** How long a request waits for Redis, and how long Redis is skipped after a failure, in milliseconds. */
 const patience = 250;
 const rest = 1_000;
 

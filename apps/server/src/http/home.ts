@@ -3,12 +3,12 @@ import { applyCookies, negotiate, refuse, sendHtml, sendOptions, sendRedirect } 
 import { identify, type Site } from './identify.js';
 import type { Pages } from './render.js';
 
-/** Where people begin; it belongs to no procedure and to no program. */
+/** The path of the start page, which has no procedure and no JSON form. */
 export function isHome(path: string, basePath: string): boolean {
   return path === '/' || path === `${basePath}/home`;
 }
 
-/** Answers with the first page. Throws 405 and 406. */
+/** Sends the start page. Throws 405 and 406. */
 export async function answerHome(
   site: Site & { basePath: string; pages: Pages },
   request: IncomingMessage,
@@ -29,7 +29,7 @@ export async function answerHome(
   sendHtml(response, 200, await site.pages.home(context));
 }
 
-/** Where a browser signs in, to be brought back to an address of ours. */
+/** Returns the sign-in address with a callback to an address of this server. */
 export function signInFor(site: { baseUrl: URL; basePath: string }, address: string): string {
   return `${site.basePath}/auth?${new URLSearchParams({ callback: `${site.baseUrl.origin}${address}` }).toString()}`;
 }

@@ -8,11 +8,11 @@ export interface Site {
   host: Host;
   baseUrl: URL;
   cookies: CookieNames;
-  /** Who a token proves; null for nobody. */
+  /** Returns the person of a token; null when it is not valid. */
   verify(token: string): Promise<VerifiedLogin | null>;
 }
 
-/** Recognises the caller and makes the context of the request's procedures. Throws what verifying throws. */
+/** Identifies the caller and creates the context of the request's procedures. Throws when verification fails. */
 export async function identify(
   site: Site,
   request: IncomingMessage,
@@ -34,12 +34,12 @@ export async function identify(
   return { core: site.context, actor, token, reply, request: described, host: site.host };
 }
 
-/** The agent of a credential; a browser's cookie is never one. */
+/** Returns the agent of a credential; never from a cookie. */
 async function findAgent(site: Site, token: string): Promise<Actor | null> {
   return isAgentCredential(token) ? verifyAgent(site.context, { token }) : null;
 }
 
-/** What is in a browser's cookie was put there by a sign-in in it: a program's token does not become a browser by its header. */
+/** Returns whether the caller is a browser: only a cookie counts, which a program cannot forge by a header. */
 async function findLogin(site: Site, token: string, viaCookie: boolean): Promise<VerifiedLogin | null> {
   const login = await site.verify(token);
   return viaCookie && login?.kind !== 'browser' ? null : login;

@@ -41,7 +41,7 @@ export function limitRequests(
       legacyHeaders: false,
       handler: (request, response) =>
         refused(request, response, Math.max(1, Math.ceil(limits.windowMilliseconds / 1000))),
-      // Whether a proxy may be believed is the operator's to say, not to be guessed from a header.
+      // The operator configures whether a proxy is trusted; a header cannot.
       validate: false,
       ...(kept === undefined ? {} : { store: kept }),
     });
@@ -55,7 +55,7 @@ export function limitRequests(
     });
 }
 
-/** Where a credential is checked or handed out, and guessing would pay. Takes a path, with or without its query. */
+/** Returns whether a path, with or without its query, checks or issues credentials, so that guessing must be limited. */
 export function isAuthPath(basePath: string): (path: string) => boolean {
   const prefixes = [
     ...['request', 'callback', 'token', 'session', 'device', 'program'].map((name) => `${basePath}/auth/${name}`),

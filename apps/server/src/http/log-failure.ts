@@ -3,7 +3,7 @@ import { type Context, isOutage, noteOutage } from '@belay/core';
 import { isForeseen, stateOf } from '@belay/rest';
 import { TRPCError } from '@trpc/server';
 
-/** Writes a failure that was not foreseen to the log, under the request's id; an outage of the database is one line for all requests. */
+/** Logs an unexpected error with the request id; an outage of the database is one line for all requests. */
 export function logFailure(context: Context, request: IncomingMessage, error: unknown, detail: object = {}): void {
   if (isOutage(error)) noteOutage(context, error);
   else if (!isForeseen(error)) {

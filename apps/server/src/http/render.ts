@@ -15,11 +15,11 @@ import { type AnyTRPCRouter, callTRPCProcedure } from '@trpc/server';
 import type { Site } from './identify.js';
 
 export interface Pages extends Renderer<RequestContext> {
-  /** The one page that belongs to no procedure. */
+  /** Renders the only page without a procedure. */
   home(context: RequestContext): Promise<string>;
 }
 
-/** Makes the pages of the console from the outputs of a router's procedures. */
+/** Creates the renderer of the console's pages from the outputs of a router's procedures. */
 export function createPages(router: AnyTRPCRouter, basePath: string, verify: Site['verify']): Pages {
   const open = async (context: RequestContext, input: Shown<RequestContext>['input']) => {
     const ask = createAsk(router, context);
@@ -54,12 +54,12 @@ export function createPages(router: AnyTRPCRouter, basePath: string, verify: Sit
   };
 }
 
-/** A page for somebody who is not known, or not yet. */
+/** Returns the frame of a page for a caller who is not signed in. */
 export function anonymous(basePath: string): Frame {
   return { basePath, path: '', viewer: null, waiting: 0, csrf: () => '' };
 }
 
-/** Asks procedures for a page, as the caller and with no other rights; what is refused or broken is left out of the page. */
+/** Calls procedures for a page with the caller's rights; the page leaves out what fails. */
 function createAsk(router: AnyTRPCRouter, context: RequestContext): Ask {
   return async <Output>(procedure: string, input?: object) => {
     if (!(procedure in router._def.procedures)) return undefined;
@@ -82,7 +82,7 @@ function createAsk(router: AnyTRPCRouter, context: RequestContext): Ask {
   };
 }
 
-/** The frame of a caller's pages, before anything was asked for them. */
+/** Returns the frame of a caller's pages. */
 function frameOf(context: RequestContext, basePath: string): Frame {
   const { actor, token, request } = context;
   return {
@@ -94,7 +94,7 @@ function frameOf(context: RequestContext, basePath: string): Frame {
   };
 }
 
-/** What every page knows: who looks, and what waits for them. */
+/** Returns the input of every page: the viewer and the number of requests that wait for them. */
 async function createView(
   shown: { router: AnyTRPCRouter; basePath: string; context: RequestContext; input: Shown<RequestContext>['input'] },
   ask: Ask,

@@ -29,7 +29,7 @@ export function logRequest(
     if (!isStream(request)) meters?.requested({ route: state.route, method, status, seconds: elapsed / 1_000 });
     const detail = { requestId: state.id, method, path, status, milliseconds, user: state.user };
     if (status >= 500) log.warn(detail, 'request');
-    // What went well and fast is for those who look closely; the ledger tells what was done.
+    // Fast successful requests are logged at debug level; the audit log records what was done.
     else if (status < 400 && milliseconds < slow) log.debug(detail, 'request');
     else log.info(detail, 'request');
   });

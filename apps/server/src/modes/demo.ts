@@ -5,7 +5,7 @@ import type { Logger } from '@belay/program';
 export interface DemoOptions {
   dataDirectory: string;
   databaseUrl: string;
-  /** Where people open Belay; undefined in a process that serves no HTTP. */
+  /** The address that people open; undefined in a process without HTTP. */
   baseUrl: string | undefined;
   log: Logger;
   randomBytes(size: number): Uint8Array;
@@ -13,7 +13,7 @@ export interface DemoOptions {
 }
 
 export interface Demo {
-  /** What the references of the quickstart catalog stand for. */
+  /** The values of the references in the quickstart catalog. */
   variables: Record<string, string>;
   people: { name: string; email: string; groups: readonly string[] }[];
   /** Tells `npm run demo` where to go. For a process that serves HTTP, once it does. */
@@ -33,9 +33,9 @@ export interface DemoComposer {
   /** Throws `StartError` for an environment that other machines could reach. */
   check(environment: Environment): void;
   start(options: DemoOptions): Promise<Demo>;
-  /** Whether a request was made on this machine, to this machine. */
+  /** Returns whether a request was made on this machine, to this machine. */
   admits(request: IncomingMessage): boolean;
-  /** Runs a worker that the demo's story can stop. */
+  /** Runs a worker that the demo can stop. */
   startWorker(options: {
     databaseUrl: string;
     log: Logger;

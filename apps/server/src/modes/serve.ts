@@ -18,7 +18,7 @@ export interface ServeOptions {
   backend: QueueBackend;
   environment: Environment;
   databaseUrl: string;
-  /** Where to listen; undefined in a process that is a worker only. */
+  /** Where to listen; undefined in a worker process. */
   address: { public: string; port: number } | undefined;
   meters: Meters;
   /** The demo that runs here, with what composed it. */
@@ -31,7 +31,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const { context, backend, environment, address, meters, demo, closing } = options;
   let http: { server: Server; drain(): void } | undefined;
   let worker: { stop(): Promise<unknown> } | undefined;
-  // Together: what comes in is refused from the same moment on, and both get their time to finish what is under way.
+  // Together: both stop accepting work at the same moment, and both get time to finish work in progress.
   closing.add('The HTTP server and the worker', async () => {
     http?.drain();
     await Promise.all([http && stopListening(http.server, context.delay), worker?.stop()]);

@@ -171,7 +171,7 @@ async function startDemo(
   return { ...demo, admits, startWorker };
 }
 
-/** Why the schema could not be made, and what helps against exactly that. */
+/** Returns the error for a failed migration, with a fix for its cause. */
 function explainMigration(error: unknown): string {
   const inner = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const cure =
@@ -185,7 +185,7 @@ function nameOf(url: string): string {
   return decodeURIComponent(new URL(url).pathname.slice(1));
 }
 
-/** The port to listen on, and the address that people open: `BELAY_BASE_URL`, or what host and port make. */
+/** Returns the port to listen on, and the address that people open: `BELAY_BASE_URL`, or one from host and port. */
 async function chooseBaseUrl({ environment }: StartOptions): Promise<{ public: string; port: number }> {
   const port = environment.port === 0 ? await findFreePort(environment.host) : environment.port;
   const host = ['0.0.0.0', '::'].includes(environment.host) ? '127.0.0.1' : environment.host;
@@ -249,7 +249,7 @@ async function watchChoice(
     async apply(configuration) {
       try {
         const { version, applied, warnings } = await applyConfiguration(configuration, { ...apply, source });
-        // Also without a new version: secrets that it refers to may have changed.
+        // Also without a new version, because referenced secrets can have changed.
         await refresh({ reread: true });
         if (!applied) return;
         log.info({ version }, 'The configuration changed and is active');

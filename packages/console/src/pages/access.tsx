@@ -9,7 +9,7 @@ import { type Outputs, type Page, to, type View } from './view.js';
 
 type Held = Outputs['access']['list']['access'][number];
 
-/** What the viewer holds now. */
+/** Renders the viewer's active access. */
 export function accessPage({ access }: Outputs['access']['list'], view: View): Page {
   return {
     title: texts.access.title,

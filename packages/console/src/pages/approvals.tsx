@@ -10,10 +10,10 @@ import { durationInWords } from './words.js';
 
 export type InboxItem = Outputs['approvals']['inbox']['approvals'][number];
 
-/** How many requests of one person are shown open; the others are folded. */
+/** How many requests of one person are shown unfolded. */
 const few = 3;
 
-/** What waits for the viewer's decision, by requester. */
+/** Renders the requests that wait for the viewer's decision, by requester. */
 export function inboxPage(output: Outputs['approvals']['inbox'], view: View): Page {
   const { approvals, total } = output;
   return {
@@ -54,7 +54,7 @@ function groupByRequester(approvals: InboxItem[]): InboxItem[][] {
   return [...groups.values()];
 }
 
-/** The requests of one person: the oldest few, and the rest folded, so that they do not hide the requests of others. */
+/** Renders the requests of one person: the oldest few, and the rest folded, so that they do not hide other people's requests. */
 function Requester(props: { items: InboxItem[]; output: Outputs['approvals']['inbox']; view: View }): VNode {
   const { items, output, view } = props;
   const { email = '', name = '' } = items[0]?.requester ?? {};
@@ -117,7 +117,7 @@ function inboxAddress(view: View, input: Readonly<Record<string, unknown>>): str
   return `${to(view, 'approvals')}?${new URLSearchParams(fields).toString()}`;
 }
 
-/** Exactly what somebody asks for. */
+/** Renders exactly what a request would grant. */
 export function Request({ item, view }: { item: InboxItem; view: View }): VNode {
   return (
     <>
@@ -163,7 +163,7 @@ export function Request({ item, view }: { item: InboxItem; view: View }): VNode 
   );
 }
 
-/** Approve or deny, with a remark; what was shown goes back with it. */
+/** Renders the form to approve or deny, with a comment; it sends the digest of what was shown. */
 export function DecideForm({ item, view }: { item: InboxItem; view: View }): VNode {
   const remark = `remark-${item.id}`;
   return (
@@ -199,7 +199,7 @@ export function DecideForm({ item, view }: { item: InboxItem; view: View }): VNo
   );
 }
 
-/** Whoever has no other name is called by the address, once. */
+/** Returns name and address of the requester; the address once when there is no other name. */
 function requesterInWords({ requester: { name, email } }: InboxItem): string {
   return name === email ? email : `${name} (${email})`;
 }

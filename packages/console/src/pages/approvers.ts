@@ -7,7 +7,7 @@ interface Stage {
   timeout?: unknown;
 }
 
-/** Every task of a definition with its name, in the order of the text, however deep it is. */
+/** Returns every task of a definition with its name, in document order, at any depth. */
 function tasksIn(tasks: unknown): { name: string; task: Record<string, unknown> }[] {
   if (!Array.isArray(tasks)) return [];
   return tasks.flatMap((entry: unknown) => {
@@ -24,7 +24,7 @@ function tasksIn(tasks: unknown): { name: string; task: Record<string, unknown> 
   });
 }
 
-/** The lists of tasks inside a task, with what each is for. */
+/** Returns the lists of tasks inside a task, each with a title. */
 export function blocksOf(task: Record<string, unknown>): { title: string; tasks: unknown[] }[] {
   const blocks: { title: string; tasks: unknown[] }[] = [];
   const add = (title: string, tasks: unknown) => {
@@ -37,7 +37,7 @@ export function blocksOf(task: Record<string, unknown>): { title: string; tasks:
   return blocks;
 }
 
-/** What runs side by side. */
+/** Returns the branches of a fork. */
 export function branchesOf(task: Record<string, unknown>): unknown[] {
   return isRecord(task.fork) && Array.isArray(task.fork.branches) ? (task.fork.branches as unknown[]) : [];
 }
@@ -46,7 +46,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Who an approval asks, in words: `one of the group approvers, within 4 hours`. */
+/** Describes the approvers of an approval: `one person of the group approvers, within 4 hours`. */
 export function approvalInWords(task: Record<string, unknown>): string {
   const stages = isRecord(task.with) && Array.isArray(task.with.stages) ? (task.with.stages as unknown[]) : [];
   const [stage] = stages;
@@ -66,21 +66,21 @@ export function approvalInWords(task: Record<string, unknown>): string {
   return `${choice}${within}`;
 }
 
-/** Who will decide about a request that goes through this workflow, each approval in a sentence of its own. */
+/** Describes each approval of a workflow. */
 function decisionsIn(tasks: unknown): string[] {
   return tasksIn(tasks)
     .filter(({ task }) => task.call === 'access.approve')
     .map(({ task }) => approvalInWords(task));
 }
 
-/** The same in one phrase. */
+/** Describes all approvals of a workflow in one phrase. */
 export function whoDecides(tasks: unknown): string {
   const decisions = decisionsIn(tasks);
   if (decisions.length === 0) return texts.approvers.noApproval;
   const text = listInWords(
     decisions.map((decision, index) => (index === 0 ? decision : texts.approvers.then(decision))),
   );
-  // An address is written as it is.
+  // An e-mail address keeps its first letter.
   const first = /^\S*@/.test(text) ? text.charAt(0) : text.charAt(0).toUpperCase();
   return `${first}${text.slice(1)}${decisions.length > 1 ? ` (${count(decisions.length, 'approval')})` : ''}`;
 }

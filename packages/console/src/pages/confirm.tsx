@@ -5,7 +5,7 @@ import { PostForm } from './parts/form.js';
 import { type Page, to, type View } from './view.js';
 import { durationInWords, listInWords } from './words.js';
 
-/** Names of a request's fields that nobody reads: sealed tokens. */
+/** Fields with sealed tokens, which are not shown. */
 const sealed = new Set(['state', 'input', 'session']);
 
 const names: Readonly<Record<string, string>> = {
@@ -18,22 +18,22 @@ const names: Readonly<Record<string, string>> = {
   identities: texts.confirm.recipients,
 };
 
-/** What agreeing means, where the title does not say it. */
+/** What a confirmation does, where the title does not say it. */
 const meanings: Readonly<Record<string, string>> = {
   'executions.cancel': texts.confirm.cancelMeans,
   'executions.terminate': texts.confirm.terminateMeans,
 };
 
-/** Asks before a link acts (docs/interface.md, section 16, rule 3): a form that posts to the very same address. */
+/** Renders the confirmation before a link acts (docs/interface.md, section 16, rule 3): a form that posts to the same address. */
 export function confirmPage(
   options: {
     title: string;
     procedure: string;
-    /** The request that it is about, when there is one that the viewer may see. */
+    /** The execution that it is about, when the viewer can see it. */
     execution: Execution | undefined;
     /** Path and query of the request. */
     address: string;
-    /** What was asked, to show it. */
+    /** The fields of the HTTP request, to show them. */
     fields: Readonly<Record<string, unknown>>;
   },
   view: View,
@@ -92,7 +92,7 @@ function inWords(name: string, value: unknown): string {
   return name === 'duration' ? durationInWords(String(value)) : String(value);
 }
 
-/** After a confirmed act. */
+/** Renders the result of a confirmed action. */
 export function donePage({ message }: { message: string }, next: string | undefined): Page {
   return {
     title: texts.confirm.done,

@@ -4,7 +4,7 @@ import { PostForm } from './parts/form.js';
 import { When } from './parts/time.js';
 import { type Outputs, type Page, to, type View } from './view.js';
 
-/** A machine without a browser shows a code; here its person says that it was them (RFC 8628, section 3.3). */
+/** Renders the page to confirm the code of a device without a browser (RFC 8628, section 3.3). */
 export function devicePage({ request }: Outputs['device']['page'], view: View): Page {
   const action = to(view, 'auth', 'device');
   if (request === null) {
@@ -59,7 +59,7 @@ export function devicePage({ request }: Outputs['device']['page'], view: View): 
   };
 }
 
-/** After the decision. */
+/** Renders the result of the decision. */
 export function deviceDonePage({ message }: { message: string }): Page {
   return { title: texts.device.done, narrow: true, content: <p role="status">{message}</p> };
 }

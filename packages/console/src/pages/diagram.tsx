@@ -3,7 +3,7 @@ import { texts } from '../texts.js';
 import { approvalInWords, blocksOf, branchesOf, isRecord } from './approvers.js';
 import { durationInWords } from './words.js';
 
-/** A workflow as boxes joined by arrows: an ordered list, so that it reads aloud as well as it looks. */
+/** Renders a workflow as boxes with arrows, as an ordered list, which screen readers can read. */
 export function Diagram({ tasks }: { tasks: readonly unknown[] }): VNode {
   return (
     <ol class="flow">
@@ -113,7 +113,7 @@ function anchor(path: string, name: string): string {
   return `task-${`${path}${name}`.replace(/[^\w-]/g, '_')}`;
 }
 
-/** An expression without its wrapping. */
+/** Returns an expression without `${ }`. */
 function bare(expression: string): string {
   return expression.trim().replace(/^\$\{\s*([\s\S]*?)\s*\}$/, '$1');
 }

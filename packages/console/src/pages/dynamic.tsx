@@ -18,7 +18,7 @@ const labels = {
   reason: texts.dynamic.reason,
 };
 
-/** Asking for access that no role describes, where the configuration allows it. */
+/** Renders the form for a custom request, where the configuration allows one. */
 export function dynamicPage({ bounds }: Outputs['elevation']['dynamic'], view: View): Page {
   const roles = `${view.basePath}/roles`;
   if (bounds.length === 0) {
@@ -59,7 +59,7 @@ export function dynamicPage({ bounds }: Outputs['elevation']['dynamic'], view: V
   };
 }
 
-/** Whom a request is for is one field here, whatever the interface calls it. */
+/** Maps issues of `identities` to the form's single field for recipients. */
 function withOneFieldForOthers(view: View): View {
   const { refused } = view;
   if (refused?.issues === undefined) return view;

@@ -14,9 +14,9 @@ const titles: Readonly<Record<number, string>> = {
   503: texts.error.unavailable,
 };
 
-/** What went wrong, in the words of the error, and the id to ask about. */
+/** Renders an error with its message and the request id. */
 export function errorPage(status: number, body: ErrorBody, requestId: string, view: Frame): Page {
-  // What is about the whole request is said once.
+  // An issue of the whole request that repeats the message is left out.
   const issues = (body.issues ?? []).filter(({ path, message }) => path !== '' || message !== body.message);
   return {
     title: titles[status] ?? (status >= 500 ? texts.error.serverError : texts.error.failed),

@@ -8,9 +8,9 @@ export type Execution = Outputs['executions']['get'];
 
 export interface State {
   tone: Tone;
-  /** The whole of it in a sentence. */
+  /** The state in one sentence. */
   text: string;
-  /** What that means, and what comes next. */
+  /** What the state means and what comes next. */
   next: string;
   /** Whether anything can still change. */
   over: boolean;
@@ -26,7 +26,7 @@ const reasons: Readonly<Record<string, string>> = {
   revoked: texts.executionState.revokedByWorkflow,
 };
 
-/** Where a request stands, as a person would say it. What is held comes before what the workflow does. */
+/** Describes the state of a request. Access comes before the status of the workflow. */
 export function stateOf(execution: Execution): State {
   const { grants, approvals } = execution;
   const owed = grants.some(({ state }) => state !== 'gone' && state !== 'failed');
@@ -74,7 +74,7 @@ export function stateOf(execution: Execution): State {
   }
 }
 
-/** Who may decide: `one person of the group approvers`. */
+/** Describes who can decide: `one person of the group approvers`. */
 export function approversInWords({ approvers, count }: Execution['approvals'][number]): string {
   const { users, groups } = approvers;
   const who = listInWords([...users, ...groups.map((group) => texts.executionState.theGroup(group))], 'or');
@@ -86,7 +86,7 @@ function held({ grants }: Execution): string {
   return grants.length === 0 ? texts.executionState.nothingWasGranted : texts.executionState.allRevoked;
 }
 
-/** Time is nobody's doing: what it ends has no other reason. */
+/** Describes why the access ended; an expiry has no recorded reason. */
 function why({ grants }: Execution): string {
   const reason = grants.map(({ ended_reason }) => ended_reason).find((each) => each !== null) ?? 'expired';
   return texts.executionState.reason(reasons[reason] ?? reason);

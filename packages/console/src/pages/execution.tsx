@@ -11,7 +11,7 @@ import { readable } from './readable.js';
 import { type Page, to, type View } from './view.js';
 import { durationInWords, listInWords } from './words.js';
 
-/** One request: where it stands, what was asked and granted, and what happened. `item`: what waits for the viewer's decision. */
+/** Renders one request with its state, details, grants and history. `item`: the approval that waits for the viewer's decision. */
 export function executionPage(execution: Execution, item: InboxItem | undefined, view: View): Page {
   const state = stateOf(execution);
   const own = execution.user === view.viewer?.email;
@@ -112,7 +112,7 @@ export function executionPage(execution: Execution, item: InboxItem | undefined,
   };
 }
 
-/** A request that names no role made one for itself; there is no page of it. */
+/** Returns whether it is a custom request, whose role has no page. */
 function isDynamic({ input }: Execution): boolean {
   return typeof input === 'object' && input !== null && 'dynamic' in input;
 }
@@ -204,7 +204,7 @@ const tones: readonly [RegExp, string][] = [
   [/^approval\.opened$|^grant\.(ended|expired)$/, 'warn'],
 ];
 
-/** The story; every step of the machine is beneath it, for who wants to know. */
+/** Renders the history, with every step of the workflow folded beneath it. */
 function Timeline({ execution, view }: { execution: Execution; view: View }): VNode {
   const all = execution.history.map((entry, index) => ({ ...entry, key: `${index}` }));
   const story = all.filter(({ event_type }) => !isStep(event_type));
@@ -231,7 +231,7 @@ function Timeline({ execution, view }: { execution: Execution; view: View }): VN
   );
 }
 
-/** What only the machine cares about: tasks that start and end as they should. */
+/** Returns whether an event only reports the progress of a task or workflow. */
 function isStep(type: string): boolean {
   return /\.(task|workflow)\.(created|started|completed|suspended|resumed)\.v1$/.test(type);
 }

@@ -8,7 +8,7 @@ import { listInWords } from './words.js';
 
 export type ExecutionSummary = Outputs['executions']['list']['executions'][number];
 
-/** The viewer's running requests. */
+/** Renders the viewer's open requests. */
 export function executionsPage({ executions, next }: Outputs['executions']['list'], view: View): Page {
   return {
     title: texts.executions.title,

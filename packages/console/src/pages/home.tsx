@@ -4,7 +4,7 @@ import { ExecutionList } from './executions.js';
 import { type Outputs, type Page, to, type View } from './view.js';
 import { count } from './words.js';
 
-/** What concerns the viewer now. */
+/** Renders the start page: decisions to make, active access and open requests. */
 export function homePage(
   found: {
     access: Outputs['access']['list'];

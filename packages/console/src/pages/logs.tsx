@@ -8,7 +8,7 @@ import { momentInWords } from './words.js';
 
 const levels = ['info', 'warning', 'error'];
 
-/** The newest entries that the viewer may see, and a form to look among them. */
+/** Renders the newest events that the viewer can see, with filters. */
 export function logsPage({ logs }: Outputs['logs']['list'], view: View): Page {
   return {
     title: texts.logs.title,

@@ -128,7 +128,7 @@ function Document({ page, view }: { page: Page; view: Frame }): VNode {
   );
 }
 
-/** A whole document. Everything in it is escaped by preact; no script or style stands in it, so a strict policy holds. */
+/** Renders a whole document. Preact escapes all of it; it contains no inline script or style, as the content security policy demands. */
 export function renderPage(page: Page, view: Frame): string {
   return `<!doctype html>${showControls(renderToString(<Document page={page} view={view} />))}`;
 }

@@ -10,7 +10,7 @@ const places = {
   listed: texts.program.listed,
 } as const;
 
-/** A program wants to be signed in as the viewer: which one, and where its code goes (RFC 8252, section 8.6). */
+/** Renders the page to confirm that a program signs in as the viewer, with the address that gets its code (RFC 8252, section 8.6). */
 export function programPage(asked: Outputs['program']['page'], view: View): Page {
   const address = new URL(asked.callback);
   const action = to(view, 'auth', 'program');

@@ -11,7 +11,7 @@ const capabilities: Readonly<Record<string, string>> = {
   notifications: texts.providers.notifications,
 };
 
-/** Where people sign in, and where access is granted. */
+/** Renders the list of systems. */
 export function providersPage({ providers }: Outputs['providers']['list'], view: View): Page {
   return {
     title: texts.providers.title,
@@ -40,7 +40,7 @@ export function providersPage({ providers }: Outputs['providers']['list'], view:
   };
 }
 
-/** One provider and, where it is one that grants, what it has. */
+/** Renders one system and, where it grants access, its own roles. */
 export function providerPage(
   provider: Outputs['providers']['get'],
   roles: Outputs['providers']['roles']['roles'] | undefined,

@@ -23,7 +23,7 @@ interface Parameter {
   schema: unknown;
 }
 
-/** The published document as a page to read: every operation by its part of the interface. */
+/** Renders the OpenAPI document as a page, with the operations by section. */
 export function referencePage(document: OpenApiDocument, basePath: string): Page {
   const operations = operationsIn(document);
   const tags = document.tags ?? [];
@@ -124,7 +124,7 @@ function OperationCard({ operation }: { operation: Operation }): VNode {
 
 const deepest = 4;
 
-/** The fields of an object, and of what is in them. */
+/** Renders the fields of an object and of its nested objects. */
 function Fields({ schema, depth }: { schema: unknown; depth: number }): VNode | null {
   const forms = formsOf(schema);
   if (forms.length > 1 && depth <= deepest) {
@@ -156,7 +156,7 @@ function Fields({ schema, depth }: { schema: unknown; depth: number }): VNode | 
   );
 }
 
-/** The forms that an object may have, when there are several. */
+/** Returns the alternatives of an object, when there are several. */
 function formsOf(schema: unknown): unknown[] {
   const choices = isRecord(schema) ? (schema.anyOf ?? schema.oneOf) : undefined;
   return Array.isArray(choices)
@@ -164,7 +164,7 @@ function formsOf(schema: unknown): unknown[] {
     : [];
 }
 
-/** The object that a schema is, or is a list of, or holds by name. */
+/** Returns the object of a schema: itself, the item of a list or the value of a map. */
 function contentOf(schema: unknown): { properties: Record<string, unknown>; required?: unknown } | undefined {
   if (!isRecord(schema)) return undefined;
   if (isRecord(schema.properties)) return { properties: schema.properties, required: schema.required };

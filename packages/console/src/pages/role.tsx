@@ -9,7 +9,7 @@ import { held, permitted, type RoleDetails, type Workflows } from './roles.js';
 import { type Page, to, type View } from './view.js';
 import { durationInWords, listInWords } from './words.js';
 
-/** One role: what it permits, who decides, and the form to ask for it. */
+/** Renders one role with its access, its approvers and the form to request it. */
 export function rolePage(role: RoleDetails, workflows: Workflows, view: View): Page {
   const { users = [], groups = [] } = role.permissions ?? {};
   const audience = [...users, ...groups.map((group) => texts.role.theGroup(group))];
@@ -65,7 +65,7 @@ interface Preset {
   workflow?: string;
 }
 
-/** What was sent, for a form that is shown again; what it says need not be sound. */
+/** Returns the submitted values, for a form that is shown again; they may be invalid. */
 function sentPreset(view: View): Preset | undefined {
   if (view.refused === undefined) return undefined;
   const providers = sent(view, 'providers').split(', ');
@@ -84,10 +84,10 @@ const labels = {
   workflow: texts.role.workflow,
 };
 
-/** The form that asks; whatever is filled in already, the person sees it and can change it. */
+/** Renders the form to request a role; the person sees and can change preset values. */
 export function AskForm(props: { role: RoleDetails; workflows: Workflows; preset?: Preset; view: View }): VNode {
   const { role, workflows, view, ...given } = props;
-  // Only the enabled ones can be read; the role is not had through its next one by default, which may ask less.
+  // Only enabled workflows can be read. When the first one is disabled, the next is no default, since it may require less approval.
   const enabled = role.workflows.filter((name) => workflows.has(name));
   const [usual = ''] = role.workflows;
   if (enabled.length === 0) {
@@ -153,7 +153,7 @@ export function AskForm(props: { role: RoleDetails; workflows: Workflows; preset
           label={labels.providers}
           control={(ties) => (
             <select {...ties} required>
-              {/* Not all of them by default: that is the most that can be granted. */}
+              {/* No default: all providers would be the widest grant. */}
               <option value="">{texts.role.chooseSystem}</option>
               {[...role.providers].sort().map((provider) => (
                 <option key={provider} value={provider} selected={places === provider}>
@@ -200,7 +200,7 @@ export function AskForm(props: { role: RoleDetails; workflows: Workflows; preset
 
 const usual = ['PT15M', 'PT30M', 'PT1H', 'PT2H', 'PT4H', 'PT8H', 'P1D', 'P3D', 'P7D'];
 
-/** Round durations up to the role's longest, with its usual one, its longest and the one that is wished for among them. */
+/** Returns round durations up to the role's maximum, including its default, its maximum and the wished one. */
 function durationsOf(role: RoleDetails, wished: string | undefined): string[] {
   const most = parseDuration(role.max_duration);
   const wishes = wished === undefined ? [] : [wished];
@@ -215,7 +215,7 @@ function isSame(one: string, other: string | undefined): boolean {
   return other !== undefined && lengthOf(one) === lengthOf(other);
 }
 
-/** Milliseconds; undefined for what is no duration, such as what somebody typed. */
+/** Returns milliseconds; undefined for text that is not a duration. */
 function lengthOf(duration: string): number | undefined {
   try {
     return parseDuration(duration);

@@ -7,10 +7,10 @@ import { type Outputs, type Page, to, type View } from './view.js';
 import { durationInWords } from './words.js';
 
 export type RoleDetails = Outputs['roles']['get'];
-/** Definitions by the name of their workflow; those that the viewer may not see are not there. */
+/** The definitions that the viewer can see, by the name of their workflow. */
 export type Workflows = ReadonlyMap<string, Outputs['workflows']['get']>;
 
-/** What can be asked for. */
+/** Renders the roles that the viewer can request. */
 export function rolesPage(
   { roles }: Outputs['roles']['list'],
   { workflows, mayPutTogether }: { workflows: Workflows; mayPutTogether: boolean },

@@ -1,8 +1,8 @@
 import { printable } from '@belay/sdk';
 
-/** A field as it was filled in, a tag, or a character of the text that should be seen. */
+/** Matches a filled-in text area, a tag, or a control character of the text. */
 const pieces = /<textarea\b[\s\S]*?<\/textarea>|<(?:"[^"]*"|[^">])*>|[^\P{C}\n\r\t]|[\p{Zl}\p{Zp}]/gu;
-/** Attributes that are shown or spoken. What goes back to the server in a form stays as it is. */
+/** Attributes that are shown or spoken. Form values stay unchanged, because they are sent back to the server. */
 const spoken = / (title|aria-label|placeholder|alt)="([^"]*)"/g;
 
 /**

@@ -6,7 +6,7 @@ import { type Outputs, type Page, to, type View } from './view.js';
 
 type Sessions = Outputs['sessions']['list']['sessions'];
 
-/** The providers one can sign in with, as links; with those that one is signed in with, until when, and a way out. */
+/** Renders the systems to sign in with, and the viewer's sessions with a button to end each. */
 export function signInPage({ providers }: Outputs['auth']['page'], sessions: Sessions, view: View): Page {
   const several = Object.keys(sessions).length > 1;
   return {
@@ -43,7 +43,7 @@ export function signInPage({ providers }: Outputs['auth']['page'], sessions: Ses
   };
 }
 
-/** A session beside others: until when it lasts, and how to leave it alone. */
+/** Renders one of several sessions: its expiry and a button to end it alone. */
 function Session(props: { id: string; name: string; sessions: Sessions; view: View }): VNode | null {
   const { id, name, view } = props;
   const session = props.sessions[id];
@@ -64,7 +64,7 @@ function Session(props: { id: string; name: string; sessions: Sessions; view: Vi
   );
 }
 
-/** After a sign-in that asked for no other place to go. */
+/** Renders the result of a sign-in without a callback. */
 export function signedInPage({ user }: { user: { name: string; email: string } }, view: View): Page {
   return {
     title: texts.signIn.youAreSignedIn,
@@ -86,9 +86,9 @@ export function signedInPage({ user }: { user: { name: string; email: string } }
   };
 }
 
-/** After signing out. */
+/** Renders the result of signing out. */
 export function signedOutPage({ message }: { message: string }, view: View): Page {
-  // Home sends people who are not signed in to the sign-in and back.
+  // Home redirects people who are not signed in to the sign-in page and back.
   const again = view.viewer === null ? 'home' : 'auth';
   return {
     title: texts.signIn.signedOut,

@@ -14,13 +14,13 @@ interface Suggested {
   suggested_providers: string[];
 }
 
-/** What POST /elevate/llm answers. */
+/** The response of POST /elevate/llm. */
 export interface Suggestion {
   status: string;
   output: Suggested & { matched?: string[]; alternatives?: Suggested[] };
 }
 
-/** A place to say in words what one needs (GET /elevate/llm). */
+/** Renders the form to describe a need in words (GET /elevate/llm). */
 export function describePage(view: View): Page {
   return {
     title: texts.suggest.title,
@@ -58,7 +58,7 @@ function DescribeForm({ view, text }: { view: View; text?: string }): VNode {
   );
 }
 
-/** The suggestion as a form to ask with; it is the person who asks, and every rule of the role holds as ever. */
+/** Renders the suggestion as a form; the person sends the request, and all rules of the role apply. */
 export function suggestionPage(
   { output }: Suggestion,
   found: { role: RoleDetails | undefined; workflows: Workflows },

@@ -19,8 +19,8 @@ import { workflowPage, workflowsPage } from './workflows.js';
 export type Rendered = { page: Page; view?: View } | { redirect: string };
 
 /**
- * Asks another procedure on behalf of the same caller, for a page that shows more than one output; undefined when the
- * caller may not see it or it is not there.
+ * Calls another procedure on behalf of the same caller, for a page that shows more than one output. Resolves to undefined when the
+ * caller cannot see it or it does not exist.
  */
 export type Ask = <Output>(procedure: string, input?: object) => Promise<Output | undefined>;
 
@@ -29,13 +29,13 @@ type Render = (output: never, view: View, ask: Ask) => Rendered | Promise<Render
 const requested: Render = (output: Outputs['elevation']['request'], view) => ({
   redirect: to(view, 'execution', output.output.execution_id),
 });
-/** After an act on a request, its page shows what became of it. */
+/** Redirects to the page of the request after an action on it. */
 const toExecution: Render = (_output: object, view) => ({
   redirect: to(view, 'execution', String(view.input.execution_id ?? view.input.id)),
 });
 const signedOut: Render = (output: { message: string }, view) => ({ page: signedOutPage(output, view) });
 
-/** Procedure → its output as a page. A page is a pure function of outputs; what is not here answers JSON. */
+/** Pages by procedure. A page is a pure function of outputs; procedures without a page return JSON. */
 const table: Readonly<Record<string, Render>> = {
   'access.list': (output: Outputs['access']['list'], view) => ({ page: accessPage(output, view) }),
   'access.return': toExecution,
@@ -43,7 +43,7 @@ const table: Readonly<Record<string, Render>> = {
     redirect: to(view, 'execution', output.execution_id),
   }),
   'approvals.inbox': (output: Outputs['approvals']['inbox'], view) => ({ page: inboxPage(output, view) }),
-  // Null when it was a provider's session that was begun and not a login of a person.
+  // Null when the callback began a provider's session instead of a person's session.
   'auth.callback': (output: { user: { name: string; email: string } } | null, view) =>
     output === null ? { redirect: to(view, 'home') } : { page: signedInPage(output, view) },
   'auth.logout': signedOut,
@@ -101,7 +101,7 @@ async function sessionsOf(view: View, ask: Ask): Promise<Outputs['sessions']['li
   return found?.sessions ?? {};
 }
 
-/** The definitions that roles refer to: from them a page says who will decide. */
+/** Returns the definitions that roles refer to, which name their approvers. */
 async function workflowsOf(roles: readonly RoleDetails[], ask: Ask): Promise<Workflows> {
   const names = [...new Set(roles.flatMap(({ workflows }) => workflows))];
   const found = await Promise.all(
@@ -110,20 +110,20 @@ async function workflowsOf(roles: readonly RoleDetails[], ask: Ask): Promise<Wor
   return new Map(found.flatMap(([name, workflow]) => (workflow === undefined ? [] : [[name, workflow]])));
 }
 
-/** How a browser sees the output of a procedure; undefined when it has no page. */
+/** Renders the output of a procedure as a page; resolves to undefined when it has none. */
 export async function renderOutput(
   procedure: string,
   output: unknown,
   view: View,
   ask: Ask,
 ): Promise<Rendered | undefined> {
-  // The table pairs each procedure with a page of its own output; the router's output schema has checked the shape.
+  // The table pairs each procedure with a page of its output; the router's output schema has checked the shape.
   return table[procedure]?.(output as never, view, ask);
 }
 
 /**
- * The page whose form was refused, with what was filled in; undefined when there is none, or the caller may not see it.
- * Only what a person wrote by hand is worth it: everything else is told on the error's page.
+ * Renders the page of a rejected form with its submitted values; resolves to undefined when there is none or the caller cannot see it.
+ * Only forms with text written by hand are shown again; other errors get the error page.
  */
 export async function renderRefused(procedure: string, view: View, ask: Ask): Promise<Page | undefined> {
   if (procedure === 'elevation.suggest') return describePage(view);
@@ -137,7 +137,7 @@ export async function renderRefused(procedure: string, view: View, ask: Ask): Pr
   return role === undefined ? undefined : rolePage(role, await workflowsOf([role], ask), view);
 }
 
-/** The page that asks before a link acts; of a request it says which one, where the viewer may see it. */
+/** Renders the confirmation before a link acts, with the execution that it is about where the viewer can see it. */
 export async function renderConfirmation(
   asked: { title: string; procedure: string; address: string; fields: Readonly<Record<string, unknown>> },
   view: View,
@@ -149,10 +149,10 @@ export async function renderConfirmation(
   return confirmPage({ ...asked, execution }, view);
 }
 
-/** How many requests of others the first page shows. */
+/** How many requests to decide the start page shows. */
 const shownAtHome = 20;
 
-/** The one page that belongs to no procedure: what concerns the viewer now. */
+/** Renders the start page, the only page without a procedure. */
 export async function renderHome(view: View, ask: Ask): Promise<Page> {
   const [access, inbox, executions] = await Promise.all([
     ask<Outputs['access']['list']>('access.list'),

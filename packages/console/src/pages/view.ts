@@ -3,7 +3,7 @@ import type { ErrorBody } from '@belay/contract/errors';
 import type { inferRouterOutputs } from '@trpc/server';
 import type { ComponentChildren } from 'preact';
 
-/** What the procedures answer: pages are functions of it. */
+/** The outputs of the procedures; pages are functions of them. */
 export type Outputs = inferRouterOutputs<AppRouter>;
 
 export interface Viewer {
@@ -11,45 +11,45 @@ export interface Viewer {
   email: string;
 }
 
-/** What the frame around every page needs. */
+/** The input of the frame around every page. */
 export interface Frame {
   basePath: string;
   /** Path of the request, for the navigation. */
   path: string;
   now?: Date;
-  /** Null for nobody. */
+  /** Null when not signed in. */
   viewer: Viewer | null;
   /** How many requests wait for the viewer's decision. */
   waiting: number;
-  /** The token of a form that posts to this address: bound to the login and to the address. */
+  /** Returns the CSRF token of a form that posts to this address, bound to the session and the address. */
   csrf(action: string): string;
 }
 
-/** What every page knows beside its output. */
+/** The input of every page besides its output. */
 export interface View extends Frame {
   now: Date;
-  /** Whether this server has a procedure, for links to what not every one has. */
+  /** Returns whether this server has a procedure, for links to optional features. */
   offers(procedure: string): boolean;
-  /** A key that is good for one sending of a form. */
+  /** Returns a new idempotency key for a form. */
   once(): string;
-  /** Why the form that was sent is shown again. */
+  /** The error of the submitted form that is shown again. */
   refused?: ErrorBody;
-  /** The request's own fields. */
+  /** The fields of the HTTP request. */
   input: Readonly<Record<string, unknown>>;
 }
 
 export interface Page {
   title: string;
   content: ComponentChildren;
-  /** A sheet in the middle, for pages of one thought. */
+  /** Whether the page is a narrow sheet, for a single task. */
   narrow?: boolean;
-  /** Where its form leads beyond this server, which the browser has to be told. */
+  /** The origin outside this server that its form leads to, for the content security policy. */
   leadsTo?: string;
-  /** How the page keeps itself right where there is a script: by an execution's events, or by looking every so often. */
+  /** How the page refreshes itself with scripts: by an execution's events, or every few seconds. */
   live?: { watch: string } | { every: number };
 }
 
-/** An address of ours, each part of it escaped. */
+/** Returns an address of this server with each part escaped. */
 export function to(view: { basePath: string }, ...parts: string[]): string {
   return [view.basePath, ...parts.map(encodeURIComponent)].join('/');
 }

@@ -8,7 +8,7 @@ const units = [
   ['second', 1000],
 ] as const;
 
-/** An ISO 8601 duration in words (`1 hour 30 minutes`); as it is when it cannot be read. */
+/** Formats an ISO 8601 duration in words (`1 hour 30 minutes`); returns it unchanged when it is not valid. */
 export function durationInWords(iso: string): string {
   let rest: number;
   try {
@@ -36,7 +36,7 @@ export function listInWords(items: readonly string[], word: 'and' | 'or' = 'and'
   return items.length < 2 ? (items[0] ?? '') : `${items.slice(0, -1).join(', ')} ${word} ${items.at(-1)}`;
 }
 
-/** A moment in UTC, as people write it: `21 Nov 2026, 16:05:09 UTC`. */
+/** Formats an instant in UTC: `21 Nov 2026, 16:05:09 UTC`. */
 export function momentInWords(iso: string): string {
   const [date = '', time = ''] = iso.split('T');
   const [year = '', month = '', day = ''] = date.split('-');
@@ -44,7 +44,7 @@ export function momentInWords(iso: string): string {
 }
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/** How much is left, to the second. The same words as static/words.js, which keeps them right. */
+/** Formats the time left, to the second. Same words as static/words.js, which updates them. */
 export function leftInWords(milliseconds: number): string {
   const seconds = Math.floor(milliseconds / 1000);
   if (seconds <= 0) return texts.words.noTimeLeft;
@@ -57,7 +57,7 @@ export function leftInWords(milliseconds: number): string {
   return texts.words.sLeft(seconds);
 }
 
-/** How long ago, or in how long. The same words as static/words.js. */
+/** Formats a time relative to now. Same words as static/words.js. */
 export function relativeInWords(milliseconds: number): string {
   const seconds = Math.abs(milliseconds) / 1000;
   if (seconds < 45) return milliseconds > 0 ? texts.words.inAMoment : texts.words.justNow;

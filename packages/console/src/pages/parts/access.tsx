@@ -3,7 +3,7 @@ import { texts } from '../../texts.js';
 import { to, type View } from '../view.js';
 import { durationInWords } from '../words.js';
 
-/** What a grant is at its provider, in plain words: connectors name its parts, and all of them are shown. */
+/** Renders the access of a grant; connectors name its parts, and all of them are shown. */
 export function AccessWords({ access }: { access: unknown }): VNode {
   const parts =
     typeof access === 'object' && access !== null && !Array.isArray(access) ? Object.entries(access) : undefined;
@@ -37,7 +37,7 @@ export function ProviderLink({ id, view, name }: { id: string; view: View; name?
   return <a href={to(view, 'provider', id)}>{name ?? id}</a>;
 }
 
-/** What taking away cannot reach, said before anybody relies on it. */
+/** Describes what a revocation cannot reach, so that people know it before they decide. */
 export function afterwardsInWords(held: { residual: string; leaves_behind: string | null }): string {
   const ends = /^P(T?0[SMHD])$/.test(held.residual)
     ? texts.accessPart.endsImmediately

@@ -2,7 +2,7 @@ import { type ComponentChildren, Fragment, type VNode } from 'preact';
 
 export type Fact = [name: string, value: ComponentChildren] | false | undefined;
 
-/** Names and values. What is false is left out. */
+/** Renders names and values; leaves out those that are false. */
 export function Facts({ facts }: { facts: readonly Fact[] }): VNode {
   return (
     <dl class="facts">

@@ -6,12 +6,12 @@ interface PostFormProps {
   action: string;
   view: Frame;
   class?: string;
-  /** A key that is good for one sending: two sendings of this form are one request. */
+  /** An idempotency key: submitting this form twice makes one request. */
   once?: string;
   children: ComponentChildren;
 }
 
-/** A form that changes something: it posts to us, with the token that only our own page for this login has. */
+/** Renders a form that changes something: it posts with the CSRF token of this page and session. */
 export function PostForm({ action, view, once, children, ...rest }: PostFormProps): VNode {
   return (
     <form method="post" action={action} class={rest.class}>
@@ -22,20 +22,20 @@ export function PostForm({ action, view, once, children, ...rest }: PostFormProp
   );
 }
 
-/** What was sent in a field, as a form shows it again. */
+/** Returns the submitted value of a field, to show it again. */
 export function sent(view: View, field: string): string {
   const value = view.input[field];
   if (Array.isArray(value)) return value.map((item) => String(item).trim()).join(', ');
   return typeof value === 'string' ? value : '';
 }
 
-/** What is wrong with a field of the form that was sent; a list's items count as their field. */
+/** Returns the issues of a submitted field; items of a list belong to their field. */
 function faultOf(view: View, field: string): string | undefined {
   const found = (view.refused?.issues ?? []).filter(({ path }) => path.split(/[.[]/)[0] === field);
   return found.length === 0 ? undefined : found.map(({ path, message }) => said(view, path, message)).join('; ');
 }
 
-/** An item of a list is called by what was typed there. */
+/** Returns the message of an issue; for an item of a list, with the typed text. */
 function said(view: View, path: string, message: string): string {
   const [field = '', index] = path.split(/[.[\]]+/);
   const list = view.input[field];
@@ -48,11 +48,11 @@ interface FieldProps {
   name: string;
   label: ComponentChildren;
   hint?: ComponentChildren;
-  /** Gets what ties the control to its label, its hint and what is wrong with it. */
+  /** Renders the control with the attributes that connect it to its label, hint and error. */
   control: (ties: { id: string; name: string; 'aria-describedby'?: string; 'aria-invalid'?: 'true' }) => VNode;
 }
 
-/** A labelled control, with what is wrong with it beside it. */
+/** Renders a control with its label, hint and error. */
 export function Field({ view, name, label, hint, control }: FieldProps): VNode {
   const fault = faultOf(view, name);
   const described = [hint !== undefined && `${name}-hint`, fault !== undefined && `${name}-fault`].filter(Boolean);
@@ -79,7 +79,7 @@ export function Field({ view, name, label, hint, control }: FieldProps): VNode {
   );
 }
 
-/** Why a form is here again, with the fields that it is about; nothing when it is shown for the first time. */
+/** Renders why a form was rejected, with links to its fields; null when it is shown for the first time. */
 export function Refused({ view, labels }: { view: View; labels: Readonly<Record<string, string>> }): VNode | null {
   const { refused } = view;
   if (refused === undefined) return null;

@@ -5,7 +5,7 @@ export type Tone = 'good' | 'warn' | 'bad' | 'plain';
 
 type Words = Readonly<Record<string, { text: string; tone: Tone }>>;
 
-/** Of a request. */
+/** The states of a request. */
 const states: Words = {
   running: { text: texts.statusPart.running, tone: 'plain' },
   waiting_for_approval: { text: texts.statusPart.waitingForApproval, tone: 'warn' },
@@ -19,7 +19,7 @@ const states: Words = {
   failed: { text: texts.statusPart.failed, tone: 'bad' },
 };
 
-/** Of a grant, an approval or an entry of the log. */
+/** The states of a grant, an approval or an event. */
 const statuses: Words = {
   granting: { text: texts.statusPart.beingGranted, tone: 'warn' },
   active: { text: texts.statusPart.active, tone: 'good' },
@@ -36,12 +36,12 @@ const statuses: Words = {
   error: { text: 'error', tone: 'bad' },
 };
 
-/** Where a request stands, as a badge. */
+/** Renders the state of a request as a badge. */
 export function StateBadge({ state }: { state: string }): VNode {
   return <Badge status={state} words={states} />;
 }
 
-/** A status in a word; the word says it all, the colour only helps. */
+/** Renders a status as a word; the colour adds no information. */
 export function Badge({ status, words = statuses }: { status: string; words?: Words }): VNode {
   const { text, tone } = words[status] ?? { text: status, tone: 'plain' };
   return <span class={`badge ${tone}`}>{text}</span>;

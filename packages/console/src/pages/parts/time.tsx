@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import type { View } from '../view.js';
 import { leftInWords, momentInWords, relativeInWords } from '../words.js';
 
-/** A moment: absolute with its zone, and how far off it is. */
+/** Renders an instant with its time zone and its distance from now. */
 export function When({ at, view }: { at: string; view: View }): VNode {
   return (
     <>
@@ -14,7 +14,7 @@ export function When({ at, view }: { at: string; view: View }): VNode {
   );
 }
 
-/** The time that is left until a moment. */
+/** Renders the time left until an instant. */
 export function TimeLeft({ until, view }: { until: string; view: View }): VNode {
   return (
     <time dateTime={until} class="left" data-left={until}>
