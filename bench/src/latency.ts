@@ -46,7 +46,7 @@ export async function measureLatency(options: {
         .from(grants)
         .where(eq(grants.executionId, output.execution_id));
       await ended;
-      const late = Date.now() - (grant?.expiresAt.getTime() ?? 0);
+      const late = Date.now() - (grant?.expiresAt?.getTime() ?? 0);
       if (counts) {
         active.push(taken);
         gone.push(late);

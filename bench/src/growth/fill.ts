@@ -13,6 +13,7 @@ const grant: Changes = {
   entitlement_id: `md5('entitlement' || run.owner)::uuid`,
   created_at: ago('one.created_at'),
   activated_at: ago('one.activated_at'),
+  activate_by: ago('one.activate_by'),
   expires_at: ago('one.expires_at'),
   ended_at: ago('one.ended_at'),
   gone_at: ago('one.gone_at'),

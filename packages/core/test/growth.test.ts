@@ -37,7 +37,7 @@ describe('what an execution stores', () => {
     const { sql } = house.database;
     const rows = await sql`
       select e.workflow, e.definition, d.document -> 'document' ->> 'name' as stored
-      from executions e join definitions d on d.digest = e.definition_digest order by e.created_at`;
+      from executions e join definitions d on d.digest = e.definition_digest order by e.workflow`;
     expect(rows.map(({ workflow, definition, stored }) => [workflow, definition, stored])).toEqual([
       ['approved', null, 'approved'],
       ['approved', null, 'approved'],

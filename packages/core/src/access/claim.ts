@@ -18,7 +18,7 @@ import type { Claimed, Concern } from './claimed.js';
 import { decideClaim } from './decide.js';
 import { freeLostClaim } from './lost-claims.js';
 import type { Resting } from './refer.js';
-import { isLive } from './wanted.js';
+import { isLive, isOver, overAt } from './wanted.js';
 
 /** What a claim came to: a call to make, or an entitlement that is as it should be. */
 export type Claim = Claimed | Resting;
@@ -71,7 +71,7 @@ const concerns = sqlText`
     select ${grants.executionId}, ${executions.endedAt} is null as moves from ${grants}
       join ${executions} on ${executions.id} = ${grants.executionId}
     where ${grants.entitlementId} = claimed.id and ${grants.goneAt} is null
-      and (${grants.endedAt} is not null or ${grants.expiresAt} <= app_now()) limit 2) as one) end`;
+      and ${isOver} limit 2) as one) end`;
 
 const isDue = sqlText`${entitlements.state} <> 'absent' and ${entitlements.dueAt} <= app_now()
   and (${entitlements.leaseUntil} is null or ${entitlements.leaseUntil} <= app_now())`;
@@ -129,7 +129,7 @@ async function claim(
       from locked
       cross join lateral (select e.xmin as version from ${entitlements} e where e.id = locked.id offset 0) as seen
       cross join lateral (
-        select count(*) > 0 as wanted, min(${grants.expiresAt}) as next_expiry, max(case when ${grants.activatedAt} is null
+        select count(*) > 0 as wanted, min(${overAt}) as next_expiry, max(case when ${grants.activatedAt} is null
           then app_now() + (${grants.duration} + ${ctx.timing.callTimeout}) * interval '1 millisecond'
           else ${grants.expiresAt} end) as until
         from ${grants} where ${grants.entitlementId} = locked.id and ${isLive}) as live
@@ -152,7 +152,7 @@ async function claim(
         claimed.id, null::jsonb
       from claimed join ${grants} on ${grants.entitlementId} = claimed.id
       where task = 'revoke' and was <> 'revoking' and ${grants.goneAt} is null and ${grants.endedAt} is null
-        and ${grants.expiresAt} <= app_now()`)}),
+        and ${overAt} <= app_now()`)}),
     notified as (${notifying('told')})
     select id, provider, identity, access::text, target, subject::text, fence, failures, last_grant_call_at as called,
       app_now() as now, until, task, ${more.concerns ?? sqlText`null`} as concerns, (select count(*) from notified)

@@ -114,7 +114,7 @@ function intending(
           last_grant_call_at = case when ${claims} then app_now() else e.last_grant_call_at end
         returning e.*)`,
       sqlText`intended as (
-        insert into ${grants} (id, execution_id, step_key, entitlement_id, user_id, duration, expires_at)
+        insert into ${grants} (id, execution_id, step_key, entitlement_id, user_id, duration, activate_by)
         select planned.grant_id, moved.id, ${stepKey}::text, held.id, ${userId}::uuid, ${plan.duration}::bigint,
           app_now() + ${interval(plan.duration + ctx.timing.activation)}
         from moved, planned join held using (key))`,

@@ -155,9 +155,9 @@ async function writeIntent(
           entitlementId: idOf(index),
           userId: intention.userId,
           duration: plan.duration,
-          // Its own clock starts when it is active; until then this is how long it may wait for the provider, and never
-          // longer than it is approved for.
-          expiresAt: sql<Date>`least(app_now() + ${`${plan.duration + ctx.timing.activation} milliseconds`}::interval, ${until?.toISOString() ?? null}::timestamptz)`,
+          // Its own clock starts when it is active. Until then it waits for the provider, and never longer than it is
+          // approved for.
+          activateBy: sql<Date>`least(app_now() + ${`${plan.duration + ctx.timing.activation} milliseconds`}::interval, ${until?.toISOString() ?? null}::timestamptz)`,
         })),
       )
       .onConflictDoNothing(),

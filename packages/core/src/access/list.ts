@@ -1,10 +1,11 @@
 import { entitlements, executions, grants } from '@belay/db';
 import type { Json } from '@belay/workflow';
-import { and, asc, eq, gt, isNull, sql } from 'drizzle-orm';
+import { and, asc, eq, sql } from 'drizzle-orm';
 import { requireUser } from '../actor.js';
 import type { ActorContext } from '../context.js';
 import type { ElevationInput } from '../plans/input.js';
 import { type Aftermath, aftermathOf } from './aftermath.js';
+import { expiryOf, isLive, overAt } from './wanted.js';
 
 export interface HeldAccess extends Aftermath {
   id: string;
@@ -27,8 +28,8 @@ export async function listAccess(ctx: ActorContext): Promise<{ access: HeldAcces
     .from(grants)
     .innerJoin(entitlements, eq(entitlements.id, grants.entitlementId))
     .innerJoin(executions, eq(executions.id, grants.executionId))
-    .where(and(eq(grants.userId, user.id), isNull(grants.endedAt), gt(grants.expiresAt, sql`app_now()`)))
-    .orderBy(asc(grants.expiresAt))
+    .where(and(eq(grants.userId, user.id), isLive))
+    .orderBy(asc(sql`${overAt}`))
     .limit(500);
   return {
     access: rows.map(({ grant, entitlement, input }) => ({
@@ -40,7 +41,7 @@ export async function listAccess(ctx: ActorContext): Promise<{ access: HeldAcces
       access: entitlement.access as Json,
       state: grant.activatedAt ? 'active' : 'granting',
       granted_at: grant.activatedAt?.toISOString() ?? null,
-      expires_at: grant.activatedAt ? grant.expiresAt.toISOString() : null,
+      expires_at: expiryOf(grant),
       ...aftermathOf(ctx, entitlement.provider),
     })),
   };

@@ -9,7 +9,7 @@ import { recordFailure } from './record-failure.js';
 import { recordLate } from './record-late.js';
 import { tellMeter } from './record-together.js';
 import { ignoreRollback } from './rollback.js';
-import { isLive } from './wanted.js';
+import { isLive, overAt } from './wanted.js';
 
 /**
  * Records that the provider holds what was granted, and starts the clock of the grants that waited for it. Applies only
@@ -53,7 +53,7 @@ export async function recordGranted(ctx: Context, claim: Claimed, held: Held): P
         return null;
       }
       // A grant that came while the call was under way may want a later end than the provider was told: ensure it again.
-      const tooLate = started.some((grant) => grant.expiresAt.getTime() > claim.until.getTime());
+      const tooLate = started.some(({ expiresAt }) => expiresAt && expiresAt > claim.until);
       // So too when it was made due meanwhile: by an intent that this record does not activate, or by a late call.
       const again = tooLate || row.disturbed;
       const recording = tx
@@ -66,7 +66,7 @@ export async function recordGranted(ctx: Context, claim: Claimed, held: Held): P
           elsewhere: false,
           dueAt: again
             ? sql`app_now()`
-            : sql`coalesce((select min(${grants.expiresAt}) from ${grants} where ${grants.entitlementId} = ${claim.id} and ${isLive}), app_now())`,
+            : sql`coalesce((select min(${overAt}) from ${grants} where ${grants.entitlementId} = ${claim.id} and ${isLive}), app_now())`,
         })
         .where(eq(entitlements.id, claim.id))
         .returning({ dueAt: entitlements.dueAt });
@@ -74,7 +74,7 @@ export async function recordGranted(ctx: Context, claim: Claimed, held: Held): P
         tx,
         started.map((grant) => ({
           type: 'entitlement.granted',
-          message: `${claim.identity} holds the access at ${claim.provider} until ${grant.expiresAt.toISOString()}`,
+          message: `${claim.identity} holds the access at ${claim.provider} until ${grant.expiresAt?.toISOString()}`,
           actor: { kind: 'system' as const, name: 'reconcile' },
           userId: grant.userId,
           provider: claim.provider,

@@ -1,6 +1,6 @@
 import { entitlements, grants, inOrder } from '@belay/db';
 import { wakeSteps } from '@belay/engine';
-import { and, eq, isNull, lte, or, sql } from 'drizzle-orm';
+import { and, eq, isNull, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import { type Claimed, wasMadeDue } from './claimed.js';
@@ -8,7 +8,7 @@ import { decideRevoked, type Held } from './decide.js';
 import { recordFailure } from './record-failure.js';
 import { recordLate } from './record-late.js';
 import { tellMeter } from './record-together.js';
-import { isLive } from './wanted.js';
+import { isLive, isOver } from './wanted.js';
 
 /**
  * Records that the provider no longer holds what was revoked. R5 decides whether that settles it or whether a second
@@ -19,11 +19,7 @@ export async function recordRevoked(ctx: Context, claim: Claimed, held: Held): P
     await recordFailure(ctx, claim, 'The provider still holds what it was told to revoke');
     return;
   }
-  const over = and(
-    eq(grants.entitlementId, claim.id),
-    isNull(grants.goneAt),
-    or(sql`${grants.endedAt} is not null`, lte(grants.expiresAt, sql`app_now()`)),
-  );
+  const over = and(eq(grants.entitlementId, claim.id), isNull(grants.goneAt), isOver);
   const next = await ctx.db.transaction(async (tx) => {
     // Lock order: grants before entitlements, or this would be a deadlock with whoever ends one of them at its very expiry.
     const [, [row], live] = await inOrder([

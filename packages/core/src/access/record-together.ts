@@ -4,7 +4,7 @@ import type { Context, Hint } from '../context.js';
 import { notifying, writingLedger } from '../ledger/append.js';
 import type { Claimed } from './claimed.js';
 import { decideRevoked, type Held, isAsClaimed } from './decide.js';
-import { isLive } from './wanted.js';
+import { isLive, isOver } from './wanted.js';
 
 /** A call that returned, and what was read back after it. */
 export interface Called {
@@ -194,7 +194,7 @@ function recordingRevocations(ctx: Context, group: readonly Called[], gates: Gat
     const again = decision?.state === 'revoking' ? new Date(decision.notBefore).toISOString() : null;
     return { claim, held, again };
   });
-  const { endedAt, entitlementId, expiresAt, goneAt, id } = grants;
+  const { entitlementId, goneAt, id } = grants;
   const called = sqlText`called as (${relation(decided, [
     ['claim', 'uuid', ({ claim }) => claim.id],
     ['fence', 'int', ({ claim }) => claim.fence],
@@ -204,7 +204,7 @@ function recordingRevocations(ctx: Context, group: readonly Called[], gates: Gat
   const locks = sqlText`
     over as (
       select ${id}, ${entitlementId} from ${grants} join called on ${entitlementId} = called.claim
-      where ${goneAt} is null and (${endedAt} is not null or ${expiresAt} <= app_now()) ${gates.before}
+      where ${goneAt} is null and ${isOver} ${gates.before}
       order by ${id} for update of ${grants}),
     ${lockedAs('revoking', 'over', gates.before)}`;
   const writes = sqlText`

@@ -4,7 +4,7 @@ import { type ApprovalStatus, approvals, decisions, entitlements, grants, users 
 import type { Fault, Json } from '@belay/workflow';
 import { and, asc, eq } from 'drizzle-orm';
 import { type Aftermath, aftermathOf } from '../access/aftermath.js';
-import { isNotOver } from '../access/wanted.js';
+import { expiryOf, isNotOver } from '../access/wanted.js';
 import type { ActorContext, Context } from '../context.js';
 import { findExecution } from '../find-execution.js';
 import { readNow } from '../now.js';
@@ -176,7 +176,7 @@ async function readGrants(ctx: Context, executionId: string, now: Date): Promise
     access: entitlement.access as Json,
     state: grantState({ ...grant, failedBeside }, now),
     granted_at: grant.activatedAt?.toISOString() ?? null,
-    expires_at: grant.activatedAt ? grant.expiresAt.toISOString() : null,
+    expires_at: expiryOf(grant),
     ended_reason: grant.endedReason,
     gone_at: grant.goneAt?.toISOString() ?? null,
     ...aftermathOf(ctx, entitlement.provider),

@@ -1,5 +1,6 @@
 import { grants } from '@belay/db';
 import { type SQL, sql } from 'drizzle-orm';
+import { isLiveIn } from '../access/wanted.js';
 
 /**
  * `ended`: over, and not yet verified as removed at the provider; `gone`: verified; `failed`: never was, and what the provider
@@ -10,7 +11,7 @@ export type GrantState = 'granting' | 'active' | 'ended' | 'gone' | 'failed';
 /** Whether a grant failed beside another one that keeps the access: then nothing is to be taken away. */
 export const failedBeside: SQL<boolean> = sql<boolean>`(${grants}.ended_reason = 'failed' and exists (
   select from ${grants} as other
-  where other.entitlement_id = ${grants}.entitlement_id and other.ended_at is null and other.expires_at > app_now()))`;
+  where other.entitlement_id = ${grants}.entitlement_id and ${isLiveIn('other')}))`;
 
 /** Returns where a grant is in its life. */
 export function grantState(
@@ -18,13 +19,15 @@ export function grantState(
     activatedAt: Date | null;
     endedAt: Date | null;
     goneAt: Date | null;
-    expiresAt: Date;
+    expiresAt: Date | null;
+    activateBy: Date | null;
     failedBeside: boolean | null;
   },
   now: Date,
 ): GrantState {
   if (grant.goneAt) return 'gone';
   if (grant.failedBeside) return 'failed';
-  if (grant.endedAt || grant.expiresAt.getTime() <= now.getTime()) return 'ended';
+  const overAt = grant.expiresAt ?? grant.activateBy;
+  if (grant.endedAt || (overAt && overAt.getTime() <= now.getTime())) return 'ended';
   return grant.activatedAt ? 'active' : 'granting';
 }

@@ -58,6 +58,7 @@ export async function readStates(
         endedAt: grants.endedAt,
         goneAt: grants.goneAt,
         expiresAt: grants.expiresAt,
+        activateBy: grants.activateBy,
         failedBeside,
       })
       .from(grants)

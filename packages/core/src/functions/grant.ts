@@ -15,7 +15,7 @@ import { and, eq, isNull, sql } from 'drizzle-orm';
 import { endGrants } from '../access/end.js';
 import { intendGrants } from '../access/intend.js';
 import { reconcileEntitlement } from '../access/reconcile.js';
-import { isNotLapsed } from '../access/wanted.js';
+import { isNotLapsed, isOver } from '../access/wanted.js';
 import { approvalLifetime, readCurrentApprovals } from '../approvals/current.js';
 import { confirmApprovals } from '../approvals/judge.js';
 import { settleRenewals } from '../approvals/settle.js';
@@ -112,7 +112,7 @@ async function settleGrants(ctx: Context, tx: Transaction, execution: Locked, ke
       activatedAt: grants.activatedAt,
       expiresAt: grants.expiresAt,
       endedReason: grants.endedReason,
-      over: sql<boolean>`${grants.endedAt} is not null or ${grants.expiresAt} <= app_now()`,
+      over: sql<boolean>`${isOver}`,
     })
     .from(grants)
     .innerJoin(entitlements, eq(entitlements.id, grants.entitlementId))
@@ -135,21 +135,24 @@ async function settleGrants(ctx: Context, tx: Transaction, execution: Locked, ke
     const detail = `${lost.provider}: ${lost.lastError ?? 'it was not reached in time'}`;
     return { outcome: { ok: false, fault: communicationFault(502, 'The access could not be granted', detail) }, hints };
   }
-  const pending = rows.filter((row) => row.activatedAt === null);
-  if (pending.length > 0) {
-    const [first] = pending;
+  const active = rows.flatMap((row) => {
+    const { activatedAt, expiresAt } = row;
+    return activatedAt && expiresAt ? [{ ...row, activatedAt, expiresAt }] : [];
+  });
+  if (active.length < rows.length) {
+    const first = rows.find((row) => row.activatedAt === null);
     const waitingFor = first?.lastError
       ? `the provider ${first.provider}: ${first.lastError}`
       : `the provider ${first?.provider}`;
     await waitOn(tx, { executionId: execution.id, key }, { waitingFor });
     return null;
   }
-  const started = Math.max(...rows.map((row) => row.activatedAt?.getTime() ?? 0));
-  const expires = Math.min(...rows.map((row) => row.expiresAt.getTime()));
+  const started = Math.max(...active.map((row) => row.activatedAt.getTime()));
+  const expires = Math.min(...active.map((row) => row.expiresAt.getTime()));
   const value: Json = {
     granted_at: new Date(started).toISOString(),
     expires_at: new Date(expires).toISOString(),
-    grants: rows.map(({ provider, identity, access, expiresAt }) => ({
+    grants: active.map(({ provider, identity, access, expiresAt }) => ({
       provider,
       identity,
       access: access as Json,
@@ -171,7 +174,7 @@ async function lapse(tx: Transaction, execution: Locked, key: string): Promise<v
   await tx
     .update(grants)
     .set({ endedAt: sql`app_now()`, endedReason: 'lapsed' })
-    .where(and(own, isNull(grants.endedAt), sql`${grants.expiresAt} <= app_now()`));
+    .where(and(own, isNull(grants.endedAt), isOver));
   await endGrants(tx, {
     executionId: execution.id,
     stepKeys: [key],

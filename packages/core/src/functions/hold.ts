@@ -1,7 +1,7 @@
 import { type Database, grants, type SqlText, sqlText, type Transaction } from '@belay/db';
 import { type CallFunction, done, type Locked, type Performed, type Progress, settleParked } from '@belay/engine';
 import { and, eq, sql } from 'drizzle-orm';
-import { isLive, isNotLapsed } from '../access/wanted.js';
+import { isLive, isNotLapsed, overAt } from '../access/wanted.js';
 import type { Context } from '../context.js';
 import { readNow } from '../now.js';
 import type { ElevationCall } from '../plans/input.js';
@@ -13,8 +13,7 @@ import type { ElevationCall } from '../plans/input.js';
 export const hold = {
   parks: {
     until: (executionId: SqlText) =>
-      sqlText`(select max(expires_at) from grants
-        where grants.execution_id = ${executionId} and ended_at is null and expires_at > app_now())`,
+      sqlText`(select max(${overAt}) from grants where grants.execution_id = ${executionId} and ${isLive})`,
     waitingFor: (until: SqlText) =>
       sqlText`'the end of the access at ' || to_char(${until} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
   },
@@ -45,7 +44,7 @@ export function settleHolds(tx: Transaction, executionId: string): ReturnType<ty
   return settleParked(tx, executionId, {
     call: 'access.hold',
     outcome: sql`
-      select case when max(${grants.expiresAt}) filter (where ${isLive}) is null then
+      select case when max(${overAt}) filter (where ${isLive}) is null then
         jsonb_build_object('ok', true, 'value', jsonb_build_object('ended', true, 'reason',
           coalesce(min(${grants.endedReason}), case when count(*) > 0 then 'expired' else ${nothing} end))) end as outcome
       from ${grants} where ${grants.executionId} = ${executionId} and ${isNotLapsed}`,
@@ -59,7 +58,7 @@ async function readHold(
 ): Promise<{ last: Date | null; reason: string }> {
   const [row] = await tx
     .select({
-      last: sql<string | null>`max(${grants.expiresAt}) filter (where ${isLive})`,
+      last: sql<string | null>`max(${overAt}) filter (where ${isLive})`,
       reason: sql<string | null>`min(${grants.endedReason})`,
       granted: sql<boolean>`count(*) > 0`,
     })

@@ -12,6 +12,7 @@ import {
 import { eq, sql } from 'drizzle-orm';
 import { endGrants } from '../access/end.js';
 import { reconcileEntitlement } from '../access/reconcile.js';
+import { isLiveIn } from '../access/wanted.js';
 import type { Context, Hint } from '../context.js';
 import type { ElevationCall } from '../plans/input.js';
 
@@ -48,7 +49,7 @@ async function settleRevocation(_ctx: Context, tx: Transaction, execution: Locke
       // What another live grant keeps is not ours to wait for.
       owed: sql<number>`count(*) filter (where ${grants.goneAt} is null and not exists (
         select 1 from grants other where other.entitlement_id = ${grants.entitlementId}
-          and other.ended_at is null and other.expires_at > app_now()))::int`,
+          and ${isLiveIn('other')}))::int`,
     })
     .from(grants)
     .where(eq(grants.executionId, execution.id));

@@ -1,6 +1,6 @@
 import { entitlements, grants } from '@belay/db';
 import { and, count, eq, isNull, ne, notExists, sql } from 'drizzle-orm';
-import { isLive } from '../access/wanted.js';
+import { isLive, overAt } from '../access/wanted.js';
 import type { Context } from '../context.js';
 
 /** Returns how many entitlements are held where no call reaches them: their provider's address leads to another target (R7). */
@@ -21,9 +21,7 @@ export async function countOverdue(ctx: Context): Promise<number> {
   const over = ctx.db
     .selectDistinct({ id: grants.entitlementId })
     .from(grants)
-    .where(
-      and(isNull(grants.goneAt), sql`least(${grants.endedAt}, ${grants.expiresAt}) < app_now() - ${overdue}::interval`),
-    )
+    .where(and(isNull(grants.goneAt), sql`least(${grants.endedAt}, ${overAt}) < app_now() - ${overdue}::interval`))
     .as('over');
   const live = ctx.db
     .select({ one: sql`1` })

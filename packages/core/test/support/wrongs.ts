@@ -14,7 +14,7 @@ const never: Record<string, string> = {
     where e.status = 'completed' and g.activated_at is null and g.ended_at is null and g.expires_at > app_now()`,
   'a live grant is on an entitlement that is absent': `select g.id from grants g join entitlements e on e.id = g.entitlement_id
     where e.state = 'absent' and g.ended_at is null and g.expires_at > app_now()`,
-  'a grant is live and gone': `select id from grants where gone_at is not null and ended_at is null and expires_at > app_now()`,
+  'a grant is live and gone': `select id from grants where gone_at is not null and ended_at is null and coalesce(expires_at, activate_by) > app_now()`,
   'a grant is longer than was asked for': `select g.id from grants g where g.activated_at is not null and g.expires_at > g.activated_at + g.duration * interval '1 millisecond'`,
   'something was granted without the approval that was asked for': `select g.id from grants g join approvals a on a.execution_id = g.execution_id
     where a.status <> 'approved' and a.created_at < g.created_at`,

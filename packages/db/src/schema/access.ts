@@ -1,5 +1,17 @@
-import { sql } from 'drizzle-orm';
-import { bigint, boolean, check, index, integer, pgTable, text, unique, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import { type SQL, sql } from 'drizzle-orm';
+import {
+  type AnyPgColumn,
+  bigint,
+  boolean,
+  check,
+  index,
+  integer,
+  pgTable,
+  text,
+  unique,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core';
 import { appNow, instant, json } from './columns.js';
 import { executions } from './executions.js';
 import { users } from './people.js';
@@ -54,6 +66,14 @@ export const entitlements = pgTable(
   ],
 );
 
+/**
+ * Returns when a grant is over unless it is ended before: its expiry, or while it waits the time by which it has to be active.
+ * Queries have to say it in these words to use the indexes.
+ */
+export function overAt({ expiresAt, activateBy }: { expiresAt: AnyPgColumn; activateBy: AnyPgColumn }): SQL {
+  return sql`coalesce(${expiresAt}, ${activateBy})`;
+}
+
 /** A time-bounded claim on an entitlement. Expiry needs no write: a grant is live while it is not ended and not expired (R3). */
 export const grants = pgTable(
   'grants',
@@ -73,7 +93,10 @@ export const grants = pgTable(
     duration: bigint('duration', { mode: 'number' }).notNull(),
     /** When the provider was seen to hold it (R6); the clock of the grant starts here. */
     activatedAt: instant('activated_at'),
-    expiresAt: instant('expires_at').notNull(),
+    /** When a grant that waits for its provider is over. Null in rows of older versions, where `expires_at` said it meanwhile. */
+    activateBy: instant('activate_by'),
+    /** When the access ends. Null until it is active, because its clock has not started. */
+    expiresAt: instant('expires_at'),
     endedAt: instant('ended_at'),
     endedReason: text('ended_reason').$type<EndedReason>(),
     /** When the provider was seen not to hold it any more (R6). A grant that ended while another keeps the access has none yet. */
@@ -85,14 +108,18 @@ export const grants = pgTable(
     uniqueIndex('grants_are_one_per_step_and_entitlement')
       .on(table.executionId, table.stepKey, table.entitlementId)
       .where(sql`coalesce(${table.endedReason}, '') <> 'lapsed'`),
-    index('grants_live_idx').on(table.entitlementId, table.expiresAt).where(sql`${table.endedAt} is null`),
+    index('grants_live_idx').on(table.entitlementId, overAt(table)).where(sql`${table.endedAt} is null`),
     // What ended and is not gone, by when it ended: what is overdue is at its beginning.
     index('grants_over_idx')
-      .on(sql`least(${table.endedAt}, ${table.expiresAt})`, table.entitlementId)
+      .on(sql`least(${table.endedAt}, ${overAt(table)})`, table.entitlementId)
       .where(sql`${table.goneAt} is null`),
     index('grants_owed_idx').on(table.entitlementId).where(sql`${table.goneAt} is null`),
-    index('grants_held_idx').on(table.userId, table.expiresAt).where(sql`${table.endedAt} is null`),
+    index('grants_held_idx').on(table.userId, overAt(table)).where(sql`${table.endedAt} is null`),
     check('grant_must_expire_after_creation', sql`${table.expiresAt} > ${table.createdAt}`),
+    check(
+      'grant_has_an_end',
+      sql`${table.expiresAt} is not null or (${table.activatedAt} is null and ${table.activateBy} is not null)`,
+    ),
     check('grant_ends_with_a_reason', sql`(${table.endedAt} is null) = (${table.endedReason} is null)`),
     check(
       'grant_end_reason_is_known',
