@@ -23,7 +23,7 @@ afterAll(async () => {
 const patiently = <T>(ask: () => Promise<T>): Promise<T> => vi.waitFor(ask, { timeout: 90_000, interval: 250 });
 
 describe('an agent by the command line, beside a real server', () => {
-  it('is enrolled with a credential that goes in by standard input and is shown nowhere', async () => {
+  it('is enrolled with a credential from standard input that is never printed', async () => {
     const made = await installation.program(['agent', 'enroll', '--name', 'laptop', '--ttl', 'PT1H']);
     credential = made.stdout.trim();
     const before = await installation.program(['agent', 'status'], laptop);
@@ -45,7 +45,7 @@ describe('an agent by the command line, beside a real server', () => {
     expect(again.code).not.toBe(0);
   });
 
-  it('runs, and says how it is', async () => {
+  it('runs and reports its status', async () => {
     agent = installation.start(['agent', 'run'], { ...laptop, PORT: '0' });
     address = await agent.says(/(http:\/\/127\.0\.0\.1:\d+)/);
     const status = await patiently(async () => {
@@ -64,7 +64,7 @@ describe('an agent by the command line, beside a real server', () => {
     expect(status).not.toContain('belay-agent.');
   });
 
-  it('is found by itself, and doctor looks at it too', async () => {
+  it('is found automatically, and doctor checks it', async () => {
     const found = { ...laptop, BELAY_AGENT: address };
     await patiently(async () => {
       const sessions = await installation.program(['sessions', '--json'], found);
@@ -83,7 +83,7 @@ describe('an agent by the command line, beside a real server', () => {
     });
   });
 
-  it('is signed in through the server, keeps the session, and answers with it from then on', async () => {
+  it('is signed in through the server, keeps the session and uses it from then on', async () => {
     const found = { ...laptop, BELAY_AGENT: address };
     const { signing, page } = await patiently(async () => {
       const started = installation.start(['login', '--agent', '--provider', 'demo', '--no-browser'], found);
@@ -112,7 +112,7 @@ describe('an agent by the command line, beside a real server', () => {
     );
   });
 
-  it('stops by a signal, and is not found any more', async () => {
+  it('stops on a signal and is no longer found', async () => {
     agent?.child.kill('SIGTERM');
     expect(await agent?.ended).toMatchObject({ code: 0 });
     expect(await installation.program(['agent', 'status'], laptop)).toMatchObject({ code: 7 });

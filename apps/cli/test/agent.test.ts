@@ -70,7 +70,7 @@ describe('belay agent install', () => {
     expect([status, complaints]).toEqual([0, '']);
   });
 
-  it('does not write over another unit without --force', async () => {
+  it('replaces a unit with different content only with --force', async () => {
     await mkdir(path.dirname(unit()), { recursive: true });
     await writeFile(unit(), '# mine\n');
     const args = ['agent', 'install'];
@@ -80,7 +80,7 @@ describe('belay agent install', () => {
     expect(await terminal.run(args, { host: host('linux') })).toMatchObject({ code: 0 });
   });
 
-  it('writes no line of somebody else’s making into the unit', async () => {
+  it('rejects values that would add lines to the unit', async () => {
     const evil = 'https://belay.example.com\nExecStartPre=/bin/false';
     expect(await terminal.run(['agent', 'install', '--url', evil], { host: host('linux') })).toMatchObject({ code: 2 });
     const named = host('linux', { BELAY_AGENT_NAME: 'laptop\r[Service]' });
@@ -91,7 +91,7 @@ describe('belay agent install', () => {
     await expect(stat(unit())).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  it('makes a launchd agent on macOS, and says that there is nothing for other systems', async () => {
+  it('writes a launchd agent on macOS, and rejects other systems', async () => {
     const plist = path.join(folder, 'Library', 'LaunchAgents', 'dev.belay.agent.plist');
     const args = ['agent', 'install', '--url', 'https://belay.example.com/?a&b'];
     expect(await terminal.run(args, { host: host('darwin') })).toMatchObject({
@@ -104,7 +104,7 @@ describe('belay agent install', () => {
     expect(await terminal.run(args, { host: host('win32') })).toMatchObject({ code: 1 });
   });
 
-  it('is undone by uninstall, which says when there is nothing', async () => {
+  it('is undone by uninstall, which reports a missing service', async () => {
     await terminal.run(['agent', 'install'], { host: host('linux') });
     expect(await terminal.run(['agent', 'uninstall'], { host: host('linux') })).toMatchObject({
       code: 0,
@@ -168,7 +168,7 @@ describe('with an agent on this machine', () => {
     await service[Symbol.asyncDispose]();
   });
 
-  it('agent status tells version, trouble, the age of the configuration and sessions, and never a session itself', async () => {
+  it('agent status shows version, errors, age of the configuration and sessions, but never a token', async () => {
     for (const json of [[], ['--json']]) {
       const { code, stdout, stderr } = await terminal.run(['agent', 'status', ...json], { agent: addressOf(agent) });
       expect(code).toBe(0);
@@ -179,7 +179,7 @@ describe('with an agent on this machine', () => {
     expect(await terminal.run(['agent', 'status'], { agent: 'http://127.0.0.1:1' })).toMatchObject({ code: 7 });
   });
 
-  it('what it can answer goes to it, without a credential; the rest goes to the server signed in to', async () => {
+  it('sends it the commands that it serves, without a credential, and all others to the server', async () => {
     const shell = { agent: addressOf(agent), token: service.token };
     const { code, stdout } = await terminal.run(['sessions', '--json'], shell);
     expect(code).toBe(0);
@@ -195,7 +195,7 @@ describe('with an agent on this machine', () => {
     expect(authorization.every((header) => header === undefined)).toBe(true);
   });
 
-  it('that nobody has signed in through, a login of one’s own goes further', async () => {
+  it('prefers a stored login to an agent without a session', async () => {
     const empty = await startAgent([], [], 'agent', {});
     await terminal.run(['login', '--url', service.url], { openBrowser: (address) => void fetch(address) });
     const { stdout } = await terminal.run(['sessions', '--json'], { agent: addressOf(empty) });
@@ -203,7 +203,7 @@ describe('with an agent on this machine', () => {
     empty.close();
   });
 
-  it('the option counts for more than BELAY_URL, BELAY_URL for more than the agent', async () => {
+  it('prefers the option to BELAY_URL, and BELAY_URL to the agent', async () => {
     const shell = { agent: addressOf(agent), token: service.token, server: service.url };
     const { stdout } = await terminal.run(['sessions', '--json'], shell);
     expect(JSON.parse(stdout)).toMatchObject({ server: service.url });
@@ -211,7 +211,7 @@ describe('with an agent on this machine', () => {
     expect(JSON.parse(named.stdout)).toMatchObject({ server: addressOf(agent) });
   });
 
-  it('a program that is no agent is left alone', async () => {
+  it('ignores a program that is not an agent', async () => {
     const other = await startAgent([], [], 'server');
     const shell = { agent: addressOf(other), token: undefined };
     expect(await terminal.run(['sessions'], shell)).toMatchObject({
@@ -223,7 +223,7 @@ describe('with an agent on this machine', () => {
 });
 
 describe('a token without an address', () => {
-  it('is not sent where only an agent leads, and whoever set it is told', async () => {
+  it('is not sent to an address that came from the agent, and the error says so', async () => {
     const service = await startService();
     const agent = await startAgent([], [], 'agent', {}, `${service.url}/api/v1/auth`);
     const shell = { agent: addressOf(agent), token: service.token };
@@ -236,7 +236,7 @@ describe('a token without an address', () => {
 });
 
 describe('belay agent join', () => {
-  it('takes the credential from standard input or a question, and prints it nowhere', async () => {
+  it('reads the credential from standard input or a prompt, and never prints it', async () => {
     const joined: unknown[] = [];
     const signal = expect.any(AbortSignal);
     const agentControl = {
@@ -266,7 +266,7 @@ describe('belay agent join', () => {
 describe.runIf(process.platform === 'linux' && process.getuid?.() === 0)(
   'an agent of another user of this machine',
   () => {
-    it('is none: nobody is led to sign in for them, or to their server', async () => {
+    it('is ignored: commands neither sign in through it nor use its server', async () => {
       const script = `require('node:http').createServer((request, response) => {
       response.setHeader('content-type', 'application/json');
       const authEndpoint = 'http://127.0.0.1:1/api/v1/auth';

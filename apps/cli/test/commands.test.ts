@@ -38,7 +38,7 @@ describe('the command line', () => {
     expect(service.changes).toEqual([]);
   });
 
-  it('says what is wrong with it as JSON when JSON was asked for', async () => {
+  it('reports usage errors as JSON with --json', async () => {
     const { code, stderr } = await terminal.run(['whoami', '--json', '--colour']);
     expect(code).toBe(2);
     expect(JSON.parse(stderr)).toEqual({ error: { code: 'usage', message: expect.stringContaining('--colour') } });
@@ -242,7 +242,7 @@ describe('approve', () => {
     expect(service.changes).toEqual([]);
   });
 
-  it('of something else than what was seen is a conflict', async () => {
+  it('of a request that has changed is a conflict', async () => {
     expect(await terminal.run(['approve', 'a-1', '--yes', '--digest', 'sha256:other'])).toMatchObject({ code: 6 });
     expect(service.changes).toEqual([]);
     expect(await terminal.run(['approve', 'a-1', '--yes', '--digest', 'sha256:one', '--json'])).toMatchObject({
@@ -250,7 +250,7 @@ describe('approve', () => {
     });
   });
 
-  it('of what does not wait for the caller is not found', async () => {
+  it('of a request that does not wait for the caller is not found', async () => {
     service.state.approvals = [];
     expect(await terminal.run(['approve', 'a-1', '--yes'])).toMatchObject({ code: 5 });
     expect(await terminal.run(['deny', 'a-1'])).toMatchObject({ code: 5 });

@@ -71,7 +71,7 @@ describe('completion', () => {
     expect(await completed('no-such-command', '')).toEqual([]);
   });
 
-  it('asks the server for names, and says nothing when nobody is signed in or nothing answers', async () => {
+  it('completes names from the server, and none when not signed in or unavailable', async () => {
     expect(await completed('request', '--role', '')).toEqual([entry.role]);
     expect(await completed('roles', 'rep')).toEqual([entry.role]);
     expect(await completed('approve', '')).toEqual([entry.id]);
@@ -85,7 +85,7 @@ describe('completion', () => {
     }
   });
 
-  it('offers no name that a shell would run, or read as something else, whatever a server calls its roles', async () => {
+  it('offers no name that a shell would run or misread', async () => {
     const hostile = [
       'report$(id)',
       'report`id`',

@@ -48,7 +48,7 @@ describe('the credentials file', () => {
     expect((await stat(path.dirname(file))).mode & 0o777).toBe(0o700);
   });
 
-  it('is refused when others could have read or written it', async () => {
+  it('is rejected when other users could read or write it', async () => {
     await open().save('http://a', one);
     await chmod(file, 0o640);
     await expect(open().find('http://a')).rejects.toThrow('chmod 600');
@@ -82,7 +82,7 @@ describe('the credentials file', () => {
     await expect(open().save('http://b', two)).rejects.toMatchObject({ code: 'failed' });
   });
 
-  it('that is not ours is neither used nor overwritten', async () => {
+  it('of another program is neither used nor overwritten', async () => {
     await mkdir(path.dirname(file));
     await writeFile(file, 'something else', { mode: 0o600 });
     await expect(open().save('http://a', one)).rejects.toThrow('not a valid credentials file');

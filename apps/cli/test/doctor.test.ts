@@ -57,7 +57,7 @@ function of(report: Report, check: string): Report['checks'] {
 }
 
 describe('belay doctor', () => {
-  it('finds nothing wrong with a client whose server is well, and looks at no server here', async () => {
+  it('reports no problem for a client of a healthy server, and skips the checks of a local server', async () => {
     const report = await examine({});
     expect([report.ok, report.code]).toEqual([true, 0]);
     for (const check of ['node', 'environment', 'server', 'health', 'clock', 'login']) {
@@ -68,7 +68,7 @@ describe('belay doctor', () => {
     ]);
   });
 
-  it('gives each failure and each warning a cure', async () => {
+  it('prints a fix for each failure and each warning', async () => {
     service.state.ready = false;
     service.state.health = { storage: 'unhealthy: away', scheduler: 'degraded: late' };
     service.state.time = '2029-12-31T13:00:00.000Z';
@@ -101,7 +101,7 @@ describe('belay doctor', () => {
     expect(of(JSON.parse(nobody.stdout) as Report, 'login')).toMatchObject([{ status: 'warning' }]);
   });
 
-  it('says once what keeps it from finding the server, with its cure, and asks nobody to report it', async () => {
+  it('reports an invalid server address or credentials file once, with a fix', async () => {
     for (const [shell, said] of [
       [{ server: 'belay.example.com' }, 'is not a server address'],
       [{ server: undefined, token: undefined }, 'is not a valid credentials file'],
@@ -121,7 +121,7 @@ describe('belay doctor', () => {
     }
   });
 
-  it('does not say of a server that answers as another program that it is to be started', async () => {
+  it('does not suggest to start a server when another program responds', async () => {
     const page = createPage((_request, response) => void response.writeHead(404).end('default backend'));
     await new Promise<void>((resolve) => page.listen(0, '127.0.0.1', resolve));
     const server = `http://127.0.0.1:${(page.address() as AddressInfo).port}`;
@@ -211,7 +211,7 @@ describe('belay doctor', () => {
     });
   });
 
-  it('misses an agent that is enrolled and does not run, and names its variables that cannot be used', async () => {
+  it('reports an enrolled agent that does not run, and its invalid variables', async () => {
     const closed = await startService();
     await closed[Symbol.asyncDispose]();
     const kept = { dataDirectory: folder, pid: undefined, url: undefined, server: 's', name: 'n', enrolled: true };

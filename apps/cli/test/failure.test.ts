@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { CliError } from '../src/cli-error.js';
 import { reportFailure } from '../src/output/failure.js';
 
-it('a failure says each thing once, and every field that is wrong', async () => {
+it('an error names each issue once, with its field', async () => {
   const said = async (message: string, issues: { path: string; message: string }[]) => {
     let text = '';
     const sink = {

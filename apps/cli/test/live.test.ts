@@ -133,7 +133,7 @@ describe('why no answer came', () => {
     expect(explainNetwork(new Error('no answer'))).toBeUndefined();
   });
 
-  it('of a certificate that nobody vouches for is said with its cure, and nothing is sent to it', async () => {
+  it('explains an untrusted certificate with a fix, and sends nothing to its server', async () => {
     if (!hasProgram('openssl', 'a foreign certificate was not tried')) return;
     const folder = await mkdtemp(path.join(tmpdir(), 'belay-certificate-'));
     const [key, cert] = [path.join(folder, 'key.pem'), path.join(folder, 'cert.pem')];

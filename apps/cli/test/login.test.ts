@@ -46,7 +46,7 @@ describe('login', () => {
     expect(await terminal.run(['whoami', '--server', other.url])).toMatchObject({ code: 3 });
   });
 
-  it('asks which provider when there are several, and wants it named when nobody can be asked', async () => {
+  it('prompts for a provider when there are several, and requires --provider without a terminal', async () => {
     service.state.authenticators = ['demo', 'partner'];
     expect(await terminal.run(['login'], { server: service.url })).toMatchObject({
       code: 2,
@@ -70,7 +70,7 @@ describe('login', () => {
     expect(await terminal.run(['login'], { server: service.url, openBrowser })).toMatchObject({ code: 4 });
   });
 
-  it('is not ended by an address that is none, which any page of a browser may ask for', async () => {
+  it('survives requests with invalid addresses, which any web page can send', async () => {
     const openBrowser = (address: string) => {
       const callback = new URL(new URL(address).searchParams.get('callback') ?? '');
       void fetch(`${callback.origin}//`)
@@ -80,7 +80,7 @@ describe('login', () => {
     expect(await terminal.run(['login'], { server: service.url, openBrowser })).toMatchObject({ code: 0 });
   });
 
-  it('shows nothing of what a server says as a terminal would obey it, in whatever command', async () => {
+  it('escapes control characters of the server in every command', async () => {
     const hostile = 'ada\u001b]0;x\u0007\u001b[2J\u001b[8m\nbelay: all is well\u202e\u009b31m';
     const unsafe = (text: string) =>
       [...text.replaceAll('\t', '')].filter((each) => each !== '\n' && /[\p{Cc}\u202e]/u.test(each)).join('') ||
@@ -105,14 +105,14 @@ describe('login', () => {
     expect(unsafe(stderr)).toBe(undefined);
   });
 
-  it('with somebody else’s code gets nothing', async () => {
+  it('with the code of another login gets no token', async () => {
     service.codes.set('stolen', 'another-challenge');
     const openBrowser = (address: string) => void fetch(`${new URL(address).searchParams.get('callback')}?code=stolen`);
     expect(await terminal.run(['login'], { server: service.url, openBrowser })).toMatchObject({ code: 2 });
     await expect(stat(terminal.credentialsFile)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  it('ends with 130 when nobody comes back before Ctrl-C', async () => {
+  it('exits with 130 on Ctrl-C before the sign-in is completed', async () => {
     const abort = new AbortController();
     const openBrowser = () => abort.abort();
     expect(await terminal.run(['login'], { server: service.url, openBrowser, signal: abort.signal })).toMatchObject({
@@ -146,7 +146,7 @@ describe('login on a machine without a browser', () => {
     expect(await terminal.run(['whoami'])).toMatchObject({ code: 0 });
   });
 
-  it('ends with 4 when it was refused, with 130 when nobody confirmed it in time, and keeps nothing', async () => {
+  it('exits with 4 when rejected and with 130 when not confirmed in time, and stores nothing', async () => {
     service.state.device = ['pending', 'denied'];
     expect(await terminal.run(['login', '--device'], patient([]))).toMatchObject({ code: 4 });
     service.state.device = ['pending'];

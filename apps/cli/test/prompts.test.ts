@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { createTerminalPrompts } from '../src/terminal-prompts.js';
 
 describe('questions at a terminal', () => {
-  it('show nothing of what a server says as the terminal would obey it', async () => {
+  it('escape control characters of the server', async () => {
     const hostile = 'store\u001b]0;owned\u0007';
     const choice = { value: 'a', label: hostile, hint: hostile };
     const questions = [
@@ -56,7 +56,7 @@ async function asked() {
 const down = '\u001b[B';
 
 describe('a choice of several', () => {
-  it('has nothing chosen before the person chose', async () => {
+  it('selects nothing by default', async () => {
     const question = await asked();
     await question.types('\r');
     await question.sees('Type part of a name');
@@ -73,7 +73,7 @@ describe('a choice of several', () => {
     expect(await question.answer).toBe('jobs-read');
   });
 
-  it('does not take the first of several that contain what was typed', async () => {
+  it('selects nothing while several choices match the typed text', async () => {
     const question = await asked();
     await question.types('kafka');
     await question.sees('(2 matches)');
@@ -84,7 +84,7 @@ describe('a choice of several', () => {
     expect(await question.answer).toBe('kafka-read');
   });
 
-  it('takes a whole name for that one, though others contain it', async () => {
+  it('selects an exact name even when other names contain it', async () => {
     const question = await asked();
     await question.types('admin');
     await question.types('\r');

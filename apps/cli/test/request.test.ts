@@ -144,7 +144,7 @@ describe('request in words', () => {
     ]);
   });
 
-  it('of another role takes nothing over from the suggested one', async () => {
+  it('with another role ignores the suggested details', async () => {
     const args = ['request', sentence, '--role', 'ledger-readonly', '--yes', '--no-wait'];
     expect(await terminal.run(args)).toMatchObject({ code: 0 });
     expect(service.changes[0]?.input).toEqual({ role: 'ledger-readonly', reason: sentence });
@@ -168,7 +168,7 @@ describe('request in words', () => {
     expect(service.changes).toEqual([]);
   });
 
-  it('that nothing fits ends with 5 and sends nothing', async () => {
+  it('exits with 5 and sends nothing when no role matches', async () => {
     service.state.suggestion = {
       status: 'no_match',
       output: {

@@ -69,7 +69,7 @@ describe('the story on the command line, against the real server', () => {
     expect(await bea.belay('request', ...wanted)).toMatchObject({ code: expect.toBeOneOf([4, 5]) });
   });
 
-  it('grants what was approved, takes it away when its time is over, and shows each step', async () => {
+  it('grants what was approved, revokes it at its expiry, and shows each step', async () => {
     const id = await ask('PT2S');
     const waiting = await waitForInbox(id);
     expect(waiting.grants).toMatchObject([{ provider: 'demo-postgres' }]);
@@ -98,7 +98,7 @@ describe('the story on the command line, against the real server', () => {
     expect(await rita.belay('executions', 'watch', id)).toMatchObject({ code: 8 });
   });
 
-  it('cancels a request once, and not somebody else’s', async () => {
+  it('cancels a request once, and never another person’s', async () => {
     const id = await ask('PT1M');
     await waitForInbox(id);
     expect(await bea.belay('executions', 'cancel', id)).toMatchObject({ code: expect.toBeOneOf([4, 5]) });
@@ -197,7 +197,7 @@ describe('the story on the command line, against the real server', () => {
     expect(await rita.belay('access', 'return', waiting.execution_id)).toMatchObject({ code: 0 });
   });
 
-  it('finds nothing wrong with itself', async () => {
+  it('passes its own doctor checks', async () => {
     const { code, stdout } = await installation.program(['doctor', '--json']);
     const { checks } = JSON.parse(stdout) as { checks: { check: string; status: string; message: string }[] };
     const failures = checks.filter(({ status }) => status === 'failed');
@@ -205,7 +205,7 @@ describe('the story on the command line, against the real server', () => {
     expect(checks.find(({ check }) => check === 'database')).toMatchObject({ status: 'ok' });
   });
 
-  it('forgets a login at both ends', async () => {
+  it('signs out at the server and deletes the stored token', async () => {
     expect(await bea.belay('logout')).toMatchObject({ code: 0 });
     expect(await bea.belay('whoami')).toMatchObject({ code: 3 });
   });

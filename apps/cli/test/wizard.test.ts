@@ -93,7 +93,7 @@ describe.runIf(here)('at a real terminal', () => {
     expect(dumb.screen()).not.toContain('\u001b');
   });
 
-  it('a reader that has enough ends it without a complaint', async () => {
+  it('a closed pipe ends it without an error', async () => {
     await using screen = typeInto(
       `sh -c "'${process.execPath}' '${main}' logs --json --limit 500 | head -n 1; echo done"`,
       env,

@@ -184,7 +184,7 @@ describe('a sign-in through the oidc connector and the demo identity provider', 
     expect(error.message).not.toContain('not-the-secret');
   });
 
-  it('may be asked again when the identity provider is down, and works once it is back', async () => {
+  it('can be retried after an outage of the identity provider', async () => {
     const jwks = {
       keys: [
         {
@@ -238,7 +238,7 @@ describe('the demo identity provider', () => {
     expect(back.url.searchParams.get('error')).toBe('invalid_request');
   });
 
-  it('sends nobody to an address that the client did not register', async () => {
+  it('redirects only to addresses that the client registered', async () => {
     const { issuer } = await start();
     const url = await authenticatorOf(issuer).authorizationUrl(newRequest(), calm());
     url.searchParams.set('redirect_uri', 'http://127.0.0.1:9999/evil?<script>');
@@ -284,7 +284,7 @@ describe('the demo identity provider', () => {
     expect((await browser.open(page.url, { subject: ben.subject, password: 'open sesame' })).left).toBe(true);
   });
 
-  it('takes no answer from another browser, another site, or of another shape', async () => {
+  it('rejects forms from another browser, from another site, or with other fields', async () => {
     const { issuer } = await start();
     const browser = openBrowser();
     const page = await browser.open(await authenticatorOf(issuer).authorizationUrl(newRequest(), calm()));

@@ -62,7 +62,7 @@ describe('the control of the demo', () => {
     await control.close();
   });
 
-  it('lets the workers go on when it goes away without a word', async () => {
+  it('lets the workers continue when it dies', async () => {
     const control = await startDemoControl({ port, secret, databaseUrl, log, delay });
     const { state, stop } = await worker();
     expect(await setWorkers(false)).toBe(200);
@@ -87,7 +87,7 @@ describe('the control of the demo', () => {
     await control.close();
   });
 
-  it('takes the right secret and the right question only', async () => {
+  it('accepts only the right secret and the right request', async () => {
     const control = await startDemoControl({ port, secret, databaseUrl, log, delay });
     expect(await setWorkers(false, 'another secret of the same')).toBe(401);
     expect(await setWorkers('no')).toBe(400);

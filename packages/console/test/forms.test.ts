@@ -50,7 +50,7 @@ function choices(name: string, of: RoleDetails, enabled: Workflows) {
 }
 
 describe('the form of a role', () => {
-  it('has no place chosen where there are several, and offers them by name', () => {
+  it('selects no system by default when there are several', () => {
     const several = { ...role, providers: ['zebra', 'alpha', 'mid'] };
     expect(choices('providers', several, workflows('asks', 'automatic'))).toEqual({
       required: true,
@@ -69,7 +69,7 @@ describe('the form of a role', () => {
     });
   });
 
-  it('says so when it cannot be asked for, and has no form', () => {
+  it('says that a disabled role cannot be requested, and has no form', () => {
     const page = renderPage(rolePage(role, workflows(), view), view);
     expect(page).toContain('This role cannot be requested now: asks and automatic are disabled.');
     expect(page).not.toContain('name="reason"');

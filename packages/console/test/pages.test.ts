@@ -131,7 +131,7 @@ describe('the picture of a workflow', () => {
     expect(markup).not.toMatch(/<script|style=|\son\w+=/);
   });
 
-  it('survives a definition that is nothing like one', () => {
+  it('renders malformed definitions', () => {
     for (const tasks of [[], [null], ['x'], [{ a: 1 }], [{ a: { switch: 'x', fork: 1, catch: 2, then: 'a' } }]]) {
       expect(renderPage({ title: 'Odd', content: Diagram({ tasks }) }, view)).toContain(
         '<span class="node end">End</span>',
@@ -161,7 +161,7 @@ describe('a suggestion', () => {
     alternatives: [{ suggested_role: 'writer', suggested_duration: 'PT5M', suggested_providers: [] }],
   };
 
-  it('is the form to ask with, filled in and still the person’s to change; it asks for nothing itself', () => {
+  it('is a form with changeable preset values, and requests nothing by itself', () => {
     const input = { reason: 'read "it" for 20 minutes </textarea><script>' };
     const workflows = new Map([['approve-and-grant', { document: { do: [] } } as never]]);
     const page = suggestionPage({ status: 'suggested', output }, { role, workflows }, { ...view, input });
@@ -174,7 +174,7 @@ describe('a suggestion', () => {
     expect(markup).not.toContain('</textarea><script>');
   });
 
-  it('that is none says so and keeps the words', () => {
+  it('without a match says so and keeps the text', () => {
     const none = { status: 'no_match', output: { ...output, suggested_role: '', alternatives: [] } };
     const found = { role: undefined, workflows: new Map() };
     const markup = renderPage(suggestionPage(none, found, { ...view, input: { reason: 'tea' } }), view);
@@ -199,7 +199,7 @@ describe('the form of a request without a role', () => {
     ...more,
   });
 
-  it('asks where when there is a choice, for whom when one may, and keeps what was chosen when it comes back', () => {
+  it('has fields for systems and recipients where they apply, and keeps the values of a rejected form', () => {
     const bounds = [bound('one', { for_others: true }), bound('two', { workflows: ['approve', 'quick'] })];
     const first = renderPage(dynamicPage({ bounds }, view), view);
     expect(first.match(/type="checkbox"/g)).toHaveLength(2);

@@ -45,7 +45,7 @@ async function decide(page: Page, verdict: 'Approve' | 'Deny', remark: string): 
 }
 
 describe.runIf(here)('the story in a browser', () => {
-  it('is asked, decided by somebody else, active while one watches, and given back', async () => {
+  it('is requested, approved by another person, becomes active on the open page, and is given back', async () => {
     await rita.page.goto(api('roles'));
     await picture(rita.page, 'ask');
     await rita.page.goto(api('role/reporting-readonly'));
@@ -94,7 +94,7 @@ describe.runIf(here)('the story in a browser', () => {
     expect(await rita.page.locator('#held').textContent()).toContain('No active access');
   });
 
-  it('ends by itself when the time is over, while one watches', async () => {
+  it('expires on the open page', async () => {
     await rita.page.goto(api('role/reporting-readonly'));
     await rita.page.getByLabel('Reason').fill('Only for a moment');
     await rita.page.getByLabel('Duration').evaluate((select) => select.append(new Option('2 s', 'PT2S', true, true)));
@@ -107,7 +107,7 @@ describe.runIf(here)('the story in a browser', () => {
     expect(await rita.page.locator('#state').textContent()).toContain('Reason: expired');
   });
 
-  it('is denied with a remark, and cancelled through a page that asks first', async () => {
+  it('is denied with a comment, and cancelled through a confirmation page', async () => {
     await ask(rita.page, stage.url, 'To be denied');
     await state(rita.page, 'The request waits for approval');
     await decide(adam.page, 'Deny', 'Not this week');
@@ -121,7 +121,7 @@ describe.runIf(here)('the story in a browser', () => {
     await state(rita.page, 'The request was cancelled');
   });
 
-  it('goes all the way without a script', async () => {
+  it('works without scripts from request to return', async () => {
     const [requester, approver] = await Promise.all([
       stage.signIn('rita', { javaScriptEnabled: false }),
       stage.signIn('adam', { javaScriptEnabled: false }),
@@ -173,7 +173,7 @@ describe.runIf(here)('the story in a browser', () => {
   });
 });
 
-describe.runIf(here)('a page of somebody else', () => {
+describe.runIf(here)('a page of another site', () => {
   it('changes nothing by links, images, prefetches or forms, though the person is signed in', async () => {
     const path = await ask(rita.page, stage.url, 'To be left alone');
     await state(rita.page, 'The request waits for approval');
@@ -295,7 +295,7 @@ describe.runIf(here)('every page', () => {
     await page.getByRole('alert').waitFor();
   };
 
-  it('has nothing that axe finds either where words led to a role, or to none', async () => {
+  it('has no axe findings on pages of suggestions, with and without a match', async () => {
     const { page } = rita;
     await page.setViewportSize({ width: 1280, height: 800 });
     const found: string[] = [];
@@ -316,7 +316,7 @@ describe.runIf(here)('every page', () => {
     expect(found).toEqual([]);
   });
 
-  it('without a script signs in, reads, asks, and gets a refused form back as it was filled in', async () => {
+  it('works without scripts: sign-in, reference, request, and a rejected form that keeps its input', async () => {
     const { page } = await stage.signIn('rita', { javaScriptEnabled: false });
     await page.goto(api('reference'));
     await page.getByRole('heading', { level: 1 }).waitFor();
@@ -333,7 +333,7 @@ describe.runIf(here)('every page', () => {
     expect(await page.locator('main').textContent()).toContain('One look at the figures');
   });
 
-  it('has nothing that axe finds either where a form came back', async () => {
+  it('has no axe findings on a rejected form', async () => {
     await rita.page.setViewportSize({ width: 1280, height: 800 });
     await askTooMuch(rita.page);
     await picture(rita.page, 'refused');

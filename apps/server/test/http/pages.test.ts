@@ -114,7 +114,7 @@ describe('forms', () => {
     expect([again.status, again.body]).toEqual([409, expect.stringContaining('role="alert"')]);
   });
 
-  it('and links that act say which request they are about, with what agreeing means, and lead back to it', async () => {
+  it('and confirmation pages name the request, explain the action and link back to it', async () => {
     const rita = await signIn('requester');
     const csrf_token = tokenFor(await open(rita, '/api/v1/role/reader'), elevate);
     const asked = await post(rita, elevate, { ...wanted, reason: 'A long incident', csrf_token });
@@ -136,7 +136,7 @@ describe('forms', () => {
     expect(await open(rita, path)).toMatch(/href="\/api\/v1\/role\/reader"[^>]*>Request again/);
   });
 
-  it('and refusals say what is missing as people would, with a way on', async () => {
+  it('and errors name the missing field and offer the next step', async () => {
     const rita = await signIn('requester');
     const page = await open(rita, `${elevate}?role=reader&provider=store`);
     expect(page).toMatch(/<code>reason<\/code> is required/);
