@@ -31,7 +31,7 @@ export default defineConfig({
         test: {
           ...options,
           name: 'apps',
-          include: ['apps/*/test/**/*.test.{ts,tsx}', 'packages/agent/test/**/*.test.ts'],
+          include: ['apps/*/test/**/*.test.ts', 'packages/{agent,demo,server}/test/**/*.test.{ts,tsx}'],
         },
       },
       {
@@ -42,7 +42,7 @@ export default defineConfig({
           name: 'packages',
           isolate: false,
           include: ['packages/*/test/**/*.test.{ts,tsx}', 'chaos/test/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: ['packages/agent/**'],
+          exclude: ['packages/{agent,demo,server}/**'],
         },
       },
     ],

@@ -118,7 +118,7 @@ describe('each rule can fail', () => {
   it.each([
     ['packages/workflow/src/expression/thread.ts', `import { Worker } from 'node:worker_threads';`],
     ['packages/core/src/a.ts', `import { integer } from 'drizzle-orm/pg-core';\nimport { b } from './b.js';`],
-    ['apps/server/src/a.ts', `import { readFile } from 'node:fs/promises';`],
+    ['packages/server/src/a.ts', `import { readFile } from 'node:fs/promises';`],
     ['apps/cli/src/load-operator.ts', `const core = await import('@belay/core');`],
   ])('imports: %s, %s is fine', (path, text) => {
     expect(checkImports(broken({ [path]: text }))).toEqual([]);

@@ -339,7 +339,7 @@ async function tidyUp(client) {
   await until('no access is left from an earlier run', 30, async () => !(await isMember(database, databaseRole)));
 }
 
-/** Stops or starts the workers of every process. Only the demo has this: see apps/demo/src/control.ts. */
+/** Stops or starts the workers of every process. Only the demo has this: see packages/demo/src/control.ts. */
 async function setWorkers(running) {
   const answer = await fetch(`${demo.control.url}/workers`, {
     method: 'POST',

@@ -166,7 +166,7 @@ export const boundaries = {
     outside: ['chokidar', 'postgres', 'yaml', 'zod', 'node:*'],
     why: 'operators’ commands work without a server: no HTTP, no queue, no procedures',
   },
-  'apps/server': {
+  'packages/server': {
     workspace: [
       'operations',
       'operations/environment',
@@ -205,10 +205,20 @@ export const boundaries = {
     ],
     why: 'the composition root takes everything and decides nothing',
   },
-  'apps/demo': {
+  'packages/demo': {
     workspace: ['db', 'host', 'operations', 'program', 'server'],
     outside: ['oidc-provider', 'postgres', 'zod', 'node:*'],
     why: 'a composer around the server: it enters it by its front door, and nothing of it is in the server',
+  },
+  'apps/server': {
+    workspace: ['server'],
+    outside: [],
+    why: 'a program hands its process over, and does nothing else',
+  },
+  'apps/demo': {
+    workspace: ['demo', 'server'],
+    outside: [],
+    why: 'a program hands its process over, and does nothing else',
   },
   'apps/cli': {
     workspace: ['contract/durations', 'host', 'sdk'],

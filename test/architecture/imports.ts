@@ -57,6 +57,7 @@ export function checkDeclarations(tree: Tree): string[] {
       devDependencies = {},
       optionalDependencies = {},
       scripts = {},
+      name: own,
     } = manifestOf(tree, folder);
     const declared = { ...dependencies, ...optionalDependencies };
     const used = new Set<string>();
@@ -67,7 +68,7 @@ export function checkDeclarations(tree: Tree): string[] {
         const name = packageOf(specifier);
         used.add(name);
         // The runner hands itself to a suite, so that a source names it for its types.
-        const known = name in declared || name === `@belay/${folder.split('/')[1]}` || name === 'vitest';
+        const known = name in declared || name === own || name === 'vitest';
         if (isSource(path) && !known)
           faults.push(`${folder}/package.json does not declare ${name}, which ${path} imports`);
         if (!isSource(path) && !known && !(name in devDependencies) && !(name in pins) && !name.startsWith('@belay/')) {
@@ -84,7 +85,7 @@ export function checkDeclarations(tree: Tree): string[] {
 }
 
 /** Workspaces that are run and never imported. */
-const programs = ['bench', 'chaos', 'pack'];
+const programs = ['apps/server', 'apps/demo', 'bench', 'chaos', 'pack'];
 
 /** A package is entered by its front door: an `exports` map, and no import goes past it. */
 export function checkExports(tree: Tree): string[] {

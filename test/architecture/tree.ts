@@ -24,6 +24,7 @@ export function readTree(): Tree {
 }
 
 export interface Manifest {
+  name?: string;
   dependencies?: Record<string, string>;
   devDependencies?: Record<string, string>;
   optionalDependencies?: Record<string, string>;

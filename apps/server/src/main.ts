@@ -1,3 +1,3 @@
-import { runServer } from './run.js';
+import { runServer } from '@belay/server';
 
 await runServer(process);

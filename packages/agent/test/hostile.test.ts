@@ -7,10 +7,10 @@ import { connect, createServer as listen, type Socket } from 'node:net';
 import { findPeer } from '@belay/host';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { hasChromium, launchChromium } from '../../../apps/server/test/browser/support/chromium.js';
-import { send } from '../../../apps/server/test/http/support/serve.js';
-import { createWorld, type World } from '../../../apps/server/test/http/support/world.js';
 import { describeAsRoot } from '../../embedded-postgres/test/support/describe-as-root.js';
+import { hasChromium, launchChromium } from '../../server/test/browser/support/chromium.js';
+import { send } from '../../server/test/http/support/serve.js';
+import { createWorld, type World } from '../../server/test/http/support/world.js';
 import { type Local, makeCredential, startLocal } from './support/local.js';
 
 let world: World;

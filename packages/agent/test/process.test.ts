@@ -8,14 +8,9 @@ import { promisify } from 'node:util';
 import { startDemoIdentityProvider } from '@belay/demo';
 import { findFreePort } from '@belay/host';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { hasChromium, launchChromium } from '../../../apps/server/test/browser/support/chromium.js';
-import { people } from '../../../apps/server/test/http/support/world.js';
-import {
-  type Folder,
-  makeFolder,
-  type ServerProcess,
-  startProcess,
-} from '../../../apps/server/test/start/server-process.js';
+import { hasChromium, launchChromium } from '../../server/test/browser/support/chromium.js';
+import { people } from '../../server/test/http/support/world.js';
+import { type Folder, makeFolder, type ServerProcess, startProcess } from '../../server/test/start/server-process.js';
 import { callLocal, signInAt } from './support/local.js';
 
 const cli = fileURLToPath(new URL('../../../apps/cli/bundle/main.js', import.meta.url));

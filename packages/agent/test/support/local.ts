@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { enrollAgent, withActor } from '@belay/core';
-import { type Answer, keepLines, type LogLine, send } from '../../../../apps/server/test/http/support/serve.js';
-import { openVisitor } from '../../../../apps/server/test/http/support/visitor.js';
-import { type Person, people, type World } from '../../../../apps/server/test/http/support/world.js';
+import { type Answer, keepLines, type LogLine, send } from '../../../server/test/http/support/serve.js';
+import { openVisitor } from '../../../server/test/http/support/visitor.js';
+import { type Person, people, type World } from '../../../server/test/http/support/world.js';
 import type { LocalEnvironment } from '../../src/environment.js';
 import { type RunningAgent, startAgent } from '../../src/start.js';
 

@@ -8,13 +8,13 @@ import { findFreePort } from '@belay/host';
 import { listVault, parseEnvironment, removeFromVault, rotateEncryption, setInVault } from '@belay/operations';
 import { StartError } from '@belay/program';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/database.js';
 import {
   type HashicorpServer,
   hashicorpRole,
   hashicorpSettings,
   startHashicorpServer,
-} from '../../../packages/providers/test/support/hashicorp-server.js';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.js';
+} from '../../providers/test/support/hashicorp-server.js';
 import { type RunningServer, startServer } from '../src/start.js';
 import { callRest } from './http/support/caller.js';
 import { keepLines, type LogLine } from './http/support/serve.js';

@@ -1,6 +1,6 @@
 import { describeApi, serverRouter } from '@belay/api';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { makeCredential, startLocal } from '../../../../packages/agent/test/support/local.js';
+import { makeCredential, startLocal } from '../../../agent/test/support/local.js';
 import { type CallOptions, callRest } from './support/caller.js';
 import { type Answer, send } from './support/serve.js';
 import { createWorld, type World } from './support/world.js';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const main = fileURLToPath(new URL('../../../demo/dist/main.js', import.meta.url));
+const main = fileURLToPath(new URL('../../../../apps/demo/dist/main.js', import.meta.url));
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 
 export interface ServerProcess extends AsyncDisposable {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Local, makeCredential, startLocal } from '../../../../packages/agent/test/support/local.js';
+import { type Local, makeCredential, startLocal } from '../../../agent/test/support/local.js';
 import { type CallOptions, callRest } from './support/caller.js';
 import { send } from './support/serve.js';
 import { createWorld, type World } from './support/world.js';

@@ -1,14 +1,14 @@
 import { applyCatalog, type LiveCatalog } from '@belay/core';
 import { createRegistry, oauth2Connector, oidcConnector, samlConnector } from '@belay/providers';
 import { createMemoryConnector } from '@belay/providers/testkit';
-import { openGitHub } from '../../../../../packages/providers/test/support/github.js';
+import { openBrowser } from '../../../../demo/test/browser.js';
+import { openGitHub } from '../../../../providers/test/support/github.js';
 import {
   createSamlIdentityProvider,
   type Posted,
   type Said,
   type SamlPerson,
-} from '../../../../../packages/providers/test/support/saml-identity-provider.js';
-import { openBrowser } from '../../../../demo/test/browser.js';
+} from '../../../../providers/test/support/saml-identity-provider.js';
 import { openRotating } from './rotating.js';
 import { send } from './serve.js';
 import type { openVisitor, Visit } from './visitor.js';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createCertified } from '../../../../packages/providers/test/support/certified.js';
-import { type Said, tamper } from '../../../../packages/providers/test/support/saml-identity-provider.js';
 import { openBrowser } from '../../../demo/test/browser.js';
+import { createCertified } from '../../../providers/test/support/certified.js';
+import { type Said, tamper } from '../../../providers/test/support/saml-identity-provider.js';
 import { corpPeople, openKinds, type Visitor } from './support/kinds.js';
 import type { Answer } from './support/serve.js';
 import { openVisitor } from './support/visitor.js';

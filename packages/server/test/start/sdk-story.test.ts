@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
-import { installPacked } from '../../../../packages/sdk/test/support/pack.js';
+import { installPacked } from '../../../sdk/test/support/pack.js';
 import { makeFolder, startProcess } from './server-process.js';
 
 const exec = promisify(execFile);
