@@ -16,6 +16,7 @@ import {
 } from './architecture/behaviour.js';
 import { checkCitations, checkDecisions, checkInterface, checkLinks } from './architecture/citations.js';
 import {
+  checkApps,
   checkDeclarations,
   checkExports,
   checkImports,
@@ -65,6 +66,7 @@ describe('the house as it stands', () => {
     ['depends on its own packages only along the table', checkWorkspaceDependencies],
     ['declares what it imports, and imports what it declares', checkDeclarations],
     ['enters packages by their front door', checkExports],
+    ['imports no app', checkApps],
     ['calls an authorizer only in core/access', checkAuthorizerCalls],
     ['appends to the ledger in every transaction of core', checkTransactions],
     ['sends the statements of a transaction in order', checkOrder],
@@ -158,6 +160,22 @@ describe('each rule can fail', () => {
       'packages/d/test/a.test.ts': `import { secret } from '@belay/d/src/secret.js';\nimport { open } from '@belay/d';`,
     });
     expect(checkExports(fault)).toHaveLength(4);
+  });
+
+  it('apps: a package that another app imports, and the sources and the tests of one', () => {
+    const fault = broken({
+      'apps/a/package.json': { name: '@belay/a' },
+      'apps/a/test/a.test.ts': `import { b } from './support/b.js';\nimport { c } from '../src/c.js';`,
+      'apps/b/package.json': { name: '@belay/b' },
+      'apps/b/src/main.ts': `const a = await import('@belay/a');\nimport { d } from '@belay/d';`,
+      'apps/b/test/b.test.ts': `import { b } from '../../a/test/support/b.js';`,
+      'packages/d/test/d.test.ts': `import type { C } from '../../../apps/a/src/c.js';`,
+    });
+    expect(checkApps(fault)).toEqual([
+      'apps/b/src/main.ts imports an app: @belay/a',
+      'apps/b/test/b.test.ts imports an app: ../../a/test/support/b.js',
+      'packages/d/test/d.test.ts imports an app: ../../../apps/a/src/c.js',
+    ]);
   });
 
   it('lint rules: an import allowed by hand', () => {

@@ -119,3 +119,21 @@ export function checkLintRules(configuration: string): string[] {
   if (JSON.stringify(rules) === JSON.stringify(lintOverrides())) return [];
   return ['biome.json differs from the table; run: node test/architecture/write-lint-rules.mjs'];
 }
+
+/** No app is imported, in tests either: what two programs need is a package. */
+export function checkApps(tree: Tree): string[] {
+  const apps = workspacesOf(tree).filter((folder) => folder.startsWith('apps/'));
+  const names = new Map(apps.map((folder) => [manifestOf(tree, folder).name, folder]));
+  const faults: string[] = [];
+  for (const [path, text] of tree) {
+    if (!/\.(ts|tsx|js|mjs)$/.test(path)) continue;
+    for (const specifier of importsOf(text)) {
+      const target = posix.join(posix.dirname(path), specifier);
+      const app = specifier.startsWith('.')
+        ? apps.find((folder) => target.startsWith(`${folder}/`))
+        : names.get(packageOf(specifier));
+      if (app !== undefined && !path.startsWith(`${app}/`)) faults.push(`${path} imports an app: ${specifier}`);
+    }
+  }
+  return faults;
+}

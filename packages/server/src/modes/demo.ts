@@ -26,7 +26,7 @@ export interface StoppableWorker {
 }
 
 /**
- * What a server runs when it finds no configuration. The server has none of its own: apps/demo passes one, and without it such
+ * What a server runs when it finds no configuration. The server has none of its own: packages/demo has one, and without it such
  * a start is refused.
  */
 export interface DemoComposer {

@@ -15,8 +15,8 @@ beforeAll(async () => {
 afterAll(() => database.stop());
 
 /** Starts, expects exit 1 with exactly one line on stderr and nothing on stdout, and answers the line. */
-async function refusal(folder: Folder, env: Record<string, string>): Promise<string> {
-  const server = startProcess(folder.path, env);
+async function refusal(folder: Folder, env: Record<string, string>, app: 'demo' | 'server' = 'demo'): Promise<string> {
+  const server = startProcess(folder.path, env, app);
   const code = await server.exited;
   expect({ code, stdout: server.stdout() }).toEqual({ code: 1, stdout: '' });
   const lines = server.stderr().split('\n');
@@ -91,6 +91,13 @@ describe('a start that cannot be', () => {
     await using folder = await makeFolder();
     expect(await refusal(folder, { ...external(), BELAY_CONFIG: 'none.yaml' })).toContain(
       'none.yaml: does not exist; create it',
+    );
+  });
+
+  it('exits with 1 and names the cure when the server program finds no configuration', async () => {
+    await using folder = await makeFolder();
+    expect(await refusal(folder, {}, 'server')).toBe(
+      'belay: BELAY_CONFIG is not set and there is no belay.yaml or config/ here; write one, or start the demo with npm start',
     );
   });
 

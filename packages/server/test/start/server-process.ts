@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const main = fileURLToPath(new URL('../../../../apps/demo/dist/main.js', import.meta.url));
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 
 export interface ServerProcess extends AsyncDisposable {
@@ -17,9 +16,13 @@ export interface ServerProcess extends AsyncDisposable {
   says(text: string): Promise<void>;
 }
 
-/** Runs what `npm start` runs, as a process of its own, with nothing of our environment but the path. */
-export function startProcess(directory: string, env: Record<string, string> = {}): ServerProcess {
-  return watchProcess(process.execPath, [main], { cwd: directory, directory, env });
+/** Runs a program as a process of its own, with nothing of our environment but the path: what `npm start` runs, or the server alone. */
+export function startProcess(
+  directory: string,
+  env: Record<string, string> = {},
+  app: 'demo' | 'server' = 'demo',
+): ServerProcess {
+  return watchProcess(process.execPath, [join(root, 'apps', app, 'dist/main.js')], { cwd: directory, directory, env });
 }
 
 /** Runs `npm start` itself in this repository, without the build before it; what it keeps is in the directory. */
