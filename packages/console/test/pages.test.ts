@@ -157,8 +157,17 @@ describe('a suggestion', () => {
     suggested_role: 'reader',
     suggested_duration: 'PT20M',
     suggested_providers: ['archive'],
+    workflow_id: 'approve-and-grant',
     matched: ['read'],
-    alternatives: [{ suggested_role: 'writer', suggested_duration: 'PT5M', suggested_providers: [] }],
+    engine: 'lexical' as const,
+    alternatives: [
+      {
+        suggested_role: 'writer',
+        suggested_duration: 'PT5M',
+        suggested_providers: [],
+        workflow_id: 'approve-and-grant',
+      },
+    ],
   };
 
   it('is a form with changeable preset values, and requests nothing by itself', () => {
@@ -175,7 +184,7 @@ describe('a suggestion', () => {
   });
 
   it('without a match says so and keeps the text', () => {
-    const none = { status: 'no_match', output: { ...output, suggested_role: '', alternatives: [] } };
+    const none = { status: 'no_match' as const, output: { ...output, suggested_role: '', alternatives: [] } };
     const found = { role: undefined, workflows: new Map() };
     const markup = renderPage(suggestionPage(none, found, { ...view, input: { reason: 'tea' } }), view);
     expect(markup).toContain('No matching role');

@@ -1,11 +1,7 @@
+import type { Audience } from '@belay/contract/roles';
 import { isSameAddress } from '@belay/providers/address';
 import type { CompiledProvider, CompiledRole, CompiledWorkflow } from './configuration/compile.js';
 import type { Actor } from './context.js';
-
-export interface Audience {
-  users?: string[] | undefined;
-  groups?: string[] | undefined;
-}
 
 interface Somebody {
   email: string;

@@ -1,12 +1,6 @@
 import { invalid } from '@belay/contract/errors';
+import type { PageOf } from '@belay/contract/paging';
 import { digestOf } from './canonical.js';
-
-/** Which part of a long list; without `limit`, all of it. */
-export interface PageAsk {
-  limit?: number | undefined;
-  /** `next` of the page before. */
-  cursor?: string | undefined;
-}
 
 /**
  * One page of a list that is there as a whole, or of those of its items that `fits` takes: what comes after the page is
@@ -15,7 +9,7 @@ export interface PageAsk {
  */
 export function pageOf<T>(
   items: readonly T[],
-  { limit, cursor }: PageAsk,
+  { limit, cursor }: PageOf,
   query: unknown,
   fits: (item: T) => boolean = () => true,
 ): { page: T[]; next: string | null } {

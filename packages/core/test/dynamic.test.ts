@@ -1,7 +1,7 @@
 import { AccessError } from '@belay/contract/errors';
 import {
   compileCatalog,
-  type DynamicElevationRequest,
+  type DynamicRequest,
   getExecution,
   listAccess,
   listDynamicBounds,
@@ -62,7 +62,7 @@ describe('a dynamic request', () => {
     expect(cast.house.provider.held()).toEqual([]);
   });
 
-  const request = (person: Person, asked: DynamicElevationRequest) =>
+  const request = (person: Person, asked: DynamicRequest) =>
     requestDynamicElevation(person, { providers: ['memory'], reason: 'a ticket', ...asked });
 
   it('is put to approvers as exactly what it would grant, is granted after it, and taken away', async () => {

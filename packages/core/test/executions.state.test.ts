@@ -1,11 +1,5 @@
-import {
-  type Context,
-  cancelExecution,
-  type ExecutionState,
-  getExecution,
-  listExecutions,
-  terminateExecution,
-} from '@belay/core';
+import type { ExecutionState } from '@belay/contract/executions';
+import { type Context, cancelExecution, getExecution, listExecutions, terminateExecution } from '@belay/core';
 import { takeTurn } from '@belay/engine';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { sweep } from '../../../test/support/sweep.mjs';

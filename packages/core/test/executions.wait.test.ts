@@ -1,4 +1,5 @@
-import { cancelExecution, isOutage, type WaitTarget, waitForExecution } from '@belay/core';
+import type { WaitTarget } from '@belay/contract/executions';
+import { cancelExecution, isOutage, waitForExecution } from '@belay/core';
 import { openDatabase } from '@belay/db';
 import { expect, it, vi } from 'vitest';
 import { startFaultyProxy } from '../../../chaos/src/faulty-proxy.js';

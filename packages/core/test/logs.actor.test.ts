@@ -1,4 +1,5 @@
-import { exportLogs, type LogEntry, listLogs, revokeAccess } from '@belay/core';
+import type { LogEntry } from '@belay/contract/logs';
+import { exportLogs, listLogs, revokeAccess } from '@belay/core';
 import { expect, it } from 'vitest';
 import { approve, ask, openCast } from './support/stories.js';
 

@@ -1,9 +1,9 @@
+import type { LogFilter } from '@belay/contract/logs';
 import {
   type ActorContext,
   appendLedger,
   enrollAgent,
   exportLogs,
-  type LogFilter,
   listLogs,
   recordLogs,
   verifyAgent,

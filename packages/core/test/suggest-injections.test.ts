@@ -1,10 +1,11 @@
 import { AccessError } from '@belay/contract/errors';
+import type { Suggestion } from '@belay/contract/suggestions';
 import { type ActorContext, getExecution, listInbox, requestElevation, type UserActor } from '@belay/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { approvalCatalog, approvalTasks, createHouse, type House, workflowOf } from '../../../test/support/house.js';
 import { type LanguageModel, openLanguageModel } from '../../providers/src/llm/open.js';
 import { type ModelServer, startModelServer } from '../../providers/test/llm-server.js';
-import { type SuggestedElevation, suggestElevation } from '../src/elevation/suggest.js';
+import { suggestElevation } from '../src/elevation/suggest.js';
 import type { Suggester } from '../src/suggester.js';
 import { injections } from './fixtures/injections.js';
 
@@ -106,7 +107,7 @@ const withModel = (suggester: Suggester) => ({
 });
 
 /** What a text may come to: a refusal of the text itself, nothing, or something the caller may ask for anyway. */
-async function suggestionOf(person: ActorContext, text: string): Promise<SuggestedElevation | undefined> {
+async function suggestionOf(person: ActorContext, text: string): Promise<Suggestion | undefined> {
   try {
     return await suggestElevation(person, { reason: text });
   } catch (error) {
@@ -116,7 +117,7 @@ async function suggestionOf(person: ActorContext, text: string): Promise<Suggest
   }
 }
 
-function expectWithin({ status, output }: SuggestedElevation): void {
+function expectWithin({ status, output }: Suggestion): void {
   const { matched: _matched, engine: _engine, alternatives, ...first } = output;
   if (status === 'no_match') {
     expect(output).toMatchObject({
@@ -137,7 +138,7 @@ function expectWithin({ status, output }: SuggestedElevation): void {
 }
 
 /** The request that a person would make of a suggestion, with the text as its reason, as an approver sees it. */
-async function outcomeOf(suggestion: SuggestedElevation, reason: string) {
+async function outcomeOf(suggestion: Suggestion, reason: string) {
   const { suggested_role, suggested_providers, suggested_duration, workflow_id } = suggestion.output;
   const { output } = await requestElevation(ada, {
     role: suggested_role,
@@ -174,7 +175,7 @@ it('is a set of at least 45 different texts', () => {
 });
 
 describe.each(askers)('with %s', (_who, make) => {
-  const suggestions = new Map<string, SuggestedElevation>();
+  const suggestions = new Map<string, Suggestion>();
   beforeAll(() => void server.asked.splice(0));
 
   it('no text leads beyond what its author may ask for', async () => {

@@ -6,7 +6,7 @@ import type { SuggestedRole } from '../src/suggester.js';
 import { lexicalSuggester } from '../src/suggestions/lexical.js';
 import { clearPasted } from '../src/suggestions/pasted.js';
 import { listRequestable, longestAt } from '../src/suggestions/requestable.js';
-import { type Suggestion, settleSuggestions } from '../src/suggestions/settle.js';
+import { type SettledSuggestion, settleSuggestions } from '../src/suggestions/settle.js';
 import { readWords } from '../src/suggestions/words.js';
 import { injections } from './fixtures/injections.js';
 import {
@@ -20,7 +20,7 @@ import {
 
 const now = new Date('2026-03-01T10:00:00.000Z');
 
-async function suggest(catalog: Catalog, text: string, person = engineer): Promise<Suggestion[]> {
+async function suggest(catalog: Catalog, text: string, person = engineer): Promise<SettledSuggestion[]> {
   const requestable = listRequestable(contextOf(catalog), person);
   const roles = [...requestable.values()].map(({ described }) => described);
   const answers = await lexicalSuggester(catalog).suggest({ text, roles, now }, new AbortController().signal);

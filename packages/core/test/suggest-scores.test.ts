@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { lexicalSuggester } from '../src/suggestions/lexical.js';
 import { listRequestable } from '../src/suggestions/requestable.js';
-import { type Suggestion, settleSuggestions } from '../src/suggestions/settle.js';
+import { type SettledSuggestion, settleSuggestions } from '../src/suggestions/settle.js';
 import { compileFixture, contextOf, engineer, type Sentence, sentences } from './fixtures/natural-language.js';
 
 /** Just below what was measured when the matcher was last worked on: docs/natural-language-scores.md has the numbers. */
@@ -15,7 +15,7 @@ const now = new Date('2026-03-01T10:00:00.000Z');
 const catalog = await compileFixture();
 const ctx = contextOf(catalog);
 
-async function suggest(text: string): Promise<Suggestion[]> {
+async function suggest(text: string): Promise<SettledSuggestion[]> {
   const requestable = listRequestable(ctx, engineer);
   const roles = [...requestable.values()].map(({ described }) => described);
   const answers = await lexicalSuggester(catalog).suggest({ text, roles, now }, new AbortController().signal);

@@ -1,4 +1,5 @@
-import { type ActorContext, cancelExecution, openChanges, type WatchEvent, watchExecution } from '@belay/core';
+import type { ExecutionEvent } from '@belay/contract/executions';
+import { type ActorContext, cancelExecution, openChanges, watchExecution } from '@belay/core';
 import { openDatabase } from '@belay/db';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ask, type Cast, catalogWith, openCast, type Person, request } from './support/stories.js';
@@ -13,7 +14,7 @@ const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 /** Watches and keeps what comes; `until` resolves when enough is there, and fails after ten seconds. */
 function follow(person: ActorContext, id: string, after?: number) {
   const stop = new AbortController();
-  const events: WatchEvent[] = [];
+  const events: ExecutionEvent[] = [];
   let tell = () => {};
   const done = (async () => {
     for await (const event of watchExecution(person, { id, after, signal: stop.signal })) {
@@ -26,7 +27,7 @@ function follow(person: ActorContext, id: string, after?: number) {
     done,
     stop: () => stop.abort(),
     types: () => events.map(({ event_type }) => event_type),
-    until: (enough: (events: WatchEvent[]) => boolean) =>
+    until: (enough: (events: ExecutionEvent[]) => boolean) =>
       new Promise<void>((resolve, reject) => {
         const late = setTimeout(() => reject(new Error(`Only ${events.map(({ event_type }) => event_type)}`)), 10_000);
         tell = () => {
@@ -39,7 +40,7 @@ function follow(person: ActorContext, id: string, after?: number) {
   };
 }
 
-const has = (type: string) => (events: WatchEvent[]) => events.some(({ event_type }) => event_type === type);
+const has = (type: string) => (events: ExecutionEvent[]) => events.some(({ event_type }) => event_type === type);
 
 describe('watching an execution', () => {
   let cast: Cast;
@@ -194,7 +195,7 @@ describe('watching an execution', () => {
       expect(new Set(seqs).size).toBe(seqs.length);
       expect(events.filter(({ event_type }) => event_type.startsWith('note.')).at(-1)?.event_type).toBe('note.2900');
     }
-    expect(all.events.length - resumed.events.length).toBe(all.events.indexOf(tenth as WatchEvent) + 1);
+    expect(all.events.length - resumed.events.length).toBe(all.events.indexOf(tenth as ExecutionEvent) + 1);
   });
 
   it('delivers an event that was committed late, under a lower number', async () => {

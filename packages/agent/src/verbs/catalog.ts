@@ -1,5 +1,6 @@
 import { AccessError } from '@belay/contract/errors';
-import { isInAudience, type PageAsk, pageOf } from '@belay/core/agent';
+import type { PageOf } from '@belay/contract/paging';
+import { isInAudience, pageOf } from '@belay/core/agent';
 import type { LocalConfiguration } from './configuration.js';
 import type { LocalContext, LocalPerson } from './ports.js';
 
@@ -30,7 +31,7 @@ export function listLocalProviders(
 export function listLocalRoles(
   ctx: LocalContext,
   person: LocalPerson,
-  input: { provider?: string[] | undefined } & PageAsk,
+  input: { provider?: string[] | undefined } & PageOf,
 ) {
   const configuration = inForce(ctx);
   const wanted = input.provider ?? [];

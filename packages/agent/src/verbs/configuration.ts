@@ -1,54 +1,12 @@
+import { type ConfigurationSignature, registration, sync } from '@belay/contract/configuration';
 import { AccessError } from '@belay/contract/errors';
-import { digestOf, followKey, type PinnedKey, readStatement, type Signature } from '@belay/core/agent';
+import { digestOf, followKey, type PinnedKey, readStatement } from '@belay/core/agent';
 import { z } from 'zod';
 
-const texts = z.array(z.string());
-const audience = z.object({ users: texts.optional(), groups: texts.optional() });
-const signature = z.object({
-  key: z.object({ kid: z.string(), x: z.string() }),
-  announced: texts,
-  statement: z.string(),
-});
+const versionSchema = z.string().regex(/^\d+\.\d+\.\d+$/);
 
 /** What has to be there; a newer server may say more, which is kept and not looked at. */
-const schema = z.object({
-  success: z.literal(true),
-  catalog_version: z.string().regex(/^\d+\.\d+\.\d+$/),
-  services: z.object({ llm: z.object({ enabled: z.boolean(), provider: z.string() }) }),
-  roles: z.object({
-    definitions: z.record(
-      z.string(),
-      z.object({
-        name: z.string(),
-        description: z.string(),
-        providers: texts,
-        workflows: texts,
-        enabled: z.boolean(),
-        permissions: audience.optional(),
-        max_duration: z.string(),
-        default_duration: z.string(),
-        reason: z.object({ required: z.boolean(), pattern: z.string().optional() }),
-      }),
-    ),
-  }),
-  providers: z.object({
-    definitions: z.record(
-      z.string(),
-      z.object({
-        name: z.string(),
-        provider: z.string(),
-        description: z.string(),
-        enabled: z.boolean(),
-        capabilities: texts,
-        permissions: audience.optional(),
-      }),
-    ),
-  }),
-  workflows: z.object({
-    definitions: z.record(z.string(), z.object({ name: z.string(), description: z.string(), enabled: z.boolean() })),
-  }),
-  signature,
-});
+const schema = registration.extend({ success: z.literal(true), catalog_version: versionSchema });
 
 /** One version of the server's configuration, checked whole. */
 export type LocalConfiguration = z.infer<typeof schema>;
@@ -104,7 +62,7 @@ export async function acceptConfiguration(
   return { configuration, digest, key };
 }
 
-const syncSchema = z.object({ catalog_version: z.string().regex(/^\d+\.\d+\.\d+$/), timestamp: z.string(), signature });
+const syncSchema = sync.pick({ timestamp: true, signature: true }).extend({ catalog_version: versionSchema });
 
 export interface AcceptedSync {
   version: string;
@@ -128,7 +86,7 @@ export async function acceptSync(answer: unknown, pinned: PinnedKey): Promise<Ac
   return { version, digest, timestamp: new Date(timestamp), key: seen(key, timestamp) };
 }
 
-async function trust(pinned: PinnedKey | undefined, given: Signature): Promise<PinnedKey> {
+async function trust(pinned: PinnedKey | undefined, given: ConfigurationSignature): Promise<PinnedKey> {
   // Nothing is pinned before the enrolment: what the credential was handed to over TLS is believed once.
   if (pinned === undefined) return given.key;
   const key = await followKey(pinned, given);

@@ -1,3 +1,4 @@
+import { limits } from '@belay/contract/limits';
 import { texts } from '../texts.js';
 import { Facts } from './parts/facts.js';
 import { PostForm } from './parts/form.js';
@@ -16,7 +17,14 @@ export function devicePage({ request }: Outputs['device']['page'], view: View): 
           <p class="lead">{texts.device.lead}</p>
           <div class="field">
             <label for="user_code">{texts.device.code}</label>
-            <input id="user_code" name="user_code" required maxlength={9} autocomplete="off" spellcheck={false} />
+            <input
+              id="user_code"
+              name="user_code"
+              required
+              maxLength={limits.userCode}
+              autocomplete="off"
+              spellcheck={false}
+            />
           </div>
           <div class="actions">
             <button type="submit">{texts.device.reviewDevice}</button>

@@ -1,4 +1,5 @@
 import { limits } from '@belay/contract/limits';
+import type { Suggestion } from '@belay/contract/suggestions';
 import type { VNode } from 'preact';
 import { texts } from '../texts.js';
 import { Facts } from './parts/facts.js';
@@ -7,18 +8,6 @@ import { AskForm } from './role.js';
 import { decided, permitted, type RoleDetails, type Workflows } from './roles.js';
 import { type Page, to, type View } from './view.js';
 import { durationInWords, listInWords } from './words.js';
-
-interface Suggested {
-  suggested_role: string;
-  suggested_duration: string;
-  suggested_providers: string[];
-}
-
-/** The response of POST /elevate/llm. */
-export interface Suggestion {
-  status: string;
-  output: Suggested & { matched?: string[]; alternatives?: Suggested[] };
-}
 
 /** Renders the form to describe a need in words (GET /elevate/llm). */
 export function describePage(view: View): Page {

@@ -1,3 +1,4 @@
+import type { Suggestion } from '@belay/contract/suggestions';
 import { accessPage } from './access.js';
 import { inboxPage } from './approvals.js';
 import { confirmPage, donePage } from './confirm.js';
@@ -12,7 +13,7 @@ import { providerPage, providersPage } from './providers.js';
 import { rolePage } from './role.js';
 import { type RoleDetails, rolesPage, type Workflows } from './roles.js';
 import { signedInPage, signedOutPage, signInPage } from './sign-in.js';
-import { describePage, type Suggestion, suggestionPage } from './suggest.js';
+import { describePage, suggestionPage } from './suggest.js';
 import { type Outputs, type Page, to, type View } from './view.js';
 import { workflowPage, workflowsPage } from './workflows.js';
 

@@ -1,27 +1,15 @@
+import type { AccessList } from '@belay/contract/access';
 import { entitlements, executions, grants } from '@belay/db';
 import type { Json } from '@belay/workflow';
 import { and, asc, eq, sql } from 'drizzle-orm';
 import { requireUser } from '../actor.js';
 import type { ActorContext } from '../context.js';
 import type { ElevationInput } from '../plans/input.js';
-import { type Aftermath, aftermathOf } from './aftermath.js';
+import { aftermathOf } from './aftermath.js';
 import { expiryOf, isLive, overAt } from './wanted.js';
 
-export interface HeldAccess extends Aftermath {
-  id: string;
-  execution_id: string;
-  role: string;
-  provider: string;
-  identity: string;
-  access: Json;
-  state: 'granting' | 'active';
-  granted_at: string | null;
-  /** Null until the access is active: its clock has not started. */
-  expires_at: string | null;
-}
-
 /** What the caller's requests hold now, or are about to; what ends first comes first. */
-export async function listAccess(ctx: ActorContext): Promise<{ access: HeldAccess[] }> {
+export async function listAccess(ctx: ActorContext): Promise<AccessList> {
   const user = requireUser(ctx);
   const rows = await ctx.db
     .select({ grant: grants, entitlement: entitlements, input: executions.input })

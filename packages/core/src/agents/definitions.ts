@@ -1,57 +1,12 @@
+import type { AgentDefinitions, AgentProvider, AgentRole, WorkflowStep } from '@belay/contract/configuration';
 import { describeRole } from '../catalog/roles.js';
 import type { Catalog, CompiledProvider, CompiledRole, CompiledWorkflow } from '../configuration/compile.js';
-
-/** The interface's Role, with what a person reads about it beside; what it comes to at a provider stays here. */
-export interface RoleForAgents {
-  name: string;
-  description: string;
-  providers: string[];
-  workflows: string[];
-  enabled: boolean;
-  permissions?: { users?: string[]; groups?: string[] };
-  /** ISO 8601. */
-  max_duration: string;
-  default_duration: string;
-  reason: { required: boolean; pattern?: string };
-}
-
-/** What a person reads about a provider, who may see it, and what it is for. */
-export interface ProviderForAgents {
-  name: string;
-  provider: string;
-  description: string;
-  enabled: boolean;
-  capabilities: string[];
-  permissions?: { users?: string[]; groups?: string[] };
-}
-
-export interface WorkflowForAgents {
-  name: string;
-  description: string;
-  enabled: boolean;
-  steps: Step[];
-}
-
-/** A task: where it is in the document, what it does and what it calls. Nothing else that an author wrote into it. */
-export interface Step {
-  name: string;
-  /** JSON pointer, as the DSL refers to tasks: `/do/0/validate`. */
-  path: string;
-  task: string;
-  call?: string;
-}
-
-export interface Definitions {
-  roles: { definitions: Record<string, RoleForAgents> };
-  providers: { definitions: Record<string, ProviderForAgents> };
-  workflows: { definitions: Record<string, WorkflowForAgents> };
-}
 
 /**
  * The configuration as agents get it (POST /register): every enabled definition, built from the fields that are
  * listed here and no others, so that no connector's configuration, reference or token can be among them.
  */
-export function describeDefinitions(catalog: Catalog): Definitions {
+export function describeDefinitions(catalog: Catalog): Omit<AgentDefinitions, 'services'> {
   const enabled = <T extends { enabled: boolean }>(things: ReadonlyMap<string, T>) =>
     [...things].filter(([, thing]) => thing.enabled);
   return {
@@ -72,7 +27,7 @@ export function describeDefinitions(catalog: Catalog): Definitions {
   };
 }
 
-function describe(role: CompiledRole): RoleForAgents {
+function describe(role: CompiledRole): AgentRole {
   const { name, description, providers, workflows, enabled, permissions, ...more } = describeRole(role);
   return {
     name,
@@ -87,7 +42,7 @@ function describe(role: CompiledRole): RoleForAgents {
   };
 }
 
-function describeProvider(id: string, { definition, enabled, capabilities }: CompiledProvider): ProviderForAgents {
+function describeProvider(id: string, { definition, enabled, capabilities }: CompiledProvider): AgentProvider {
   const { users, groups } = definition.permissions ?? {};
   const audience = { ...(users ? { users } : {}), ...(groups ? { groups } : {}) };
   return {
@@ -109,18 +64,18 @@ function plain(text: string): string {
 const kinds = ['call', 'do', 'emit', 'for', 'fork', 'listen', 'raise', 'run', 'set', 'switch', 'try', 'wait'] as const;
 
 /** Every task of a workflow, each before those within it. */
-function stepsOf(workflow: CompiledWorkflow): Step[] {
+function stepsOf(workflow: CompiledWorkflow): WorkflowStep[] {
   return tasksOf(workflow.definition.workflow.do, '/do');
 }
 
-function tasksOf(list: unknown, at: string): Step[] {
+function tasksOf(list: unknown, at: string): WorkflowStep[] {
   if (!Array.isArray(list)) return [];
   return list.flatMap((item, index) =>
     isObject(item) ? Object.entries(item).flatMap(([name, task]) => toSteps(name, task, `${at}/${index}/${name}`)) : [],
   );
 }
 
-function toSteps(name: string, task: unknown, path: string): Step[] {
+function toSteps(name: string, task: unknown, path: string): WorkflowStep[] {
   const body = isObject(task) ? task : {};
   // A `for` and a `try` have a `do` beside them, which is theirs.
   const kindOfTask = kinds.find((kind) => kind !== 'do' && kind in body) ?? 'do';

@@ -1,21 +1,12 @@
+import type { Registration } from '@belay/contract/configuration';
 import { digestOf } from '../canonical.js';
 import type { Catalog } from '../configuration/compile.js';
 import { versionText } from '../configuration/version.js';
 import { taskQueue } from '../executions/list.js';
-import { type Definitions, describeDefinitions } from './definitions.js';
-
-/** Everything that a registration answers but for its signature. */
-export interface ConfigurationForAgents extends Definitions {
-  success: boolean;
-  services: {
-    workflow_engine: { enabled: boolean; namespace: string; task_queue: string };
-    llm: { enabled: boolean; provider: string };
-  };
-  catalog_version: string;
-}
+import { describeDefinitions } from './definitions.js';
 
 interface Described {
-  answer: ConfigurationForAgents;
+  answer: Omit<Registration, 'signature'>;
   /** Of the answer as it arrives. */
   digest: string;
 }

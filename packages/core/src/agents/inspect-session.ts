@@ -1,22 +1,16 @@
 import { AccessError } from '@belay/contract/errors';
+import type { VerifiedSession } from '@belay/contract/sessions';
 import type { Context } from '../context.js';
 import { readNow } from '../now.js';
 import { readPerson } from '../people/people.js';
 import { findSessions } from '../sessions/find.js';
 import { openSessionToken } from '../sessions/verify.js';
 
-export interface InspectedSession {
-  provider: string;
-  version: number;
-  expiry: string;
-  user: { email: string; name: string; groups: string[]; provider: string };
-}
-
 /**
  * What a session token is worth now, for the agent or client that is asked to keep it: whoever holds the token may know
  * what it says. Throws `invalid` for what is none and `unauthenticated` for one that is over.
  */
-export async function inspectSession(ctx: Context, input: { session: string }): Promise<InspectedSession> {
+export async function inspectSession(ctx: Context, input: { session: string }): Promise<VerifiedSession> {
   const { user, login, provider, version } = await openSessionToken(ctx, input.session, await readNow(ctx.db));
   const [active] = await findSessions(ctx, { id: user, loginId: login }, { loginId: login, provider });
   const subject = active?.subject;

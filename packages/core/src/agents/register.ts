@@ -1,3 +1,4 @@
+import type { AgentEnvironment, Registration } from '@belay/contract/configuration';
 import { AccessError } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import { agents } from '@belay/db';
@@ -8,19 +9,8 @@ import type { ActorContext } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import { readNow } from '../now.js';
 import { requireText } from '../text.js';
-import { type ConfigurationForAgents, describeForAgents } from './describe.js';
+import { describeForAgents } from './describe.js';
 import { signForAgents } from './sign.js';
-import type { Signature } from './signature.js';
-
-export interface AgentEnvironment {
-  name: string;
-  description: string;
-}
-
-export interface Registration extends ConfigurationForAgents {
-  /** Of the digest of everything else in this answer, for this agent and this version. */
-  signature: Signature;
-}
 
 /**
  * Registers the agent that calls and gives it the whole configuration in force, without a secret (POST

@@ -1,3 +1,4 @@
+import type { AgentReport, AgentReported } from '@belay/contract/configuration';
 import { limits } from '@belay/contract/limits';
 import { requireAgent } from '../actor.js';
 import { versionText } from '../configuration/compile.js';
@@ -6,40 +7,13 @@ import { appendLedger } from '../ledger/append.js';
 import { readNow } from '../now.js';
 import { requireText } from '../text.js';
 import { programVersion } from '../version.js';
-import type { AgentEnvironment } from './register.js';
-
-export interface AgentCheck {
-  name: string;
-  ok: boolean;
-  message?: string | undefined;
-}
-
-export interface AgentReport {
-  environment?: AgentEnvironment | undefined;
-  /** The agent's program. */
-  version?: string | undefined;
-  /** The configuration that it has. */
-  catalog_version?: string | undefined;
-  /** What it looked at on its side. */
-  checks?: AgentCheck[] | undefined;
-}
-
-export interface AgentReportAnswer {
-  /** The report was taken, and no check in it failed. */
-  success: boolean;
-  version: string;
-  timestamp: string;
-  catalog_version: string;
-  /** Whether the agent's configuration is the one in force; false when it did not say. */
-  current: boolean;
-}
 
 /** Takes what an agent says before it registers (`preflight`) or after it has set itself up (`postflight`), and records it. */
 export async function reportAgent(
   ctx: ActorContext,
   phase: 'preflight' | 'postflight',
   input: AgentReport,
-): Promise<AgentReportAnswer> {
+): Promise<AgentReported> {
   const agent = requireAgent(ctx);
   const checks = (input.checks ?? []).map(({ name, ok, message }, index) => ({
     name: requireText(name, `checks.${index}.name`, limits.name),

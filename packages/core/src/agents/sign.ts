@@ -1,5 +1,6 @@
+import type { ConfigurationSignature } from '@belay/contract/configuration';
 import type { Context } from '../context.js';
-import { type Signature, signingKeyOf, signStatement } from './signature.js';
+import { signingKeyOf, signStatement } from './signature.js';
 
 /**
  * Signs what an agent is told, with the key that belongs to the current secret. The keys of the secrets before it announce
@@ -10,7 +11,7 @@ export async function signForAgents(
   ctx: Pick<Context, 'keyring'>,
   payload: Record<string, unknown>,
   now: Date,
-): Promise<Signature> {
+): Promise<ConfigurationSignature> {
   const { current, secrets } = ctx.keyring;
   const secret = secrets.get(current);
   if (!secret) throw new Error('The keyring has no current key');

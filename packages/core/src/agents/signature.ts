@@ -1,4 +1,5 @@
 import { createPrivateKey, createPublicKey, hkdfSync, type KeyObject } from 'node:crypto';
+import type { ConfigurationSignature } from '@belay/contract/configuration';
 import { CompactSign, compactVerify } from 'jose';
 import { hashSecret } from '../canonical.js';
 
@@ -16,16 +17,6 @@ export interface PinnedKey extends PublicKey {
 
 export interface SigningKey extends PublicKey {
   privateKey: KeyObject;
-}
-
-/** What goes with every answer that an agent acts on. */
-export interface Signature {
-  /** The key that signed. */
-  key: PublicKey;
-  /** For agents that pinned an older key: each of these is a statement of an older one that names `key`. */
-  announced: string[];
-  /** The statement itself: a compact JWS (RFC 7515, EdDSA). */
-  statement: string;
 }
 
 /** The beginning of an Ed25519 private key in PKCS #8 (RFC 8410, section 7); the seed follows. */
@@ -64,7 +55,7 @@ export async function readStatement(statement: string, key: PublicKey): Promise<
  * key says nothing of the key that signed: then somebody else did. While a secret is exchanged the new key announces the old
  * one, too; whoever kept that must not lead agents back once the old secret is given up.
  */
-export async function followKey(pinned: PinnedKey, signature: Signature): Promise<PinnedKey | undefined> {
+export async function followKey(pinned: PinnedKey, signature: ConfigurationSignature): Promise<PinnedKey | undefined> {
   const { key, announced } = signature;
   if (key.kid === pinned.kid) return key.x === pinned.x ? pinned : undefined;
   const statements = await Promise.all(announced.map((statement) => readStatement(statement, pinned)));

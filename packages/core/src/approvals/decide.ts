@@ -1,3 +1,4 @@
+import type { Decided, Decision } from '@belay/contract/approvals';
 import { AccessError, notFound } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import { approvals, decisions, executions, type Transaction } from '@belay/db';
@@ -17,13 +18,7 @@ import { isExcluded, isRequester } from './exclusion.js';
 import type { ApprovalSubject } from './inbox.js';
 import { settleApproval, settleRenewals } from './settle.js';
 
-export interface Decide {
-  /** The approval's id, or its execution's. */
-  id: string;
-  verdict: 'approve' | 'deny';
-  comment?: string | undefined;
-  /** The digest of what the approver saw; when given, it must be the approval's. */
-  request_digest?: string | undefined;
+export interface Decide extends Decision {
   /** When the approver saw it, where that is known: a request that was put to them later is another, be it the same content. */
   seenAt?: Date | undefined;
   via: 'api' | 'signal' | 'resume' | 'page';
@@ -36,10 +31,7 @@ type Approval = typeof approvals.$inferSelect & { ownerId: string };
  * execution's turn follows. Throws `not_found` for whoever is neither approver nor requester, `forbidden` for the
  * requester and for whoever would be elevated, `conflict` for a second decision, a closed approval or other content.
  */
-export async function decideApproval(
-  ctx: ActorContext,
-  input: Decide,
-): Promise<{ id: string; status: string; execution_id: string }> {
+export async function decideApproval(ctx: ActorContext, input: Decide): Promise<Decided> {
   const user = requireUser(ctx);
   requireFreshGroups(user);
   if (input.comment !== undefined) requireText(input.comment, 'comment', limits.remark);

@@ -1,46 +1,19 @@
+import type { Inbox, InboxEntry, InboxFilter } from '@belay/contract/approvals';
 import { formatDuration } from '@belay/contract/durations';
 import { invalid } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
+import type { PageOf } from '@belay/contract/paging';
 import { approvalAudience, approvals, decisions, executions, users } from '@belay/db';
 import { foldAddress } from '@belay/providers';
 import type { Json } from '@belay/workflow';
 import { and, asc, eq, gt, inArray, isNull, or, type SQL, sql } from 'drizzle-orm';
-import type { Aftermath } from '../access/aftermath.js';
 import { requireUser } from '../actor.js';
 import type { ActorContext, UserActor } from '../context.js';
 import { isId } from '../find-execution.js';
-import type { PageAsk } from '../paging.js';
 import { isKnownAs } from '../people/people.js';
 import { listSelves } from '../people/selves.js';
 import type { PlannedGrant } from '../plans/plan.js';
 import { namesOf } from './exclusion.js';
-
-export interface InboxItem {
-  id: string;
-  execution_id: string;
-  requester: { email: string; name: string };
-  role: string;
-  reason: string;
-  /** ISO 8601. */
-  duration: string;
-  providers: string[];
-  /** Exactly what will be granted; the digest is of this. */
-  grants: ({
-    provider: string;
-    identity: string;
-    access: Json;
-    /** The fingerprint of where it will be granted; null in an approval of an older version. */
-    target: string | null;
-  } & Aftermath)[];
-  request_digest: string;
-  created_at: string;
-  expires_at: string;
-  /** How many approvals it takes, and how many there are. */
-  count: number;
-  decisions: number;
-  /** Why it is asked again; null when it is asked for the first time. */
-  because: string | null;
-}
 
 export interface ApprovalSubject {
   role: string;
@@ -51,23 +24,6 @@ export interface ApprovalSubject {
   grants: (Omit<PlannedGrant, 'pin'> & { pin?: PlannedGrant['pin'] })[];
 }
 
-export interface InboxAsk extends PageAsk {
-  /** Only what this person requests: their e-mail address. */
-  requester?: string | undefined;
-  /** Only this approval, or the approvals of this execution. */
-  id?: string | undefined;
-}
-
-export interface Inbox {
-  /** In turns: the oldest of each requester, then the second of each, so that no requester's many hide another's one. */
-  approvals: InboxItem[];
-  next: string | null;
-  /** How many wait in all. */
-  total: number;
-  /** Who waits, and with how many; 200 at most, those who have waited longest first. */
-  requesters: { email: string; name: string; waiting: number }[];
-}
-
 const most = limits.page;
 const mostRequesters = 200;
 
@@ -75,7 +31,7 @@ const mostRequesters = 200;
  * What waits for the caller's decision: open, not expired, not their own, and not decided by them yet; 500 at most. Throws
  * `invalid` for a cursor that is not one of this list.
  */
-export async function listInbox(ctx: ActorContext, input: InboxAsk = {}): Promise<Inbox> {
+export async function listInbox(ctx: ActorContext, input: PageOf & InboxFilter = {}): Promise<Inbox> {
   const user = requireUser(ctx);
   const limit = Math.min(input.limit ?? most, most);
   const after = input.cursor === undefined ? undefined : placeOf(input.cursor);
@@ -189,7 +145,7 @@ function placeOf(cursor: string) {
   return { turn: sql`${turn}::bigint`, at: sql`to_timestamp(${time}::bigint / 1000.0)`, id };
 }
 
-function describe(row: typeof approvals.$inferSelect, made: number): InboxItem {
+function describe(row: typeof approvals.$inferSelect, made: number): InboxEntry {
   const subject = row.subject as ApprovalSubject;
   return {
     id: row.id,

@@ -1,21 +1,14 @@
 import { AccessError, notFound } from '@belay/contract/errors';
+import type { PageOf } from '@belay/contract/paging';
+import type { Provider } from '@belay/contract/providers';
 import type { Capability, ProviderClient } from '@belay/providers';
 import { can, isNamed } from '../can.js';
 import { type CompiledProvider, versionText } from '../configuration/compile.js';
 import type { ActorContext, Context } from '../context.js';
-import { type PageAsk, pageOf } from '../paging.js';
+import { pageOf } from '../paging.js';
 import { rolesConcerning } from './audiences.js';
 import { publicMessage } from './authorizer.js';
 import { type SearchMemory, searchList } from './search.js';
-
-export interface ProviderDetails {
-  id: string;
-  name: string;
-  description: string;
-  provider: string;
-  enabled: boolean;
-  capabilities: Capability[];
-}
 
 /** The enabled providers with a ready client that the caller may see, with any of the capabilities named (GET /providers). */
 export function listProviders(ctx: ActorContext, input: { capability?: Capability[] | undefined }) {
@@ -41,25 +34,25 @@ export function listAuthenticators(ctx: Context): { id: string; name: string; de
 }
 
 /** One provider; `not_found` for one that the caller may not see. */
-export function getProvider(ctx: ActorContext, input: { provider: string }): ProviderDetails {
+export function getProvider(ctx: ActorContext, input: { provider: string }): Provider {
   return describeProvider(findProvider(ctx, input.provider));
 }
 
-export interface ProviderList extends PageAsk {
+interface ProviderSearch extends PageOf {
   provider: string;
   /** Words to search for. */
   q?: string | undefined;
 }
 
 /** A provider's own roles, as it tells them now; with `q` those that fit it, best first. */
-export async function listProviderRoles(ctx: ActorContext, input: ProviderList) {
+export async function listProviderRoles(ctx: ActorContext, input: ProviderSearch) {
   const roles = await ask(ctx, input.provider, (client, signal) => client.authorizer?.roles(signal));
   const { page, next } = await pick(ctx, 'roles', roles, input, (role) => [role.name, role.description, role.arn]);
   return { ...heading(ctx, input.provider), roles: page, next };
 }
 
 /** A provider's own permissions, searched and paged alike. */
-export async function listProviderPermissions(ctx: ActorContext, input: ProviderList) {
+export async function listProviderPermissions(ctx: ActorContext, input: ProviderSearch) {
   const permissions = await ask(ctx, input.provider, (client, signal) => client.authorizer?.permissions(signal));
   const { page, next } = await pick(ctx, 'permissions', permissions, input, ({ name, description }) => [
     name,
@@ -72,7 +65,7 @@ export async function listProviderPermissions(ctx: ActorContext, input: Provider
  * A provider's identities, searched and paged alike: names and addresses of people, so only for callers who may request
  * access there. Throws `forbidden` for others who see the provider.
  */
-export async function listProviderIdentities(ctx: ActorContext, input: ProviderList) {
+export async function listProviderIdentities(ctx: ActorContext, input: ProviderSearch) {
   const { id } = findProvider(ctx, input.provider);
   if (!mayRequestAt(ctx, id)) {
     throw new AccessError('forbidden', `Only people who may request access at "${id}" can list its identities`);
@@ -92,7 +85,7 @@ function mayRequestAt(ctx: ActorContext, id: string): boolean {
   );
 }
 
-function describeProvider(provider: CompiledProvider): ProviderDetails {
+function describeProvider(provider: CompiledProvider): Provider {
   const { definition, id, enabled, capabilities } = provider;
   return {
     id,
@@ -136,7 +129,7 @@ async function pick<T>(
   ctx: ActorContext,
   list: string,
   items: readonly T[],
-  { provider, q, ...asked }: ProviderList,
+  { provider, q, ...asked }: ProviderSearch,
   textsOf: (item: T) => readonly string[],
 ) {
   const client = ctx.catalog.client(provider);

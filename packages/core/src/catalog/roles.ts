@@ -1,30 +1,15 @@
 import { formatDuration } from '@belay/contract/durations';
 import { notFound } from '@belay/contract/errors';
-import type { Access } from '@belay/providers';
+import type { PageOf } from '@belay/contract/paging';
+import type { Role } from '@belay/contract/roles';
 import { can } from '../can.js';
 import { type CompiledRole, versionText } from '../configuration/compile.js';
 import type { ActorContext } from '../context.js';
-import { type PageAsk, pageOf } from '../paging.js';
+import { pageOf } from '../paging.js';
 import { rolesConcerning } from './audiences.js';
 
-export interface RoleDetails {
-  name: string;
-  description: string;
-  providers: string[];
-  workflows: string[];
-  enabled: boolean;
-  permissions?: { users?: string[]; groups?: string[] };
-  /** ISO 8601. */
-  max_duration: string;
-  default_duration: string;
-  reason: { required: boolean; pattern?: string };
-  inherits: string[];
-  /** What the role holds at each provider, inheritance resolved. */
-  grants: { provider: string; access: Access }[];
-}
-
 /** The enabled roles that the caller may see and ask for, keyed by name (GET /roles); `next` when there are more. */
-export function listRoles(ctx: ActorContext, { provider, ...asked }: PageAsk & { provider?: string[] | undefined }) {
+export function listRoles(ctx: ActorContext, { provider, ...asked }: PageOf & { provider?: string[] | undefined }) {
   const catalog = ctx.catalog.current();
   const wanted = provider ?? [];
   const { page, next } = pageOf(
@@ -42,20 +27,20 @@ export function listRoles(ctx: ActorContext, { provider, ...asked }: PageAsk & {
 }
 
 /** One role, complete (GET /role/{role}); `not_found` for one that the caller may not see. */
-export function getRole(ctx: ActorContext, input: { role: string }): RoleDetails {
+export function getRole(ctx: ActorContext, input: { role: string }): Role {
   const role = ctx.catalog.current().roles.get(input.role);
   if (!role || !can(ctx.actor, 'view', { role })) throw notFound(`Role ${input.role}`);
   return describeRole(role);
 }
 
-const described = new WeakMap<CompiledRole, RoleDetails>();
+const described = new WeakMap<CompiledRole, Role>();
 
 /** A compiled role never changes, so neither does its description: made once for each version of the catalog. */
-export function describeRole(role: CompiledRole): RoleDetails {
+export function describeRole(role: CompiledRole): Role {
   const ready = described.get(role);
   if (ready) return ready;
   const { permissions } = role.definition;
-  const details: RoleDetails = {
+  const details: Role = {
     name: role.name,
     description: role.definition.description,
     providers: role.providers,

@@ -1,19 +1,10 @@
 import { notFound } from '@belay/contract/errors';
+import type { Workflow, WorkflowSummary } from '@belay/contract/workflows';
 import type { Json } from '@belay/workflow';
 import { can } from '../can.js';
 import { type CompiledWorkflow, versionText } from '../configuration/compile.js';
 import type { ActorContext } from '../context.js';
 import { rolesConcerning } from './audiences.js';
-
-export interface WorkflowSummary {
-  name: string;
-  description: string;
-  enabled: boolean;
-}
-
-export interface WorkflowDetails extends WorkflowSummary {
-  document: { dsl: string; namespace: string; name: string; version: string; do: Json[] };
-}
 
 /** The enabled workflows that the caller may see, keyed by name (GET /workflows). */
 export function listWorkflows(ctx: ActorContext) {
@@ -27,7 +18,7 @@ export function listWorkflows(ctx: ActorContext) {
 }
 
 /** One workflow with its definition (GET /workflow/{name}); `not_found` for one that the caller may not see. */
-export function getWorkflow(ctx: ActorContext, input: { name: string }): WorkflowDetails {
+export function getWorkflow(ctx: ActorContext, input: { name: string }): Workflow {
   const catalog = ctx.catalog.current();
   const workflow = catalog.workflows.get(input.name);
   if (!workflow || !can(ctx.actor, 'view', { workflow, roles: rolesConcerning(ctx.actor, catalog) })) {

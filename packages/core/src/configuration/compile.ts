@@ -17,7 +17,7 @@ import { readDuration } from '../duration.js';
 import { timing } from '../timing.js';
 import { checkAuthenticators } from './authenticators.js';
 import { checkListens } from './check-listens.js';
-import { compileDynamic, type DynamicBounds } from './dynamic.js';
+import { type CompiledBounds, compileDynamic } from './dynamic.js';
 import { compileEventSources, type EventSource } from './event-sources.js';
 import { functionChecks } from './function-checks.js';
 import { type Contribution, collectAccess, type RoleGraph } from './inherit.js';
@@ -72,7 +72,7 @@ export interface Catalog {
   roles: ReadonlyMap<string, CompiledRole>;
   workflows: ReadonlyMap<string, CompiledWorkflow>;
   /** Providers at which people may ask for access of their own choosing, and within which bounds. */
-  dynamic: ReadonlyMap<string, DynamicBounds>;
+  dynamic: ReadonlyMap<string, CompiledBounds>;
   /** The enabled providers that people sign in with. */
   authenticators: readonly string[];
   /** What is taken, but is hardly meant. */

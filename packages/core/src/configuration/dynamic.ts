@@ -1,17 +1,17 @@
 import type { ErrorIssue } from '@belay/contract/errors';
+import type { Audience } from '@belay/contract/roles';
 import type { AccessRequest } from '@belay/providers';
-import type { Audience } from '../can.js';
 import { readDuration } from '../duration.js';
 import { timing } from '../timing.js';
 import type { CompiledProvider, CompiledWorkflow } from './compile.js';
-import type { NameRules } from './name-rules.js';
+import type { CompiledNames } from './name-rules.js';
 import type { DynamicDefinition } from './schema.js';
 
 /** Within what people may put together a request of their own at a provider. */
-export interface DynamicBounds {
-  permissions: NameRules;
-  resources: NameRules;
-  groups: NameRules;
+export interface CompiledBounds {
+  permissions: CompiledNames;
+  resources: CompiledNames;
+  groups: CompiledNames;
   workflows: readonly string[];
   requesters: Audience;
   delegates: Audience | undefined;
@@ -31,8 +31,8 @@ interface Surroundings {
 export function compileDynamic(
   { providers, workflows, serverMaximum }: Surroundings,
   issues: ErrorIssue[],
-): Map<string, DynamicBounds> {
-  const compiled = new Map<string, DynamicBounds>();
+): Map<string, CompiledBounds> {
+  const compiled = new Map<string, CompiledBounds>();
   for (const [id, provider] of providers) {
     const definition = provider.definition.dynamic;
     if (!definition) continue;

@@ -1,4 +1,4 @@
-export interface NameRules {
+export interface CompiledNames {
   allow: readonly string[];
   deny: readonly string[];
 }
@@ -20,7 +20,7 @@ export function faultOfName(name: string): string | undefined {
  * accents, spacing and invisible characters. `allow` is compared exactly, and a name outside ASCII must be listed itself:
  * what resembles a denied name must not slip through a `*`.
  */
-export function permits(rules: NameRules, name: string): boolean {
+export function permits(rules: CompiledNames, name: string): boolean {
   const loosely = folded(name);
   if (rules.deny.some((pattern) => matches(folded(pattern), loosely))) return false;
   const plain = /^[\x20-\x7e]+$/.test(name);

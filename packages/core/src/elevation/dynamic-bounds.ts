@@ -1,28 +1,15 @@
 import { formatDuration } from '@belay/contract/durations';
+import type { DynamicBounds } from '@belay/contract/elevation';
 import { requireUser } from '../actor.js';
 import { can, isNamed } from '../can.js';
-import type { NameRules } from '../configuration/name-rules.js';
+import type { CompiledNames } from '../configuration/name-rules.js';
 import type { ActorContext } from '../context.js';
 
-export interface DynamicBoundsSummary {
-  provider: string;
-  name: string;
-  permissions: { allow: string[]; deny: string[] };
-  resources: { allow: string[]; deny: string[] };
-  groups: { allow: string[]; deny: string[] };
-  workflows: string[];
-  /** ISO 8601. */
-  max_duration: string;
-  default_duration: string;
-  /** Whether the caller may ask for others. */
-  for_others: boolean;
-}
-
 /** Where the caller may ask for access of their own choosing, and within which bounds; nothing of what others may. */
-export function listDynamicBounds(ctx: ActorContext): { bounds: DynamicBoundsSummary[] } {
+export function listDynamicBounds(ctx: ActorContext): { bounds: DynamicBounds[] } {
   const user = requireUser(ctx);
   const catalog = ctx.catalog.current();
-  const bounds = [...catalog.dynamic].flatMap(([id, bound]): DynamicBoundsSummary[] => {
+  const bounds = [...catalog.dynamic].flatMap(([id, bound]): DynamicBounds[] => {
     const provider = catalog.providers.get(id);
     if (!provider || !can(user, 'view', { provider }) || !isNamed(user, bound.requesters)) return [];
     return [
@@ -42,6 +29,6 @@ export function listDynamicBounds(ctx: ActorContext): { bounds: DynamicBoundsSum
   return { bounds: bounds.sort((a, b) => (a.provider < b.provider ? -1 : 1)) };
 }
 
-function listed({ allow, deny }: NameRules): { allow: string[]; deny: string[] } {
+function listed({ allow, deny }: CompiledNames): { allow: string[]; deny: string[] } {
   return { allow: [...allow], deny: [...deny] };
 }

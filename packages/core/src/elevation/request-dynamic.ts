@@ -1,30 +1,21 @@
+import type { DynamicElevationRequest, Elevation } from '@belay/contract/elevation';
 import { AccessError, type ErrorIssue, invalid, renameIssues } from '@belay/contract/errors';
 import { requireFreshGroups, requireUser } from '../actor.js';
 import type { Catalog } from '../configuration/compile.js';
 import type { ActorContext } from '../context.js';
 import { composeRole } from '../plans/dynamic-role.js';
-import { type ElevationResult, type RequestTerms, submitRequest } from './submit.js';
+import { type RequestTerms, submitRequest } from './submit.js';
 
 /** A request that names what it wants itself, and no role (POST /elevate, form data). */
-export interface DynamicElevationRequest extends RequestTerms {
-  /** The providers' own permission strings; each goes to every provider of the request. */
-  permissions?: string[] | undefined;
-  resources?: string[] | undefined;
-  /** The providers' own roles to become a member of, `<provider>:<role>`; the provider may be left out when there is one. */
-  groups?: string[] | undefined;
-  /** Whom to elevate, beside `identities`. */
-  users?: string[] | undefined;
-}
+export type DynamicRequest = RequestTerms &
+  Pick<DynamicElevationRequest, 'permissions' | 'resources' | 'groups' | 'users'>;
 
 /**
  * Starts an execution for access that the caller has put together, within the bounds that the configuration sets
  * (docs/interface.md, section 16, rule 4; decision 0022). From there it goes the way of every request. Throws `invalid` naming each field outside the bounds,
  * `forbidden` where the caller may not ask like this or not for others, and what `submitRequest` throws.
  */
-export async function requestDynamicElevation(
-  ctx: ActorContext,
-  request: DynamicElevationRequest,
-): Promise<ElevationResult> {
+export async function requestDynamicElevation(ctx: ActorContext, request: DynamicRequest): Promise<Elevation> {
   const user = requireUser(ctx);
   requireFreshGroups(user);
   const catalog = ctx.catalog.current();

@@ -1,18 +1,18 @@
+import type { Elevation } from '@belay/contract/elevation';
 import { notFound } from '@belay/contract/errors';
 import { requireFreshGroups, requireUser } from '../actor.js';
 import { can } from '../can.js';
 import type { ActorContext } from '../context.js';
-import { type ElevationResult, type RequestTerms, submitRequest } from './submit.js';
-
-export interface ElevationRequest extends RequestTerms {
-  role: string;
-}
+import { type RequestTerms, submitRequest } from './submit.js';
 
 /**
  * Starts an execution for a role of the catalog (docs/interface.md, section 3, static request). Throws what
  * `submitRequest` throws, and `not_found` for a role that the caller may not have.
  */
-export async function requestElevation(ctx: ActorContext, request: ElevationRequest): Promise<ElevationResult> {
+export async function requestElevation(
+  ctx: ActorContext,
+  request: RequestTerms & { role: string },
+): Promise<Elevation> {
   const user = requireUser(ctx);
   requireFreshGroups(user);
   const catalog = ctx.catalog.current();

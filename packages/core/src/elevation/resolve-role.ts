@@ -1,6 +1,7 @@
 import { AccessError, type ErrorIssue } from '@belay/contract/errors';
+import type { Role } from '@belay/contract/roles';
 import { canonicalJson } from '../canonical.js';
-import { getRole, type RoleDetails } from '../catalog/roles.js';
+import { getRole } from '../catalog/roles.js';
 import type { ActorContext } from '../context.js';
 
 /** A Role as a client may send it back: its name, and whatever it read of it. */
@@ -30,7 +31,7 @@ export function resolveRole(ctx: ActorContext, role: string | AskedRole): string
   return role.name;
 }
 
-function wider(asked: AskedRole, defined: RoleDetails): ErrorIssue[] {
+function wider(asked: AskedRole, defined: Role): ErrorIssue[] {
   const issues: ErrorIssue[] = [];
   const refuse = (path: string): void => {
     issues.push({ path: `role.${path}`, message: 'is more than the role is defined as' });

@@ -1,4 +1,5 @@
 import { formatDuration } from '@belay/contract/durations';
+import type { Elevation, ElevationRequest } from '@belay/contract/elevation';
 import { AccessError, invalid, pathText } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import { execute, idempotencyKeys, sqlText, type Transaction, users } from '@belay/db';
@@ -33,26 +34,10 @@ import { untilStopped } from '../until-stopped.js';
 import { checkAuthenticator } from './authenticators.js';
 
 /** What a request may say beside what it asks for. */
-export interface RequestTerms {
-  /** Default: all of the role's. */
-  providers?: string[] | undefined;
-  /** Default: the role's first. */
-  workflow?: string | undefined;
-  reason?: string | undefined;
-  /** ISO 8601 or the short form; default: the role's. */
-  duration?: string | undefined;
-  /** Default: the caller's own at each provider. */
-  identities?: string[] | undefined;
-  /** The provider the caller must have signed in with. */
-  authenticator?: string | undefined;
-  /** A session to prove that with (docs/interface.md, section 6); checked whenever it is given. */
+export interface RequestTerms extends Omit<ElevationRequest, 'role'> {
+  /** A session to prove with whom the caller has signed in; checked whenever it is given. */
   session?: PresentedSession | undefined;
   idempotencyKey?: string | undefined;
-}
-
-export interface ElevationResult {
-  status: 'pending';
-  output: { workflow_id: string; execution_id: string };
 }
 
 interface Submission {
@@ -71,7 +56,7 @@ interface Submission {
  * workflow's own schema before anything is stored; commits the execution, which a worker begins, and returns its id. Throws
  * `invalid` naming the field.
  */
-export async function submitRequest(ctx: ActorContext, submission: Submission): Promise<ElevationResult> {
+export async function submitRequest(ctx: ActorContext, submission: Submission): Promise<Elevation> {
   const { catalog, user, role, terms, dynamic, request } = submission;
   const input: ElevationInput = {
     ...chooseProviders(ctx, catalog, role, user, terms),
@@ -191,7 +176,7 @@ interface Start {
   request: RequestTerms;
 }
 
-async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<ElevationResult> {
+async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<Elevation> {
   const { catalog, workflow, input } = plan;
   const id = ctx.newId();
   keepWorkflow(workflow.digest, workflow.workflow);

@@ -1,6 +1,7 @@
 import { formatDuration } from '@belay/contract/durations';
 import { invalid } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
+import type { Suggestion } from '@belay/contract/suggestions';
 import { requireUser } from '../actor.js';
 import { breatheBy } from '../breathe.js';
 import type { ActorContext } from '../context.js';
@@ -9,31 +10,8 @@ import type { ModelSuggester, SuggestedRole, SuggestionQuestion } from '../sugge
 import { readWishedDuration } from '../suggestions/durations.js';
 import { lexicalSuggester } from '../suggestions/lexical.js';
 import { listRequestable } from '../suggestions/requestable.js';
-import { type Suggestion, settleSuggestions } from '../suggestions/settle.js';
+import { type SettledSuggestion, settleSuggestions } from '../suggestions/settle.js';
 import { requireText } from '../text.js';
-
-export interface SuggestedElevation {
-  /** `no_match`: nothing fits well enough to say; every field of `output` is empty then. */
-  status: 'suggested' | 'no_match';
-  output: {
-    suggested_role: string;
-    /** ISO 8601. */
-    suggested_duration: string;
-    suggested_providers: string[];
-    /** Name of the workflow that a request for this role would start. Nothing has been started. */
-    workflow_id: string;
-    /** Words of the text that led here. */
-    matched: string[];
-    /** Who answered: the lexical matcher, or the language model that is configured. */
-    engine: 'lexical' | 'model';
-    alternatives: {
-      suggested_role: string;
-      suggested_duration: string;
-      suggested_providers: string[];
-      workflow_id: string;
-    }[];
-  };
-}
 
 /** A caller's context, and the language model where one is configured. */
 export interface SuggestionContext extends ActorContext {
@@ -47,7 +25,7 @@ export interface SuggestionContext extends ActorContext {
  * nothing is started, stored or granted, and a request made of the answer goes through `requestElevation` like any other
  * (docs/architecture.md, section 9). Only roles that the caller may ask for are looked at, before and after. Throws `invalid`.
  */
-export async function suggestElevation(ctx: SuggestionContext, input: { reason: string }): Promise<SuggestedElevation> {
+export async function suggestElevation(ctx: SuggestionContext, input: { reason: string }): Promise<Suggestion> {
   const user = requireUser(ctx);
   const text = requireText(input.reason, 'reason', limits.reason).trim();
   if (text === '') throw invalid('reason', 'is required');
@@ -91,7 +69,7 @@ function withOwnWords(answers: readonly SuggestedRole[], { text, now }: Suggesti
   return answers.map((one) => (stated === undefined ? one : { ...one, duration: formatDuration(stated) }));
 }
 
-function publish(suggestions: readonly Suggestion[], engine: 'lexical' | 'model'): SuggestedElevation {
+function publish(suggestions: readonly SettledSuggestion[], engine: 'lexical' | 'model'): Suggestion {
   const [best, ...others] = suggestions;
   return {
     status: best ? 'suggested' : 'no_match',
@@ -104,7 +82,7 @@ function publish(suggestions: readonly Suggestion[], engine: 'lexical' | 'model'
   };
 }
 
-function shape(suggestion: Suggestion | undefined) {
+function shape(suggestion: SettledSuggestion | undefined) {
   return {
     suggested_role: suggestion?.role ?? '',
     suggested_duration: suggestion?.duration ?? '',

@@ -1,3 +1,4 @@
+import type { ExecutionEvent } from '@belay/contract/executions';
 import { type Database, executions, grants } from '@belay/db';
 import { taskEventsPerRow } from '@belay/engine';
 import { and, eq, isNull, sql } from 'drizzle-orm';
@@ -5,7 +6,6 @@ import type { Context } from '../context.js';
 import { isOutage, noteOutage } from '../outage.js';
 import { glancesOf } from './glance.js';
 import { type Happening, readHappenings } from './history.js';
-import type { WatchEvent } from './watch.js';
 
 /** How far back each read looks for rows that were committed late, under a number lower than one already seen: a thousand rows. */
 const overlap = 1_000 * taskEventsPerRow;
@@ -21,7 +21,7 @@ export interface Feed {
   /** Resolves when the first look is done; rejects when it failed. */
   ready: Promise<void>;
   /** The newest events, in the order in which they were read. */
-  events: WatchEvent[];
+  events: ExecutionEvent[];
   /** How many events were dropped in front of `events`. */
   dropped: number;
   /** Every event up to this number that is not in `events` is in the database only. */
@@ -226,7 +226,7 @@ function drop(feed: Shared, count: number, floor: number): void {
   feed.floor = gone.reduce((highest, { seq }) => Math.max(highest, seq), Math.max(feed.floor, floor));
 }
 
-function toEvent({ seq, type, at, message, task }: Happening, status: string): WatchEvent {
+function toEvent({ seq, type, at, message, task }: Happening, status: string): ExecutionEvent {
   return {
     seq,
     event_type: type,
@@ -242,7 +242,7 @@ export async function readEvents(
   ctx: Context,
   id: string,
   { after, upTo, status }: { after: number; upTo: number; status: string },
-): Promise<WatchEvent[]> {
+): Promise<ExecutionEvent[]> {
   const part = { after, before: upTo + 1, from: 'oldest', limit: kept } as const;
   return (await readHappenings(ctx.db, id, part)).map((happening) => toEvent(happening, status));
 }

@@ -1,68 +1,23 @@
 import { invalid } from '@belay/contract/errors';
+import type { ExecutionApproval, ExecutionDetails, ExecutionGrant, HistoryEntry } from '@belay/contract/executions';
 import { limits } from '@belay/contract/limits';
+import type { PageOf } from '@belay/contract/paging';
 import { type ApprovalStatus, approvals, decisions, entitlements, grants, users } from '@belay/db';
 import type { Fault, Json } from '@belay/workflow';
 import { and, asc, eq } from 'drizzle-orm';
-import { type Aftermath, aftermathOf } from '../access/aftermath.js';
+import { aftermathOf } from '../access/aftermath.js';
 import { expiryOf, isNotOver } from '../access/wanted.js';
 import type { ActorContext, Context } from '../context.js';
 import { findExecution } from '../find-execution.js';
 import { readNow } from '../now.js';
-import type { PageAsk } from '../paging.js';
-import { failedBeside, type GrantState, grantState } from './grant-state.js';
+import { failedBeside, grantState } from './grant-state.js';
 import { type Happening, readGap, readHappenings } from './history.js';
-import { type ExecutionSummary, readWaiting, summarise } from './list.js';
+import { readWaiting, summarise } from './list.js';
 import { executionState } from './state.js';
-
-export interface HistoryEntry {
-  event_type: string;
-  timestamp: string;
-  message: string;
-  /** JSON pointer of the task, for events of a task. */
-  task?: string;
-}
-
-export interface ExecutionGrant extends Aftermath {
-  provider: string;
-  identity: string;
-  access: Json;
-  /** `ended`: over, and not yet seen to be gone at the provider; `gone`: seen to be gone. */
-  state: GrantState;
-  granted_at: string | null;
-  expires_at: string | null;
-  ended_reason: string | null;
-  gone_at: string | null;
-  last_error: string | null;
-}
-
-export interface ExecutionApproval {
-  id: string;
-  status: ApprovalStatus;
-  expires_at: string;
-  approvers: { users: string[]; groups: string[] };
-  count: number;
-  request_digest: string;
-  /** Why it was asked again; null when it was asked for the first time. */
-  because: string | null;
-  decisions: { approver: string; verdict: string; comment: string | null; decided_at: string }[];
-}
-
-export interface ExecutionDetails extends ExecutionSummary {
-  /** Oldest first; the newest 1,000 entries unless another page is requested. */
-  history: HistoryEntry[];
-  /** Cursor of the entries before these; null when there are none. */
-  next: string | null;
-  input: Json;
-  output: Json;
-  error: Fault | null;
-  end_time: string | null;
-  approvals: ExecutionApproval[];
-  grants: ExecutionGrant[];
-}
 
 const mostHistory = limits.history;
 
-export interface GetExecution extends PageAsk {
+export interface GetExecution extends PageOf {
   id: string;
 }
 
@@ -102,7 +57,7 @@ export async function getExecution(ctx: ActorContext, input: GetExecution): Prom
 async function readHistory(
   ctx: Context,
   execution: { id: string; taskEvents: number },
-  { limit = mostHistory, cursor }: PageAsk,
+  { limit = mostHistory, cursor }: PageOf,
 ): Promise<{ history: HistoryEntry[]; next: string | null }> {
   if (cursor !== undefined && !/^\d{1,15}$/.test(cursor)) throw invalid('cursor', 'is not one of this list');
   const before = cursor === undefined ? undefined : Number(cursor);
@@ -131,7 +86,10 @@ function describeGap({ at, count }: { at: Date; count: number }): HistoryEntry {
   };
 }
 
-async function readApprovals(ctx: Context, executionId: string): Promise<ExecutionApproval[]> {
+async function readApprovals(
+  ctx: Context,
+  executionId: string,
+): Promise<(ExecutionApproval & { status: ApprovalStatus })[]> {
   const rows = await ctx.db
     .select()
     .from(approvals)

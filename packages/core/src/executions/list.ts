@@ -1,34 +1,15 @@
 import { formatDuration } from '@belay/contract/durations';
 import { invalid } from '@belay/contract/errors';
+import type { Execution, ExecutionList, ExecutionState } from '@belay/contract/executions';
 import { limits } from '@belay/contract/limits';
+import type { PageOf } from '@belay/contract/paging';
 import { executions, steps } from '@belay/db';
 import { and, asc, desc, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { requireUser } from '../actor.js';
 import type { ActorContext } from '../context.js';
 import { isId } from '../find-execution.js';
-import type { PageAsk } from '../paging.js';
 import type { ElevationInput } from '../plans/input.js';
-import { type ExecutionState, readStates } from './state.js';
-
-export interface ExecutionSummary {
-  workflow_id: string;
-  run_id: string;
-  /** The workflow's. */
-  status: string;
-  state: ExecutionState;
-  start_time: string;
-  /** ISO 8601 duration. */
-  execution_time: string;
-  task_queue: string;
-  user: string;
-  workflow_type: { name: string };
-  role: string;
-  providers: string[];
-  reason: string;
-  duration: string;
-  /** What each open step waits for now, in words. */
-  waiting_for: string[];
-}
+import { readStates } from './state.js';
 
 /** The queue that executions are worked from. */
 export const taskQueue = 'executions';
@@ -39,10 +20,7 @@ const most = limits.page;
  * The caller's running executions, newest first, 500 at most (GET /executions). `next` goes on after the last of
  * them. Throws `invalid` for a cursor that is no execution of the caller's.
  */
-export async function listExecutions(
-  ctx: ActorContext,
-  input: PageAsk = {},
-): Promise<{ executions: ExecutionSummary[]; next: string | null }> {
+export async function listExecutions(ctx: ActorContext, input: PageOf = {}): Promise<ExecutionList> {
   const user = requireUser(ctx);
   const limit = Math.min(input.limit ?? most, most);
   const after = input.cursor === undefined ? undefined : await placeOf(ctx, user.id, input.cursor);
@@ -130,7 +108,7 @@ export function summarise(
   user: string,
   { state, waitingFor }: { state: ExecutionState; waitingFor: string[] },
   now: Date,
-): ExecutionSummary {
+): Execution {
   const input = row.input as ElevationInput;
   const from = row.startedAt ?? row.createdAt;
   return {

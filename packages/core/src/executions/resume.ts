@@ -1,3 +1,4 @@
+import type { Resumption } from '@belay/contract/elevation';
 import { AccessError, invalid } from '@belay/contract/errors';
 import type { CloudEvent, Json } from '@belay/workflow';
 import { z } from 'zod';
@@ -18,10 +19,7 @@ const stateSchema = z.object({
   madeAt: z.iso.datetime(),
 });
 
-export interface Resumed {
-  workflow_id: string;
-  status: 'completed';
-  output: { approved: boolean; session_created: boolean };
+export interface Resumed extends Resumption {
   /** Where a browser goes next. */
   location: string;
 }

@@ -1,17 +1,9 @@
 import { renameIssues } from '@belay/contract/errors';
+import type { ExecutionStart } from '@belay/contract/executions';
 import type { ActorContext } from '../context.js';
 import { requestElevation } from '../elevation/request.js';
 
-export interface StartExecution {
-  workflow: string;
-  input: {
-    role: string;
-    provider?: string | undefined;
-    providers?: string[] | undefined;
-    reason?: string | undefined;
-    duration?: string | undefined;
-    identities?: string[] | undefined;
-  };
+export interface StartExecution extends ExecutionStart {
   idempotencyKey?: string | undefined;
 }
 

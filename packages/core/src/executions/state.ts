@@ -1,23 +1,9 @@
+import type { ExecutionState, GrantState } from '@belay/contract/executions';
 import { type ApprovalStatus, approvals, grants } from '@belay/db';
 import { and, inArray } from 'drizzle-orm';
 import { isNotOver } from '../access/wanted.js';
 import type { Context } from '../context.js';
-import { failedBeside, type GrantState, grantState } from './grant-state.js';
-
-/** Where a request stands for the people concerned; the workflow's own `status` says where the machine stands. */
-export const executionStates = [
-  'running',
-  'waiting_for_approval',
-  'granting',
-  'active',
-  'ending',
-  'ended',
-  'denied',
-  'cancelled',
-  'terminated',
-  'failed',
-] as const;
-export type ExecutionState = (typeof executionStates)[number];
+import { failedBeside, grantState } from './grant-state.js';
 
 interface Standing {
   /** The workflow's. */

@@ -1,15 +1,11 @@
 import { AccessError, invalid } from '@belay/contract/errors';
+import type { ExecutionDetails, ExecutionState, WaitTarget } from '@belay/contract/executions';
 import { within } from '@belay/providers';
 import type { ActorContext } from '../context.js';
 import { requireDuration } from '../duration.js';
-import { type ExecutionDetails, type GetExecution, getExecution } from './get.js';
+import { type GetExecution, getExecution } from './get.js';
 import { lastSeq } from './history.js';
-import type { ExecutionState } from './state.js';
 import { watchExecution } from './watch.js';
-
-/** What can be waited for: that approvers can decide, that they have, that access can be used, that nothing is held any more. */
-export const waitTargets = ['approval', 'decision', 'active', 'ended'] as const;
-export type WaitTarget = (typeof waitTargets)[number];
 
 /** The states in which each is still to come. A request that is over has nothing to wait for. */
 const before: Readonly<Record<WaitTarget, readonly ExecutionState[]>> = {

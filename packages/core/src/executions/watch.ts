@@ -1,13 +1,7 @@
+import type { ExecutionEvent } from '@belay/contract/executions';
 import type { ActorContext } from '../context.js';
 import { findExecution } from '../find-execution.js';
 import { joinFeed, readEvents } from './feed.js';
-import type { HistoryEntry } from './get.js';
-
-export interface WatchEvent extends HistoryEntry {
-  seq: number;
-  /** The execution's status when the event was read. */
-  status: string;
-}
 
 /**
  * Follows an execution: every ledger row about it, from `after` on, until it has ended and nothing it was granted is left
@@ -18,7 +12,7 @@ export interface WatchEvent extends HistoryEntry {
 export async function* watchExecution(
   ctx: ActorContext,
   input: { id: string; after?: number | undefined; signal: AbortSignal; patience?: number },
-): AsyncGenerator<WatchEvent, void, undefined> {
+): AsyncGenerator<ExecutionEvent, void, undefined> {
   const { id, after = 0, signal, patience = Number.POSITIVE_INFINITY } = input;
   await findExecution(ctx, ctx.actor, id);
   const { feed, leave } = joinFeed(ctx, id);
@@ -65,7 +59,10 @@ interface Older {
 }
 
 /** The events between two numbers, page by page: those that the feed does not keep. */
-async function* readOlder(ctx: ActorContext, { id, status, after, upTo, signal }: Older): AsyncGenerator<WatchEvent> {
+async function* readOlder(
+  ctx: ActorContext,
+  { id, status, after, upTo, signal }: Older,
+): AsyncGenerator<ExecutionEvent> {
   for (let from = after; from < upTo && !signal.aborted; ) {
     const page = await readEvents(ctx, id, { after: from, upTo, status });
     yield* page;

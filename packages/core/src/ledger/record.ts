@@ -1,20 +1,10 @@
 import { AccessError, invalid } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
-import type { LedgerLevel } from '@belay/db';
+import type { AgentLogEntry } from '@belay/contract/logs';
 import { requireAgent } from '../actor.js';
 import type { ActorContext } from '../context.js';
 import { requireText } from '../text.js';
 import { appendLedger } from './append.js';
-
-export interface RecordedEntry {
-  /** When it happened, as the agent's clock says; ISO 8601. */
-  timestamp: string;
-  level: LedgerLevel;
-  message: string;
-  type?: string | undefined;
-  provider?: string | undefined;
-  workflow_id?: string | undefined;
-}
 
 const most = limits.logEntries;
 
@@ -25,7 +15,7 @@ const most = limits.logEntries;
  */
 export async function recordLogs(
   ctx: ActorContext,
-  input: { entries: RecordedEntry[] },
+  input: { entries: AgentLogEntry[] },
 ): Promise<{ accepted: number }> {
   const agent = requireAgent(ctx);
   const { entries } = input;

@@ -1,5 +1,6 @@
 import { AccessError } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
+import type { AuthorizationStart, SessionAuthorization } from '@belay/contract/providers';
 import { requireUser } from '../actor.js';
 import { findProvider } from '../catalog/providers.js';
 import type { ActorContext } from '../context.js';
@@ -8,13 +9,8 @@ import { checkCallback } from './callback.js';
 import { beginFlow } from './flow.js';
 import { checkScopes } from './scopes.js';
 
-export interface AuthorizeSession {
+export interface AuthorizeSession extends SessionAuthorization {
   provider: string;
-  /** None: the provider's own default. */
-  scopes: string[];
-  /** The client's; handed back as it is. */
-  state: string;
-  redirect_uri: string;
   /** What only the caller's browser knows, when the caller is one. */
   browserSecret?: string | undefined;
 }
@@ -24,10 +20,7 @@ export interface AuthorizeSession {
  * Answers where to send the person, and for how many seconds that is good. Throws `not_found`, `not_configured` for a
  * provider that signs nobody in, and `invalid` for a scope or a redirect URI that is not allowed.
  */
-export async function authorizeSession(
-  ctx: ActorContext,
-  input: AuthorizeSession,
-): Promise<{ url: string; expires_in: number }> {
+export async function authorizeSession(ctx: ActorContext, input: AuthorizeSession): Promise<AuthorizationStart> {
   const user = requireUser(ctx);
   const provider = findProvider(ctx, input.provider);
   if (!provider.capabilities.has('authenticator') || !ctx.catalog.client(provider.id)?.authenticator) {

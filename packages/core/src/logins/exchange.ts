@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
+import type { ExchangedToken } from '@belay/contract/auth';
 import { AccessError } from '@belay/contract/errors';
 import { loginCodes, logins, type Transaction } from '@belay/db';
 import { and, eq, gt, isNull, sql } from 'drizzle-orm';
@@ -6,18 +7,10 @@ import { hashSecret } from '../canonical.js';
 import type { Context } from '../context.js';
 import { readNow } from '../now.js';
 import { readPerson } from '../people/people.js';
-import { type Session, sealSession } from '../sessions/issue.js';
+import { sealSession } from '../sessions/issue.js';
 import { openSession } from '../sessions/open.js';
 import { openTokens } from '../sessions/seal-tokens.js';
 import { createLogin } from './create.js';
-
-export interface ExchangedLogin {
-  token: string;
-  expires_at: string;
-  user: { email: string; name: string; groups: string[]; provider: string };
-  /** The new login's session with the provider, to be shown in requests. */
-  session: Session;
-}
 
 /**
  * Exchanges the code that a program got at its loopback callback for its own login, once and within a minute; only the
@@ -26,7 +19,7 @@ export interface ExchangedLogin {
 export async function exchangeLoginCode(
   ctx: Context,
   input: { code: string; code_verifier: string },
-): Promise<ExchangedLogin> {
+): Promise<ExchangedToken> {
   const [row] = await ctx.db
     .update(loginCodes)
     .set({ consumedAt: sql`app_now()` })

@@ -1,8 +1,9 @@
+import type { LogFilter } from '@belay/contract/logs';
 import { taskEvents, users } from '@belay/db';
 import { describeTaskEvent, kindOf } from '@belay/engine';
 import { and, eq, gte, inArray, lt, lte, type SQL, sql } from 'drizzle-orm';
 import type { Context, UserActor } from '../context.js';
-import type { FoundEntry, LogFilter } from './read.js';
+import type { FoundEntry } from './read.js';
 
 /** Returns the newest events of the tasks of a person's own requests, before a position: as the ledger's entries are. */
 export async function readTaskEvents(

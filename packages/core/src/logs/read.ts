@@ -1,35 +1,11 @@
 import { invalid } from '@belay/contract/errors';
+import type { LogEntry, LogFilter } from '@belay/contract/logs';
 import { actorOf, isAboutOthers, type LedgerLevel, ledger, users } from '@belay/db';
 import { and, eq, gte, inArray, isNull, lt, lte, notLike, type SQL, sql } from 'drizzle-orm';
 import type { Actor, Context, UserActor } from '../context.js';
 import { isId } from '../find-execution.js';
 import { idsKnownAs } from '../people/people.js';
 import { readTaskEvents } from './read-task-events.js';
-
-export interface LogFilter {
-  level?: LedgerLevel | undefined;
-  provider?: string | undefined;
-  /** E-mail address of who acted, or of whom it concerns. */
-  user?: string | undefined;
-  workflow_id?: string | undefined;
-  type?: string | undefined;
-  /** ISO 8601, both inclusive. */
-  since?: string | undefined;
-  until?: string | undefined;
-}
-
-export interface LogEntry {
-  timestamp: string;
-  level: string;
-  message: string;
-  provider: string;
-  /** Who acted: an e-mail address, or `agent <name>` or `operator`; empty when the service did it by itself. */
-  user: string;
-  /** E-mail address of the person whom it concerns, as the owner of a request; empty for none. */
-  owner: string;
-  workflow_id: string;
-  type: string;
-}
 
 /** Events of the system that concern everybody and name nobody. */
 const everybodys = ['catalog.applied'];

@@ -2,9 +2,9 @@ import { AccessError, type ErrorIssue } from '@belay/contract/errors';
 import type { Access } from '@belay/providers';
 import { isInAudience, isNamed } from '../can.js';
 import { type Catalog, type CompiledProvider, type CompiledRole, unite } from '../configuration/compile.js';
-import type { DynamicBounds } from '../configuration/dynamic.js';
+import type { CompiledBounds } from '../configuration/dynamic.js';
 import { splitResource } from '../configuration/inherit.js';
-import { faultOfName, type NameRules, permits } from '../configuration/name-rules.js';
+import { type CompiledNames, faultOfName, permits } from '../configuration/name-rules.js';
 import type { ElevationInput } from './input.js';
 
 /** What a request is called that names no role. No role of a catalog can have this name: it has a space in it. */
@@ -17,7 +17,7 @@ export interface DynamicAsk {
 
 interface Place {
   provider: CompiledProvider;
-  bounds: DynamicBounds;
+  bounds: CompiledBounds;
 }
 
 /**
@@ -126,7 +126,7 @@ function checkName(
     issues.push({ path, message: fault });
     return;
   }
-  const outside = places.find(({ bounds }) => !permits(bounds[kind] satisfies NameRules, name));
+  const outside = places.find(({ bounds }) => !permits(bounds[kind] satisfies CompiledNames, name));
   if (outside === undefined && places.length > 0) return;
   const where = outside === undefined ? '' : ` at "${outside.provider.id}"`;
   issues.push({ path, message: `is not among what you may ask for${where}` });

@@ -1,17 +1,10 @@
 import { notFound } from '@belay/contract/errors';
+import type { Session } from '@belay/contract/sessions';
 import { requireUser } from '../actor.js';
 import type { ActorContext, Context, UserActor } from '../context.js';
 import { readNow } from '../now.js';
 import { seal } from '../tokens/seal.js';
 import { type ActiveSession, findSessions } from './find.js';
-
-/** The interface's Session, as agents and clients hold it. */
-export interface Session {
-  version: number;
-  expiry: string;
-  /** Encrypted; says which session it is, and carries nothing of the provider's. */
-  session: string;
-}
 
 /** The caller's own login's session with a provider, to be shown in a request. Throws `not_found` when there is none. */
 export async function issueSession(ctx: ActorContext, input: { provider: string }): Promise<{ session: Session }> {

@@ -1,14 +1,9 @@
+import type { SessionList } from '@belay/contract/sessions';
 import { requireUser } from '../actor.js';
 import { versionText } from '../configuration/compile.js';
 import type { ActorContext } from '../context.js';
 import { readNow } from '../now.js';
 import { findSessions } from './find.js';
-
-export interface SessionList {
-  version: string;
-  timestamp: string;
-  sessions: Record<string, { version: number; expiry: string }>;
-}
 
 /** The caller's active sessions by provider (GET /sessions). Never the tokens: in server mode nobody is given those. */
 export async function listSessions(ctx: ActorContext): Promise<SessionList> {

@@ -4,7 +4,7 @@ import type { SuggestedRole } from '../suggester.js';
 import { longestAt, type Requestable } from './requestable.js';
 
 /** A suggestion that a request could be made of as it stands. */
-export interface Suggestion {
+export interface SettledSuggestion {
   role: string;
   providers: string[];
   /** ISO 8601; never more than the role and its providers allow. */
@@ -24,8 +24,8 @@ export function settleSuggestions(
   catalog: Catalog,
   requestable: ReadonlyMap<string, Requestable>,
   answers: readonly SuggestedRole[],
-): Suggestion[] {
-  const settled = new Map<string, Suggestion>();
+): SettledSuggestion[] {
+  const settled = new Map<string, SettledSuggestion>();
   for (const answer of answers) {
     const known = requestable.get(answer.role);
     if (!known || settled.has(answer.role)) continue;

@@ -1,7 +1,7 @@
+import type { ConfigurationSignature } from '@belay/contract/configuration';
 import { AccessError } from '@belay/contract/errors';
 import { describeForAgents } from '../agents/describe.js';
 import { signForAgents } from '../agents/sign.js';
-import type { Signature } from '../agents/signature.js';
 import type { ActorContext, Context } from '../context.js';
 import { readNow } from '../now.js';
 import { programVersion } from '../version.js';
@@ -27,7 +27,7 @@ export function readApiConfiguration(ctx: Context) {
 /** The versions of the program and of the configuration in force, for people and agents (GET /sync; docs/interface.md, section 16, rule 10). */
 export async function readSync(
   ctx: ActorContext,
-): Promise<{ version: string; timestamp: string; catalog_version: string; signature: Signature }> {
+): Promise<{ version: string; timestamp: string; catalog_version: string; signature: ConfigurationSignature }> {
   if (ctx.actor.kind !== 'user' && ctx.actor.kind !== 'agent')
     throw new AccessError('unauthenticated', 'Sign in first');
   const now = await readNow(ctx.db);

@@ -1,3 +1,4 @@
+import type { Health } from '@belay/contract/system';
 import type { Context } from '../context.js';
 import { readNow } from '../now.js';
 import { open, seal } from '../tokens/seal.js';
@@ -5,14 +6,6 @@ import { programVersion } from '../version.js';
 import { answerInTime, answerTime } from './answer-in-time.js';
 import { countFailing } from './failing.js';
 import { countElsewhere, countOverdue } from './overdue.js';
-
-export interface Health {
-  status: 'healthy' | 'degraded' | 'unhealthy';
-  path: string;
-  timestamp: string;
-  version: string;
-  services: Record<'workflow_engine' | 'llm' | 'encryption' | 'vault' | 'scheduler' | 'storage', string>;
-}
 
 /** Asks every service that it names, within two seconds (GET /health). An overdue revocation makes it degraded. */
 export async function readHealth(

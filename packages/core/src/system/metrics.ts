@@ -1,26 +1,12 @@
 import { formatDuration } from '@belay/contract/durations';
 import { AccessError } from '@belay/contract/errors';
+import type { Metrics } from '@belay/contract/system';
 import { executions } from '@belay/db';
 import { sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { answerInTime } from './answer-in-time.js';
 import { countFailing } from './failing.js';
 import { countElsewhere, countOverdue } from './overdue.js';
-
-export interface Metrics {
-  /** ISO 8601 duration. */
-  uptime: string;
-  total_requests: number;
-  roles_count: number;
-  workflows_count: number;
-  providers_count: number;
-  elevate_requests: number;
-  overdue_revocations: number;
-  /** Executions that fail by an error of the service, and are tried again. */
-  failing_executions: number;
-  /** Jobs of the queue that this process dropped since it started. */
-  dropped_jobs: number;
-}
 
 /** The interface's counters (GET /metrics). Requests are this process's; elevation requests are everybody's, as the planner estimates them. */
 export async function readMetrics(

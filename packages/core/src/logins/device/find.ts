@@ -1,3 +1,4 @@
+import type { ShownDeviceLogin } from '@belay/contract/auth';
 import { notFound } from '@belay/contract/errors';
 import { deviceLogins } from '@belay/db';
 import { and, eq, gt, sql } from 'drizzle-orm';
@@ -5,16 +6,11 @@ import { requireUser } from '../../actor.js';
 import type { ActorContext } from '../../context.js';
 import { hashUserCode, readUserCode } from './codes.js';
 
-/** What somebody is about to confirm; null while no code was given. */
-export interface ShownDeviceLogin {
-  request: { user_code: string; label: string; asked_at: string; expires_at: string } | null;
-}
-
 /** What asks behind a code that was typed. Throws `not_found` for one that is unknown, decided or over, alike. */
 export async function findDeviceLogin(
   ctx: ActorContext,
   input: { user_code?: string | undefined },
-): Promise<ShownDeviceLogin> {
+): Promise<{ request: ShownDeviceLogin | null }> {
   requireUser(ctx);
   if (input.user_code === undefined) return { request: null };
   const code = readUserCode(input.user_code);

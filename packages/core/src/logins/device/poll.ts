@@ -1,3 +1,4 @@
+import type { PolledDeviceLogin } from '@belay/contract/auth';
 import { AccessError } from '@belay/contract/errors';
 import { deviceLogins, logins, sessions, type Transaction } from '@belay/db';
 import type { ProviderTokens } from '@belay/providers';
@@ -6,23 +7,11 @@ import { hashSecret } from '../../canonical.js';
 import type { Context } from '../../context.js';
 import { readNow } from '../../now.js';
 import { type Person, readPerson } from '../../people/people.js';
-import { type Session, sealSession } from '../../sessions/issue.js';
+import { sealSession } from '../../sessions/issue.js';
 import { openSession } from '../../sessions/open.js';
 import { openTokens } from '../../sessions/seal-tokens.js';
 import { createLogin } from '../create.js';
 import { deviceInterval } from './start.js';
-
-export type PolledDeviceLogin =
-  /** `slow_down`: asked again before the interval was over. Seconds. */
-  | { status: 'pending' | 'slow_down'; interval: number }
-  | {
-      status: 'complete';
-      token: string;
-      expires_at: string;
-      user: { email: string; name: string; groups: string[]; provider: string };
-      /** Ends with the session that it was confirmed in; null when that has ended. */
-      session: Session | null;
-    };
 
 /**
  * Asks whether somebody has confirmed (RFC 8628, section 3.4). The login is handed out once. Throws `forbidden` when it was

@@ -1,3 +1,4 @@
+import type { StartedDeviceLogin } from '@belay/contract/auth';
 import { AccessError } from '@belay/contract/errors';
 import { deviceLogins } from '@belay/db';
 import { hashSecret } from '../../canonical.js';
@@ -8,16 +9,6 @@ import { hashUserCode, newUserCode } from './codes.js';
 
 /** How often a program may ask whether somebody has confirmed, in seconds. */
 export const deviceInterval = 5;
-
-export interface StartedDeviceLogin {
-  device_code: string;
-  user_code: string;
-  verification_uri: string;
-  verification_uri_complete: string;
-  /** Seconds. */
-  expires_in: number;
-  interval: number;
-}
 
 /** Begins a login for a machine without a browser (RFC 8628, section 3.2): one code for it, one for the person. */
 export async function startDeviceLogin(ctx: Context, input: { label: string }): Promise<StartedDeviceLogin> {

@@ -1,20 +1,9 @@
+import type { ShownProgramLogin } from '@belay/contract/auth';
 import { notFound } from '@belay/contract/errors';
 import { programLogins } from '@belay/db';
 import { requireUser } from '../../actor.js';
 import type { ActorContext } from '../../context.js';
 import { type NamedProgramLogin, waitingIn } from './waiting.js';
-
-export interface ShownProgramLogin {
-  request: string;
-  /** The name that the program gives itself, not verified; null when it gave none. */
-  label: string | null;
-  /** Where the code will be sent. */
-  callback: string;
-  /** Whether that is a program on the person's own machine, a page of this server, or one that `server.callbacks` lists. */
-  place: 'loopback' | 'own' | 'listed';
-  asked_at: string;
-  expires_at: string;
-}
 
 /** Returns which program wants to be signed in as the caller. Throws `not_found` unless it was begun in this browser and login. */
 export async function findProgramLogin(ctx: ActorContext, input: NamedProgramLogin): Promise<ShownProgramLogin> {
