@@ -29,8 +29,10 @@ const defaultStatement = 4_500;
 const onTheWay = 2_000;
 /** How much of the time of a statement it may wait for a place in the pool before it is sent. */
 const waitShare = 2 / 3;
-/** How often a quiet pool asks whether its server is there, and the shortest time for the answer: an idle server answers at once. */
-const pulse = { every: 1_000, shortest: 3_000 };
+/** At least, because a busy machine takes its time also where statements may not. */
+const shortestWait = 3_000;
+/** How often a quiet pool asks whether its server is there. It answers at once when it is idle. */
+const pulse = 1_000;
 
 /**
  * Opens a pool on a database of Belay. Connects lazily; a wrong URL shows at the first query. No statement is waited for
@@ -39,11 +41,12 @@ const pulse = { every: 1_000, shortest: 3_000 };
  */
 export function openDatabase(url: string, options: DatabaseOptions = {}): DatabaseClient {
   const statement = options.statementMilliseconds ?? defaultStatement;
+  const wait = Math.max(shortestWait, statement * waitShare);
   const client = createClient(url, {
     max: options.max ?? 10,
     silence: statement + onTheWay,
-    wait: statement * waitShare,
-    pulse: { every: pulse.every, answer: Math.max(pulse.shortest, statement * waitShare) },
+    wait,
+    pulse: { every: pulse, answer: wait },
     // Seconds until the next attempt to connect. The driver's own backs off to 20, which delays work after the database is back.
     backoff: (retries) => Math.min(1, 0.03 * 2 ** retries),
     ...(options.onStatement ? { debug: options.onStatement } : {}),
