@@ -23,6 +23,7 @@ import {
   checkLintRules,
   checkWorkspaceDependencies,
 } from './architecture/imports.js';
+import { checkCircles, checkFolders, checkNames } from './architecture/order.js';
 import { checkDocumentedPaths, checkMachineTraces, checkPins, checkTableComments } from './architecture/repository.js';
 import { importsOf, readTree, type Tree } from './architecture/tree.js';
 
@@ -67,6 +68,9 @@ describe('the house as it stands', () => {
     ['declares what it imports, and imports what it declares', checkDeclarations],
     ['enters packages by their front door', checkExports],
     ['imports no app', checkApps],
+    ['has no circle of imports', checkCircles],
+    ['imports downward inside core and the engine', checkFolders],
+    ['exports by name what others use', checkNames],
     ['calls an authorizer only in core/access', checkAuthorizerCalls],
     ['appends to the ledger in every transaction of core', checkTransactions],
     ['sends the statements of a transaction in order', checkOrder],
@@ -175,6 +179,45 @@ describe('each rule can fail', () => {
       'apps/b/src/main.ts imports an app: @belay/a',
       'apps/b/test/b.test.ts imports an app: ../../a/test/support/b.js',
       'packages/d/test/d.test.ts imports an app: ../../../apps/a/src/c.js',
+    ]);
+  });
+
+  it('circles: of two files by a type, of three by a door, of one', () => {
+    const fault = broken({
+      'packages/a/package.json': { exports: { '.': conditions } },
+      'packages/a/src/index.ts': `export { b } from './b.js';`,
+      'packages/a/src/b.ts': `import type { C } from './c.js';`,
+      'packages/a/src/c.ts': `import { b } from '@belay/a';`,
+      'packages/b/src/a.ts': `import { b } from './b.js';`,
+      'packages/b/src/b.ts': `import type { A } from './a.js';\nimport { c } from './c.js';`,
+      'packages/b/src/c.ts': `import { d } from '../d.js';`,
+      'packages/b/test/a.ts': `const self = await import('./a.js');`,
+    });
+    expect(checkCircles(fault)).toHaveLength(3);
+  });
+
+  it('folders: an import that goes up, of a type too, and a folder without a place', () => {
+    const fault = broken({
+      'packages/core/src/text.ts': `import type { Plan } from './plans/plan.js';`,
+      'packages/core/src/plans/plan.ts': `import { text } from '../text.js';\nexport { grant } from '../functions/grant.js';`,
+      'packages/core/src/functions/grant.ts': `import { plan } from '../plans/plan.js';`,
+      'packages/core/src/stray/a.ts': '',
+    });
+    expect(checkFolders(fault)).toEqual([
+      'packages/core/src/text.ts imports upward: plans/plan.ts',
+      'packages/core/src/plans/plan.ts imports upward: functions/grant.ts',
+      'packages/core/src/stray/a.ts is in a folder without a place in test/architecture/boundaries.mjs',
+    ]);
+  });
+
+  it('names: a door that exports everything of a file, and a name that nobody uses', () => {
+    const fault = broken({
+      'packages/core/src/index.ts': `export * from './a.js';\nexport { b, type C } from './b.js';`,
+      'packages/api/src/a.ts': `import { b } from '@belay/core';`,
+    });
+    expect(checkNames(fault)).toEqual([
+      'packages/core/src/index.ts exports everything of a file',
+      'packages/core/src/index.ts exports C, which nobody else uses',
     ]);
   });
 

@@ -7,10 +7,10 @@ import { enrolFolder } from './enrol.js';
 import { followServer } from './follow.js';
 import { hashCredential, type Identity, readIdentity } from './identity.js';
 import { createLocalLogins } from './logins.js';
+import type { RunningAgent, StartAgentOptions } from './open-machine.js';
 import { describeMachine, type Machine, openMachine } from './open-machine.js';
 import { agentRouter } from './routers/roots.js';
 import { chooseAddress, serveLocal } from './serve.js';
-import type { RunningAgent, StartAgentOptions } from './start.js';
 import { openUpstream } from './upstream.js';
 
 /**

@@ -1,14 +1,34 @@
 import { resolve } from 'node:path';
+import type { Logger } from '@belay/core/agent';
 import { removeUnfinished } from '@belay/host';
 import type { Closing } from '@belay/program';
 import { clock, randomBytes, readProgram } from '@belay/program';
+import type { LocalEnvironment } from './environment.js';
 import { createFiles, type Files, prepareFolder } from './files.js';
 import { createLocalLedger } from './ledger.js';
 import { holdFolder } from './lock.js';
 import { openSessionStore } from './session-store.js';
-import type { StartAgentOptions } from './start.js';
 import { openKeyring, openStoreKey } from './store-key.js';
 import type { LocalContext, LocalLedger, SessionStore, Upstream } from './verbs/ports.js';
+
+export interface StartAgentOptions {
+  environment: LocalEnvironment;
+  log: Logger;
+  /** The environment of the process, for what finds the keyring of the desktop. */
+  variables: Record<string, string | undefined>;
+}
+
+export interface RunningAgent {
+  url: string;
+  mode: 'agent' | 'client';
+  /** What a start says. */
+  banner: string;
+  /** Asks the server for its configuration now. Never rejects. */
+  sync(): Promise<void>;
+  /** Begins a sign-in from within this process: where to go, and the code for POST /sessions. */
+  beginLogin(provider?: string): { url: string; code: string };
+  stop(): Promise<void>;
+}
 
 /** What agent and client mode have alike: a folder of their own, and in it the sessions of this machine. */
 export interface Machine {

@@ -1,7 +1,7 @@
 import type { ProcessLike } from '@belay/program';
 import { createLogger, delay, oneLine, StartError } from '@belay/program';
 import { parseLocalEnvironment } from './environment.js';
-import type { RunningAgent } from './start.js';
+import type { RunningAgent } from './open-machine.js';
 
 /** How long a stop may take, in milliseconds. */
 const longestStop = 8_000;

@@ -2,6 +2,7 @@
 export * from './absolute-url.js';
 export * from './actor.js';
 export * from './agents/signature.js';
+export * from './audience.js';
 export * from './can.js';
 export * from './canonical.js';
 export * from './context.js';

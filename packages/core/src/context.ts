@@ -2,8 +2,7 @@ import type { Database } from '@belay/db';
 import type { Host, Logger, Waker } from '@belay/engine';
 import type { ProviderClient } from '@belay/providers';
 import type { Evaluate } from '@belay/workflow';
-import type { Catalog } from './configuration/compile.js';
-import type { Changes } from './executions/changes.js';
+import type { Catalog } from './configuration/catalog.js';
 import type { Keyring } from './keyring.js';
 import type { ModelSuggester } from './suggester.js';
 import type { Timing } from './timing.js';
@@ -29,6 +28,12 @@ export type Actor =
   | { kind: 'agent'; id: string; name: string }
   | { kind: 'operator'; name: string }
   | { kind: 'system'; name: string };
+
+/** Says when something was written about an execution. A hint: it may say so too often, and may miss one. */
+export interface Changes {
+  /** Calls `wake` after each change of this execution, until the function that it returns is called. */
+  subscribe(executionId: string, wake: () => void): () => void;
+}
 
 /** The catalog in force in this process, and the clients of its enabled providers. */
 export interface CatalogSource {

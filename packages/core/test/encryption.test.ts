@@ -12,7 +12,8 @@ import {
 import { createKeyring } from '../src/keyring.js';
 import { readHealth } from '../src/system/health.js';
 import { createProbe } from '../src/system/probe.js';
-import { type KeyWrapping, type LiveKeyring, openKeyring } from '../src/tokens/open-keyring.js';
+import type { KeyWrapping } from '../src/tokens/data-key.js';
+import { type LiveKeyring, openKeyring } from '../src/tokens/open-keyring.js';
 import { rotateEncryptionKey } from '../src/tokens/rotate-encryption-key.js';
 import { open, seal } from '../src/tokens/seal.js';
 

@@ -1,7 +1,7 @@
 import { parseDuration } from '@belay/contract/durations';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Catalog } from '../src/configuration/compile.js';
+import type { Catalog } from '../src/configuration/catalog.js';
 import type { SuggestedRole } from '../src/suggester.js';
 import { lexicalSuggester } from '../src/suggestions/lexical.js';
 import { clearPasted } from '../src/suggestions/pasted.js';

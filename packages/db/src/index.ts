@@ -1,10 +1,44 @@
-export * from './client.js';
+export { type Database, type DatabaseClient, openDatabase, type Transaction } from './client.js';
 export { isClosed } from './close-database.js';
 export { commitWith } from './commit-with.js';
 export { createClient } from './connect.js';
-export * from './in-order.js';
-export * from './listen.js';
-export * from './migrate.js';
-export * from './schema/index.js';
+export { inOrder, type Statement } from './in-order.js';
+export { listenTo } from './listen.js';
+export { migrateDatabase } from './migrate.js';
+export { type EndedReason, type EntitlementState, entitlements, grants } from './schema/access.js';
+export { agents } from './schema/agents.js';
+export {
+  type ApprovalRule,
+  type ApprovalStatus,
+  approvalAudience,
+  approvals,
+  decisions,
+  knownIdentities,
+} from './schema/approvals.js';
+export { catalogs } from './schema/catalogs.js';
+export { encryptionKeys } from './schema/encryption.js';
+export {
+  definitions,
+  type ExecutionStatus,
+  executions,
+  idempotencyKeys,
+  type StepKind,
+  type StepStatus,
+  signals,
+  steps,
+  watches,
+} from './schema/executions.js';
+export { actorOf, isAboutOthers, type LedgerLevel, ledger, type TaskEvent, taskEvents } from './schema/ledger.js';
+export {
+  deviceLogins,
+  loginCodes,
+  logins,
+  logoutTokens,
+  oauthFlows,
+  programLogins,
+  userIdentities,
+  users,
+} from './schema/people.js';
+export { sessions } from './schema/sessions.js';
 export { execute, joinTexts, rawText, SqlText, sqlText, statementOf } from './sql-text.js';
 export { type Turn, takeTurn, tryTurn } from './turns.js';

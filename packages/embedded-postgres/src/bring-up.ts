@@ -3,16 +3,16 @@ import { join } from 'node:path';
 import { replaceFile } from '@belay/host';
 import { adoptPostmaster } from './adopt-postmaster.js';
 import { choosePort } from './choose-port.js';
-import { chooseServerUser, type ServerUser } from './choose-server-user.js';
+import { chooseServerUser } from './choose-server-user.js';
 import { createCluster } from './create-cluster.js';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
+import type { ServerUser } from './ensure-account.js';
 import { ensureDatabase } from './ensure-database.js';
 import { findPlatformPackage } from './find-platform-package.js';
 import { holdStartLock } from './hold-start-lock.js';
 import { inspectCluster } from './inspect-cluster.js';
 import type { Names } from './names.js';
 import { ownCluster } from './own-cluster.js';
-import type { EmbeddedPostgres, StartEmbeddedPostgresOptions } from './postgres.js';
 import { type Binaries, prepareBinaries } from './prepare-binaries.js';
 import { createDataFolder, prepareDataFolder } from './prepare-data-folder.js';
 import { readPassword } from './read-password.js';
@@ -20,6 +20,39 @@ import { removeUnfinished } from './remove-unfinished.js';
 import { LOG_FILE, startPostmaster } from './start-postmaster.js';
 import { stopPostmaster } from './stop-postmaster.js';
 import { checkSettings, writeSettings } from './write-settings.js';
+
+/** A running server of our own. */
+export interface EmbeddedPostgres {
+  /** Connection URL (as superuser, TCP on 127.0.0.1) for a database of this server. */
+  url(database: string): string;
+  /** True when the live server of an earlier process was taken over. */
+  adopted: boolean;
+  /** Creates a database when it is missing. */
+  ensureDatabase(name: string): Promise<void>;
+  /** Ends every connection and stops the server, for every process that uses it. Safe to call twice. */
+  stop(): Promise<void>;
+}
+
+export interface StartEmbeddedPostgresOptions {
+  /** The cluster goes to `<dataDirectory>/postgres`. */
+  dataDirectory: string;
+  /** The port to listen on; without it a free one is chosen at the first start and remembered. */
+  port?: number;
+  /** PostgreSQL settings over the defaults; those that keep data durable and connections local cannot be changed. */
+  settings?: Record<string, string>;
+  /** Folder of a platform package, for an installation that keeps it elsewhere; default: the installed dependency. */
+  packageFolder?: string;
+  /**
+   * Names what is made: the superuser, `<name>.conf`, and, when root starts the server, the account `<name>-postgres` and the
+   * folder `/var/lib/<name>`. One word in lower case, `embedded` by default; it stays the same for a data folder.
+   */
+  name?: string;
+  /** Gets lines about what was found and made. */
+  log?(line: string): void;
+  randomBytes?(size: number): Buffer;
+  /** Resolves after so many milliseconds. */
+  delay?(ms: number): Promise<void>;
+}
 
 interface BringUpOptions
   extends Required<Pick<StartEmbeddedPostgresOptions, 'dataDirectory' | 'log' | 'randomBytes' | 'delay'>>,

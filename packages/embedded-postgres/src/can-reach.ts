@@ -1,5 +1,5 @@
 import { runProgram } from '@belay/host';
-import type { ServerUser } from './choose-server-user.js';
+import type { ServerUser } from './ensure-account.js';
 
 /**
  * Whether `user` can pass into a folder. Asked of the kernel by running a shell as that user, because mode bits do not tell

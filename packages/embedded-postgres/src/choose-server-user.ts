@@ -1,12 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import type { ServerUser } from './ensure-account.js';
 import { type AccountOptions, ensureAccount, findNobody } from './ensure-account.js';
-
-/** The account that the server's programs run as. */
-export interface ServerUser {
-  uid: number;
-  gid: number;
-}
 
 /**
  * The account to run PostgreSQL as: undefined (our own) for an ordinary user; for root, whom PostgreSQL refuses to serve,

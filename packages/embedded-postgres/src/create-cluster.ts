@@ -1,8 +1,8 @@
 import { appendFile, chmod, chown, mkdir, realpath, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runProgram } from '@belay/host';
-import type { ServerUser } from './choose-server-user.js';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
+import type { ServerUser } from './ensure-account.js';
 import type { Names } from './names.js';
 import type { Binaries } from './prepare-binaries.js';
 

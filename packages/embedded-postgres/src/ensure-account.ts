@@ -1,6 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { runProgram } from '@belay/host';
-import type { ServerUser } from './choose-server-user.js';
+
+/** The account that the server's programs run as. */
+export interface ServerUser {
+  uid: number;
+  gid: number;
+}
 
 /** What Linux distributions give to `nobody`; used where /etc/passwd does not name it. */
 const CONVENTIONAL_NOBODY: ServerUser = { uid: 65534, gid: 65534 };

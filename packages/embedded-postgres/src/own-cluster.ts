@@ -1,6 +1,6 @@
 import { lchown, lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ServerUser } from './choose-server-user.js';
+import type { ServerUser } from './ensure-account.js';
 
 /**
  * Gives a cluster that root owns (copied or restored by root) to the server's account. The top folder comes last: as long as

@@ -1,43 +1,11 @@
 import { randomBytes as cryptoRandomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import type { EmbeddedPostgres, StartEmbeddedPostgresOptions } from './bring-up.js';
 import { bringUp } from './bring-up.js';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 import { nameAll } from './names.js';
 import { notWritable } from './prepare-data-folder.js';
-
-/** A running server of our own. */
-export interface EmbeddedPostgres {
-  /** Connection URL (as superuser, TCP on 127.0.0.1) for a database of this server. */
-  url(database: string): string;
-  /** True when the live server of an earlier process was taken over. */
-  adopted: boolean;
-  /** Creates a database when it is missing. */
-  ensureDatabase(name: string): Promise<void>;
-  /** Ends every connection and stops the server, for every process that uses it. Safe to call twice. */
-  stop(): Promise<void>;
-}
-
-export interface StartEmbeddedPostgresOptions {
-  /** The cluster goes to `<dataDirectory>/postgres`. */
-  dataDirectory: string;
-  /** The port to listen on; without it a free one is chosen at the first start and remembered. */
-  port?: number;
-  /** PostgreSQL settings over the defaults; those that keep data durable and connections local cannot be changed. */
-  settings?: Record<string, string>;
-  /** Folder of a platform package, for an installation that keeps it elsewhere; default: the installed dependency. */
-  packageFolder?: string;
-  /**
-   * Names what is made: the superuser, `<name>.conf`, and, when root starts the server, the account `<name>-postgres` and the
-   * folder `/var/lib/<name>`. One word in lower case, `embedded` by default; it stays the same for a data folder.
-   */
-  name?: string;
-  /** Gets lines about what was found and made. */
-  log?(line: string): void;
-  randomBytes?(size: number): Buffer;
-  /** Resolves after so many milliseconds. */
-  delay?(ms: number): Promise<void>;
-}
 
 /** What is used of the machine unless the caller passes it. */
 export const defaults = {

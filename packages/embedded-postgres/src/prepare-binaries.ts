@@ -1,8 +1,8 @@
 import { chmod, cp, lstat, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runProgram } from '@belay/host';
-import type { ServerUser } from './choose-server-user.js';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
+import type { ServerUser } from './ensure-account.js';
 import { isMusl, noBinaries, type PlatformPackage } from './find-platform-package.js';
 import { linkLibraries } from './link-libraries.js';
 

@@ -1,8 +1,8 @@
 import { chmod, mkdir, realpath, rmdir, stat, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { canReach } from './can-reach.js';
-import type { ServerUser } from './choose-server-user.js';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
+import type { ServerUser } from './ensure-account.js';
 import { linkedHome } from './inspect-cluster.js';
 
 interface PrepareDataFolderOptions {

@@ -1,7 +1,7 @@
 import { open, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runProgram } from '@belay/host';
-import type { ServerUser } from './choose-server-user.js';
+import type { ServerUser } from './ensure-account.js';
 import type { Binaries } from './prepare-binaries.js';
 
 type StartResult =

@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { bringUp } from './bring-up.js';
-import { defaults, type EmbeddedPostgres, explain, type StartEmbeddedPostgresOptions, settle } from './postgres.js';
+import { bringUp, type EmbeddedPostgres, type StartEmbeddedPostgresOptions } from './bring-up.js';
+import { defaults, explain, settle } from './postgres.js';
 
 /**
  * Starts a server on a new folder below the system's temporary one; stop() also removes the folder. For tests: it is NOT

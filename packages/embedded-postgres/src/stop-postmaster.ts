@@ -1,6 +1,6 @@
 import { runProgram } from '@belay/host';
-import type { ServerUser } from './choose-server-user.js';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
+import type { ServerUser } from './ensure-account.js';
 import type { Binaries } from './prepare-binaries.js';
 
 /**

@@ -1,4 +1,3 @@
-export { backOff } from './back-off.js';
 export { registerFunctions } from './calls/http.js';
 export { performStep } from './calls/perform.js';
 export { retryDeadlock } from './deadlock.js';
@@ -20,11 +19,10 @@ export type {
   Place,
   PreparedMove,
   Progress,
-  SystemCall,
   TaskEntry,
   Waker,
 } from './ports.js';
-export { callName, callWith } from './request.js';
+export { callWith } from './request.js';
 export { advanceStep } from './steps/advance.js';
 export { findDueSteps } from './steps/due.js';
 export { endByForce } from './steps/end-by-force.js';

@@ -1,4 +1,4 @@
-import type { RunningServer } from './start.js';
+import type { RunningServer } from './modes/server.js';
 
 /** Returns the text of a start: the address, the people and next steps of the demo, and the services in use. */
 export function describeServer(server: RunningServer): string {

@@ -2,7 +2,7 @@ import { parseEnvironment } from '@belay/operations/environment';
 import type { ProcessLike } from '@belay/program';
 import { createLogger, delay, oneLine, StartError } from '@belay/program';
 import { describeServer } from './banner.js';
-import type { RunningServer, StartOptions } from './start.js';
+import type { RunningServer, StartOptions } from './modes/server.js';
 
 /** The time limit of a stop, in milliseconds. */
 const longestStop = 10_000;

@@ -1,5 +1,5 @@
 import type { ProcessLike } from '@belay/program';
-import type { StartOptions } from './start.js';
+import type { StartOptions } from './modes/server.js';
 
 /**
  * Runs Belay in the mode that BELAY_MODE names until a signal ends it. Nothing is loaded before the mode is known: an agent

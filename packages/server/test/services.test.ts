@@ -15,7 +15,8 @@ import {
   hashicorpSettings,
   startHashicorpServer,
 } from '../../providers/test/support/hashicorp-server.js';
-import { type RunningServer, startServer } from '../src/start.js';
+import type { RunningServer } from '../src/modes/server.js';
+import { startServer } from '../src/start.js';
 import { callRest } from './http/support/caller.js';
 import { keepLines, type LogLine } from './http/support/serve.js';
 import { openVisitor } from './http/support/visitor.js';

@@ -1,3 +1,4 @@
-export { openQueueBackend, type QueueBackend, type QueueBackendOptions } from './backend.js';
-export { type RunningWorker, startWorker, type WorkerOptions } from './start.js';
+export type { QueueBackend } from './backend.js';
+export { openQueueBackend } from './open-backend.js';
+export { startWorker } from './start.js';
 export { createWaker } from './waker.js';

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { hasRedis, type RedisServer, startRedis } from '../../../chaos/src/stage/redis.js';
-import { openQueueBackend } from '../src/backend.js';
+import { openQueueBackend } from '../src/open-backend.js';
 import { startWorker } from '../src/start.js';
 import { createWaker } from '../src/waker.js';
 import { recordLog, recordVerbs, stepHint, testContext } from './support/context.js';

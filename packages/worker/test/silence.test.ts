@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type FaultyProxy, startFaultyProxy } from '../../../chaos/src/faulty-proxy.js';
 import { hasRedis, startRedis } from '../../../chaos/src/stage/redis.js';
-import { openQueueBackend } from '../src/backend.js';
+import { openQueueBackend } from '../src/open-backend.js';
 import { startWorker } from '../src/start.js';
 import { createWaker } from '../src/waker.js';
 import { recordLog, recordVerbs, stepHint, testContext } from './support/context.js';

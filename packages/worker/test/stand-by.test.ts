@@ -3,7 +3,7 @@ import { expect, it, vi } from 'vitest';
 import { createHouse } from '../../../test/support/house.js';
 import { sweep } from '../../../test/support/sweep.mjs';
 import { type Keeper, keeperHouse } from '../../core/test/support/keeper.js';
-import { openQueueBackend } from '../src/backend.js';
+import { openQueueBackend } from '../src/open-backend.js';
 import { startWorker } from '../src/start.js';
 import { recordLog } from './support/context.js';
 import { createDatabase } from './support/transports.js';

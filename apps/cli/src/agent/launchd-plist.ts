@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { ServiceOptions } from './service.js';
+import type { ServiceOptions } from './service-options.js';
 
 function escapeXml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');

@@ -2,18 +2,8 @@ import path from 'node:path';
 import { CliError } from '../cli-error.js';
 import type { Environment } from '../host.js';
 import { launchdPlist } from './launchd-plist.js';
+import type { ServiceOptions } from './service-options.js';
 import { systemdUnit } from './systemd-unit.js';
-
-/** What the service is to run. */
-export interface ServiceOptions {
-  /** The command line, program first. */
-  command: readonly string[];
-  /** What is set beside the user's own environment. */
-  variables: Readonly<Record<string, string>>;
-  /** The agent's data folder: the only place that it can write to. */
-  dataDirectory: string;
-  home: string;
-}
 
 /** How the agent is installed as a service of the user, on one operating system. */
 export interface Service {

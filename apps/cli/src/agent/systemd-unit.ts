@@ -1,4 +1,4 @@
-import type { ServiceOptions } from './service.js';
+import type { ServiceOptions } from './service-options.js';
 
 /** Quotes a word for systemd, so that specifiers and variables are not expanded (systemd.syntax, systemd.service). */
 function quote(word: string): string {

@@ -1,9 +1,7 @@
 import { printableJson } from '@belay/sdk';
 import picocolors from 'picocolors';
 import { printable } from './printable.js';
-import { type Cell, renderLines, renderPairs, renderTable } from './table.js';
-
-export type Colours = ReturnType<typeof picocolors.createColors>;
+import { type Cell, type Colours, renderLines, renderPairs, renderTable } from './table.js';
 
 /** The part of an output stream that the commands use. */
 export interface Sink {

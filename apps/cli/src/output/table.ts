@@ -1,9 +1,10 @@
 import Table from 'cli-table3';
 import stringWidth from 'fast-string-width';
-import type { Colours } from './output.js';
+import type picocolors from 'picocolors';
 import { printable } from './printable.js';
 import { wrapWords } from './wrap-words.js';
 
+export type Colours = ReturnType<typeof picocolors.createColors>;
 export type Cell = string | number | boolean | null | undefined;
 
 function toText(cell: Cell): string {

@@ -6,7 +6,8 @@ import { type Answer, keepLines, type LogLine, send } from '../../../server/test
 import { openVisitor } from '../../../server/test/http/support/visitor.js';
 import { type Person, people, type World } from '../../../server/test/http/support/world.js';
 import type { LocalEnvironment } from '../../src/environment.js';
-import { type RunningAgent, startAgent } from '../../src/start.js';
+import type { RunningAgent } from '../../src/open-machine.js';
+import { startAgent } from '../../src/start.js';
 
 export interface Local extends AsyncDisposable {
   url: string;

@@ -3,9 +3,9 @@ import { entitlements, executions, grants } from '@belay/db';
 import type { Json } from '@belay/workflow';
 import { and, asc, eq, sql } from 'drizzle-orm';
 import { requireUser } from '../actor.js';
+import { aftermathOf } from '../catalog/authorizer.js';
 import type { ActorContext } from '../context.js';
 import type { ElevationInput } from '../plans/input.js';
-import { aftermathOf } from './aftermath.js';
 import { expiryOf, isLive, overAt } from './wanted.js';
 
 /** What the caller's requests hold now, or are about to; what ends first comes first. */

@@ -4,9 +4,9 @@ import { type Locked, lockedAny, lockingAny, retryDeadlock, storeOutcome } from 
 import { requireUser } from '../actor.js';
 import type { ActorContext, Hint } from '../context.js';
 import { findExecution, isId } from '../find-execution.js';
-import { settleHolds } from '../functions/hold.js';
 import { appendLedger, type LedgerEntry } from '../ledger/append.js';
 import { endingGrants, hintsOf } from './end.js';
+import { settleHolds } from './held.js';
 import { openPlaces, type Places } from './places.js';
 
 /**

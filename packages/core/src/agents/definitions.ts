@@ -1,6 +1,6 @@
 import type { AgentDefinitions, AgentProvider, AgentRole, WorkflowStep } from '@belay/contract/configuration';
 import { describeRole } from '../catalog/roles.js';
-import type { Catalog, CompiledProvider, CompiledRole, CompiledWorkflow } from '../configuration/compile.js';
+import type { Catalog, CompiledProvider, CompiledRole, CompiledWorkflow } from '../configuration/catalog.js';
 
 /**
  * The configuration as agents get it (POST /register): every enabled definition, built from the fields that are

@@ -1,6 +1,6 @@
 import type { Registration } from '@belay/contract/configuration';
 import { digestOf } from '../canonical.js';
-import type { Catalog } from '../configuration/compile.js';
+import type { Catalog } from '../configuration/catalog.js';
 import { versionText } from '../configuration/version.js';
 import { taskQueue } from '../executions/list.js';
 import { describeDefinitions } from './definitions.js';

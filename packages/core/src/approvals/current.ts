@@ -1,6 +1,6 @@
 import { approvals, type Database, type Transaction } from '@belay/db';
 import { asc, eq, sql } from 'drizzle-orm';
-import type { Catalog } from '../configuration/compile.js';
+import type { Catalog } from '../configuration/catalog.js';
 import type { ElevationInput } from '../plans/input.js';
 import type { ApprovalSubject } from './inbox.js';
 

@@ -1,16 +1,15 @@
 import type { Decided, Decision } from '@belay/contract/approvals';
 import { AccessError, notFound } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
-import { approvals, decisions, executions, type Transaction } from '@belay/db';
+import { approvals, decisions, executions, inOrder, logins, type Transaction, users } from '@belay/db';
 import { lockExecution, retryDeadlock, storeOutcome } from '@belay/engine';
-import { and, desc, eq, inArray, or, sql } from 'drizzle-orm';
+import { and, desc, eq, gt, inArray, or, sql } from 'drizzle-orm';
 import { requireFreshGroups, requireUser } from '../actor.js';
-import { isNamed } from '../can.js';
+import { isNamed } from '../audience.js';
 import type { ActorContext, UserActor } from '../context.js';
 import { isId } from '../find-execution.js';
 import { appendLedger } from '../ledger/append.js';
-import { requireLive } from '../logins/require-live.js';
-import type { Person } from '../people/people.js';
+import type { Person } from '../people/person.js';
 import { listSelves } from '../people/selves.js';
 import { requireText } from '../text.js';
 import { wouldBeElevated } from './elevated.js';
@@ -180,4 +179,18 @@ async function requireApprover(
   // A denial grants nothing, so no provider has to be asked.
   if (verdict === 'deny') return;
   if (await wouldBeElevated(ctx, selves, approval.subject as ApprovalSubject)) throw ownAccess();
+}
+
+/**
+ * Holds off `stopUser` until this transaction is over, and throws `unauthenticated` when the login that it acts by has
+ * ended since it was verified. Without it a request on its way could outlive the person who made it.
+ */
+async function requireLive(tx: Transaction, user: UserActor): Promise<void> {
+  const live = and(eq(logins.id, user.loginId), gt(logins.expiresAt, sql`app_now()`));
+  const [, login] = await inOrder([
+    // As `stopUser` and the count of open requests lock it: excludes both, and no lock of a foreign key.
+    tx.select({ id: users.id }).from(users).where(eq(users.id, user.id)).for('no key update'),
+    tx.select({ id: logins.id }).from(logins).where(live),
+  ]);
+  if (login.length === 0) throw new AccessError('unauthenticated', 'Your session has ended; sign in again');
 }

@@ -5,7 +5,7 @@ import { and, gt, inArray, sql } from 'drizzle-orm';
 import { digestOf } from '../canonical.js';
 import { addressOf } from '../catalog/targets.js';
 import type { Context } from '../context.js';
-import type { Person } from '../people/people.js';
+import type { Person } from '../people/person.js';
 import type { ApprovalSubject } from './inbox.js';
 
 /** What this process was told lately, by the client that was asked: a client of another configuration knows nothing yet. */

@@ -1,6 +1,6 @@
 import type { approvals } from '@belay/db';
 import { foldAddress } from '@belay/providers';
-import type { Person } from '../people/people.js';
+import type { Person } from '../people/person.js';
 
 /**
  * Returns how the name of an identity is compared with those that an approval excludes: as an address where it is one, else

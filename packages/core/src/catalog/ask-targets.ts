@@ -1,6 +1,6 @@
 import type { ErrorIssue } from '@belay/contract/errors';
 import type { Database } from '@belay/db';
-import type { Catalog, CompiledProvider } from '../configuration/compile.js';
+import type { Catalog, CompiledProvider } from '../configuration/catalog.js';
 import { timing } from '../timing.js';
 import { publicMessage } from './authorizer.js';
 import { type AskedTargets, isMoved, lookAtTargets, readPlaces } from './targets.js';

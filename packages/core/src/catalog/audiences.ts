@@ -1,5 +1,5 @@
 import { foldAddress } from '@belay/providers/address';
-import type { Catalog, CompiledRole } from '../configuration/compile.js';
+import type { Catalog, CompiledRole } from '../configuration/catalog.js';
 import type { Actor, UserActor } from '../context.js';
 
 /** Places of roles in the order of the catalog, by whom they name. */

@@ -1,5 +1,5 @@
 import type { ErrorIssue } from '@belay/contract/errors';
-import type { Catalog } from '../configuration/compile.js';
+import type { Catalog } from '../configuration/catalog.js';
 
 /**
  * Returns where roles and bounds name a workflow that is disabled. For a warning: the configuration is sound, and a request

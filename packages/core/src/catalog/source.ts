@@ -3,13 +3,8 @@ import type { ProviderClient } from '@belay/providers';
 import { desc } from 'drizzle-orm';
 import { inOnePiece } from '../breathe.js';
 import { canonicalJson } from '../canonical.js';
-import {
-  type Catalog,
-  type CompiledProvider,
-  type CompileOptions,
-  compileCatalog,
-  versionText,
-} from '../configuration/compile.js';
+import type { Catalog, CompiledProvider } from '../configuration/catalog.js';
+import { type CompileOptions, compileCatalog, versionText } from '../configuration/compile.js';
 import type { ResolveReference } from '../configuration/references.js';
 import type { CatalogSource, Context, Logger } from '../context.js';
 import type { Timing } from '../timing.js';

@@ -2,7 +2,8 @@ import { notFound } from '@belay/contract/errors';
 import type { Workflow, WorkflowSummary } from '@belay/contract/workflows';
 import type { Json } from '@belay/workflow';
 import { can } from '../can.js';
-import { type CompiledWorkflow, versionText } from '../configuration/compile.js';
+import type { CompiledWorkflow } from '../configuration/catalog.js';
+import { versionText } from '../configuration/compile.js';
 import type { ActorContext } from '../context.js';
 import { rolesConcerning } from './audiences.js';
 

@@ -1,5 +1,5 @@
 import type { ErrorIssue } from '@belay/contract/errors';
-import type { CompiledProvider } from './compile.js';
+import type { CompiledProvider } from './catalog.js';
 
 /** Tokens that an operator made for a person who has not signed in belong to no provider of the configuration. */
 export const operatorProvider = 'operator';

@@ -1,6 +1,28 @@
 import type { ErrorIssue } from '@belay/contract/errors';
 import { type JsonObject, listTasks, type Workflow } from '@belay/workflow';
-import { fromSchema, grants } from '../executions/senders.js';
+import { z } from 'zod';
+
+/** `metadata.from` of a `listen`: whose events count there. */
+const fromSchema = z
+  .strictObject({
+    requester: z.literal(true).optional(),
+    approvers: z.literal(true).optional(),
+    groups: z.array(z.string().min(1)).min(1).optional(),
+    sources: z.array(z.string().min(1)).min(1).optional(),
+  })
+  .refine((from) => Object.keys(from).length > 0, 'must name requester, approvers, groups or sources');
+export type From = z.infer<typeof fromSchema>;
+
+/** Returns whose events count at a `listen`; undefined where its metadata does not say so, or not well. */
+export function fromOf(metadata: JsonObject | undefined): From | undefined {
+  const parsed = fromSchema.safeParse(metadata?.from);
+  return parsed.success ? parsed.data : undefined;
+}
+
+/** Whether a workflow grants access, by a task at any depth or by one of its functions. */
+export function grants(workflow: Workflow): boolean {
+  return listTasks(workflow).some(({ task }) => task.call === 'access.grant');
+}
 
 /**
  * Checks that each `listen` of a workflow that grants says whose events count (`metadata.from`), and that what any `listen`

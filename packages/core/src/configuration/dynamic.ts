@@ -1,25 +1,9 @@
 import type { ErrorIssue } from '@belay/contract/errors';
-import type { Audience } from '@belay/contract/roles';
 import type { AccessRequest } from '@belay/providers';
 import { readDuration } from '../duration.js';
 import { timing } from '../timing.js';
-import type { CompiledProvider, CompiledWorkflow } from './compile.js';
-import type { CompiledNames } from './name-rules.js';
+import type { CompiledBounds, CompiledProvider, CompiledWorkflow } from './catalog.js';
 import type { DynamicDefinition } from './schema.js';
-
-/** Within what people may put together a request of their own at a provider. */
-export interface CompiledBounds {
-  permissions: CompiledNames;
-  resources: CompiledNames;
-  groups: CompiledNames;
-  workflows: readonly string[];
-  requesters: Audience;
-  delegates: Audience | undefined;
-  authenticators: readonly string[] | undefined;
-  /** Milliseconds. */
-  maxDuration: number;
-  defaultDuration: number;
-}
 
 interface Surroundings {
   providers: ReadonlyMap<string, CompiledProvider>;

@@ -2,7 +2,8 @@ import { catalogs, type Database } from '@belay/db';
 import type { ConnectorRegistry } from '@belay/providers';
 import { desc } from 'drizzle-orm';
 import { checkAuthenticators } from './authenticators.js';
-import { type Catalog, type CompiledProvider, compileCatalog } from './compile.js';
+import type { Catalog, CompiledProvider } from './catalog.js';
+import { compileCatalog } from './compile.js';
 import { catalogSchema } from './schema.js';
 
 /**

@@ -128,7 +128,7 @@ const httpHost = z.union([
   z.strictObject({ host: z.string().min(1), allow_private: z.boolean().default(false) }),
 ]);
 
-export const serverSchema = z.strictObject({
+const serverSchema = z.strictObject({
   /** URLs that a login may return to; loopback URLs and the server's own are always allowed. */
   callbacks: z.array(z.url()).default([]),
   max_duration: duration.optional(),
@@ -156,7 +156,7 @@ const elsewhere = (message: string) => z.strictObject({}, { error: message }).op
 const service = z.record(z.string(), z.json()).optional();
 
 /** The services; what each may say is checked when the catalog is compiled, references resolved. */
-export const servicesSchema = z.strictObject({
+const servicesSchema = z.strictObject({
   encryption: service,
   llm: service,
   vault: service,

@@ -1,5 +1,5 @@
 import { AccessError, invalid } from '@belay/contract/errors';
-import type { CompiledRole } from '../configuration/compile.js';
+import type { CompiledRole } from '../configuration/catalog.js';
 import type { ActorContext, UserActor } from '../context.js';
 import { findSessions } from '../sessions/find.js';
 import { type PresentedSession, verifySession } from '../sessions/verify.js';

@@ -1,7 +1,7 @@
 import type { DynamicElevationRequest, Elevation } from '@belay/contract/elevation';
 import { AccessError, type ErrorIssue, invalid, renameIssues } from '@belay/contract/errors';
 import { requireFreshGroups, requireUser } from '../actor.js';
-import type { Catalog } from '../configuration/compile.js';
+import type { Catalog } from '../configuration/catalog.js';
 import type { ActorContext } from '../context.js';
 import { composeRole } from '../plans/dynamic-role.js';
 import { type RequestTerms, submitRequest } from './submit.js';

@@ -22,7 +22,7 @@ import { type Json, validateInput } from '@belay/workflow';
 import { and, eq, sql } from 'drizzle-orm';
 import { can } from '../can.js';
 import { digestOf } from '../canonical.js';
-import type { Catalog, CompiledRole, CompiledWorkflow } from '../configuration/compile.js';
+import type { Catalog, CompiledRole, CompiledWorkflow } from '../configuration/catalog.js';
 import type { ActorContext, UserActor } from '../context.js';
 import { requireDuration } from '../duration.js';
 import type { ElevationInput } from '../plans/input.js';

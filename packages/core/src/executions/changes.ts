@@ -1,12 +1,6 @@
 import { listenTo } from '@belay/db';
-import type { Context, Logger } from '../context.js';
+import type { Changes, Context, Logger } from '../context.js';
 import { ledgerChannel } from '../ledger/append.js';
-
-/** Says when something was written about an execution. A hint: it may say so too often, and may miss one. */
-export interface Changes {
-  /** Calls `wake` after each change of this execution, until the function that it returns is called. */
-  subscribe(executionId: string, wake: () => void): () => void;
-}
 
 export interface OpenChanges {
   databaseUrl: string;

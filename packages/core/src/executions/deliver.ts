@@ -16,7 +16,7 @@ import { and, eq, isNull, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { requireFreshGroups } from '../actor.js';
 import { isExcluded, isRequester } from '../approvals/exclusion.js';
-import { isNamed } from '../can.js';
+import { isNamed } from '../audience.js';
 import type { ActorContext, UserActor } from '../context.js';
 import { findExecution, isId } from '../find-execution.js';
 import { appendLedger } from '../ledger/append.js';

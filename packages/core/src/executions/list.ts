@@ -68,7 +68,7 @@ async function placeOf(ctx: ActorContext, ownerId: string, cursor: string) {
   return { id: sql`${row.id}::uuid`, createdAt: sql`${row.createdAt}::timestamptz` };
 }
 
-export const summaryColumns = {
+const summaryColumns = {
   id: executions.id,
   workflow: executions.workflow,
   status: executions.status,

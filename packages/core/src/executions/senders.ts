@@ -3,20 +3,10 @@ import { type Admits, type JsonObject, listTasks, type Workflow } from '@belay/w
 import { eq } from 'drizzle-orm';
 import { z } from 'zod';
 import { isExcluded, isRequester } from '../approvals/exclusion.js';
-import { isNamed } from '../can.js';
+import { isNamed } from '../audience.js';
+import { type From, fromOf, grants } from '../configuration/check-listens.js';
 import type { UserActor } from '../context.js';
 import { listSelves } from '../people/selves.js';
-
-/** `metadata.from` of a `listen`: whose events count there. */
-export const fromSchema = z
-  .strictObject({
-    requester: z.literal(true).optional(),
-    approvers: z.literal(true).optional(),
-    groups: z.array(z.string().min(1)).min(1).optional(),
-    sources: z.array(z.string().min(1)).min(1).optional(),
-  })
-  .refine((from) => Object.keys(from).length > 0, 'must name requester, approvers, groups or sources');
-type From = z.infer<typeof fromSchema>;
 
 const senderSchema = z.union([
   z.object({
@@ -87,20 +77,10 @@ export function isHeard(workflow: Workflow, sender: Sender, { expressly = false 
   });
 }
 
-/** Whether a workflow grants access, by a task at any depth or by one of its functions. */
-export function grants(workflow: Workflow): boolean {
-  return listTasks(workflow).some(({ task }) => task.call === 'access.grant');
-}
-
 function counts(from: From, sender: Sender): boolean {
   if (sender.kind === 'source') return from.sources?.includes(sender.name) === true;
   // Even in a named group, the requester's events count only with `requester: true`.
   if (sender.requester) return from.requester === true;
   if (from.approvers === true && sender.approver) return true;
   return from.groups?.some((group) => sender.groups.includes(group)) === true;
-}
-
-function fromOf(metadata: JsonObject | undefined): From | undefined {
-  const parsed = fromSchema.safeParse(metadata?.from);
-  return parsed.success ? parsed.data : undefined;
 }

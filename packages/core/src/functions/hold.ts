@@ -1,7 +1,7 @@
-import { type Database, grants, type SqlText, sqlText, type Transaction } from '@belay/db';
-import { type CallFunction, done, type Locked, type Performed, type Progress, settleParked } from '@belay/engine';
-import { and, eq, sql } from 'drizzle-orm';
-import { isLive, isNotLapsed, overAt } from '../access/wanted.js';
+import { type SqlText, sqlText, type Transaction } from '@belay/db';
+import { type CallFunction, done, type Locked, type Performed, type Progress } from '@belay/engine';
+import { readHold } from '../access/held.js';
+import { isLive, overAt } from '../access/wanted.js';
 import type { Context } from '../context.js';
 import { readNow } from '../now.js';
 import type { ElevationCall } from '../plans/input.js';
@@ -27,43 +27,8 @@ export const hold = {
   progress: settleHold,
 } satisfies CallFunction;
 
-/** Why nothing is held, in the words of a workflow. */
-const nothing = 'nothing was granted';
-
 /** Whether the execution's grants have all ended, by time or early. */
 async function settleHold(_ctx: Context, tx: Transaction, execution: Locked): Promise<Progress | null> {
   const { last, reason } = await readHold(tx, execution.id);
   return last ? null : { outcome: { ok: true, value: { ended: true, reason } } };
-}
-
-/**
- * Keeps the outcome of the parked holds of an execution, when none of its grants is live: what `settleHold` decides, in one
- * statement. Returns their keys, and the other parked calls. The execution's lock is held.
- */
-export function settleHolds(tx: Transaction, executionId: string): ReturnType<typeof settleParked> {
-  return settleParked(tx, executionId, {
-    call: 'access.hold',
-    outcome: sql`
-      select case when max(${overAt}) filter (where ${isLive}) is null then
-        jsonb_build_object('ok', true, 'value', jsonb_build_object('ended', true, 'reason',
-          coalesce(min(${grants.endedReason}), case when count(*) > 0 then 'expired' else ${nothing} end))) end as outcome
-      from ${grants} where ${grants.executionId} = ${executionId} and ${isNotLapsed}`,
-  });
-}
-
-/** When the last live grant of an execution expires, null when none is live; and why they ended, in one word for the workflow. */
-async function readHold(
-  tx: Database | Transaction,
-  executionId: string,
-): Promise<{ last: Date | null; reason: string }> {
-  const [row] = await tx
-    .select({
-      last: sql<string | null>`max(${overAt}) filter (where ${isLive})`,
-      reason: sql<string | null>`min(${grants.endedReason})`,
-      granted: sql<boolean>`count(*) > 0`,
-    })
-    .from(grants)
-    .where(and(eq(grants.executionId, executionId), isNotLapsed));
-  const over = row?.granted ? 'expired' : nothing;
-  return { last: row?.last ? new Date(row.last) : null, reason: row?.reason ?? over };
 }

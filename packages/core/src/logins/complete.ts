@@ -13,7 +13,7 @@ import { and, eq, ne } from 'drizzle-orm';
 import type { Context, UserActor } from '../context.js';
 import { readNow } from '../now.js';
 import { claimIdentity, identityOf } from '../people/link.js';
-import type { Person } from '../people/people.js';
+import type { Person } from '../people/person.js';
 import { openSession } from '../sessions/open.js';
 import { createLogin } from './create.js';
 import { authenticatorOf, exchangeAnswer, type Flow, openFlow, takeFlow } from './flow.js';

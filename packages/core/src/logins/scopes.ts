@@ -1,6 +1,6 @@
 import { invalid } from '@belay/contract/errors';
 import { z } from 'zod';
-import type { CompiledProvider } from '../configuration/compile.js';
+import type { CompiledProvider } from '../configuration/catalog.js';
 
 /** The part of a connector's configuration that says what a session may be asked for. */
 const scopesOf = z.object({ scopes: z.array(z.string()).catch([]), session_scopes: z.array(z.string()).catch([]) });

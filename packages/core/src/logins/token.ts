@@ -9,7 +9,8 @@ import type { ActorContext, Context } from '../context.js';
 import { requireDuration } from '../duration.js';
 import { appendLedger } from '../ledger/append.js';
 import { isTrusted } from '../people/link.js';
-import { asPerson, type Person, toPerson, upsertUser } from '../people/people.js';
+import { asPerson, toPerson, upsertUser } from '../people/people.js';
+import type { Person } from '../people/person.js';
 import { requireText } from '../text.js';
 import { newLoginSecret } from './lucia.js';
 

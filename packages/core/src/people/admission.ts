@@ -1,10 +1,10 @@
 import { AccessError } from '@belay/contract/errors';
 import { isInDomains } from '@belay/providers';
 import { operatorProvider } from '../configuration/authenticators.js';
-import type { Catalog } from '../configuration/compile.js';
+import type { Catalog } from '../configuration/catalog.js';
 import type { Context } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
-import type { ProvedIdentity } from './people.js';
+import type { ProvedIdentity } from './person.js';
 
 /** What the configuration judges of an identity: always what the provider said, never what came of it. */
 export type Told = Pick<ProvedIdentity, 'provider' | 'email' | 'groups' | 'organizations'>;

@@ -4,7 +4,8 @@ import { and, eq, sql } from 'drizzle-orm';
 import { operatorProvider } from '../configuration/authenticators.js';
 import type { Context } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
-import { asPerson, type Person, type ProvedIdentity, refreshIdentity, toldBy, toPerson, upsertUser } from './people.js';
+import { asPerson, refreshIdentity, toldBy, toPerson, upsertUser } from './people.js';
+import type { Person, ProvedIdentity } from './person.js';
 
 /** What a provider's answer proves, as it is stored. */
 export function identityOf(ctx: Context, provider: string, answer: Authenticated): ProvedIdentity {

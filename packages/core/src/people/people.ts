@@ -3,24 +3,7 @@ import { foldAddress } from '@belay/providers';
 import { and, type Column, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { passingGroups, unmetCondition } from './admission.js';
-
-/** A person as one of their providers vouches for them: `id` is ours, the rest is what that provider says. */
-export interface Person {
-  id: string;
-  email: string;
-  name: string;
-  groups: string[];
-  provider: string;
-  subject: string;
-}
-
-/** What a provider proved, before it is known whose it is; groups as the provider says them. */
-export interface ProvedIdentity extends Omit<Person, 'id'> {
-  /** Absent where the provider has none apart from its groups. */
-  organizations?: string[] | undefined;
-  /** Whom the subject belongs to, where the provider says so. */
-  issuer?: string | undefined;
-}
+import type { Person, ProvedIdentity } from './person.js';
 
 /**
  * The person a provider vouches for, known by provider and subject; name, e-mail and groups are as it says now. Somebody

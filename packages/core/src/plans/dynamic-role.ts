@@ -1,8 +1,8 @@
 import { AccessError, type ErrorIssue } from '@belay/contract/errors';
 import type { Access } from '@belay/providers';
-import { isInAudience, isNamed } from '../can.js';
-import { type Catalog, type CompiledProvider, type CompiledRole, unite } from '../configuration/compile.js';
-import type { CompiledBounds } from '../configuration/dynamic.js';
+import { isInAudience, isNamed } from '../audience.js';
+import type { Catalog, CompiledBounds, CompiledProvider, CompiledRole } from '../configuration/catalog.js';
+import { unite } from '../configuration/compile.js';
 import { splitResource } from '../configuration/inherit.js';
 import { type CompiledNames, faultOfName, permits } from '../configuration/name-rules.js';
 import type { ElevationInput } from './input.js';

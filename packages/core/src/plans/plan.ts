@@ -7,9 +7,9 @@ import {
   type ProviderIdentity,
   Retryable,
 } from '@belay/providers';
-import { isInAudience, isNamed } from '../can.js';
+import { isInAudience, isNamed } from '../audience.js';
 import { digestOf } from '../canonical.js';
-import type { Catalog, CompiledRole } from '../configuration/compile.js';
+import type { Catalog, CompiledRole } from '../configuration/catalog.js';
 import type { Context } from '../context.js';
 import { requireDuration } from '../duration.js';
 import { composeRole } from './dynamic-role.js';

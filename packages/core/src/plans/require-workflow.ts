@@ -1,5 +1,5 @@
 import { invalid } from '@belay/contract/errors';
-import type { Catalog, CompiledRole } from '../configuration/compile.js';
+import type { Catalog, CompiledRole } from '../configuration/catalog.js';
 
 /**
  * Throws `invalid` unless a role can be requested through a workflow now: another workflow may ask other people, so which of

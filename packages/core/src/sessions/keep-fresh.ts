@@ -1,7 +1,6 @@
 import { type Database, logins, sessions } from '@belay/db';
 import { and, desc, eq, gt, isNotNull, isNull, lte, or, sql } from 'drizzle-orm';
 import type { Context, UserActor } from '../context.js';
-import type { VerifiedLogin } from '../logins/verify.js';
 import { renewSession } from './renew.js';
 
 type Row = typeof sessions.$inferSelect;
@@ -25,7 +24,10 @@ const most = 1_000;
  */
 export async function keepGroupsFresh(
   ctx: Context,
-  { login: { actor, kind }, age }: { login: Pick<VerifiedLogin, 'actor' | 'kind'>; age: number },
+  {
+    login: { actor, kind },
+    age,
+  }: { login: { actor: UserActor; kind: (typeof logins.$inferSelect)['kind'] }; age: number },
 ): Promise<'fresh' | 'read' | 'stale'> {
   const { ahead, fresh, wait } = ctx.timing.groups;
   const authenticator = ctx.catalog.client(actor.provider)?.authenticator;

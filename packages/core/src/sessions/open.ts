@@ -3,7 +3,7 @@ import type { ProviderTokens } from '@belay/providers';
 import { sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
-import type { Person } from '../people/people.js';
+import type { Person } from '../people/person.js';
 import { lifeOf } from './lifetime.js';
 
 /**

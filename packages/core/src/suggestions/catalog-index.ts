@@ -1,6 +1,6 @@
 import MiniSearch from 'minisearch';
 import type { Breathe } from '../breathe.js';
-import type { Catalog, CompiledRole } from '../configuration/compile.js';
+import type { Catalog, CompiledRole } from '../configuration/catalog.js';
 import { allOfIt, canonicalWord, environments, levelOf } from './lexicon.js';
 import { partsOf, plain } from './words.js';
 

@@ -1,6 +1,6 @@
 import { formatDuration } from '@belay/contract/durations';
 import { type Breathe, inOnePiece } from '../breathe.js';
-import type { Catalog } from '../configuration/compile.js';
+import type { Catalog } from '../configuration/catalog.js';
 import type { SuggestedRole, Suggester, SuggestibleRole } from '../suggester.js';
 import { type CatalogIndex, createCatalogIndex } from './catalog-index.js';
 import { readWishedDuration } from './durations.js';

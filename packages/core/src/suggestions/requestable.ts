@@ -2,7 +2,7 @@ import { formatDuration } from '@belay/contract/durations';
 import type { Access, Json } from '@belay/providers';
 import { can } from '../can.js';
 import { rolesConcerning } from '../catalog/audiences.js';
-import type { Catalog, CompiledRole } from '../configuration/compile.js';
+import type { Catalog, CompiledRole } from '../configuration/catalog.js';
 import type { Context, UserActor } from '../context.js';
 import { longestDuration } from '../plans/plan.js';
 import type { SuggestibleRole } from '../suggester.js';

@@ -1,5 +1,5 @@
 import { formatDuration, parseDuration } from '@belay/contract/durations';
-import type { Catalog } from '../configuration/compile.js';
+import type { Catalog } from '../configuration/catalog.js';
 import type { SuggestedRole } from '../suggester.js';
 import { longestAt, type Requestable } from './requestable.js';
 

@@ -1,8 +1,13 @@
 import { type EncryptionService, Terminal } from '@belay/providers';
 import { identifyKey } from '../keyring.js';
-import type { KeyWrapping } from './open-keyring.js';
 
 const length = 32;
+
+/** A key management service that is ready, and which of its keys wraps: what `services.encryption` says. */
+export interface KeyWrapping {
+  service: EncryptionService;
+  name: string;
+}
 
 /** A new data key as it is stored. It was unwrapped once, so that nothing is ever sealed with a key that cannot come back. */
 export async function makeDataKey(

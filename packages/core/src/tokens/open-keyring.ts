@@ -1,16 +1,11 @@
 import { AccessError } from '@belay/contract/errors';
 import { type Database, encryptionKeys } from '@belay/db';
-import { type EncryptionService, Retryable, within } from '@belay/providers';
+import { Retryable, within } from '@belay/providers';
 import { and, desc, eq, isNull, ne, sql } from 'drizzle-orm';
 import type { Context, Logger } from '../context.js';
 import { type Keyring, readSecrets } from '../keyring.js';
+import type { KeyWrapping } from './data-key.js';
 import { makeDataKey, unwrapDataKey } from './data-key.js';
-
-/** A key management service that is ready, and which of its keys wraps: what `services.encryption` says. */
-export interface KeyWrapping {
-  service: EncryptionService;
-  name: string;
-}
 
 export interface OpenKeyringOptions {
   db: Database;

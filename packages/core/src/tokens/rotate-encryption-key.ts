@@ -3,8 +3,8 @@ import { encryptionKeys } from '@belay/db';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import type { ActorContext } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
+import type { KeyWrapping } from './data-key.js';
 import { makeDataKey } from './data-key.js';
-import type { KeyWrapping } from './open-keyring.js';
 
 const patience = 15_000;
 

@@ -1,5 +1,13 @@
 import type { Statements } from './database.js';
-import type { Holders } from './sessions.js';
+
+/** Whose sessions to end: those of the identity, and of the logins that can act as it. */
+export interface Holders {
+  identity: number;
+  /** The role that was taken away: who holds it by another way keeps their sessions. */
+  role: number;
+  /** A time of the server before which every session was ended already, and since when nothing was held; null for none. */
+  since: string | null;
+}
 
 /**
  * Reads the sessions of other logins with a transaction from before `at` that has used what the role may use, and their

@@ -1,4 +1,5 @@
 import { Retryable, Terminal } from '../errors.js';
+import type { Holders } from './borrowers.js';
 import { readBorrowers } from './borrowers.js';
 import { type Database, pause, type Statements } from './database.js';
 import { readTarget } from './pin.js';
@@ -7,15 +8,6 @@ import { readTarget } from './pin.js';
 const endingMilliseconds = 8_000;
 /** How long transactions of other logins, most of them innocent, may take to end by themselves. */
 const leaveMilliseconds = 2_000;
-
-/** Whose sessions to end: those of the identity, and of the logins that can act as it. */
-export interface Holders {
-  identity: number;
-  /** The role that was taken away: who holds it by another way keeps their sessions. */
-  role: number;
-  /** A time of the server before which every session was ended already, and since when nothing was held; null for none. */
-  since: string | null;
-}
 
 export interface Ended {
   count: number;

@@ -1,6 +1,6 @@
 import { Retryable, Terminal } from '../errors.js';
 import type { Authenticator, AuthorizationRequest } from '../port.js';
-import type { TestRunner } from './conformance.js';
+import type { TestRunner } from './hostile-holder.js';
 
 /** One connector with an authenticator, against a provider that answers. */
 export interface AuthenticatorSubject {

@@ -1,10 +1,7 @@
-import type * as Vitest from 'vitest';
 import { OtherTarget, Retryable, Terminal } from '../errors.js';
 import type { AccessRequest, Authorizer, EntitlementRef, Plan, ProviderClient } from '../port.js';
+import type { TestRunner } from './hostile-holder.js';
 import { type HostileHolder, hostileHolder, type Seat } from './hostile-holder.js';
-
-/** What the suite needs of vitest, handed in so that the testkit can be used outside a test run as well. */
-export type TestRunner = Pick<typeof Vitest, 'describe' | 'it' | 'expect' | 'beforeAll' | 'afterAll'>;
 
 /** One connector with an authorizer, against a provider that answers. */
 export interface ConformanceSubject {

@@ -1,5 +1,8 @@
+import type * as Vitest from 'vitest';
 import type { Authorizer, EntitlementRef } from '../port.js';
-import type { TestRunner } from './conformance.js';
+
+/** What the suite needs of vitest, handed in so that the testkit can be used outside a test run as well. */
+export type TestRunner = Pick<typeof Vitest, 'describe' | 'it' | 'expect' | 'beforeAll' | 'afterAll'>;
 
 /** The holder's own way into the system: they hold the access of one entitlement, and want to keep it. */
 export interface Seat {

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { isDeepStrictEqual } from 'node:util';
+import type { Logger } from '@belay/core';
 import {
   type Breathe,
   breatheBy,
@@ -12,7 +13,7 @@ import {
 } from '@belay/core';
 import { migrateDatabase, openDatabase } from '@belay/db';
 import { findFreePort } from '@belay/host';
-import type { References } from '@belay/operations';
+import type { Environment, References } from '@belay/operations';
 import {
   applyConfiguration,
   type ConfigurationChoice,
@@ -37,9 +38,38 @@ import { createWaker, openQueueBackend } from '@belay/worker';
 import { createExpressionPool } from '@belay/workflow';
 import { createMeters } from '../meters.js';
 import { createOutbound } from '../outbound.js';
-import type { RunningServer, StartOptions } from '../start.js';
-import type { DemoOptions } from './demo.js';
+import type { DemoComposer, DemoOptions } from './demo.js';
 import { type ServeOptions, serve } from './serve.js';
+
+export interface StartOptions {
+  environment: Environment;
+  /** The values of `${env:NAME}` in a configuration. */
+  variables: Record<string, string | undefined>;
+  /** Where `belay.yaml` and `config/` are looked for. */
+  directory: string;
+  log: Logger;
+  /** The demo, which runs without a configuration; when it is undefined, such a start fails. */
+  openDemo?: (() => Promise<DemoComposer>) | undefined;
+}
+
+export interface RunningServer {
+  /** The address that people open; undefined in a worker process. */
+  baseUrl: string | undefined;
+  program: { version: string; revision: string };
+  /** The path of the configuration, `demo`, or `stored` for the one that other processes applied. */
+  configuration: string;
+  providers: { id: string; type: string }[];
+  /** Who can sign in, in the demo. */
+  people: { name: string; email: string; groups: readonly string[] }[] | undefined;
+  /** The services in use, in words, without credentials. */
+  database: string;
+  queue: 'redis' | 'postgres';
+  worker: Environment['worker'];
+  /** Reloads the configuration now. */
+  reload(): Promise<void>;
+  /** Stops accepting, lets what is under way finish, and stops everything that was started. Safe to call twice. */
+  stop(): Promise<void>;
+}
 
 /**
  * Composes server mode (docs/architecture.md, section 3): database, catalog, queue, HTTP and worker, as the environment asks. What it starts

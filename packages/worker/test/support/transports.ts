@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { Logger } from '@belay/core';
 import { Client } from 'pg';
 import { hasRedis, startRedis } from '../../../../chaos/src/stage/redis.js';
-import { openQueueBackend, type QueueBackend } from '../../src/backend.js';
+import type { QueueBackend } from '../../src/backend.js';
+import { openQueueBackend } from '../../src/open-backend.js';
 import { startProxy } from './proxy.js';
 
 /** A real server that hints can travel over, and that a test may take down. */

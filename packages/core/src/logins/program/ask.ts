@@ -1,7 +1,7 @@
 import { programLogins, type Transaction } from '@belay/db';
 import { hashSecret } from '../../canonical.js';
 import type { Context } from '../../context.js';
-import type { Person } from '../../people/people.js';
+import type { Person } from '../../people/person.js';
 
 /** What a program asked for when it sent the browser here. */
 export interface AskedByProgram {

@@ -1,0 +1,115 @@
+import { posix } from 'node:path';
+import { boundaries } from './boundaries.mjs';
+import { codeOf, importsOf, manifestOf, type Tree, workspacesOf } from './tree.js';
+
+const script = /\.(ts|tsx|js|mjs)$/;
+
+/** Returns what each file of ours imports of ours: relative specifiers, and packages by the file behind their door. */
+function readImports(tree: Tree): Map<string, Set<string>> {
+  const doors = readDoors(tree);
+  const imports = new Map<string, Set<string>>();
+  for (const [path, text] of tree) {
+    if (!script.test(path)) continue;
+    const found = importsOf(text).flatMap((specifier) => {
+      const target = specifier.startsWith('.') ? resolve(tree, path, specifier) : doors.get(specifier);
+      return target === undefined ? [] : [target];
+    });
+    imports.set(path, new Set(found));
+  }
+  return imports;
+}
+
+function readDoors(tree: Tree): Map<string, string> {
+  const doors = new Map<string, string>();
+  for (const folder of workspacesOf(tree)) {
+    for (const [subpath, conditions] of Object.entries(manifestOf(tree, folder).exports ?? {})) {
+      const source = conditions['@belay/source'];
+      if (source !== undefined)
+        doors.set(`@belay/${folder.split('/')[1]}${subpath.slice(1)}`, posix.join(folder, source));
+    }
+  }
+  return doors;
+}
+
+function resolve(tree: Tree, from: string, specifier: string): string | undefined {
+  const target = posix.join(posix.dirname(from), specifier);
+  return [target.replace(/\.js$/, '.ts'), target.replace(/\.js$/, '.tsx'), target].find((path) => tree.has(path));
+}
+
+/** No file imports itself by way of others, and no type does (Tarjan's strongly connected components). */
+export function checkCircles(tree: Tree): string[] {
+  const imports = readImports(tree);
+  const faults: string[] = [];
+  const seen = new Map<string, number>();
+  const open: string[] = [];
+  const visit = (path: string): number => {
+    const index = seen.size;
+    seen.set(path, index);
+    open.push(path);
+    let lowest = index;
+    for (const next of imports.get(path) ?? []) {
+      const known = seen.get(next);
+      if (known === undefined) lowest = Math.min(lowest, visit(next));
+      else if (open.includes(next)) lowest = Math.min(lowest, known);
+    }
+    if (lowest === index) {
+      const circle = open.splice(open.indexOf(path));
+      if (circle.length > 1 || imports.get(path)?.has(path)) faults.push(`a circle of imports: ${circle.join(', ')}`);
+    }
+    return lowest;
+  };
+  for (const path of imports.keys()) if (!seen.has(path)) visit(path);
+  return faults;
+}
+
+/** Inside a package that has an order of folders, imports go down or stay in their folder. */
+export function checkFolders(tree: Tree): string[] {
+  const imports = readImports(tree);
+  return Object.entries(boundaries).flatMap(([folder, { folders }]) => {
+    if (folders === undefined) return [];
+    const root = `${folder}/src/`;
+    const faults: string[] = [];
+    for (const [path, targets] of imports) {
+      if (!path.startsWith(root)) continue;
+      const height = heightOf(path.slice(root.length), folders);
+      if (height === -1) faults.push(`${path} is in a folder without a place in test/architecture/boundaries.mjs`);
+      for (const target of targets) {
+        if (!target.startsWith(root) || heightOf(target.slice(root.length), folders) <= height) continue;
+        faults.push(`${path} imports upward: ${target.slice(root.length)}`);
+      }
+    }
+    return faults;
+  });
+}
+
+/** The place of a file in an order: its own when it is named, else its folder's. */
+function heightOf(path: string, folders: readonly string[]): number {
+  const named = folders.indexOf(path);
+  return named === -1 ? folders.indexOf(path.includes('/') ? (path.split('/')[0] ?? '') : '.') : named;
+}
+
+/** Packages whose door names what others use of it, and nothing else. */
+const named = ['packages/core', 'packages/db', 'packages/engine', 'packages/worker'];
+
+/** A door names what goes through it, and something outside of the package's sources uses each name. */
+export function checkNames(tree: Tree): string[] {
+  return named.flatMap((folder) => {
+    const door = tree.get(`${folder}/src/index.ts`) ?? '';
+    const faults = /^export \*/m.test(codeOf(door)) ? [`${folder}/src/index.ts exports everything of a file`] : [];
+    const name = `@belay/${folder.split('/')[1]}`;
+    const users = [...tree].filter(
+      ([path, text]) => script.test(path) && !path.startsWith(`${folder}/src/`) && text.includes(`'${name}'`),
+    );
+    const words = new Set(users.flatMap(([, text]) => codeOf(text).match(/\w+/g) ?? []));
+    for (const exported of exportedBy(door)) {
+      if (!words.has(exported)) faults.push(`${folder}/src/index.ts exports ${exported}, which nobody else uses`);
+    }
+    return faults;
+  });
+}
+
+function exportedBy(door: string): string[] {
+  return [...codeOf(door).matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, list = '']) =>
+    list.split(',').flatMap((item) => item.trim().match(/\w+$/)?.[0] ?? []),
+  );
+}
