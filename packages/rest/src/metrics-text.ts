@@ -1,5 +1,5 @@
 import type { Metric, Registry, RegistryContentType } from 'prom-client';
-import type { Operation } from './route-table.js';
+import type { DeclaredOperation } from './operations.js';
 
 const openMetrics = 'application/openmetrics-text';
 
@@ -12,7 +12,7 @@ export const metricsTypes = ['text/plain', openMetrics] as const;
  * OpenMetrics the samples of a counter end in `_total`, as that format requires.
  */
 export async function renderMetrics(
-  { rest, output: schema }: Pick<Operation, 'rest' | 'output'>,
+  { rest, output: schema }: Pick<DeclaredOperation, 'rest' | 'output'>,
   output: unknown,
   { type, more }: { type: string; more?: Registry | undefined },
 ): Promise<{ type: string; body: string }> {
