@@ -21,7 +21,7 @@ const connectSeconds = 3;
  * process.
  */
 export function createClient(url: string, { silence, wait, pulse, ...settings }: ClientSettings): postgres.Sql {
-  if (!('survivesLostConnections' in postgres && postgres.survivesLostConnections === 4)) {
+  if (!('survivesLostConnections' in postgres && postgres.survivesLostConnections === 5)) {
     throw new Error('The driver "postgres" lacks the patch in patches/: run "npm run build"');
   }
   const own = {

@@ -161,6 +161,25 @@ it('notices silence behind the first of several answers', async () => {
   expect(milliseconds).toBeLessThan(silence + slack);
 });
 
+it('leaves no lock behind when the connection goes silent while the parameters of a statement are asked for', async () => {
+  await database.sql`create table locked (id int primary key, note text)`;
+  await database.sql`insert into locked values (1, '')`;
+  const work = client.db.transaction(async (tx) => {
+    await tx.execute(sql`update locked set note = 'mine' where id = 1`);
+    // The answer to the next message of the transaction is the first that nobody gets.
+    proxy.loseAnswers(() => {
+      proxy.swallow(true);
+      return false;
+    });
+    await tx.execute(sql`update locked set note = ${'again'} where id = ${1}`);
+  });
+  expect((await outcomeOf(work)).codes).toMatch(/CONNECTION_SILENT|CONNECTION_CLOSED/);
+  proxy.loseAnswers(undefined);
+  // The server knows nothing of a client that is gone, but that its transaction idles.
+  await database.sql`set lock_timeout = '3s'`;
+  await database.sql`update locked set note = 'free' where id = 1`;
+});
+
 it('gives up a new connection that is accepted and never answers', async () => {
   proxy.swallow(true);
   const { codes, milliseconds } = await outcomeOf(select());
