@@ -58,7 +58,7 @@ describe('a login for a machine without a browser', () => {
     const asked = await Promise.all([poll(started.device_code), poll(started.device_code)]);
     expect(asked.map(({ json }) => json.status).sort()).toEqual(['pending', 'slow_down']);
     const { page, token, submit } = await openPage(started.user_code.toLowerCase().replace('-', ' '));
-    for (const text of ['belay on build-3', 'rita@example.test', 'refuse it']) expect(page.body).toContain(text);
+    for (const text of ['belay on build-3', 'rita@example.test', 'reject it']) expect(page.body).toContain(text);
     const done = await submit({ csrf_token: token, user_code: started.user_code, verdict: 'approve' });
     expect([done.status, done.body]).toEqual([200, expect.stringContaining('is signed in as rita@example.test')]);
     const login = (await poll(started.device_code)).json as { token: string; session: { session: string } };
