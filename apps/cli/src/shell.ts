@@ -131,7 +131,7 @@ export interface Diagnosis {
   environmentFaults(): Promise<readonly string[]>;
   /** Undefined when nothing here says that there is to be one, or its variables cannot be used. */
   localServer(): Promise<LocalServer | undefined>;
-  /** Undefined when there is none: a server does not start without one. */
+  /** Returns the configuration and what was found in it, or undefined when none is set; a server does not start without one. */
   configuration(): Promise<{ source: string; inspection: ConfigurationInspection } | undefined>;
   database(): Promise<DatabaseInspection>;
 }

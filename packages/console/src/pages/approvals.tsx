@@ -61,6 +61,16 @@ function Requester(props: { items: InboxItem[]; output: Outputs['approvals']['in
   const waiting = output.requesters.find((requester) => requester.email === email)?.waiting ?? items.length;
   const folded = items.slice(few);
   const alone = view.input.requester !== undefined;
+  const all = waiting > items.length && (
+    <p>
+      <a href={inboxAddress(view, { requester: email })}>
+        {texts.approvals.all}
+        {waiting}
+        {texts.approvals.from}
+        {name}
+      </a>
+    </p>
+  );
   return (
     <>
       <Cards items={alone ? items : items.slice(0, few)} view={view} />
@@ -72,28 +82,10 @@ function Requester(props: { items: InboxItem[]; output: Outputs['approvals']['in
             {name}
           </summary>
           <Cards items={folded} view={view} />
-          {waiting > items.length && (
-            <p>
-              <a href={inboxAddress(view, { requester: email })}>
-                {texts.approvals.all}
-                {waiting}
-                {texts.approvals.from}
-                {name}
-              </a>
-            </p>
-          )}
+          {all}
         </details>
       )}
-      {!alone && folded.length === 0 && waiting > items.length && (
-        <p>
-          <a href={inboxAddress(view, { requester: email })}>
-            {texts.approvals.all}
-            {waiting}
-            {texts.approvals.from}
-            {name}
-          </a>
-        </p>
-      )}
+      {!alone && folded.length === 0 && all}
     </>
   );
 }
