@@ -10,10 +10,10 @@ import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
 
 const [entry, ...external] = process.argv.slice(2);
-if (entry === undefined) throw new Error('name the module to begin with');
+if (entry === undefined) throw new Error('the first argument must name the module to bundle');
 const folder = 'bundle';
 
-/** Commander loads `child_process` for commands that are programs of their own, of which we have none: 10 ms of each start. */
+/** Commander loads `child_process` for commands that are programs of their own, which we do not have: 10 ms of each start. */
 const withoutChildProcess = {
   name: 'without-child-process',
   setup({ onResolve, onLoad }) {
@@ -43,7 +43,7 @@ const { metafile } = await build({
   legalComments: 'none',
   metafile: true,
   plugins: [withoutChildProcess],
-  // CommonJS packages ask for built-in modules by `require`.
+  // CommonJS packages load built-in modules with `require`.
   banner: { js: 'const require=process.getBuiltinModule;' },
   logLevel: 'warning',
 });

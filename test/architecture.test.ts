@@ -15,6 +15,7 @@ import {
   checkWriters,
 } from './architecture/behaviour.js';
 import { checkCitations, checkDecisions, checkInterface, checkLinks } from './architecture/citations.js';
+import { checkEnglish } from './architecture/english.mjs';
 import {
   checkApps,
   checkDeclarations,
@@ -87,6 +88,7 @@ describe('the house as it stands', () => {
     ['numbers its decisions without gaps', checkDecisions],
     ['documents only operations that are declared', checkInterface],
     ['tells nothing of the machine it was made on', checkMachineTraces],
+    ['keeps to the rules of english-words.mjs', (each: Tree) => checkEnglish(each)],
   ])('%s', (_, check) => {
     expect(check(tree)).toEqual([]);
   });

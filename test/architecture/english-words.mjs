@@ -1,0 +1,98 @@
+/**
+ * What `npm run lint` rejects in texts, comments, test names and documents, and what to write instead. A pattern earns its line
+ * when a reader of a second language has to read the phrase twice, or when the project has another word for the thing.
+ *
+ * @type {[pattern: RegExp, instead: string][]}
+ */
+export const bannedPhrases = [
+  [
+    /\b(?:nobody|somebody|anybody|everybody|whoever|whomever|whatever)\b/i,
+    'name the person or the thing: "no approver", "the requester", "in any order"',
+  ],
+  [/\b(?:is|are|was|were|has|have|names?) none\b/i, 'say what is missing or not valid'],
+  [/\bnone of ours\b/i, 'say what it is not'],
+  [/\bby now\b/i, 'say "already", or what has changed'],
+  [/\bask(?:s|ed|ing)? for\b/i, 'a person requests access; a program requests or prompts for'],
+  [/\bwho asks\b|\basker\b|\ban asking\b/i, 'the person is the requester, what they send is a request'],
+  [/\bwhat (?:is|was|were|has been) asked\b/i, 'that is the request'],
+  [/\b(?:take|takes|taken|took|taking) away\b/i, 'access is revoked, other things are removed'],
+  [/\blog(?:s|ged|ging)? (?:in|out)\b(?! the)/i, 'people sign in and out'],
+  [/\b(?:say|says|said|saying) (?:yes|no)\b/i, 'approvers approve and deny; a function returns true or false'],
+  // A closed port refuses connections: that is what it is called everywhere.
+  [
+    /(?<![.\w])(?<!connections? (?:(?:is|are|was|were) )?)refus(?:e|es|ed|ing|al|als)\b(?! (?:a |every )?connection)/i,
+    'requests and input are rejected, approvers deny',
+  ],
+  [/\btroubles?\b/i, 'it is an error'],
+  [/\b(?:does|did|do)(?: not|n[’']t) work\b/i, 'it fails, or is unavailable'],
+  [/\bseen to be\b/i, 'it is verified'],
+  [/\bunder way\b/i, 'it is in progress, running or open'],
+  [/\bto be had\b/i, 'it is available'],
+  [/\bbegets?\b/i, 'it creates'],
+];
+
+/** Words that end like a verb in the third person and start a sentence without one. */
+export const notVerbs = new Set([
+  'Access',
+  'Always',
+  'As',
+  'Cookies',
+  'Functions',
+  'Grants',
+  'Ids',
+  'Items',
+  'Its',
+  'Keys',
+  'Milliseconds',
+  'Options',
+  'Percentiles',
+  'Perhaps',
+  'Programs',
+  'Progress',
+  'References',
+  'Rows',
+  'Rules',
+  'Seconds',
+  'Secrets',
+  'Statements',
+  'Tasks',
+  'This',
+  'Times',
+  'Verbs',
+  'Words',
+]);
+
+/** Files that quote people or lists of words, with what they quote. */
+export const quoting = {
+  'test/architecture/english-words.mjs': 'the banned phrases',
+  'test/english.test.ts': 'the phrases that the rules are tried with',
+};
+
+/** Folders that are not clean yet. The list only gets shorter. */
+export const exempt = [
+  'apps/cli',
+  'bench',
+  'chaos',
+  'docs',
+  'examples',
+  'pack',
+  'packages/agent',
+  'packages/api',
+  'packages/console',
+  'packages/contract',
+  'packages/core',
+  'packages/db',
+  'packages/demo',
+  'packages/embedded-postgres',
+  'packages/engine',
+  'packages/host',
+  'packages/operations',
+  'packages/program',
+  'packages/providers',
+  'packages/rest',
+  'packages/sdk',
+  'packages/server',
+  'packages/worker',
+  'packages/workflow',
+  'test',
+];

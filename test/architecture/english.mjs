@@ -1,0 +1,106 @@
+import { parseSync } from 'oxc-parser';
+import { bannedPhrases, exempt, notVerbs, quoting } from './english-words.mjs';
+
+/**
+ * Returns where sources and documents break the rules of our English, as `path:line: what is wrong`: a banned phrase in a text,
+ * comment or document; an exported function whose docstring does not start with a verb in the third person; a text of a page
+ * that is not in the catalogue of texts.
+ *
+ * @param {ReadonlyMap<string, string>} tree
+ * @param {{ exempt: readonly string[] }} options The folders and files that are not checked yet.
+ * @returns {string[]}
+ */
+export function checkEnglish(tree, options = { exempt }) {
+  const faults = [];
+  for (const [path, source] of tree) {
+    if (path in quoting || options.exempt.some((folder) => `${path}/`.startsWith(`${folder}/`))) continue;
+    const fault = (at, what) => faults.push(`${path}:${source.slice(0, at).split('\n').length}: ${what}`);
+    for (const { at, text } of passagesOf(path, source))
+      for (const [pattern, instead] of bannedPhrases)
+        for (const found of text.matchAll(acrossLines(pattern)))
+          fault(at + found.index, `"${found[0].replace(/\s+/g, ' ')}": ${instead}`);
+    if (!isCode(path)) continue;
+    for (const [at, word] of docstringsOf(path, source)) fault(at, docstringFault(word));
+    if (isPage(path))
+      for (const { at, text } of codePassages(path, source, [])) if (isSentence(text)) fault(at, pageFault(text));
+  }
+  return faults;
+}
+
+/** A phrase may go on in the next line. */
+const acrossLines = (pattern) => new RegExp(pattern.source.replaceAll(' ', '\\s+'), 'gi');
+
+const docstringFault = (word) =>
+  `the docstring of an exported function starts with "${word}"; start with a verb in the third person: "Returns …"`;
+
+const pageFault = (text) => `${text.trim()} is a text of a page; put it into packages/console/src/texts.ts`;
+
+/** Lint of Biome sees the texts between tags; this sees those that are strings. */
+const isPage = (path) => /^packages\/console\/src\/.*\.(ts|tsx|js)$/.test(path) && !path.endsWith('/texts.ts');
+const isSentence = (text) => /^['"`]?\s*[A-Z][a-z]* [a-z]/.test(text);
+
+const isCode = (path) => /\.(ts|tsx|js|mjs)$/.test(path) && !path.includes('/ctk/');
+const isDocument = (path) => path.endsWith('.md') && !path.includes('/node_modules/');
+
+function passagesOf(path, source) {
+  if (isDocument(path))
+    return [{ at: 0, text: blank(source, [/^ *```[\s\S]*?^ *```/gm, /`[^`\n]+`/g, /\]\([^)\s]+\)/g]) }];
+  return isCode(path) ? codePassages(path, source) : [];
+}
+
+/** What people read of a source: comments, and the strings with a space in them. Identifiers, codes and code spans are not prose. */
+function codePassages(path, source, comments = parse(path, source).comments) {
+  const { program } = parse(path, source);
+  const passages = comments.map(({ start, end }) => passage(source, start, end));
+  visit(program, (node) => {
+    if (node.type === 'ImportDeclaration') return false;
+    const isText = (node.type === 'Literal' && typeof node.value === 'string') || node.type === 'JSXText';
+    if (isText) passages.push(passage(source, node.start, node.end));
+    // Without the backquotes around it, which would make it a code span.
+    if (node.type === 'TemplateElement') passages.push(passage(source, node.start + 1, node.end - 1));
+    return true;
+  });
+  return passages.filter(({ text }) => /\S\s+\S/.test(text));
+}
+
+const passage = (source, start, end) => ({
+  at: start,
+  text: blank(source.slice(start, end), [/\n\s*(?:\*(?!\/)|\/\/)/g, /`[^`]*`/g, /https?:\S+/g]),
+});
+
+/** Replaces what the patterns find with as many spaces, so that positions stay. */
+const blank = (text, patterns) =>
+  patterns.reduce((rest, pattern) => rest.replace(pattern, (found) => ' '.repeat(found.length)), text);
+
+/** The first words of the docstrings that do not start as they have to, with their places. */
+function docstringsOf(path, source) {
+  const { program, comments } = parse(path, source);
+  const found = [];
+  for (const node of program.body) {
+    if (node.type !== 'ExportNamedDeclaration' || !isFunction(node.declaration)) continue;
+    const comment = comments.find(({ end }) => end < node.start && source.slice(end, node.start).trim() === '');
+    if (comment?.type !== 'Block' || !comment.value.startsWith('*')) continue;
+    const word = /^[\s*]*([^\s,.:;]*)/.exec(comment.value)?.[1] ?? '';
+    if (!/^[A-Z][a-z-]*s$/.test(word) || notVerbs.has(word)) found.push([comment.start, word]);
+  }
+  return found;
+}
+
+function isFunction(declaration) {
+  if (declaration?.type === 'FunctionDeclaration' || declaration?.type === 'TSDeclareFunction') return true;
+  const [only, ...others] = declaration?.type === 'VariableDeclaration' ? declaration.declarations : [];
+  return others.length === 0 && ['ArrowFunctionExpression', 'FunctionExpression'].includes(only?.init?.type);
+}
+
+/** One source is parsed once, though two rules look at it. */
+let last = { path: '', source: '', parsed: undefined };
+function parse(path, source) {
+  if (last.path !== path || last.source !== source) last = { path, source, parsed: parseSync(path, source) };
+  return last.parsed;
+}
+
+function visit(node, see) {
+  if (Array.isArray(node)) for (const each of node) visit(each, see);
+  else if (node !== null && typeof node === 'object' && (node.type === undefined || see(node)))
+    for (const key in node) visit(node[key], see);
+}

@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import { checkEnglish } from './architecture/english.mjs';
+
+/** The faults of a small repository with one file. */
+const faultsOf = (path: string, text: string) => checkEnglish(new Map([[path, text]]), { exempt: ['packages/old'] });
+const source = 'packages/a/src/a.ts';
+
+describe('banned phrases', () => {
+  it.each([
+    ['an error message', `throw new Error('It belongs to somebody else');`],
+    ['a text with a gap', 'log.warn(`${name} names none of these`);'],
+    ['a comment', '// The row is another by now.'],
+    ['a docstring of a field', 'interface A {\n  /** What the requester asks for. */\n  a: string;\n}'],
+    ['a comment of two lines', '/*\n * It has\n * none.\n */'],
+    ['a test name', `it('refuses a second decision', () => {});`],
+    ['a text between tags', 'const a = <p>Nothing is under way</p>;'],
+  ])('are rejected in %s', (_, text) => {
+    expect(faultsOf('packages/a/src/a.tsx', text)).toHaveLength(1);
+  });
+
+  it('are named with their line and what to write instead', () => {
+    expect(faultsOf(source, `const a = 1;\n\n// Logged in people.`)).toEqual([
+      'packages/a/src/a.ts:3: "Logged in": people sign in and out',
+    ]);
+    expect(faultsOf('docs/a.md', '# A\n\nNobody says no.\n')).toEqual([
+      'docs/a.md:3: "Nobody": name the person or the thing: "no approver", "the requester", "in any order"',
+      'docs/a.md:3: "says no": approvers approve and deny; a function returns true or false',
+    ]);
+  });
+
+  it('are found on every line on which they are', () => {
+    expect(faultsOf('docs/a.md', 'Nobody\nand nobody')).toHaveLength(2);
+  });
+
+  it.each([
+    ['identifiers', 'const nobody = refused(whoever);'],
+    ['codes', `const type = 'login.refused';`],
+    ['names of modules', `import { a } from './by now/nobody else.js';`],
+    ['code spans', '// A login that ends as `refused` or `login.refused`.'],
+    ['values in a text', 'const a = `the result is ${nobody ? refused : b}`;'],
+    ['closed ports', '// The connection is refused at a closed port; its listener refuses connections.'],
+  ])('leave alone %s', (_, text) => {
+    expect(faultsOf(source, text)).toEqual([]);
+  });
+
+  it('leave alone the code and the addresses in documents', () => {
+    const document = '```\nnobody\n```\nSee [the page](nobody-refused.md) and `whoever`.\n';
+    expect(faultsOf('docs/a.md', document)).toEqual([]);
+  });
+
+  it('are not looked for in folders that are exempt', () => {
+    expect(faultsOf('packages/old/src/a.ts', '// Nobody.')).toEqual([]);
+    expect(faultsOf('packages/older/src/a.ts', '// Nobody at all.')).toHaveLength(1);
+  });
+});
+
+describe('docstrings of exported functions', () => {
+  it.each([
+    ['a noun', '/** The state of a request. */\nexport function stateOf() {}'],
+    ['whether', '/** Whether it is open. */\nexport const isOpen = () => true;'],
+    ['an imperative', '/**\n * Return the state.\n */\nexport async function state() {}'],
+    ['a plural', '/** Rows of a request. */\nexport const rowsOf = function () {};'],
+  ])('are rejected when they start with %s', (_, text) => {
+    expect(faultsOf(source, text)).toEqual([
+      expect.stringContaining('packages/a/src/a.ts:1: the docstring of an exported function starts with "'),
+    ]);
+  });
+
+  it.each([
+    ['a verb in the third person', '/** Returns the state. */\nexport function stateOf() {}'],
+    ['that a function is for this file only', '/** The state of a request. */\nfunction stateOf() {}'],
+    ['that what is exported is no function', '/** The states. */\nexport const states = new Set();'],
+    ['that the function has none', 'export function stateOf() {}'],
+  ])('may have %s', (_, text) => {
+    expect(faultsOf(source, text)).toEqual([]);
+  });
+});
+
+describe('texts of pages', () => {
+  it.each([
+    ['an attribute', `export const Page = () => <input title="Give a reason" />;`],
+    ['an expression', `const title = open ? 'Open requests' : texts.title;`],
+    ['a script', 'stop(`You are signed out`);'],
+  ])('are rejected in %s', (_, text) => {
+    expect(faultsOf('packages/console/src/pages/a.tsx', text)).toEqual([expect.stringContaining('texts.ts')]);
+    expect(faultsOf('packages/console/src/texts.ts', text.replace('<input', '<input '))).toEqual([]);
+    expect(faultsOf('packages/a/src/pages/a.tsx', text)).toEqual([]);
+  });
+
+  it('are not seen in classes, paths of drawings and header fields', () => {
+    const data = `const a = <path class="cards two" d="M11.5 6.5a6.5 6.5 0 0" />;\nconst type = 'text/css; charset=utf-8';`;
+    expect(faultsOf('packages/console/src/pages/a.tsx', data)).toEqual([]);
+  });
+});
