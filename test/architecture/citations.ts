@@ -45,7 +45,7 @@ function sectionsOf(markdown: string): Map<number, string> {
 
 const isCiting = (path: string) =>
   /^(packages|apps|bench|chaos|pack|build|examples|test|patches)\/.*\.(ts|tsx|js|mjs)$/.test(path) &&
-  !/^test\/architecture(\/|\.test\.ts$)/.test(path);
+  !/^test\/(architecture\/|(architecture|english)\.test\.ts$)/.test(path);
 
 /** What is cited in code resolves: documents, their sections and rules, decisions. RFCs are named by their own sections. */
 export function checkCitations(tree: Tree): string[] {
