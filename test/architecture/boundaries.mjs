@@ -3,6 +3,7 @@ const contract = [
   'access',
   'approvals',
   'auth',
+  'back-off',
   'configuration',
   'durations',
   'elevation',
@@ -69,7 +70,7 @@ export const boundaries = {
     ],
   },
   'packages/providers': {
-    workspace: [],
+    workspace: ['contract/back-off'],
     outside: [
       'zod',
       'postgres',
@@ -89,7 +90,7 @@ export const boundaries = {
       '@azure/keyvault-secrets',
       'node:crypto',
     ],
-    why: 'a connector knows its vendor and the port, nothing of ours',
+    why: 'a connector knows its vendor and the port, nothing of what Belay does',
     files: [
       {
         names: ['testkit/hostile-holder.ts'],
@@ -99,12 +100,12 @@ export const boundaries = {
     ],
   },
   'packages/db': {
-    workspace: [],
+    workspace: ['contract/back-off'],
     outside: ['drizzle-orm', 'postgres', 'node:url'],
     why: 'tables, constraints and migrations; no domain logic',
   },
   'packages/engine': {
-    workspace: ['workflow', 'db'],
+    workspace: ['contract/back-off', 'workflow', 'db'],
     outside: ['zod', 'drizzle-orm', '@opentelemetry/api'],
     why: 'executions know nothing of access, approvals, people or HTTP: what they need comes in by ports',
     folders: ['.', 'steps', 'turns', 'calls', 'index.ts'],
@@ -174,7 +175,7 @@ export const boundaries = {
     why: 'it runs on a person’s machine: no database, no queue, no workflow, no vendor',
   },
   'packages/worker': {
-    workspace: ['core', 'engine'],
+    workspace: ['contract/back-off', 'core', 'engine'],
     outside: ['zod', 'bullmq', 'ioredis', 'pg', 'node:timers/promises'],
     why: 'a processor parses ids and calls a verb: no SQL of its own, no HTTP',
   },
@@ -199,7 +200,16 @@ export const boundaries = {
     why: 'every program of ours begins and ends with it, so it loads nothing of what only some are for',
   },
   'packages/operations': {
-    workspace: ['contract/errors', 'core', 'db', 'embedded-postgres', 'host', 'program', 'providers'],
+    workspace: [
+      'contract/back-off',
+      'contract/errors',
+      'core',
+      'db',
+      'embedded-postgres',
+      'host',
+      'program',
+      'providers',
+    ],
     outside: ['chokidar', 'postgres', 'yaml', 'zod', 'node:*'],
     why: 'operators’ commands work without a server: no HTTP, no queue, no procedures',
   },

@@ -1,3 +1,4 @@
+import { jitter, pauseAfter } from '@belay/contract/back-off';
 import { AccessError } from '@belay/contract/errors';
 import type { Logger, PinnedKey } from '@belay/core/agent';
 import { type KeptConfiguration, writeConfiguration } from './configuration-file.js';
@@ -145,9 +146,8 @@ export function followServer(options: FollowOptions): Following {
   async function loop(): Promise<void> {
     while (!ended.signal.aborted) {
       await sync();
-      const base = Math.min(options.interval * 2 ** Math.min(failures, 10), Math.max(longestPause, options.interval));
-      // Jitter, so that a server that comes back is not asked by everybody in the same moment.
-      await options.delay(base * (0.75 + options.random() / 2), ended.signal).catch(() => {});
+      const pauses = { first: options.interval, last: Math.max(longestPause, options.interval) };
+      await options.delay(jitter(pauseAfter(pauses, failures + 1), options.random()), ended.signal).catch(() => {});
     }
   }
 

@@ -1,3 +1,4 @@
+import { pauseAfter } from '@belay/contract/back-off';
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import { createClient } from './connect.js';
 import { preparing } from './prepare.js';
@@ -48,7 +49,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
     wait,
     pulse: { every: pulse, answer: wait },
     // Seconds until the next attempt to connect. The driver's own backs off to 20, which delays work after the database is back.
-    backoff: (retries) => Math.min(1, 0.03 * 2 ** retries),
+    backoff: (retries) => pauseAfter({ first: 30, last: 1_000 }, retries + 1) / 1_000,
     ...(options.onStatement ? { debug: options.onStatement } : {}),
     connection: {
       application_name: options.applicationName ?? 'belay',

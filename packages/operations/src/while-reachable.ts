@@ -1,9 +1,10 @@
+import { pauseAfter } from '@belay/contract/back-off';
 import { isOutage } from '@belay/core';
 import { oneLine, StartError } from '@belay/program';
 
 /** How often a step of the start is made while its connection to the database is lost, and the first pause between two. */
 const attempts = 4;
-const pause = 500;
+const pauses = { first: 500, last: 2_000 };
 
 /**
  * Runs a step of the start, and again when the connection to the database was lost in it, for a few seconds. Throws
@@ -19,7 +20,7 @@ export async function whileReachable<T>(
     } catch (cause) {
       if (!isOutage(cause)) throw cause;
       if (attempt === attempts) throw new StartError(explainOutage(place.url, cause), { cause });
-      await place.delay(pause * attempt);
+      await place.delay(pauseAfter(pauses, attempt));
     }
   }
 }

@@ -1,3 +1,4 @@
+import { pauseAfter } from '@belay/contract/back-off';
 import type { Logger } from '@belay/core';
 import { Queue, Worker } from 'bullmq';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
@@ -12,7 +13,7 @@ type Client = Redis | Cluster;
 const common: RedisOptions = {
   connectTimeout: 5_000,
   // For ever, at most two seconds apart: Redis being away is a slower day, not an end.
-  retryStrategy: (times) => Math.min(2_000, 50 * 2 ** Math.min(times, 6)),
+  retryStrategy: (times) => pauseAfter({ first: 100, last: 2_000 }, times),
 };
 
 /** Opens hints over Redis 7 or Valkey. Never waits for it and never rejects because it is away. */

@@ -1,5 +1,5 @@
+import { jitter } from '@belay/contract/back-off';
 import { type Context, standByHeld } from '@belay/core';
-import { jitter } from './jitter.js';
 import { watchOutage } from './outage.js';
 
 /** The verb of core that keeps the ways of revocations open. */
@@ -32,7 +32,7 @@ export function startStandBy(
       } catch (error) {
         outage.down(error);
       }
-      const wait = jitter(interval, context.randomBytes(1)[0] ?? 0);
+      const wait = jitter(interval, (context.randomBytes(1)[0] ?? 0) / 255);
       await context.delay(wait, stopping.signal).catch(() => undefined);
     }
   }

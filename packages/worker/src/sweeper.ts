@@ -1,6 +1,6 @@
+import { jitter } from '@belay/contract/back-off';
 import { type Context, type Due, expireLogins, findDue } from '@belay/core';
 import type { Agenda } from './agenda.js';
-import { jitter } from './jitter.js';
 import { watchOutage } from './outage.js';
 
 /** The verbs of core that the sweeper calls. */
@@ -65,7 +65,7 @@ export function startSweeper(
     for (;;) {
       const most = await pass();
       if (stopping.signal.aborted) return;
-      const wait = Math.min(most, jitter(interval, context.randomBytes(1)[0] ?? 0));
+      const wait = Math.min(most, jitter(interval, (context.randomBytes(1)[0] ?? 0) / 255));
       sinceExpiry += wait;
       try {
         await context.delay(wait, stopping.signal);

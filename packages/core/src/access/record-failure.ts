@@ -1,3 +1,4 @@
+import { pauseAfter } from '@belay/contract/back-off';
 import { entitlements, grants, inOrder } from '@belay/db';
 import { wakeSteps } from '@belay/engine';
 import { OtherTarget, Terminal } from '@belay/providers';
@@ -114,7 +115,7 @@ function waitAfter(
 ): number {
   const backoff = task === 'revoke' ? timing.revokeBackoff : timing.grantBackoff;
   const last = task === 'revoke' && how.owed ? timing.revokeBackoff.overdue : backoff.last;
-  return Math.min(last, Math.max(how.wish, backoff.first * 2 ** Math.min(how.failures - 1, 16)));
+  return Math.min(last, Math.max(how.wish, pauseAfter(backoff, how.failures)));
 }
 
 /** The pause that a connector's error asks for, in milliseconds. */

@@ -1,3 +1,4 @@
+import { jitter } from '@belay/contract/back-off';
 import type { ExecutionEvent } from '@belay/contract/executions';
 import { type Database, executions, grants } from '@belay/db';
 import { taskEventsPerRow } from '@belay/engine';
@@ -123,7 +124,8 @@ async function follow(ctx: Context, id: string, feed: Shared, { look, isNews }: 
       const waited = new AbortController();
       wake = () => waited.abort();
       if (feed.away) poll = Math.min(poll, awayPoll);
-      if (!heard) await ctx.delay(jittered(ctx, poll), waited.signal).catch(() => undefined);
+      const pause = jitter(poll, (ctx.randomBytes(1)[0] ?? 0) / 255);
+      if (!heard) await ctx.delay(pause, waited.signal).catch(() => undefined);
       if (signal.aborted) return;
       // No notification came: one query, shared with all who look now, says whether there is anything to read.
       if (!heard && !(await isNews()) && !heard) continue;
@@ -137,11 +139,6 @@ async function follow(ctx: Context, id: string, feed: Shared, { look, isNews }: 
   } finally {
     unsubscribe?.();
   }
-}
-
-/** Between four and six fifths of a time, so that the readers of many processes do not look at once. */
-function jittered(ctx: Context, milliseconds: number): number {
-  return milliseconds * (0.8 + ((ctx.randomBytes(1)[0] ?? 0) / 255) * 0.4);
 }
 
 interface Reader {

@@ -1,3 +1,4 @@
+import { pauseAfter } from '@belay/contract/back-off';
 import { steps } from '@belay/db';
 import { and, eq, sql } from 'drizzle-orm';
 import { unknownFunction } from '../faults.js';
@@ -160,7 +161,7 @@ function interpretError(ctx: EngineContext, call: ClaimedCall, error: unknown): 
 }
 
 function backoffOf({ timing }: EngineContext, { attempt }: ClaimedCall): number {
-  return Math.min(timing.grantBackoff.last, timing.grantBackoff.first * 2 ** Math.min(attempt - 1, 16));
+  return pauseAfter(timing.grantBackoff, attempt);
 }
 
 async function putOff(

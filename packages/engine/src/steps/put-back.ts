@@ -1,6 +1,6 @@
+import { backOff } from '@belay/contract/back-off';
 import { steps } from '@belay/db';
 import { and, eq, isNotNull, isNull, lte, ne, or, type SQL, sql } from 'drizzle-orm';
-import { backOff } from '../back-off.js';
 import type { EngineContext } from '../ports.js';
 import { claimText } from './lost-claims.js';
 
@@ -26,7 +26,7 @@ export async function putBack(ctx: EngineContext, step: FailedStep, error: unkno
   if (!row) return false;
   const counts = !ctx.host.isOutage(error);
   const failures = row.failures + (counts ? 1 : 0);
-  const wait = backOff(ctx.timing.turnBackoff, failures, ctx.randomBytes(1)[0] ?? 0);
+  const wait = backOff(ctx.timing.turnBackoff, failures, (ctx.randomBytes(1)[0] ?? 0) / 255);
   const put = await ctx.db
     .update(steps)
     .set({ failures, leaseUntil: sql`app_now() + ${`${wait} milliseconds`}::interval` })

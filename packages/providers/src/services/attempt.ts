@@ -1,3 +1,4 @@
+import { pauseAfter } from '@belay/contract/back-off';
 import { untilAborted } from '../abort.js';
 import { Retryable, Terminal } from '../errors.js';
 import { within } from '../within.js';
@@ -6,7 +7,7 @@ import type { ServiceTools } from './port.js';
 /** Tries of one question at most: enough for a hiccup, few enough for a start to fail soon. */
 const tries = 3;
 const timeout = 3_000;
-const pause = 150;
+const pauses = { first: 300, last: 2_000 };
 
 /** What a vendor's failure comes to, in words of ours. */
 export type Explain = (error: unknown) => Retryable | Terminal;
@@ -28,7 +29,7 @@ export async function attempt<T>(
     } catch (error) {
       const fault = limited.aborted ? new Retryable('The service did not answer in time') : explain(error);
       if (fault instanceof Terminal || signal.aborted || tried === tries) throw fault;
-      const wait = Math.min(fault.options.afterMilliseconds ?? pause * 2 ** tried, 2_000);
+      const wait = Math.min(fault.options.afterMilliseconds ?? pauseAfter(pauses, tried), pauses.last);
       await tools.delay(wait, signal).catch(() => {
         throw fault;
       });

@@ -1,3 +1,4 @@
+import { backOff } from '@belay/contract/back-off';
 import type { BelayError } from '../errors.js';
 
 /** How failed calls are tried again. */
@@ -34,6 +35,6 @@ export function nextDelay(
   if (!passing.has(error.code) || failures >= policy.attempts) return undefined;
   const asked = error.retryAfterMilliseconds ?? 0;
   if (asked > policy.longestDelay) return undefined;
-  const backoff = Math.min(policy.longestDelay, policy.firstDelay * 2 ** (failures - 1));
-  return Math.max(asked, backoff * (0.5 + random() / 2));
+  const pauses = { first: policy.firstDelay, last: policy.longestDelay };
+  return Math.max(asked, backOff(pauses, failures, random()));
 }
