@@ -13,6 +13,7 @@ export const accessGrant = z.object({
   expires_at: instant.nullable().describe('Null until the access is active: its clock has not started'),
   residual: z.string().describe('How long access can outlive its revocation at worst, ISO 8601 duration'),
   leaves_behind: leavesBehind,
+  pending: z.string().nullable().describe('What the provider is still working on; null when it is not known to be'),
   state: z.enum(['granting', 'active']),
 });
 /** Access that a person holds now, or that is being granted. */

@@ -19,6 +19,10 @@ export const inboxEntry = z.object({
         access: z.unknown().describe("In the provider's own terms"),
         residual: z.string().describe('How long access can outlive its revocation at worst, ISO 8601 duration'),
         leaves_behind: leavesBehind,
+        native_expiry: z
+          .object({ step: z.string().nullable().describe('How much later at most, ISO 8601 duration') })
+          .nullable()
+          .describe('That the provider ends the access by itself, also while Belay is stopped; null where it does not'),
         target: z.string().nullable().describe('Which target the provider leads to: nothing is granted at another one'),
       }),
     )

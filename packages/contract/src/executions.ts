@@ -94,6 +94,7 @@ export const executionGrant = z.object({
   residual: z.string().describe('How long access can outlive its revocation at worst, ISO 8601'),
   leaves_behind: leavesBehind,
   last_error: z.string().nullable(),
+  pending: z.string().nullable().describe('What the provider is still working on; null when it is not known to be'),
 });
 export type ExecutionGrant = z.infer<typeof executionGrant>;
 

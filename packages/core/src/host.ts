@@ -1,7 +1,7 @@
 import { AccessError } from '@belay/contract/errors';
 import { approvals, sqlText } from '@belay/db';
 import { type EngineContext, type Explained, type Host, registerFunctions } from '@belay/engine';
-import { Retryable, Terminal } from '@belay/providers';
+import { Pending, Retryable, Terminal } from '@belay/providers';
 import type { Json } from '@belay/workflow';
 import { endGrants } from './access/end.js';
 import { openCall } from './access/pulse.js';
@@ -43,7 +43,8 @@ function explain(error: unknown): Explained {
   // What was not available may be there later, whichever of our verbs noticed it.
   if (error instanceof AccessError && error.code === 'unavailable') return { kind: 'again', because: error.message };
   if (error instanceof Retryable) {
-    return { kind: 'again', after: error.options.afterMilliseconds, because: publicMessage(error) };
+    const because = error instanceof Pending ? `the provider: ${publicMessage(error)}` : publicMessage(error);
+    return { kind: 'again', after: error.options.afterMilliseconds, because };
   }
   return { kind: 'fault', fault: faultOf(error), expected: error instanceof AccessError };
 }

@@ -35,6 +35,8 @@ export const timing = {
   callPatience: 10_000,
   /** R5: a revoke settles only when it started this long after the last grant call was claimed. */
   quarantine: 15 * 60_000,
+  /** How soon a provider that works on an operation is asked again, unless it says when. */
+  pending: 5_000,
   /** How long nothing was held at a provider before the way that was kept open for its revocation is closed. */
   standDown: 60_000,
   /** `overdue`: the longest pause while access is there that should be gone. */

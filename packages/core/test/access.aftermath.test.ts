@@ -1,5 +1,5 @@
 import { decideApproval, getExecution, listAccess, listInbox, requestElevation } from '@belay/core';
-import type { Connector } from '@belay/providers';
+import type { Connector, ReadyConnector } from '@belay/providers';
 import { createMemoryConnector } from '@belay/providers/testkit';
 import { describe, expect, it } from 'vitest';
 import { approvalCatalog, createHouse } from '../../../test/support/house.js';
@@ -8,7 +8,7 @@ const sentence = 'What the holder builds stays.';
 
 /** A provider whose connector says that holders can leave something behind. */
 function leavingConnector(): Connector {
-  const memory = createMemoryConnector() as Connector;
+  const memory = createMemoryConnector() as ReadyConnector;
   return {
     ...memory,
     type: 'leaving',

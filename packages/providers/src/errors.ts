@@ -1,12 +1,20 @@
 /** The provider may answer differently later. `afterMilliseconds` is its own wish, when it states one. */
 export class Retryable extends Error {
-  override readonly name = 'Retryable';
+  override readonly name: string = 'Retryable';
   constructor(
     message: string,
     readonly options: { afterMilliseconds?: number; cause?: unknown } = {},
   ) {
     super(message, { cause: options.cause });
   }
+}
+
+/**
+ * The provider has accepted the operation and is working on it. Not a failure: core asks again, and the requester reads
+ * "Waiting for the provider" and the message. A grant stops waiting when its time for activation ends, a revocation never.
+ */
+export class Pending extends Retryable {
+  override readonly name = 'Pending';
 }
 
 /** The provider will not answer differently; messages are fit for the requester to read and carry no secret. */

@@ -4,6 +4,7 @@ export * from './errors.js';
 export { languageModelConfig } from './llm/config.js';
 export { type LanguageModel, openLanguageModel } from './llm/open.js';
 export { type LocalVault, openLocalVault } from './local/vault.js';
+export * from './notifications.js';
 export { oauth2Connector } from './oauth2/connector.js';
 export { oidcConnector } from './oidc/connector.js';
 export * from './port.js';

@@ -1,7 +1,8 @@
 import type { z } from 'zod';
+import type { Json } from './json.js';
+import type { Notifications } from './notifications.js';
 
-/** Any JSON value: what crosses the port in either direction. */
-export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+export type { Json } from './json.js';
 
 export const capabilities = ['authenticator', 'authorizer', 'identities', 'notifications'] as const;
 /** What a provider can do for us (GET /providers). */
@@ -47,6 +48,21 @@ export interface PlanIssue {
 
 export type Plan = { ok: true; accesses: Access[] } | { ok: false; issues: PlanIssue[] };
 
+/**
+ * What a provider holds. `changing`: an operation for this entitlement is under way there, and either end is possible.
+ * `unknown`: the provider cannot say.
+ */
+export type Held = boolean | 'changing' | 'unknown';
+
+/** That the provider itself ends an access at the time it was told; durations are ISO 8601. */
+export interface Expiry {
+  native: true;
+  /** The shortest time that the provider accepts. A role that can only be held for less is rejected when the catalog is applied. */
+  minimum?: string;
+  /** The provider's unit of time: it ends the access at most this much later than it was told. */
+  step?: string;
+}
+
 /** Grants and takes away. Only `core/access` calls it (docs/architecture.md, sections 2 and 6). */
 export interface Authorizer {
   /** Returns the target's fingerprint. Throws `Retryable` when the target cannot be reached. */
@@ -64,19 +80,30 @@ export interface Authorizer {
   standDown?(): Promise<void>;
   /** What the holder may leave behind that a revocation does not remove, in a sentence; shown beside `residual`. */
   leavesBehind?: string;
-  /** What the provider holds now, read before the first mutation (R2) and read back after it (R6). May answer `unknown`. */
-  holds(entitlement: EntitlementRef, signal: AbortSignal): Promise<boolean | 'unknown'>;
-  /** Converges on present; `until` is passed on where the provider has native expiry. Repeats are normal. */
+  /** Returns what the provider holds now: read before the first mutation (R2) and after each (R6). `changing` settles nothing. */
+  holds(entitlement: EntitlementRef, signal: AbortSignal): Promise<Held>;
+  /**
+   * Converges on present. Repeats are normal. `until` is passed on where the provider has native expiry: a later one extends
+   * what is there, an earlier one changes nothing. Throws `Pending` while the provider works on it.
+   */
   ensurePresent(entitlement: EntitlementRef, until: Date, signal: AbortSignal): Promise<void>;
-  /** Converges on absent, live sessions included where the provider can end them. "No such user, role or resource" is success. */
+  /**
+   * Converges on absent, live sessions included where the provider can end them. "No such user, role or resource" is success.
+   * Throws `Pending` while the provider works on it, or on a grant that cannot be cancelled.
+   */
   ensureAbsent(entitlement: EntitlementRef, signal: AbortSignal): Promise<void>;
-  /** Everything marked as ours at the provider, for the drift audit. */
+  /**
+   * For the drift audit, everything at the provider that must be ours: what has our mark, and every member of what the
+   * configuration calls `exclusive`. Each has its `pin`; `id` is the mark, or empty where there is none.
+   */
   list?(signal: AbortSignal): AsyncIterable<EntitlementRef>;
   /** The provider's own roles and permissions, for the lists of the interface. */
   roles(signal: AbortSignal): Promise<ProviderRole[]>;
   permissions(signal: AbortSignal): Promise<ProviderPermission[]>;
   /** How long access can outlive `ensureAbsent` at worst (issued tokens, caches): an ISO 8601 duration, shown with every grant. */
   residual: string;
+  /** The same for one access, never longer than `residual`. Must not call the provider. */
+  residualOf?(access: Access): string;
 }
 
 export interface ProviderRole {
@@ -96,9 +123,19 @@ export interface ProviderIdentity {
   email: string;
 }
 
+/** The most identities that `list` returns: `search` finds the others. */
+export const mostListed = 10_000;
+
 export interface Identities {
-  /** Every identity of the provider; searching is ours. */
+  /** Returns the provider's identities, `mostListed` at most. */
   list(signal: AbortSignal): Promise<ProviderIdentity[]>;
+  /** Returns the identity with this `id`, or null. */
+  get(id: string, signal: AbortSignal): Promise<ProviderIdentity | null>;
+  /**
+   * Returns up to `limit` identities whose id, name or e-mail begins with `text` or contains it, without regard to case. Those
+   * where one of them is equal to it come first: core looks up by exact e-mail whom a request names.
+   */
+  search(text: string, limit: number, signal: AbortSignal): Promise<ProviderIdentity[]>;
   /**
    * The provider's identity for a person, by the provider's `identity` setting (docs/interface.md, section 16, rule 14).
    * Answers null when there is none or more than one: no guess.
@@ -110,6 +147,17 @@ export interface Identities {
 export interface Person {
   email: string;
   name: string;
+  subject: string;
+  /**
+   * The sign-ins that are linked to the person and may be used now, by the name of the provider: with `identity: login` a connector
+   * takes the account from here. Absent where no person is behind the question.
+   */
+  logins?: readonly Login[];
+}
+
+/** A sign-in: the provider, by its name in the configuration, and the person's identifier there, which does not change. */
+export interface Login {
+  provider: string;
   subject: string;
 }
 
@@ -209,19 +257,6 @@ export interface Authenticator {
   metadata?(redirectUri: string): Promise<string>;
 }
 
-export interface Message {
-  to: string;
-  title: string;
-  text: string;
-  link?: string;
-  /** The same key is the same message: a repeat is not delivered twice where the provider can tell. */
-  idempotencyKey: string;
-}
-
-export interface Notifications {
-  deliver(message: Message, signal: AbortSignal): Promise<void>;
-}
-
 /** A weakness of a provider's setup, for its operator. */
 export interface Weakness {
   message: string;
@@ -264,6 +299,16 @@ export interface Connector<Config = unknown> {
    * each change of the configuration while something is held there.
    */
   address?(config: Config): Json;
-  /** Makes the client. Must not wait on the network: a provider that is down is found by `check`. */
+  /** Returns how the provider ends this access by itself, or undefined when it does not. Pure. */
+  expiry?(config: Config, access: Access): Expiry | undefined;
+  /**
+   * Makes the client. Imports the vendor's libraries here and nowhere earlier, so that only providers that are configured
+   * load them. Must not wait on the network: a provider that is down is found by `check`.
+   */
+  create(config: Config, tools: ConnectorTools): ProviderClient | Promise<ProviderClient>;
+}
+
+/** A connector whose libraries are loaded with it. */
+export interface ReadyConnector<Config = unknown> extends Connector<Config> {
   create(config: Config, tools: ConnectorTools): ProviderClient;
 }

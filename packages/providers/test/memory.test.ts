@@ -177,7 +177,7 @@ describe('the memory provider has bad days on demand', () => {
 
   it('delivers a message once for each key, and knows a person by e-mail', async () => {
     const { state, notifications, identities } = open();
-    const message = { to: 'ana@example.test', title: 't', text: 'x', idempotencyKey: 'k' };
+    const message = { to: 'ana@example.test', title: 't', text: 'x', facts: [], actions: [], idempotencyKey: 'k' };
     await notifications?.deliver(message, calm());
     await notifications?.deliver(message, calm());
     expect(state.messages).toEqual([message]);

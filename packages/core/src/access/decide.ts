@@ -1,4 +1,5 @@
 import type { EntitlementState } from '@belay/db';
+import type { Held as Answered } from '@belay/providers';
 
 /** What the decisions below are made from. Times are milliseconds; any clock that does not run backwards will do. */
 export interface EntitlementFacts {
@@ -7,15 +8,16 @@ export interface EntitlementFacts {
   lastGrantCallAt: number | null;
 }
 
-/** What a provider was read to hold. */
-export type Held = boolean | 'unknown';
+/** What a provider was read to hold, where that settles something. */
+export type Held = Exclude<Answered, 'changing'>;
 
 /**
- * Whether what was read settles a question (R4, R6). `unknown` does only for a connector that can never know: one that can is
- * asked again, and until then nothing was observed, nothing is held and nothing is gone.
+ * Whether what was read settles a question (R4, R6). `changing` never does: the operation can end either way. `unknown` does only
+ * for a connector that can never know. Else the provider is asked again, and until then nothing was observed, nothing is held
+ * and nothing is gone.
  */
-export function settles(held: Held, knows: boolean): boolean {
-  return held !== 'unknown' || !knows;
+export function settles(held: Answered, knows: boolean): held is Held {
+  return held !== 'changing' && (held !== 'unknown' || !knows);
 }
 
 export type ClaimDecision =

@@ -106,7 +106,7 @@ function intending(
           case when placed then app_now() end
         from moved, planned order by key
         on conflict (key) do update set state = 'granting', target = excluded.target, subject = excluded.subject,
-          address = excluded.address, identity = excluded.identity, access = excluded.access, failures = 0, last_error = null,
+          address = excluded.address, identity = excluded.identity, access = excluded.access, failures = 0, last_error = null, pending = null,
           due_at = case when ${claims} then excluded.due_at else app_now() end,
           lease_until = case when ${claims} then excluded.lease_until else e.lease_until end,
           fence = case when ${claims} then e.fence + 1 else e.fence end,

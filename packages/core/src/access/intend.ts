@@ -163,7 +163,7 @@ async function writeIntent(
       .onConflictDoNothing(),
     tx
       .update(entitlements)
-      .set({ state: 'granting', dueAt: sql`app_now()`, failures: 0, lastError: null })
+      .set({ state: 'granting', dueAt: sql`app_now()`, failures: 0, lastError: null, pending: null })
       .where(inArray(entitlements.id, [...entitlementIds])),
     // Who records the grant wakes the step; this is only for the case that it cannot.
     waitOn(

@@ -1,5 +1,6 @@
 import type { AccessList } from '@belay/contract/access';
 import { entitlements, executions, grants } from '@belay/db';
+import type { Access } from '@belay/providers';
 import type { Json } from '@belay/workflow';
 import { and, asc, eq, sql } from 'drizzle-orm';
 import { requireUser } from '../actor.js';
@@ -30,7 +31,8 @@ export async function listAccess(ctx: ActorContext): Promise<AccessList> {
       state: grant.activatedAt ? 'active' : 'granting',
       granted_at: grant.activatedAt?.toISOString() ?? null,
       expires_at: expiryOf(grant),
-      ...aftermathOf(ctx, entitlement.provider),
+      ...aftermathOf(ctx, entitlement.provider, entitlement.access as Access),
+      pending: entitlement.pending,
     })),
   };
 }

@@ -1,5 +1,5 @@
 import { traced } from '@belay/engine';
-import type { Authorizer } from '@belay/providers';
+import { type Authorizer, Pending } from '@belay/providers';
 import { authorizerOf, publicMessage } from '../catalog/authorizer.js';
 import type { Context } from '../context.js';
 import { isOutage } from '../outage.js';
@@ -70,7 +70,9 @@ async function callProvider(ctx: Context, claim: Claimed): Promise<Outcome | 'to
     if (outcome !== 'too late') call.answered();
     return outcome;
   } catch (error) {
-    call.failed(error);
+    // A provider that works on it has answered.
+    if (error instanceof Pending) call.answered();
+    else call.failed(error);
     return { claim, error, overtaken: call.overtaken() };
   } finally {
     call.close();

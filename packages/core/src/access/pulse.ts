@@ -1,4 +1,4 @@
-import { type ProviderClient, Retryable } from '@belay/providers';
+import { Pending, type ProviderClient, Retryable } from '@belay/providers';
 import type { Context } from '../context.js';
 import { untilStopped } from '../until-stopped.js';
 import { retryAtOnce } from './retry-at-once.js';
@@ -53,8 +53,9 @@ export function openCall(ctx: Context, systems: readonly string[]): SystemCall {
       for (const { answer } of watched) answer(call.since);
     },
     failed(error) {
-      // One that asks for patience is not silent.
-      if (!(error instanceof Retryable) || error.options.afterMilliseconds !== undefined) return;
+      // One that asks for patience, or works on something, is not silent.
+      if (!(error instanceof Retryable) || error instanceof Pending || error.options.afterMilliseconds !== undefined)
+        return;
       for (const { pulse, watch } of watched) {
         pulse.doubtedUntil = ctx.clock().getTime() + ctx.timing.silence.doubt;
         watch();

@@ -1,9 +1,9 @@
-import { type Authorizer, type EntitlementRef, Retryable } from '@belay/providers';
+import { type Authorizer, type EntitlementRef, Pending, Retryable } from '@belay/providers';
 import { type Held, settles } from './decide.js';
 
 /**
- * Reads what the provider holds. Throws Retryable when a connector that can know says `unknown`: the caller has learned
- * nothing and asks again later. Decisions may rest on what is returned.
+ * Reads what the provider holds. Throws Pending while an operation is under way there, and Retryable when a connector that can
+ * know says `unknown`: the caller has learned nothing and asks again later. Decisions may rest on what is returned.
  */
 export async function readHeld(
   authorizer: Authorizer,
@@ -11,6 +11,7 @@ export async function readHeld(
   signal: AbortSignal,
 ): Promise<Held> {
   const held = await authorizer.holds(entitlement, signal);
-  if (!settles(held, authorizer.knows)) throw new Retryable('The provider cannot say whether the access is held');
-  return held;
+  if (settles(held, authorizer.knows)) return held;
+  if (held === 'changing') throw new Pending('An operation for this access is under way');
+  throw new Retryable('The provider cannot say whether the access is held');
 }

@@ -1,10 +1,10 @@
 import { pauseAfter } from '@belay/contract/back-off';
 import { entitlements, grants, inOrder } from '@belay/db';
 import { wakeSteps } from '@belay/engine';
-import { OtherTarget, Terminal } from '@belay/providers';
+import { OtherTarget, Pending, Terminal } from '@belay/providers';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
-import { appendLedger } from '../ledger/append.js';
+import { appendLedger, type LedgerEntry } from '../ledger/append.js';
 import type { Timing } from '../timing.js';
 import type { Claimed } from './claimed.js';
 import { recordLate } from './record-late.js';
@@ -17,7 +17,8 @@ const told = { first: 10, then: 20 };
 /**
  * Writes down that a call failed, and when to try again. R4: it changes nothing about what is owed; a grant call that
  * failed may still have landed. A grant that the provider refuses for good is ended, so that its entitlement is revoked;
- * a revoke is tried without end, even when the provider rejects it. A call that was overtaken is repeated at once.
+ * a revoke is tried without end, even when the provider rejects it. A call that was overtaken is repeated at once. A provider
+ * that works on it has not failed: that is written down without a failure, and it is asked again.
  */
 export async function recordFailure(
   ctx: Context,
@@ -26,10 +27,13 @@ export async function recordFailure(
   { error, overtaken = false }: { error?: unknown; overtaken?: boolean } = {},
 ): Promise<void> {
   const refused = claim.task === 'grant' && error instanceof Terminal;
-  ctx.log.warn(
-    { entitlement: claim.id, provider: claim.provider, failures: claim.failures + 1, error },
-    `the ${claim.task} call failed: ${message}`,
-  );
+  const pending = error instanceof Pending;
+  if (pending) ctx.log.info({ entitlement: claim.id, provider: claim.provider }, `${claim.task}: ${message}`);
+  else
+    ctx.log.warn(
+      { entitlement: claim.id, provider: claim.provider, failures: claim.failures + 1, error },
+      `the ${claim.task} call failed: ${message}`,
+    );
   const next = await ctx.db
     .transaction(async (tx) => {
       const waiting = and(
@@ -45,7 +49,7 @@ export async function recordFailure(
           ? tx.update(grants).set({ endedAt: sql`app_now()`, endedReason: 'failed' }).where(waiting).returning(who)
           : tx.select(who).from(grants).where(waiting),
         tx
-          .select({ fence: entitlements.fence, lastError: entitlements.lastError })
+          .select({ fence: entitlements.fence, lastError: entitlements.lastError, pending: entitlements.pending })
           .from(entitlements)
           .where(eq(entitlements.id, claim.id))
           .for('update'),
@@ -65,13 +69,15 @@ export async function recordFailure(
       // A grant that nothing wants any more is revoked at once; a revoke that an intent overtook gives way to it at once. What
       // was refused here is taken away at once; when nothing was, an active grant keeps the access: no hurry to be refused again.
       const turned = (claim.task === 'grant') !== wanted || (refused && affected.length > 0);
-      const failures = turned ? 0 : claim.failures + 1;
-      const wait = turned || overtaken ? 0 : waitAfter(ctx.timing, claim.task, { failures, owed, wish: wishOf(error) });
+      const failures = turned || pending ? 0 : claim.failures + 1;
+      const how = { failures, pending, owed, wish: wishOf(error) };
+      const wait = turned || overtaken ? 0 : waitAfter(ctx.timing, claim.task, how);
       const [still] = await tx
         .update(entitlements)
         .set({
           failures,
-          lastError: message,
+          lastError: pending ? null : message,
+          pending: pending ? message : null,
           // R7: an alarm from now until a call has worked, also when other errors follow.
           ...(error instanceof OtherTarget ? { elsewhere: true } : {}),
           leaseUntil: null,
@@ -79,20 +85,14 @@ export async function recordFailure(
         })
         .where(eq(entitlements.id, claim.id))
         .returning({ dueAt: entitlements.dueAt });
-      const tell = failures <= told.first || failures % told.then === 0 || row.lastError !== message;
+      // However often a provider is asked, what it works on is told once.
+      const tell = pending
+        ? row.pending === null
+        : failures <= told.first || failures % told.then === 0 || row.lastError !== message;
+      const entry = pending ? pendingEntry(claim, message) : failedEntry(claim, message, { refused, wait });
       await appendLedger(
         tx,
-        (tell ? affected : []).map((grant) => ({
-          type: claim.task === 'grant' ? 'entitlement.grant_failed' : 'entitlement.revoke_failed',
-          level: claim.task === 'grant' && !refused ? ('warning' as const) : ('error' as const),
-          message: `${claim.task === 'grant' ? 'Granting' : 'Revoking'} at ${claim.provider} failed${refused ? '' : ' and is tried again'}: ${message}`,
-          actor: { kind: 'system' as const, name: 'reconcile' },
-          userId: grant.userId,
-          provider: claim.provider,
-          executionId: grant.executionId,
-          entitlementId: claim.id,
-          data: { failures: claim.failures + 1, ...(refused ? {} : { retry_in_milliseconds: wait }) },
-        })),
+        (tell ? affected : []).map((grant) => ({ ...entry, userId: grant.userId, executionId: grant.executionId })),
       );
       return { dueAt: still?.dueAt, wanted, executionIds: affected.map((grant) => grant.executionId) };
     })
@@ -107,14 +107,43 @@ export async function recordFailure(
   await wakeSteps(ctx, next.executionIds);
 }
 
+type Entry = Omit<LedgerEntry, 'userId' | 'executionId'>;
+
+function pendingEntry({ id, task, provider }: Claimed, message: string): Entry {
+  return {
+    type: task === 'grant' ? 'entitlement.grant_pending' : 'entitlement.revoke_pending',
+    message: `Waiting for the provider ${provider} to ${task}: ${message}`,
+    actor: { kind: 'system', name: 'reconcile' },
+    provider,
+    entitlementId: id,
+  };
+}
+
+function failedEntry(
+  { id, task, provider, failures }: Claimed,
+  message: string,
+  { refused, wait }: { refused: boolean; wait: number },
+): Entry {
+  return {
+    type: task === 'grant' ? 'entitlement.grant_failed' : 'entitlement.revoke_failed',
+    level: task === 'grant' && !refused ? 'warning' : 'error',
+    message: `${task === 'grant' ? 'Granting' : 'Revoking'} at ${provider} failed${refused ? '' : ' and is tried again'}: ${message}`,
+    actor: { kind: 'system', name: 'reconcile' },
+    provider,
+    entitlementId: id,
+    data: { failures: failures + 1, ...(refused ? {} : { retry_in_milliseconds: wait }) },
+  };
+}
+
 /** How long to wait, in milliseconds. Where access is still there that should be gone, a longer pause that the provider requests is ignored. */
 function waitAfter(
   timing: Timing,
   task: Claimed['task'],
-  how: { failures: number; owed: boolean; wish: number },
+  how: { failures: number; pending: boolean; owed: boolean; wish: number },
 ): number {
   const backoff = task === 'revoke' ? timing.revokeBackoff : timing.grantBackoff;
   const last = task === 'revoke' && how.owed ? timing.revokeBackoff.overdue : backoff.last;
+  if (how.pending) return Math.min(last, Math.max(how.wish, timing.pending));
   return Math.min(last, Math.max(how.wish, pauseAfter(backoff, how.failures)));
 }
 

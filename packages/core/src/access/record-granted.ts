@@ -63,6 +63,7 @@ export async function recordGranted(ctx: Context, claim: Claimed, held: Held): P
           leaseUntil: null,
           failures: 0,
           lastError: null,
+          pending: null,
           elsewhere: false,
           dueAt: again
             ? sql`app_now()`

@@ -60,6 +60,7 @@ export async function recordRevoked(ctx: Context, claim: Claimed, held: Held): P
         leaseUntil: null,
         failures: 0,
         lastError: null,
+        pending: null,
         elsewhere: false,
         dueAt: dueAt ?? sql`app_now()`,
         ...(decision.state === 'absent' ? { lastGrantCallAt: null } : {}),

@@ -158,7 +158,7 @@ function recordingGrants(group: readonly Called[], at: Date | null, gates: Gates
     )}`;
   const writes = sqlText`
     recorded as (
-      update ${entitlements} e set state = 'granted', lease_until = null, failures = 0, last_error = null, elsewhere = false,
+      update ${entitlements} e set state = 'granted', lease_until = null, failures = 0, last_error = null, pending = null, elsewhere = false,
         due_at = coalesce(least(
           (select min(ends) from starting where entitlement_id = e.id),
           (select min(${expiresAt}) from ${grants} where ${entitlementId} = e.id and ${activatedAt} is not null and ${isLive})
@@ -210,7 +210,7 @@ function recordingRevocations(ctx: Context, group: readonly Called[], gates: Gat
   const writes = sqlText`
     recorded as (
       update ${entitlements} e set state = case when locked.again is null then 'absent' else 'revoking' end,
-        lease_until = null, failures = 0, last_error = null, elsewhere = false, due_at = coalesce(locked.again, app_now()),
+        lease_until = null, failures = 0, last_error = null, pending = null, elsewhere = false, due_at = coalesce(locked.again, app_now()),
         last_grant_call_at = case when locked.again is null then null else e.last_grant_call_at end
       from locked where e.id = locked.id ${gates.then}
       returning e.id, e.due_at),

@@ -155,13 +155,14 @@ function describe(row: typeof approvals.$inferSelect, made: number): InboxEntry 
     reason: subject.reason,
     duration: formatDuration(subject.duration),
     providers: [...new Set(subject.grants.map((grant) => grant.provider))],
-    grants: subject.grants.map(({ provider, identity, access, residual, leavesBehind, pin }) => ({
+    grants: subject.grants.map(({ provider, identity, access, residual, leavesBehind, expiry, pin }) => ({
       provider,
       identity,
       access: access as Json,
       residual,
       // Approvals of before say nothing of it.
       leaves_behind: leavesBehind ?? null,
+      native_expiry: expiry ? { step: expiry.step ?? null } : null,
       target: pin?.target ?? null,
     })),
     request_digest: row.requestDigest,

@@ -36,7 +36,7 @@ export async function checkTargets(db: Database, catalog: Catalog): Promise<Erro
 async function askTarget(provider: CompiledProvider): Promise<{ target: string } | { reason: string }> {
   if (provider.config === undefined) return { reason: 'its configuration is not complete' };
   try {
-    const client = provider.connector.create(provider.config, { log: () => {} });
+    const client = await provider.connector.create(provider.config, { log: () => {} });
     try {
       const target = await client.authorizer?.target(AbortSignal.timeout(timing.targetCheck));
       return target === undefined ? { reason: 'it has no target' } : { target };

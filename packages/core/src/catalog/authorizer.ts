@@ -1,4 +1,4 @@
-import { type Authorizer, Retryable, Terminal } from '@belay/providers';
+import { type Access, type Authorizer, Retryable, Terminal } from '@belay/providers';
 import type { Context } from '../context.js';
 
 /**
@@ -16,7 +16,7 @@ export function authorizerOf(ctx: Context, provider: string, task: 'observe' | '
 
 /** Fit for the ledger and the requester: a connector's own message, never an unexpected error's. */
 export function publicMessage(error: unknown): string {
-  if (error instanceof Error && ['Retryable', 'Terminal', 'OtherTarget'].includes(error.name))
+  if (error instanceof Error && ['Retryable', 'Pending', 'Terminal', 'OtherTarget'].includes(error.name))
     return error.message.slice(0, 500);
   if (error instanceof Error && (error.name === 'TimeoutError' || error.name === 'AbortError'))
     return 'The provider did not answer in time';
@@ -31,8 +31,16 @@ export interface Aftermath {
   leaves_behind: string | null;
 }
 
-/** Returns what can be left of access at a provider, as its connector says now. */
-export function aftermathOf(ctx: Context, provider: string): Aftermath {
+/** Returns what can be left of an access at a provider, as its connector says now. */
+export function aftermathOf(ctx: Context, provider: string, access: Access): Aftermath {
   const authorizer = ctx.catalog.client(provider)?.authorizer;
-  return { residual: authorizer?.residual ?? 'PT0S', leaves_behind: authorizer?.leavesBehind ?? null };
+  return {
+    residual: authorizer ? residualOf(authorizer, access) : 'PT0S',
+    leaves_behind: authorizer?.leavesBehind ?? null,
+  };
+}
+
+/** Returns how long an access can outlive its revocation at worst: what the connector says of it, else of all. */
+export function residualOf(authorizer: Authorizer, access: Access): string {
+  return authorizer.residualOf?.(access) ?? authorizer.residual;
 }

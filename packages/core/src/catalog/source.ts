@@ -85,7 +85,7 @@ export async function openCatalog(options: CatalogSourceOptions): Promise<LiveCa
       // One that is switched off has a client all the same, as far as it is configured: what it holds must be taken away.
       if (provider.config === undefined || clients.has(provider.id)) continue;
       try {
-        const client = provider.connector.create(provider.config, {
+        const client = await provider.connector.create(provider.config, {
           log: (line, detail) => log.info({ provider: provider.id, ...detail }, line),
         });
         clients.set(provider.id, { fingerprint: fingerprint(provider), client });

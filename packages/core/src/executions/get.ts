@@ -3,6 +3,7 @@ import type { ExecutionApproval, ExecutionDetails, ExecutionGrant, HistoryEntry 
 import { limits } from '@belay/contract/limits';
 import type { PageOf } from '@belay/contract/paging';
 import { type ApprovalStatus, approvals, decisions, entitlements, grants, users } from '@belay/db';
+import type { Access } from '@belay/providers';
 import type { Fault, Json } from '@belay/workflow';
 import { and, asc, eq } from 'drizzle-orm';
 import { expiryOf, isNotOver } from '../access/wanted.js';
@@ -137,7 +138,8 @@ async function readGrants(ctx: Context, executionId: string, now: Date): Promise
     expires_at: expiryOf(grant),
     ended_reason: grant.endedReason,
     gone_at: grant.goneAt?.toISOString() ?? null,
-    ...aftermathOf(ctx, entitlement.provider),
+    ...aftermathOf(ctx, entitlement.provider, entitlement.access as Access),
+    pending: grant.goneAt ? null : entitlement.pending,
     last_error: grant.goneAt ? null : entitlement.lastError,
   }));
 }

@@ -77,6 +77,8 @@ export const approve = {
           to,
           title: 'A request waits for your decision',
           text,
+          facts: [],
+          actions: [],
           idempotencyKey: `${call.executionId}${call.key}`,
         },
         signal,

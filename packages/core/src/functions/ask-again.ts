@@ -47,8 +47,8 @@ export async function askAgain(
     const title = 'A request waits for your decision again';
     const idempotencyKey = `${call.executionId}${call.key}#${asked.dueAt?.getTime()}`;
     // The inbox shows the request all the same.
-    await deliverMessage(ctx, { provider, to, title, text, idempotencyKey }, signal).catch((error: unknown) =>
-      ctx.log.warn({ execution: call.executionId, error }, 'approvers could not be told'),
+    await deliverMessage(ctx, { provider, to, title, text, facts: [], actions: [], idempotencyKey }, signal).catch(
+      (error: unknown) => ctx.log.warn({ execution: call.executionId, error }, 'approvers could not be told'),
     );
   }
   if (asked.dueAt) {

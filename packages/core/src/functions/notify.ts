@@ -39,6 +39,8 @@ export const notify = {
           to,
           title: title ?? `Access to ${call.input.role}`,
           text: message,
+          facts: [],
+          actions: [],
           idempotencyKey: `${call.executionId}${call.key}`,
         },
         signal,

@@ -2,6 +2,7 @@ import { AccessError, invalid, notFound } from '@belay/contract/errors';
 import {
   type Access,
   type Authorizer,
+  type Expiry,
   isSameAddress,
   type Pin,
   type ProviderIdentity,
@@ -9,7 +10,8 @@ import {
 } from '@belay/providers';
 import { isInAudience, isNamed } from '../audience.js';
 import { digestOf } from '../canonical.js';
-import type { Catalog, CompiledRole } from '../configuration/catalog.js';
+import { residualOf } from '../catalog/authorizer.js';
+import type { Catalog, CompiledProvider, CompiledRole } from '../configuration/catalog.js';
 import type { Context } from '../context.js';
 import { requireDuration } from '../duration.js';
 import { composeRole } from './dynamic-role.js';
@@ -28,6 +30,8 @@ export interface PlannedGrant {
   residual: string;
   /** What the holder may leave behind, in the connector's words; absent for nothing. */
   leavesBehind?: string;
+  /** How the provider ends it by itself; absent where it does not. */
+  expiry?: Expiry;
 }
 
 /** Exactly what a request comes to: what an approver sees, signs, and what is then granted. */
@@ -100,7 +104,7 @@ async function planProvider(
   const client = ctx.catalog.client(id);
   if (!client?.authorizer || !client.identities) throw new Retryable(`The provider "${id}" has no client yet`);
   const { authorizer } = client;
-  const { residual, leavesBehind } = authorizer;
+  const { leavesBehind } = authorizer;
   const found = await findIdentities(client.identities, id, role, input, signal);
   const named = found.flatMap((identity) => accesses.map((access) => ({ identity, access })));
   // Before any is looked up: each is a call of the provider.
@@ -112,10 +116,16 @@ async function planProvider(
       identityEmail: identity.email,
       access,
       pin: await pin(authorizer, { id: ctx.newId(), identity: identity.id, access }, id, signal),
-      residual,
+      residual: residualOf(authorizer, access),
       ...(leavesBehind === undefined ? {} : { leavesBehind }),
+      ...expiryOf(provider, access),
     })),
   );
+}
+
+function expiryOf({ connector, config }: CompiledProvider, access: Access): { expiry?: Expiry } {
+  const expiry = connector.expiry?.(config, access);
+  return expiry ? { expiry } : {};
 }
 
 async function pin(

@@ -49,6 +49,8 @@ export const entitlements = pgTable(
     claim: text('claim'),
     failures: integer('failures').notNull().default(0),
     lastError: text('last_error'),
+    /** What the provider is still working on, as it said in answer to the latest call; null when that call ended otherwise. */
+    pending: text('pending'),
     createdAt: instant('created_at').notNull().default(appNow),
   },
   (table) => [

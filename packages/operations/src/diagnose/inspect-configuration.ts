@@ -30,7 +30,7 @@ export function inspectConfiguration(
       .map(async ({ id, connector, config }) => ({
         provider: id,
         type: connector.type,
-        ...(await inspect(() => connector.create(config, { log: () => {} }), patience)),
+        ...(await inspect(async () => connector.create(config, { log: () => {} }), patience)),
       }));
     return { ok: true, callbacks, providers: await Promise.all(inspections) };
   });
@@ -39,12 +39,12 @@ export function inspectConfiguration(
 type Inspectable = Pick<ProviderClient, 'check' | 'weaknesses' | 'close'>;
 
 async function inspect(
-  open: () => Inspectable,
+  open: () => Promise<Inspectable>,
   patience: number,
 ): Promise<Pick<ProviderInspection, 'fault' | 'weaknesses'>> {
   let client: Inspectable | undefined;
   try {
-    client = open();
+    client = await open();
     await client.check(AbortSignal.timeout(patience));
     return { fault: undefined, weaknesses: (await client.weaknesses?.(AbortSignal.timeout(patience))) ?? [] };
   } catch (error) {

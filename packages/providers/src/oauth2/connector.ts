@@ -1,12 +1,12 @@
 import { refuseWhenAborted, untilAborted } from '../abort.js';
-import type { Connector } from '../port.js';
+import type { ReadyConnector } from '../port.js';
 import { createAuthenticator } from './authenticator.js';
 import { type OAuth2Config, oauth2Config } from './config.js';
 import { toPortError } from './faults.js';
 import { knock } from './requests.js';
 
 /** An identity provider that speaks OAuth 2.0 without OpenID Connect, as GitHub does. */
-export const oauth2Connector: Connector<OAuth2Config> = {
+export const oauth2Connector: ReadyConnector<OAuth2Config> = {
   type: 'oauth2',
   description: 'OAuth 2.0: signs people in where there is no OpenID Connect (GitHub)',
   capabilities: ['authenticator'],

@@ -1,12 +1,12 @@
 import { refuseWhenAborted, untilAborted } from '../abort.js';
-import type { Connector } from '../port.js';
+import type { ReadyConnector } from '../port.js';
 import { createAuthenticator } from './authenticator.js';
 import { type OidcConfig, oidcConfig } from './config.js';
 import { toPortError } from './faults.js';
 import { createIssuer } from './issuer.js';
 
 /** Any identity provider that speaks OpenID Connect with discovery. */
-export const oidcConnector: Connector<OidcConfig> = {
+export const oidcConnector: ReadyConnector<OidcConfig> = {
   type: 'oidc',
   description: 'OpenID Connect: signs people in and tells their groups',
   capabilities: ['authenticator'],

@@ -1,4 +1,4 @@
-import type { Connector } from '../port.js';
+import type { ReadyConnector } from '../port.js';
 import { createAuthorizer } from './authorizer.js';
 import { addressOf, type PostgresConfig, postgresConfig } from './config.js';
 import { openDatabase } from './database.js';
@@ -7,7 +7,7 @@ import { planMemberships } from './plan.js';
 import { findWeaknesses } from './weaknesses.js';
 
 /** PostgreSQL 15 and newer: real membership of database roles, and an end to the sessions that used it. */
-export const postgresConnector: Connector<PostgresConfig> = {
+export const postgresConnector: ReadyConnector<PostgresConfig> = {
   type: 'postgres',
   description: 'PostgreSQL: membership of database roles',
   capabilities: ['authorizer', 'identities'],

@@ -1,6 +1,7 @@
 import { isSameAddress } from '../address.js';
 import { isInDomains } from '../endpoint.js';
-import type { Identities, Person, ProviderIdentity } from '../port.js';
+import { type Identities, mostListed, type Person, type ProviderIdentity } from '../port.js';
+import { searchIdentities } from '../search-identities.js';
 import { isPossibleName, type PostgresConfig } from './config.js';
 import type { Database } from './database.js';
 
@@ -8,24 +9,31 @@ import type { Database } from './database.js';
 export function createIdentities(config: PostgresConfig, database: Database): Identities {
   const emails = emailsByRole(config);
   const toIdentity = (role: string): ProviderIdentity => ({ id: role, name: role, email: emails.get(role) ?? role });
+  const readAll = (signal: AbortSignal) =>
+    database.transaction(signal, async (sql) => {
+      const rows = await sql<{ name: string }[]>`
+        select rolname as name from pg_catalog.pg_roles
+        where rolcanlogin and rolname not in (current_user, session_user) order by rolname`;
+      return rows.map(({ name }) => toIdentity(name));
+    });
+  const get = async (role: string, signal: AbortSignal) => {
+    if (!isPossibleName(role)) return null;
+    return database.transaction(signal, async (sql) => {
+      const rows = await sql`
+        select from pg_catalog.pg_roles
+        where rolcanlogin and rolname = ${role}::text and rolname not in (current_user, session_user)`;
+      return rows.length === 1 ? toIdentity(role) : null;
+    });
+  };
   return {
-    list: (signal) =>
-      database.transaction(signal, async (sql) => {
-        const rows = await sql<{ name: string }[]>`
-          select rolname as name from pg_catalog.pg_roles
-          where rolcanlogin and rolname not in (current_user, session_user) order by rolname`;
-        return rows.map(({ name }) => toIdentity(name));
-      }),
-
+    list: async (signal) => (await readAll(signal)).slice(0, mostListed),
+    get,
+    // The addresses are in the configuration, so the server cannot search for them.
+    search: async (text, limit, signal) => searchIdentities(await readAll(signal), text, limit),
     async find(person, signal) {
       const role = roleOf(config, person);
-      if (role === undefined || !isPossibleName(role)) return null;
-      return database.transaction(signal, async (sql) => {
-        const rows = await sql`
-          select from pg_catalog.pg_roles
-          where rolcanlogin and rolname = ${role}::text and rolname not in (current_user, session_user)`;
-        return rows.length === 1 ? { ...toIdentity(role), email: person.email } : null;
-      });
+      const found = role === undefined ? null : await get(role, signal);
+      return found && { ...found, email: person.email };
     },
   };
 }

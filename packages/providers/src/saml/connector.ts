@@ -1,6 +1,6 @@
 import { refuseWhenAborted, untilAborted } from '../abort.js';
 import { Retryable } from '../errors.js';
-import type { Connector } from '../port.js';
+import type { ReadyConnector } from '../port.js';
 import { within } from '../within.js';
 import { createAuthenticator } from './authenticator.js';
 import { type SamlConfig, samlConfig } from './config.js';
@@ -8,7 +8,7 @@ import { type SamlConfig, samlConfig } from './config.js';
 const requestMilliseconds = 10_000;
 
 /** An identity provider that speaks SAML 2.0. */
-export const samlConnector: Connector<SamlConfig> = {
+export const samlConnector: ReadyConnector<SamlConfig> = {
   type: 'saml',
   description: 'SAML 2.0: signs people in and tells their groups',
   capabilities: ['authenticator'],

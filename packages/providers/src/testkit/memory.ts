@@ -1,26 +1,43 @@
 import { z } from 'zod';
 import { refuseWhenAborted, untilAborted } from '../abort.js';
 import { isSameAddress } from '../address.js';
-import { OtherTarget, Retryable, Terminal } from '../errors.js';
+import { OtherTarget, Pending, Retryable, Terminal } from '../errors.js';
 import type {
+  Access,
   AccessRequest,
   Authorizer,
-  Connector,
   EntitlementRef,
+  Person,
   Plan,
   PlanIssue,
   ProviderIdentity,
+  ReadyConnector,
 } from '../port.js';
-import { createMemoryProvider, type MemoryCall, type MemoryProvider } from './provider.js';
+import { mostListed } from '../port.js';
+import { searchIdentities } from '../search-identities.js';
+import { createMemoryProvider, type MemoryCall, type MemoryProvider, type Operation } from './provider.js';
 
-const memoryConfig = z.strictObject({ address: z.string().optional() });
+const memoryConfig = z.strictObject({
+  address: z.string().optional(),
+  /** The provider ends access by itself. */
+  expiry: z.strictObject({ minimum: z.string().optional(), step: z.string().optional() }).optional(),
+  /** Roles whose every member must be ours. */
+  exclusive: z.array(z.string()).optional(),
+  /** How a person becomes an identity: by e-mail, or by the subject of a linked sign-in at the provider named. */
+  identity: z.union([z.literal('email'), z.strictObject({ login: z.string() })]).optional(),
+  residual: z.string().optional(),
+  /** How long access can outlive its revocation, for each role. */
+  residuals: z.record(z.string(), z.string()).optional(),
+});
 export type MemoryConfig = z.infer<typeof memoryConfig>;
 
 /**
  * A connector to a provider in this process: `state` when a test holds one, otherwise an empty one of its own that
  * lives as long as the connector. All providers of one such connector are the same place. Not for production.
  */
-export function createMemoryConnector(state: MemoryProvider = unheldProvider()): Connector<MemoryConfig> {
+export function createMemoryConnector(state: MemoryProvider = unheldProvider()): ReadyConnector<MemoryConfig> {
+  const people = (signal: AbortSignal) =>
+    perform(state, { operation: 'identities' }, signal, () => state.options.people ?? []);
   return {
     type: 'memory',
     description: 'A provider in memory, for tests and benchmarks',
@@ -28,15 +45,24 @@ export function createMemoryConnector(state: MemoryProvider = unheldProvider()):
     config: memoryConfig,
     plan: (_config, request) => planAccesses(request),
     address: ({ address }) => address ?? 'memory',
-    create: ({ address = 'memory' }) => ({
-      authorizer: createAuthorizer(state, address),
+    expiry: ({ expiry }) => expiry && { native: true, ...withoutUndefined(expiry) },
+    create: (config) => ({
+      authorizer: createAuthorizer(state, config),
       identities: {
-        list: (signal) => perform(state, { operation: 'identities' }, signal, () => state.options.people ?? []),
+        list: async (signal) => (await people(signal)).slice(0, mostListed),
+        get: async (id, signal) => (await people(signal)).find((one) => one.id === id) ?? null,
+        search: async (text, limit, signal) => searchIdentities(await people(signal), text, limit),
         find: (person, signal) =>
-          perform(state, { operation: 'identities' }, signal, () => findPerson(state, person.email, person.name)),
+          perform(state, { operation: 'identities' }, signal, () => findPerson(state, config, person)),
       },
       notifications: {
-        deliver: (message, signal) => perform(state, { operation: 'deliver' }, signal, () => state.accept(message)),
+        deliver: (message, signal) =>
+          perform(state, { operation: 'deliver' }, signal, () => {
+            state.accept(message);
+            return { key: message.idempotencyKey };
+          }),
+        revise: (receipt, message, signal) =>
+          perform(state, { operation: 'revise' }, signal, () => state.replace(String(receipt.key), message)),
       },
       check: (signal) => perform(state, { operation: 'check' }, signal, () => undefined),
       close: async () => {},
@@ -49,32 +75,41 @@ function unheldProvider(): MemoryProvider {
   return createMemoryProvider({ now: () => new Date(0) });
 }
 
-function createAuthorizer(state: MemoryProvider, address: string): Authorizer {
+function createAuthorizer(state: MemoryProvider, config: MemoryConfig): Authorizer {
+  const { address = 'memory', residuals = {}, residual = 'PT0S', exclusive = [] } = config;
   const target = () => state.targets.get(address) ?? 'memory';
+  const pinOf = (identity: string, access: Access) => ({ target: target(), subject: { identity, access } });
   /** What the pin says, where there is one: names are labels. */
   const subjectOf = ({ identity, access, pin }: EntitlementRef) => {
     if (pin && pin.target !== target()) throw new OtherTarget();
-    return pin ? memorySubject.parse(pin.subject) : { identity, access };
+    if (pin) return memorySubject.parse(pin.subject);
+    return { identity: state.identifierOf(identity) ?? '', access };
   };
+  const isExclusive = ({ role }: Access) => typeof role === 'string' && exclusive.includes(role);
   return {
-    residual: 'PT0S',
+    residual,
+    residualOf: ({ role }) => residuals[String(role)] ?? residual,
     knows: true,
     target: (signal) => perform(state, { operation: 'target' }, signal, target),
     pin: ({ identity, access }, signal) =>
-      perform(state, { operation: 'pin', identity, access }, signal, () =>
-        isKnown(state, identity, access.role) ? { target: target(), subject: { identity, access } } : null,
-      ),
+      perform(state, { operation: 'pin', identity, access }, signal, () => {
+        const identifier = state.identifierOf(identity);
+        return identifier !== undefined && isKnown(state, identifier, access.role) ? pinOf(identifier, access) : null;
+      }),
     async holds(entitlement, signal) {
       const { identity, access } = subjectOf(entitlement);
-      return perform(state, { operation: 'holds', identity, access }, signal, () => state.holds(identity, access));
+      return perform(state, { operation: 'holds', identity, access }, signal, () =>
+        isUnderWay(state, identity, access) ? 'changing' : state.holds(identity, access),
+      );
     },
-    async ensurePresent(entitlement, _until, signal) {
+    async ensurePresent(entitlement, until, signal) {
       const { identity, access } = subjectOf(entitlement);
+      const call = { operation: 'ensurePresent', identity, access } as const;
       await perform(
         state,
-        { operation: 'ensurePresent', identity, access },
+        call,
         signal,
-        () => state.holds(identity, access) || state.put(identity, access, entitlement.id),
+        () => grant(state, { identity, access, id: entitlement.id, until: config.expiry ? until : undefined }),
         () => refuseUnknown(state, identity, access.role),
       );
     },
@@ -85,11 +120,37 @@ function createAuthorizer(state: MemoryProvider, address: string): Authorizer {
       );
     },
     async *list(signal) {
-      yield* await perform(state, { operation: 'list' }, signal, () => state.held().filter(({ id }) => id !== ''));
+      const held = await perform(state, { operation: 'list' }, signal, () => state.held());
+      for (const { id, identity, access } of held) {
+        if (id !== '' || isExclusive(access)) yield { id, identity, access, pin: pinOf(identity, access) };
+      }
     },
     roles: (signal) => perform(state, { operation: 'roles' }, signal, () => state.options.roles ?? []),
     permissions: (signal) => perform(state, { operation: 'permissions' }, signal, () => []),
   };
+}
+
+/** Grants, or extends what is held; never shortens it. */
+function grant(
+  state: MemoryProvider,
+  { identity, access, id, until }: { identity: string; access: Access; id: string; until: Date | undefined },
+): void {
+  const held = state.held().find((one) => one.identity === identity && sameAccess(one.access, access));
+  if (held && (until === undefined || held.until === undefined || held.until >= until)) return;
+  state.put(identity, access, held?.id ?? id, until);
+}
+
+function sameAccess(one: Access, other: Access): boolean {
+  const text = (access: Access) => JSON.stringify(Object.entries(access).sort(([a], [b]) => (a < b ? -1 : 1)));
+  return text(one) === text(other);
+}
+
+function isUnderWay(state: MemoryProvider, identity: string, access: Access): boolean {
+  return ['grant', 'revoke'].includes(state.operation(identity, access, { peek: true }) ?? '');
+}
+
+function withoutUndefined({ minimum, step }: { minimum?: string | undefined; step?: string | undefined }) {
+  return { ...(minimum === undefined ? {} : { minimum }), ...(step === undefined ? {} : { step }) };
 }
 
 /** Does `change` as a provider with bad days would: see `MemoryFault`. */
@@ -112,6 +173,8 @@ async function perform<T>(
   if (fault?.kind === 'unknown') return 'unknown' as T;
   if (fault?.kind === 'hang') return untilAborted(new Promise<never>(() => {}), signal);
   refuse();
+  waitForOperation(state, call);
+  if (fault?.kind === 'operation') throw beginOperation(state, call, fault, change);
   if (fault?.kind === 'late') {
     state.later(fault.delayMilliseconds, change);
     throw new Retryable('The provider did not answer in time');
@@ -126,7 +189,27 @@ async function perform<T>(
   return result;
 }
 
-/** The names are what does not change here. */
+/** A change waits for the operation that is under way; a grant that failed there is refused once. */
+function waitForOperation(state: MemoryProvider, { operation, identity, access }: Omit<MemoryCall, 'at'>): void {
+  if (!identity || !access || !['ensurePresent', 'ensureAbsent'].includes(operation)) return;
+  const under = state.operation(identity, access);
+  if (under === 'grant' || under === 'revoke') throw new Pending('The provider is still working on it');
+  if (under === 'failed' && operation === 'ensurePresent') throw new Terminal('The provider could not grant it');
+}
+
+function beginOperation(
+  state: MemoryProvider,
+  { operation, identity = '', access = {} }: Omit<MemoryCall, 'at'>,
+  { delayMilliseconds, fails = false }: { delayMilliseconds: number; fails?: boolean },
+  change: () => void,
+): Pending {
+  const task: Operation['task'] = operation === 'ensurePresent' ? 'grant' : 'revoke';
+  const at = state.options.now().getTime() + delayMilliseconds;
+  state.begin(identity, access, { task, at, fails, change });
+  return new Pending('The provider has begun and is working on it');
+}
+
+/** The identifier, which no rename changes, and the name of the role. */
 const memorySubject = z.object({ identity: z.string(), access: z.record(z.string(), z.json()) });
 
 function isKnown(state: MemoryProvider, identity: string, role: unknown): boolean {
@@ -143,8 +226,17 @@ function refuseUnknown(state: MemoryProvider, identity: string, role: unknown): 
   }
 }
 
-function findPerson(state: MemoryProvider, email: string, name: string): ProviderIdentity | null {
+function findPerson(
+  state: MemoryProvider,
+  { identity }: MemoryConfig,
+  { email, name, logins }: Person,
+): ProviderIdentity | null {
   const { people } = state.options;
+  if (typeof identity === 'object') {
+    const login = logins?.find(({ provider }) => provider === identity.login);
+    if (!login) return null;
+    return people ? (people.find(({ id }) => id === login.subject) ?? null) : { id: login.subject, name, email };
+  }
   if (!people) return { id: email, name, email };
   const found = people.filter((one) => isSameAddress(one.email, email));
   return found.length === 1 ? (found[0] ?? null) : null;

@@ -1,4 +1,5 @@
-import type { Access, Message, ProviderIdentity, ProviderRole } from '../port.js';
+import type { Message } from '../notifications.js';
+import type { Access, ProviderIdentity, ProviderRole } from '../port.js';
 
 export type MemoryOperation =
   | 'target'
@@ -11,6 +12,7 @@ export type MemoryOperation =
   | 'permissions'
   | 'identities'
   | 'deliver'
+  | 'revise'
   | 'check';
 
 /**
@@ -22,11 +24,13 @@ export type MemoryOperation =
  * - `late`: the call fails now, and it happens `delayMilliseconds` later.
  * - `asynchronous`: the call succeeds now, and it happens `delayMilliseconds` later.
  * - `fails-later`: the call succeeds now, and it never happens.
+ * - `operation`: the call is `Pending`, and it happens, or `fails`, `delayMilliseconds` later; until then `holds` is `changing`.
  */
 export type MemoryFault =
   | { kind: 'throttle'; afterMilliseconds?: number }
   | { kind: 'conflict' | 'refuse' | 'hang' | 'unknown' | 'lost-answer' | 'fails-later' }
-  | { kind: 'late' | 'asynchronous'; delayMilliseconds: number };
+  | { kind: 'late' | 'asynchronous'; delayMilliseconds: number }
+  | { kind: 'operation'; delayMilliseconds: number; fails?: true };
 
 export interface MemoryCall {
   operation: MemoryOperation;
@@ -44,10 +48,20 @@ export interface MemoryProviderOptions {
   roles?: ProviderRole[];
 }
 
-interface Held {
+interface Entry {
   id: string;
   identity: string;
   access: Access;
+  /** When the provider ends it by itself; absent: never. */
+  until?: Date;
+}
+
+/** A change that the provider has accepted and not finished. */
+export interface Operation {
+  task: 'grant' | 'revoke';
+  at: number;
+  fails: boolean;
+  change: () => void;
 }
 
 /** The provider out there, as the test that owns it sees it: what is held, what was called, what is to go wrong. */
@@ -63,27 +77,42 @@ export interface MemoryProvider {
   /** The next `times` (1) calls of `operation` go wrong like this; faults queue up. */
   inject(operation: MemoryOperation, fault: MemoryFault, times?: number): void;
   /** What is held now, late changes included whose time has come. */
-  held(): Held[];
+  held(): Entry[];
   holds(identity: string, access: Access): boolean;
   /** Edits behind our back. `id` is the mark of an entitlement of ours, when there is to be one. */
-  put(identity: string, access: Access, id?: string): void;
+  put(identity: string, access: Access, id?: string, until?: Date): void;
   remove(identity: string, access: Access): void;
+  /** Gives an identity another name; what it holds stays with it. */
+  rename(from: string, to: string): void;
+  /** The identifier behind a name, which no rename changes; undefined for a name that is no longer anybody's. */
+  identifierOf(name: string): string | undefined;
   /** Makes everything that is still to happen happen now. */
   land(): void;
-  /** Messages delivered, each idempotency key once. */
+  /** Ends the operation that is under way without a result. */
+  cancel(identity: string, access: Access): void;
+  /** Messages delivered, each idempotency key once, as they were last revised. */
   readonly messages: readonly Message[];
   /** For the connector: notes a call and gives the fault it meets. */
   take(call: Omit<MemoryCall, 'at'>): MemoryFault | undefined;
   /** For the connector: makes a change happen in so many milliseconds. */
   later(delayMilliseconds: number, change: () => void): void;
+  /** For the connector: begins an operation, which the clock ends. */
+  begin(identity: string, access: Access, operation: Operation): void;
+  /** For the connector: what is under way, or `failed` once after an operation has failed, unless it only peeks. */
+  operation(identity: string, access: Access, how?: { peek: true }): Operation['task'] | 'failed' | undefined;
   /** For the connector: keeps a message unless its key has been seen. */
   accept(message: Message): void;
+  /** For the connector: replaces the message with this key. */
+  replace(key: string, message: Message): void;
 }
 
 const mostCalls = 10_000;
 
 export function createMemoryProvider(options: MemoryProviderOptions): MemoryProvider {
-  const held = new Map<string, Held>();
+  const held = new Map<string, Entry>();
+  const operations = new Map<string, Operation>();
+  const failed = new Set<string>();
+  const names = new Map<string, string | undefined>();
   const faults = new Map<MemoryOperation, MemoryFault[]>();
   const counts = new Map<MemoryOperation, number>();
   const messages = new Map<string, Message>();
@@ -94,9 +123,17 @@ export function createMemoryProvider(options: MemoryProviderOptions): MemoryProv
     const due = pending.filter(({ at }) => at <= until);
     pending = pending.filter(({ at }) => at > until);
     for (const { change } of due.sort((a, b) => a.at - b.at)) change();
+    for (const [key, { at, fails, change }] of operations) {
+      if (at > until) continue;
+      operations.delete(key);
+      if (fails) failed.add(key);
+      else change();
+    }
   };
   const current = () => {
-    settle(options.now().getTime());
+    const now = options.now().getTime();
+    settle(now);
+    for (const [key, { until }] of held) if (until && until.getTime() <= now) held.delete(key);
     return held;
   };
 
@@ -113,9 +150,17 @@ export function createMemoryProvider(options: MemoryProviderOptions): MemoryProv
     },
     held: () => [...current().values()],
     holds: (identity, access) => current().has(keyOf(identity, access)),
-    put: (identity, access, id = '') => void current().set(keyOf(identity, access), { id, identity, access }),
+    put(identity, access, id = '', until) {
+      current().set(keyOf(identity, access), { id, identity, access, ...(until === undefined ? {} : { until }) });
+    },
     remove: (identity, access) => void current().delete(keyOf(identity, access)),
+    rename(from, to) {
+      names.set(to, names.has(from) ? names.get(from) : from);
+      names.set(from, undefined);
+    },
+    identifierOf: (name) => (names.has(name) ? names.get(name) : name),
     land: () => settle(Number.POSITIVE_INFINITY),
+    cancel: (identity, access) => void operations.delete(keyOf(identity, access)),
     get messages() {
       return [...messages.values()];
     },
@@ -128,9 +173,16 @@ export function createMemoryProvider(options: MemoryProviderOptions): MemoryProv
     later(delayMilliseconds, change) {
       pending.push({ at: options.now().getTime() + delayMilliseconds, change });
     },
+    begin: (identity, access, operation) => void operations.set(keyOf(identity, access), operation),
+    operation(identity, access, how) {
+      current();
+      const key = keyOf(identity, access);
+      return !how && failed.delete(key) ? 'failed' : operations.get(key)?.task;
+    },
     accept(message) {
       if (!messages.has(message.idempotencyKey)) messages.set(message.idempotencyKey, message);
     },
+    replace: (key, message) => void messages.set(key, message),
   };
 }
 

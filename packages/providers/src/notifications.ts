@@ -1,0 +1,82 @@
+import type { Json } from './json.js';
+
+/** A label and a value that a reader decides by: "Role", "reporting". Plain text. */
+export interface Fact {
+  name: string;
+  value: string;
+}
+
+/** What a reader can do. */
+export type Action =
+  | { kind: 'link'; label: string; url: string }
+  /** A button that decides. The channel sends `token` back in its signed request; the token by itself permits nothing. */
+  | { kind: 'decision'; label: string; verdict: Verdict; token: string };
+
+export type Verdict = 'approve' | 'deny';
+
+export interface Message {
+  to: string;
+  title: string;
+  text: string;
+  facts: readonly Fact[];
+  /** Empty when nothing is left to do. A channel that takes no decisions leaves out the actions of kind `decision`. */
+  actions: readonly Action[];
+  /** The same key is the same message: a repeat is not delivered twice where the provider can tell. */
+  idempotencyKey: string;
+}
+
+/** Where a message was delivered, in the connector's own shape: all that `revise` needs. No secret. */
+export type Receipt = { [key: string]: Json };
+
+/** A request from the provider, as it came. Header names are in lower case. */
+export interface HookRequest {
+  headers: Readonly<Record<string, string>>;
+  body: Uint8Array;
+}
+
+/** What the provider is answered, within three seconds. */
+export interface HookReply {
+  status: number;
+  contentType: string;
+  body: string;
+}
+
+/** Who clicked, as the provider vouches for them. */
+export interface HookActor {
+  subject: string;
+  /** Only where the provider verified the address, and only of full members: not of guests or programs. */
+  email?: string;
+}
+
+/** A decision that came in a signed request. */
+export interface HookDecision {
+  /** Identifies the request: one that comes again changes nothing. */
+  id: string;
+  /** When the signature is too old to be accepted again. */
+  until: Date;
+  /** The token of the action. */
+  token: string;
+  comment?: string;
+  /** Asks the provider who clicked, or returns null for somebody who must not decide. Called after the reply if need be. */
+  actor(signal: AbortSignal): Promise<HookActor | null>;
+  /** Says something to the person who clicked, and to nobody else. */
+  tell?(text: string, signal: AbortSignal): Promise<void>;
+}
+
+export interface Received {
+  reply: HookReply;
+  /** Absent for a request that decides nothing, such as the provider's check of the address. */
+  decision?: HookDecision;
+}
+
+export interface Notifications {
+  /** Delivers a message. Throws `Terminal` when this message can never be delivered to this address. */
+  deliver(message: Message, signal: AbortSignal): Promise<Receipt>;
+  /** Replaces what was delivered: after a decision a message says so and has no buttons. Absent where nothing can be changed. */
+  revise?(receipt: Receipt, message: Message, signal: AbortSignal): Promise<void>;
+  /**
+   * Verifies a request at `POST /api/v1/hooks/{provider}` by its signature and its age, without a network call. Throws `Terminal`
+   * for one that is not the provider's. Absent where the provider sends none, or the configuration accepts none.
+   */
+  receive?(request: HookRequest, now: Date): Promise<Received>;
+}
