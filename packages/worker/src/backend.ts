@@ -28,6 +28,8 @@ export interface LocalWorker {
   follow(hint: Hint, dueAt: Date): void;
   reserve(lane: Lane): Place | null;
   hand(lane: Lane, work: (inTime: boolean) => Promise<void>): void;
+  /** Looks for what is due, because hints may have been lost. */
+  sweepSoon(): void;
 }
 
 /** Where hints travel. Opaque to everything outside this package, apart from `kind`, `check` and `close`. */
@@ -40,6 +42,8 @@ export interface QueueBackend {
   close(): Promise<void>;
   /** Sends a command to Redis; rejects when it is away. Absent where there is no Redis. */
   send?(command: readonly string[]): Promise<unknown>;
+  /** Whether hints cannot arrive now, as far as this process knows. */
+  isAway(): boolean;
   openQueue(name: QueueName): HintQueue;
   openWorker(name: QueueName, process: Process, concurrency: number): HintWorker;
   /** Set while a worker runs in this process. */

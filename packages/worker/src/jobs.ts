@@ -12,7 +12,6 @@ export const workerOptions = {
   lockDuration,
   stalledInterval: lockDuration,
   runRetryDelay: 1_000,
-  drainDelay: 10,
 } as const;
 
 /** BullMQ keeps a stream of events per queue that nobody here reads; this keeps it short. */

@@ -8,20 +8,23 @@ export interface Outage {
   reason(): string | null;
 }
 
-/** Watches something that comes and goes, for the log and for health checks. */
-export function watchOutage(log: Logger, what: string): Outage {
+/** Watches something that comes and goes, for the log and for health checks. `onChange` hears of the start and the end of an outage. */
+export function watchOutage(log: Logger, what: string, onChange: () => void = () => {}): Outage {
   let reason: string | null = null;
   return {
     down(error) {
       const first = reason === null;
       reason = codeOf(error);
-      if (first) log.warn({ error }, `${what}: not reachable (${reason}); going on without it`);
-      else log.debug({ reason }, `${what}: still not reachable`);
+      if (first) {
+        log.warn({ error }, `${what}: not reachable (${reason}); going on without it`);
+        onChange();
+      } else log.debug({ reason }, `${what}: still not reachable`);
     },
     up() {
       if (reason === null) return;
       reason = null;
       log.info({}, `${what}: back`);
+      onChange();
     },
     reason: () => reason,
   };

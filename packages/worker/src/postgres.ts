@@ -11,6 +11,9 @@ import type { QueueName } from './queues.js';
 /** Up to this many hints go one by one: BullMQ's bulk statement makes two temporary tables, whatever the number. */
 const few = 4;
 
+/** How long a worker waits for a notification before it asks by itself, in seconds. */
+const drainDelay = 10;
+
 /** How long one statement of the queue may run. */
 const statementMilliseconds = 5_000;
 
@@ -26,7 +29,7 @@ export async function openPostgresBackend(options: {
 }): Promise<QueueBackend> {
   const { url, workers, log } = options;
   const deadLetters = countDeadLetters(log);
-  const outage = watchOutage(log, 'queue database');
+  const outage = watchOutage(log, 'queue database', () => backend.local?.sweepSoon());
   const pool = new Pool({
     connectionString: url,
     application_name: 'belay-queue',
@@ -49,10 +52,11 @@ export async function openPostgresBackend(options: {
     throw new Error('the queue tables could not be prepared in the database', { cause: error });
   }
 
-  return {
+  const backend: QueueBackend = {
     kind: 'postgres',
     deadLetters,
     local: null,
+    isAway: () => outage.reason() !== null,
     async check() {
       try {
         await pool.query('select 1');
@@ -68,6 +72,7 @@ export async function openPostgresBackend(options: {
     openWorker: (name, process, concurrency) =>
       openWorker(name, process, { concurrency, pool, outage, log, deadLetters }),
   };
+  return backend;
 }
 
 /** On a connection of its own: it waits for others that migrate. */
@@ -125,7 +130,7 @@ function openWorker(
   const worker = new Worker(
     name,
     (job) => process(job.data),
-    { connection, concurrency, ...workerOptions },
+    { connection, concurrency, ...workerOptions, drainDelay },
     createPostgresBackend,
   );
   worker.on('error', workerTrouble(outage, log));

@@ -10,6 +10,9 @@ import type { QueueName } from './queues.js';
 
 type Client = Redis | Cluster;
 
+/** How long BullMQ asks for a job at a time, in seconds. */
+const drainDelay = 2;
+
 const common: RedisOptions = {
   connectTimeout: 5_000,
   // For ever, at most two seconds apart: Redis being away is a slower day, not an end.
@@ -35,17 +38,20 @@ export async function openRedisBackend(options: { url: string; prefix: string; l
     socketTimeout: 7_000,
   });
   // BullMQ wants its workers' commands to wait for the connection instead.
-  // It asks for a job for ten seconds at a time, so a connection that is silent for longer is gone.
-  const consumer = connect(urls, { ...common, maxRetriesPerRequest: null, socketTimeout: 15_000 });
+  // It asks for a job for two seconds at a time, so a connection that is silent for longer is gone.
+  const consumer = connect(urls, { ...common, maxRetriesPerRequest: null, socketTimeout: 5_000 });
   for (const client of [producer, consumer]) {
     client.on('error', outage.down);
     client.on('ready', outage.up);
+    // Hints that were on their way are lost with a connection, and so are those that are sent until there is another.
+    for (const change of ['close', 'ready']) client.on(change, () => backend.local?.sweepSoon());
   }
 
-  return {
+  const backend: QueueBackend = {
     kind: 'redis',
     deadLetters,
     local: null,
+    isAway: () => producer.status !== 'ready' || consumer.status !== 'ready',
     async check() {
       if (producer.status !== 'ready') return `redis is not reachable (${outage.reason() ?? producer.status})`;
       try {
@@ -66,8 +72,17 @@ export async function openRedisBackend(options: { url: string; prefix: string; l
     send: (command) => send(producer, command),
     openQueue: (name) => openQueue(name, producer, prefix, outage),
     openWorker: (name, process, concurrency) =>
-      openWorker(name, process, { concurrency, consumer, prefix, outage, log, deadLetters }),
+      openWorker(name, process, {
+        concurrency,
+        consumer,
+        prefix,
+        outage,
+        log,
+        deadLetters,
+        onLoss: () => backend.local?.sweepSoon(),
+      }),
   };
+  return backend;
 }
 
 function connect(urls: string[], options: RedisOptions): Client {
@@ -126,16 +141,20 @@ function openWorker(
     outage: Outage;
     log: Logger;
     deadLetters: DeadLetters;
+    onLoss(): void;
   },
 ): HintWorker {
-  const { concurrency, consumer, prefix, outage, log, deadLetters } = parts;
+  const { concurrency, consumer, prefix, outage, log, deadLetters, onLoss } = parts;
   const worker = new Worker(name, (job) => process(job.data), {
     connection: consumer,
     prefix,
     concurrency,
     ...workerOptions,
+    drainDelay,
   });
   worker.on('error', workerTrouble(outage, log));
+  // Of the connection that waits for jobs as well, which is its own.
+  worker.on('ioredis:close', onLoss);
   worker.on('failed', () => deadLetters.note(name, 'failed'));
   worker.on('stalled', () => deadLetters.note(name, 'stalled'));
   return {

@@ -56,9 +56,10 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     hand: lanes.hand,
     take: (hint) => work.take(hint) !== undefined,
     follow: work.follow,
+    sweepSoon: () => sweeper.soon(),
   };
   const interval = options.sweepMilliseconds ?? context.timing.sweep;
-  const sweeper = startSweeper(context, { interval, agenda, plan: work.plan, verbs });
+  const sweeper = startSweeper(context, { interval, agenda, plan: work.plan, isAway: backend.isAway, verbs });
   const standBy = startStandBy(context, { interval, verbs });
   let stopped: Promise<void> | null = null;
 

@@ -15,20 +15,35 @@ const coreSweepVerbs: SweepVerbs = { findDue, expireLogins };
 const expiryInterval = 5 * 60_000;
 /** The shortest pause between two passes, when one did not see as far as it should. */
 const shortWait = 250;
+/** The pause after a pass that failed, and while hints cannot arrive: nothing else finds what is due then. */
+const awayWait = 1_000;
 /** An answer within this says well enough how the clocks differ, in milliseconds. */
 const quickAnswer = 15;
 
+export interface Sweeper {
+  /** Looks again in a moment, once for all that ask meanwhile. */
+  soon(): void;
+  stop(): Promise<void>;
+}
+
 /**
  * Looks for what is due, and soon will be, at once and then every `interval` milliseconds with a quarter of jitter, straight
- * from the database, so that it needs no queue. It hands what it finds to `plan` and waits for none of it. A failed pass is
- * followed by the next.
+ * from the database, so that it needs no queue. It hands what it finds to `plan` and waits for none of it. It looks every
+ * second while `isAway` returns true or its passes fail.
  */
 export function startSweeper(
   context: Context,
-  options: { interval: number; agenda: Agenda; plan(due: Due): void; verbs?: SweepVerbs | undefined },
-): { stop(): Promise<void> } {
-  const { interval, agenda, plan, verbs = coreSweepVerbs } = options;
+  options: {
+    interval: number;
+    agenda: Agenda;
+    plan(due: Due): void;
+    isAway?(): boolean;
+    verbs?: SweepVerbs | undefined;
+  },
+): Sweeper {
+  const { interval, agenda, plan, isAway = () => false, verbs = coreSweepVerbs } = options;
   const stopping = new AbortController();
+  let hurry = new AbortController();
   const outage = watchOutage(context.log, 'the database of the sweeper');
   let sinceExpiry = expiryInterval;
   /** How many more passes may follow soon, because an answer as slow as the first ones says little about the clocks. */
@@ -52,12 +67,11 @@ export function startSweeper(
         return shortWait;
       }
       slowStarts = 0;
-      return due.until === null
-        ? Number.POSITIVE_INFINITY
-        : Math.max(shortWait, due.until.getTime() - due.now.getTime());
+      const most = isAway() ? awayWait : Number.POSITIVE_INFINITY;
+      return due.until === null ? most : Math.min(most, Math.max(shortWait, due.until.getTime() - due.now.getTime()));
     } catch (error) {
       outage.down(error);
-      return Number.POSITIVE_INFINITY;
+      return awayWait;
     }
   }
 
@@ -67,18 +81,22 @@ export function startSweeper(
       if (stopping.signal.aborted) return;
       const wait = Math.min(most, jitter(interval, (context.randomBytes(1)[0] ?? 0) / 255));
       sinceExpiry += wait;
-      try {
-        await context.delay(wait, stopping.signal);
-      } catch {
-        return;
+      await context.delay(wait, hurry.signal).catch(() => {});
+      if (hurry.signal.aborted && !stopping.signal.aborted) {
+        // More connections may be lost at the same moment, and new ones are wanted for the hints that follow.
+        await context.delay(shortWait, stopping.signal).catch(() => {});
+        hurry = new AbortController();
       }
+      if (stopping.signal.aborted) return;
     }
   }
 
   const running = loop();
   return {
+    soon: () => hurry.abort(),
     stop() {
       stopping.abort();
+      hurry.abort();
       return running;
     },
   };

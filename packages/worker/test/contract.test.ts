@@ -250,6 +250,24 @@ describe.each(transports)('hints over $kind', ({ kind, start }) => {
     expect(log.count('error', /./)).toBe(0);
   });
 
+  it('looks for what is due when the queue goes away and when it is back, because hints were lost', async () => {
+    const backend = await open();
+    const verbs = recordVerbs();
+    // Its own sweeps are an hour apart.
+    await work(backend, verbs);
+    const send = await waker();
+    await flows(send, verbs);
+    const before = verbs.sweeps;
+    await transport.down();
+    await vi.waitFor(() => expect(verbs.sweeps).toBeGreaterThan(before), eventually);
+    await vi.waitFor(() => expect(backend.isAway()).toBe(true), eventually);
+    await transport.up();
+    await healthy(backend);
+    await vi.waitFor(() => expect(backend.isAway()).toBe(false), eventually);
+    const after = verbs.sweeps;
+    await vi.waitFor(() => expect(verbs.sweeps).toBeGreaterThan(after), eventually);
+  });
+
   it('starts a worker while the queue is down, and it gets hints once the queue is there', async () => {
     const early = kind === 'postgres' ? [await open(), await open()] : null;
     await transport.down();

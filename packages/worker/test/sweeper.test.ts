@@ -96,6 +96,43 @@ describe('the sweeper', () => {
     expect(log.count('warn', /not reachable/)).toBe(1);
   });
 
+  it('looks every second while hints cannot arrive or its passes fail', async () => {
+    const steps = steppedDelay();
+    let away = true;
+    let down = false;
+    const findDue = async () => {
+      if (down) throw new Error('connection refused');
+      return nothingDue();
+    };
+    const sweeper = startSweeper(testContext(recordLog(), steps), {
+      interval: 10_000,
+      agenda,
+      plan,
+      isAway: () => away,
+      verbs: { ...recordVerbs(), findDue },
+    });
+    await steps.next();
+    [away, down] = [false, true];
+    await steps.next();
+    down = false;
+    await vi.waitFor(() => expect(steps.asked).toHaveLength(3), 20_000);
+    await sweeper.stop();
+    expect(steps.asked.slice(0, 2)).toEqual([1_000, 1_000]);
+    expect(steps.asked[2]).toBeGreaterThanOrEqual(7_500);
+  });
+
+  it('looks once more in a moment when it is told that hints were lost, however often it is told', async () => {
+    const verbs = recordVerbs();
+    const plans = vi.fn();
+    const sweeper = startSweeper(testContext(recordLog()), { interval: 3_600_000, agenda, plan: plans, verbs });
+    await vi.waitFor(() => expect(plans).toHaveBeenCalledTimes(1), 20_000);
+    for (let time = 0; time < 5; time += 1) sweeper.soon();
+    await vi.waitFor(() => expect(plans).toHaveBeenCalledTimes(2), 20_000);
+    sweeper.soon();
+    await vi.waitFor(() => expect(plans).toHaveBeenCalledTimes(3), 20_000);
+    await sweeper.stop();
+  });
+
   it('removes expired logins at the start and every five minutes', async () => {
     const steps = steppedDelay();
     let expired = 0;

@@ -14,6 +14,7 @@ function memoryBackend(add: (jobs: readonly Payload[]) => Promise<void> = async 
     kind: 'redis',
     deadLetters: countDeadLetters(recordLog()),
     local: null,
+    isAway: () => false,
     check: async () => 'healthy',
     close: async () => {},
     openQueue: (queue) => ({
