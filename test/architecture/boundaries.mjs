@@ -88,6 +88,7 @@ export const boundaries = {
       '@azure/identity',
       '@azure/keyvault-keys',
       '@azure/keyvault-secrets',
+      'undici',
       'node:crypto',
     ],
     why: 'a connector knows its vendor and the port, nothing of what Belay does',

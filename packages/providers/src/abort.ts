@@ -22,6 +22,6 @@ export function refuseWhenAborted(signal: AbortSignal): void {
   if (signal.aborted) throw stopped(signal);
 }
 
-function stopped(signal: AbortSignal): Retryable {
+export function stopped(signal: AbortSignal): Retryable {
   return new Retryable('The call to the provider was stopped before it answered', { cause: signal.reason });
 }

@@ -1,0 +1,43 @@
+import { Retryable } from '../errors.js';
+import type { HttpAnswer } from './answer.js';
+import type { HttpCall, HttpClient } from './client.js';
+
+/** More pages than any list that a connector needs; a provider that never ends would keep it for ever. */
+const mostPages = 1_000;
+
+/**
+ * Yields the answers to a call and to those for the pages after it. `next` returns the call for the page after an answer, or
+ * undefined after the last one; `nextByLink` and `nextByCursor` are two. Throws `Retryable` when the pages go round in a circle.
+ */
+export async function* readPages(
+  client: Pick<HttpClient, 'send'>,
+  first: HttpCall,
+  next: (answer: HttpAnswer, call: HttpCall) => HttpCall | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<HttpAnswer> {
+  const seen = new Set<string>();
+  for (let call: HttpCall | undefined = first; call; ) {
+    const key = JSON.stringify([call.path, call.query, call.json]);
+    if (seen.has(key) || seen.size === mostPages) throw new Retryable('The pages of a list have no end');
+    seen.add(key);
+    const answer: HttpAnswer = await client.send(call, signal);
+    yield answer;
+    call = next(answer, call);
+  }
+}
+
+/** The page that the `Link` header names as the next one (RFC 8288). The client refuses one at another origin. */
+export function nextByLink({ headers }: HttpAnswer, call: HttpCall): HttpCall | undefined {
+  const links = (headers.link ?? '').split(/,\s*(?=<)/);
+  const next = links.find((link) => /;\s*rel="?next"?\s*(;|$)/i.test(link))?.match(/^\s*<([^>]*)>/)?.[1];
+  const { query: _, ...rest } = call;
+  return next === undefined ? undefined : { ...rest, path: next };
+}
+
+/** The page after a cursor that the body has, sent in the query under `name`. */
+export function nextByCursor(name: string, read: (body: unknown) => string | undefined) {
+  return ({ body }: HttpAnswer, call: HttpCall): HttpCall | undefined => {
+    const cursor = read(body);
+    return cursor === undefined || cursor === '' ? undefined : { ...call, query: { ...call.query, [name]: cursor } };
+  };
+}
