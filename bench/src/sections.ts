@@ -33,7 +33,7 @@ export const sections: Readonly<Record<string, Section>> = {
         before,
       });
       const rateOf = (name: string) => compared.find((one) => one.name === name)?.perSecond ?? Number.NaN;
-      const rows = compared.map(({ name, perSecond, rounds, statements, commits, walBytes, processor }) => [
+      const rows = compared.map(({ name, perSecond, rounds, statements, commits, walBytes, processor, database }) => [
         name,
         `${fixed(perSecond)}/s`,
         `${fixed(Math.min(...rounds))} to ${fixed(Math.max(...rounds))}`,
@@ -41,10 +41,12 @@ export const sections: Readonly<Record<string, Section>> = {
         fixed(commits, 1),
         fixed(walBytes),
         fixed(processor, 2),
+        fixed(database, 2),
         fixed(perSecond / rateOf('DBOS'), 2),
         fixed(perSecond / rateOf('By hand'), 2),
       ]);
-      const head = ['', 'Median', 'Rounds', 'Statements', 'Commits', 'WAL bytes', 'Node, ms', 'Of DBOS', 'Of by hand'];
+      const costs = ['Statements', 'Commits', 'WAL bytes', 'Node, ms', 'PostgreSQL, ms'];
+      const head = ['', 'Median', 'Rounds', ...costs, 'Of DBOS', 'Of by hand'];
       write(table(head, rows));
     },
   },

@@ -13,7 +13,7 @@ export interface CompareOptions {
   before?: string | undefined;
 }
 
-export interface Compared extends Cost {
+export interface Compared extends Omit<Cost, 'processor'> {
   name: string;
   /** The median of the rounds; the other figures are each elevation's share of all rounds. */
   perSecond: number;
@@ -21,6 +21,8 @@ export interface Compared extends Cost {
   rounds: number[];
   /** Milliseconds of processor time that an elevation takes of the program, without PostgreSQL's. */
   processor: number;
+  /** The same of PostgreSQL. */
+  database: number;
 }
 
 interface Entrant {
@@ -70,6 +72,7 @@ async function takeTurns(
     commits: 0,
     walBytes: 0,
     processor: 0,
+    database: 0,
     rates: [] as number[],
   }));
   try {
@@ -88,6 +91,7 @@ async function takeTurns(
         total.commits += cost.commits;
         total.walBytes += cost.walBytes;
         total.processor += done.processor;
+        total.database += cost.processor;
         total.rates.push((1000 * done.elevations) / done.milliseconds);
       }
     }
@@ -101,6 +105,7 @@ async function takeTurns(
       commits = 0,
       walBytes = 0,
       processor = 0,
+      database = 0,
       rates = [],
     } = totals[index] ?? {};
     return {
@@ -111,6 +116,7 @@ async function takeTurns(
       commits: commits / elevations,
       walBytes: walBytes / elevations,
       processor: processor / elevations,
+      database: database / elevations,
     };
   });
 }

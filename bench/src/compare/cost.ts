@@ -1,3 +1,4 @@
+import { readdir, readFile } from 'node:fs/promises';
 import postgres from 'postgres';
 
 /** What a database server was asked to do between two looks. */
@@ -5,6 +6,8 @@ export interface Cost {
   statements: number;
   commits: number;
   walBytes: number;
+  /** Milliseconds of processor time of all its processes; not a number where there is no /proc. */
+  processor: number;
 }
 
 /** Settings that a server needs so that its work can be counted. */
@@ -35,14 +38,19 @@ export async function openCostMeter(url: string): Promise<CostMeter> {
   const sql = postgres(url, { max: 1, onnotice() {} });
   await sql`create extension if not exists pg_stat_statements`;
   await sql`create extension if not exists pg_walinspect`;
+  const [{ pid }] = (await sql`select pg_backend_pid() as pid`) as unknown as [{ pid: number }];
+  const server = (await readStat(pid))?.parent;
   let from = '';
+  let processor = Number.NaN;
   return {
     async begin() {
       await sql`select pg_stat_statements_reset()`;
+      processor = await processorOf(server);
       [{ from }] = (await sql`select pg_current_wal_insert_lsn()::text as "from"`) as unknown as [{ from: string }];
     },
     async end(database) {
-      const [cost] = await sql<[Cost]>`
+      const used = (await processorOf(server)) - processor;
+      const [cost] = await sql<[Omit<Cost, 'processor'>]>`
         with place as (select pg_current_wal_flush_lsn() as here)
         select
           (select coalesce(sum(calls), 0)::float8 from pg_stat_statements s join pg_database d on d.oid = s.dbid
@@ -51,8 +59,38 @@ export async function openCostMeter(url: string): Promise<CostMeter> {
            where "resource_manager/record_type" like 'Transaction/COMMIT%') as commits,
           pg_wal_lsn_diff(here, ${from}::pg_lsn)::float8 as "walBytes"
         from place`;
-      return cost;
+      return { ...cost, processor: used };
     },
     close: () => sql.end(),
   };
+}
+
+interface Stat {
+  pid: number;
+  parent: number;
+  /** Of the process, and of its children that have ended, in hundredths of a second. */
+  own: number;
+  ended: number;
+}
+
+/** Reads what Linux says about a process; null for one that has ended, and on other systems. */
+async function readStat(pid: number): Promise<Stat | null> {
+  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null);
+  if (text === null) return null;
+  // The name of the program, in parentheses, may have spaces in it.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  const of = (index: number) => Number(fields[index]);
+  return { pid, parent: of(1), own: of(11) + of(12), ended: of(13) + of(14) };
+}
+
+/** Returns the processor time of a server and its children so far, in milliseconds. */
+async function processorOf(server: number | undefined): Promise<number> {
+  if (server === undefined) return Number.NaN;
+  const names = await readdir('/proc');
+  const stats = await Promise.all(names.filter((name) => /^\d+$/.test(name)).map((name) => readStat(Number(name))));
+  const each = stats.map((stat) => {
+    if (stat?.pid === server) return stat.own + stat.ended;
+    return stat?.parent === server ? stat.own : 0;
+  });
+  return 10 * each.reduce((sum, one) => sum + one, 0);
 }

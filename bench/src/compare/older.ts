@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { access, cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,8 +13,10 @@ export interface Older {
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../../', import.meta.url));
-/** The files of the benchmark that an older revision is given; they import only packages that every revision has. */
-const carried = ['belay', 'compare/serve.js', 'contenders/belay.js'];
+/** What measures, which the older revision is given. How Belay is opened there it knows itself. */
+const measure = 'compare/serve.js';
+/** The first revision that can be measured: it brought the program. */
+const oldest = 'eef6abb';
 
 /** Runs npm in a folder. Throws with the end of what it printed. */
 async function npm(cwd: string, ...words: string[]): Promise<void> {
@@ -28,8 +30,8 @@ async function npm(cwd: string, ...words: string[]): Promise<void> {
 }
 
 /**
- * Builds an older revision of this repository in a worktree of its own, with what its lock file says, and puts the present
- * benchmark's program beside it: the same measurement of other code. Throws when the revision is unknown or does not build.
+ * Builds an older revision of this repository in a worktree of its own, with what its lock file says, and replaces what
+ * measures there with the present one. Throws when the revision is unknown, does not build, or is older than `compare`.
  */
 export async function buildOlder(revision: string): Promise<Older> {
   const folder = await mkdtemp(join(tmpdir(), 'belay-before-'));
@@ -40,15 +42,15 @@ export async function buildOlder(revision: string): Promise<Older> {
   };
   try {
     await git('worktree', 'add', '--detach', folder, revision);
+    const program = join(folder, 'bench/dist/contenders/belay.js');
+    await access(join(folder, 'bench/src/contenders/belay.ts')).catch(() => {
+      throw new Error(`${revision} is older than ${oldest}, the first revision that can be compared`);
+    });
     // Not `npm ci`: the lock file has the optional packages of one platform only, which that command refuses.
     await npm(folder, 'install', '--no-audit', '--no-fund');
     await npm(folder, 'run', 'build');
-    for (const part of carried) {
-      await cp(fileURLToPath(new URL(`../${part}`, import.meta.url)), join(folder, 'bench/dist', part), {
-        recursive: true,
-      });
-    }
-    return { program: join(folder, 'bench/dist/contenders/belay.js'), remove };
+    await cp(fileURLToPath(new URL(`../${measure}`, import.meta.url)), join(folder, 'bench/dist', measure));
+    return { program, remove };
   } catch (error) {
     await remove();
     throw error;

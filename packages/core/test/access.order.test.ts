@@ -3,7 +3,7 @@ import { openDatabase } from '@belay/db';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { sweep } from '../../../test/support/sweep.mjs';
 import { heldBeforeCommit, someoneWaits, stopClockOf } from './support/gate.js';
-import { access, approve, ask, type Cast, hour, openCast, request, second } from './support/stories.js';
+import { access, approve, ask, type Cast, hour, openCast, request, second, statusOf } from './support/stories.js';
 import { openWire, type Wire } from './support/wire.js';
 
 describe('a decision under a lock', () => {
@@ -74,6 +74,28 @@ describe('a decision under a lock', () => {
     });
     await performing;
     expect(await stateOf()).toMatchObject({ state: task === 'grant' ? 'granted' : 'absent', lease_until: null });
+  });
+
+  it('that ends an execution leaves no turn behind that was marked while it waited for the lock', async () => {
+    const { house, ada } = cast;
+    const { sql } = house.database;
+    const id = await ask(house, ada, { workflow: 'automatic' });
+    await returnAccess(ada, { execution_id: id });
+    // As in an execution of a version that made no mark at its start.
+    await sql`delete from steps where key = '/'`;
+    let recording: Promise<unknown> | undefined;
+    await sql.begin(async (tx) => {
+      await tx`select from executions where id = ${id} for update`;
+      recording = reconcileEntitlement(house.ctx, { entitlementId: await entitlementId() });
+      await someoneWaits(house);
+      await tx`insert into steps (execution_id, key, kind, status, request, attempt, due_at)
+        values (${id}, '/', 'turn', 'open', '{}', 1, app_now())`;
+    });
+    await recording;
+    expect(await statusOf(ada, id)).toBe('completed');
+    expect(await sql`select key from steps`).toEqual([{ key: '/' }]);
+    await house.work();
+    expect(await sql`select key from steps`).toEqual([]);
   });
 
   it('is made anew under the lock when the row is not as its claim left it', async () => {

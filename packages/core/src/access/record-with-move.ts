@@ -1,4 +1,4 @@
-import { commitWith, execute, executions, type SqlText, sqlText, statementOf } from '@belay/db';
+import { execute, executions, type SqlText, sqlText } from '@belay/db';
 import {
   isFinal,
   type PreparedMove,
@@ -31,7 +31,7 @@ export async function recordWithMove(ctx: Context, called: Called): Promise<bool
   // These end grants under the execution's lock, and after it.
   if (releases(move)) return false;
   const statement = recordingWith(ctx, called, move, at);
-  const rows = await retryDeadlock(() => write(ctx, move, statement));
+  const rows = await retryDeadlock(() => execute<RecordedRow>(ctx.db, statement));
   if (rows.length === 0) return false;
   ctx.crashpoint('recorded with its move');
   tellMeter(ctx, called.claim.task, rows);
@@ -49,7 +49,9 @@ export async function recordWithMove(ctx: Context, called: Called): Promise<bool
 
 /**
  * Record and move in one statement, which writes both or nothing. It locks the execution at the version of the move, the grants
- * and the entitlement, in this order; each of them is looked at again when it has its lock.
+ * and the entitlement, in this order; each of them is looked at again when it has its lock. A move that ends the execution deletes
+ * the steps that the statement saw when it began: a mark that was made while it waited for the lock stays, and the turn that finds
+ * it deletes it.
  */
 function recordingWith(ctx: Context, called: Called, move: PreparedMove, at: Date | null): SqlText {
   const { execution, version } = move;
@@ -75,17 +77,6 @@ function recordingWith(ctx: Context, called: Called, move: PreparedMove, at: Dat
     told: sqlText`told`,
     ...(task === 'grant' ? { until: end } : {}),
     returning: sqlText`select ${columns}, (select count(*) from notified) + (select count(*) from heard) as heard ${from}`,
-  });
-}
-
-/** A move that ends an execution deletes its steps, and so is written by a statement that began under the execution's lock. */
-function write(ctx: Context, move: PreparedMove, statement: SqlText): Promise<RecordedRow[]> {
-  if (!isFinal(move.status)) return execute<RecordedRow>(ctx.db, statement);
-  const { id } = move.execution;
-  return ctx.db.transaction(async (tx) => {
-    const lock = statementOf(tx, sqlText`select from ${executions} where id = ${id} for update`);
-    const [, rows] = await commitWith(tx, [lock, statementOf<RecordedRow>(tx, statement)]);
-    return rows;
   });
 }
 

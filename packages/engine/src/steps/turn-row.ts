@@ -1,6 +1,6 @@
-import { executions, steps, type Transaction } from '@belay/db';
+import { execute, executions, sqlText, steps, type Transaction } from '@belay/db';
 import { eq, sql } from 'drizzle-orm';
-import type { Hint } from '../ports.js';
+import type { EngineContext, Hint } from '../ports.js';
 
 /** The key of the row that says that an execution has something to apply. No task has it: theirs have a `#`. */
 export const TURN = '/';
@@ -29,6 +29,16 @@ export function makingTurnDue(tx: Transaction, executionId: string) {
         closedAt: null,
       },
     });
+}
+
+/** Deletes the mark of an execution that has ended: it was made while the move that ended the execution waited for the lock. */
+export async function forgetTurn(ctx: EngineContext, executionId: string): Promise<void> {
+  await execute(
+    ctx.db,
+    sqlText`
+    delete from ${steps} where execution_id = ${executionId} and key = ${TURN}
+      and exists (select from ${executions} where id = ${executionId} and ended_at is not null)`,
+  );
 }
 
 export function turnHint(executionId: string): Hint {

@@ -3,7 +3,7 @@ import type { ClaimedCall, EngineContext, PreparedMove } from '../ports.js';
 import { claimedCall } from '../steps/claim.js';
 import { storeOutcome } from '../steps/outcome.js';
 import { readSnapshot, type Snapshot } from '../steps/snapshot.js';
-import { turnHint } from '../steps/turn-row.js';
+import { forgetTurn, turnHint } from '../steps/turn-row.js';
 import { decideTurn } from './decide-turn.js';
 import { prepareOutcome } from './prepare-move.js';
 import { prepare } from './prepared.js';
@@ -25,8 +25,12 @@ export async function takeTurn(
   for (let made = 0; made < tries; made += 1) {
     const given = made === 0 && typeof leased === 'object' ? leased : null;
     const snapshot = given ?? (await readSnapshot(ctx, executionId));
-    const decided = snapshot && (await decideTurn(ctx, snapshot));
-    if (!snapshot || !decided) return null;
+    if (!snapshot) {
+      await forgetTurn(ctx, executionId);
+      return null;
+    }
+    const decided = await decideTurn(ctx, snapshot);
+    if (!decided) return null;
     const move = prepare(ctx, snapshot, decided, { claim });
     const call = claimedBy(ctx, snapshot, move);
     // What cleans up after a cancellation is looked at under the step that is open, so then it has to be.
