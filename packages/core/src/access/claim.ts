@@ -153,7 +153,7 @@ async function claim(
       from claimed join ${grants} on ${grants.entitlementId} = claimed.id
       where task = 'revoke' and was <> 'revoking' and ${grants.goneAt} is null and ${grants.endedAt} is null
         and ${overAt} <= app_now()`)}),
-    notified as (${notifying('told')})
+    notified as (${notifying()})
     select id, provider, identity, access::text, target, subject::text, fence, failures, last_grant_call_at as called,
       app_now() as now, until, task, ${more.concerns ?? sqlText`null`} as concerns, (select count(*) from notified)
     from claimed order by task = 'grant'`,

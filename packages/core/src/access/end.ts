@@ -11,7 +11,7 @@ import {
 import type { Actor } from '../context.js';
 import { describeActor, notifying, writingLedger } from '../ledger/append.js';
 import type { EntitlementHint } from './places.js';
-import { isLive } from './wanted.js';
+import { isLiveOf } from './wanted.js';
 
 export interface EndGrants {
   executionId: string;
@@ -50,7 +50,7 @@ export function endingGrants(tx: Transaction, input: EndGrants): Statement<Due[]
     tx,
     sqlText`
     with live as (
-      select id from ${grants} where ${grants.executionId} = ${executionId} and ${isLive}
+      select id from ${grants} where ${isLiveOf(sqlText`${executionId}`)}
         ${stepKeys === undefined ? sqlText`` : sqlText`and step_key in (select jsonb_array_elements_text(${JSON.stringify(stepKeys)}::text::jsonb))`}
         ${entitlementIds === undefined ? sqlText`` : sqlText`and entitlement_id in (select jsonb_array_elements_text(${JSON.stringify(entitlementIds)}::text::jsonb)::uuid)`}
         ${ownerId === undefined ? sqlText`` : sqlText`and exists (select from ${executions} where id = ${executionId} and owner_id = ${ownerId})`}
@@ -66,7 +66,7 @@ export function endingGrants(tx: Transaction, input: EndGrants): Statement<Due[]
       select 'grant.ended', 'info', ${message}, ${JSON.stringify(describeActor(input.actor))}::text::jsonb, user_id,
         null::text, ${executionId}::uuid, entitlement_id, null::jsonb
       from ended`)}),
-    notified as (${notifying('told')})
+    notified as (${notifying()})
     select id, provider, (select count(*) from notified) from due order by id`,
   );
 }

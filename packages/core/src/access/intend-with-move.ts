@@ -76,9 +76,11 @@ function intending(
     subject: pin.subject,
     address,
     placed: placed.ids.has(id),
+    // A row under its names is from before there were pins: it may have to be adopted.
+    named: keyByNames({ provider, identity, access }),
   }));
-  // A row under its names is from before there were pins: it may have to be adopted.
-  const named = `{${rows.map(keyByNames).join(',')}}`;
+  // Most intents are of one grant. Said here, because a list of unknown length is taken for a hundred, and read with whole tables.
+  const only = rows.length === 1 ? sqlText`limit 1` : sqlText``;
   const { key, state } = entitlements;
   const claims = sqlText`excluded.lease_until is not null and (e.lease_until is null or e.lease_until <= app_now())
     and e.xmin = (select known.version from known where known.id = e.id)`;
@@ -91,11 +93,11 @@ function intending(
       sqlText`configured as (update ${catalogs} set source = source where false)`,
       sqlText`planned as (
         select * from jsonb_to_recordset(${JSON.stringify(texts)}::text::jsonb) as one (id uuid, grant_id uuid, key text,
-          provider text, identity text, access jsonb, target text, subject jsonb, address text, placed boolean))`,
+          provider text, identity text, access jsonb, target text, subject jsonb, address text, placed boolean, named text) ${only})`,
       sqlText`known as (select id, xmin as version from ${entitlements} where ${key} in (select key from planned))`,
     ],
     when: sqlText`(select max(version) from ${catalogs}) = ${intention.catalogVersion}::int
-      and not exists (select from ${entitlements} where ${key} = any(${named}::text::text[]) and ${state} <> 'absent')`,
+      and not exists (select from planned join ${entitlements} on ${key} = planned.named where ${state} <> 'absent')`,
     after: [
       sqlText`held as (
         insert into ${entitlements} as e (id, key, provider, target, subject, address, identity, access, state, due_at,
@@ -132,7 +134,7 @@ function intending(
         last_grant_call_at as called, app_now() as now,
         greatest(app_now() + ${interval(plan.duration + ctx.timing.callTimeout)},
           (select max(case when ${activatedAt} is null then ${told} else ${expiresAt} end) ${others})) as until,
-        not exists (select ${others} and ${activatedAt} is null) as alone,
+        coalesce((select false ${others} and ${activatedAt} is null limit 1), true) as alone,
         coalesce(due_at = lease_until and due_at > app_now(), false) as claimed,
         (select count(*) from notified)
       from held order by held.key`,

@@ -82,7 +82,7 @@ function recordCalls(ctx: Context, task: Claimed['task'], calls: readonly Called
   return execute<RecordedRow>(
     ctx.db,
     sqlText`
-    with ${joinTexts([...locks, ...writes], ', ')}, notified as (${notifying('told')})
+    with ${joinTexts([...locks, ...writes], ', ')}, notified as (${notifying()})
     select ${columns}, (select count(*) from notified) ${from}`,
   );
 }
@@ -124,6 +124,11 @@ function relation<T>(
   return sqlText`select * from unnest(${joinTexts(lists, ', ')}) as called (${rawText(columns.map(([name]) => name).join(', '))})`;
 }
 
+/** Says of a single call whose it is, so that its rows are found by it whatever else is live. */
+function onlyOf([one, ...others]: readonly { claim: Claimed }[], column: SqlText): SqlText {
+  return one && others.length === 0 ? sqlText`and ${column} = ${one.claim.id}::uuid` : sqlText``;
+}
+
 /** Locks the rows that are as their claims left them. Lock order: `earlier` is the expression that locks the grants. */
 function lockedAs(state: 'granting' | 'revoking', earlier: 'starting' | 'over', also: SqlText): SqlText {
   return sqlText`
@@ -148,13 +153,14 @@ function recordingGrants(group: readonly Called[], at: Date | null, gates: Gates
     starting as (
       select ${id}, ${grants.executionId}, ${entitlementId}, (${active} + ${duration} * interval '1 millisecond')::timestamptz(3) as ends
       from ${grants} join called on ${entitlementId} = called.claim
-      where ${activatedAt} is null and ${isLive} ${gates.before}
+      where ${activatedAt} is null and ${isLive} ${onlyOf(group, sqlText`${entitlementId}`)} ${gates.before}
       order by ${id} for update of ${grants}),
     ${lockedAs(
       'granting',
       'starting',
       // A later end than the provider was told has to be told first.
-      sqlText`and not exists (select 1 from starting where entitlement_id = e.id and ends > called.until) ${gates.before}`,
+      sqlText`and not exists (select 1 from starting where entitlement_id = e.id and ends > called.until)
+        ${onlyOf(group, sqlText`e.id`)} ${gates.before}`,
     )}`;
   const writes = sqlText`
     recorded as (
@@ -204,9 +210,9 @@ function recordingRevocations(ctx: Context, group: readonly Called[], gates: Gat
   const locks = sqlText`
     over as (
       select ${id}, ${entitlementId} from ${grants} join called on ${entitlementId} = called.claim
-      where ${goneAt} is null and ${isOver} ${gates.before}
+      where ${goneAt} is null and ${isOver} ${onlyOf(group, sqlText`${entitlementId}`)} ${gates.before}
       order by ${id} for update of ${grants}),
-    ${lockedAs('revoking', 'over', gates.before)}`;
+    ${lockedAs('revoking', 'over', sqlText`${onlyOf(group, sqlText`e.id`)} ${gates.before}`)}`;
   const writes = sqlText`
     recorded as (
       update ${entitlements} e set state = case when locked.again is null then 'absent' else 'revoking' end,

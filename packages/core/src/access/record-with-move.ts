@@ -15,7 +15,7 @@ import { notifying } from '../ledger/append.js';
 import type { Claimed, Concern } from './claimed.js';
 import { isAsClaimed } from './decide.js';
 import { type Called, type RecordedRow, recording, tellMeter } from './record-together.js';
-import { isLiveIn, overAtIn } from './wanted.js';
+import { isLiveOf, overAtIn } from './wanted.js';
 
 /**
  * Records what came of a call together with the next move of the one execution that waits for it, in one commit: a grant with its
@@ -66,14 +66,14 @@ function recordingWith(ctx: Context, called: Called, move: PreparedMove, at: Dat
     select id from ${executions} where id = ${execution.id} and version = ${version} and ended_at is null for update)`;
   // What becomes active here ends when its own record says; the rest as it was.
   const end = sqlText`(select max(coalesce(starting.ends, ${overAtIn('g')})) from grants g left join starting using (id)
-    where g.execution_id = moved.id and ${isLiveIn('g')})`;
+    where ${isLiveOf(sqlText`moved.id`, 'g')})`;
   // A grant whose time ended during the call begins no more: its step is not told that it did.
   const begins =
     task === 'grant' ? sqlText`and exists (select from starting where execution_id = ${execution.id})` : sqlText``;
   return writing(ctx, move, {
     before: [current, ...locks],
     when: sqlText`exists (select from locked) ${begins}`,
-    after: [...writes, sqlText`heard as (${notifying('told')})`],
+    after: [...writes, sqlText`heard as (${notifying()})`],
     told: sqlText`told`,
     ...(task === 'grant' ? { until: end } : {}),
     returning: sqlText`select ${columns}, (select count(*) from notified) + (select count(*) from heard) as heard ${from}`,

@@ -23,6 +23,15 @@ export const overAt: SqlText = overAtIn('grants');
 /** R3, of a row of `grants`. */
 export const isLive: SqlText = isLiveIn('grants');
 
+/**
+ * Returns R3 for the grants of an execution. A grant that has not ended has not lapsed either; said as well, it leads to the index
+ * of an execution's grants, and not to that of everybody's live ones.
+ */
+export function isLiveOf(execution: SqlText, row = 'grants'): SqlText {
+  const name = rawText(row);
+  return sqlText`${name}.execution_id = ${execution} and coalesce(${name}.ended_reason, '') <> 'lapsed' and ${isLiveIn(row)}`;
+}
+
 /** Whether a grant has ended, or its time has. */
 export const isOver: SqlText = sqlText`(${grants.endedAt} is not null or ${overAt} <= app_now())`;
 

@@ -1,7 +1,7 @@
 import { type SqlText, sqlText, type Transaction } from '@belay/db';
 import { type CallFunction, done, type Locked, type Performed, type Progress } from '@belay/engine';
 import { readHold } from '../access/held.js';
-import { isLive, overAt } from '../access/wanted.js';
+import { isLiveOf, overAt } from '../access/wanted.js';
 import type { Context } from '../context.js';
 import { readNow } from '../now.js';
 import type { ElevationCall } from '../plans/input.js';
@@ -12,8 +12,7 @@ import type { ElevationCall } from '../plans/input.js';
  */
 export const hold = {
   parks: {
-    until: (executionId: SqlText) =>
-      sqlText`(select max(${overAt}) from grants where grants.execution_id = ${executionId} and ${isLive})`,
+    until: (executionId: SqlText) => sqlText`(select max(${overAt}) from grants where ${isLiveOf(executionId)})`,
     waitingFor: (until: SqlText) =>
       sqlText`'the end of the access at ' || to_char(${until} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
   },

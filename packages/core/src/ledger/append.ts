@@ -56,7 +56,16 @@ export function appending(
     kept as (
     insert into ${taskEvents} (execution_id, seq, nth, actor, user_id, events)
     select execution_id, seq, nth, actor, user_id, events from entry where nth is not null),
-    notified as materialized (${notifying('entry')})`;
+    notified as materialized (${notifyingOf(entries, when)})`;
+}
+
+/** Notifies of the executions of entries that are known beforehand. */
+function notifyingOf(entries: readonly (EntryOfEngine | TaskEntry)[], when?: SqlText): SqlText {
+  const ids = new Set(entries.flatMap(({ executionId }) => executionId ?? []));
+  return sqlText`
+    select pg_notify(${rawText(`'${ledgerChannel}'`)}, execution_id::text) from ${watches}
+    where execution_id = any(${`{${[...ids].join(',')}}`}::text::uuid[]) and until > app_now()
+      ${when ? sqlText`and exists (select from ${when})` : sqlText``}`;
 }
 
 /** What an entry is in the parameter; what is left out is null. */
@@ -76,7 +85,7 @@ function toRow(entry: EntryOfEngine | TaskEntry): object {
 
 /**
  * For a statement that appends what it has just done: its rows in the order type, level, message, actor, user, provider,
- * execution, entitlement, data. Belongs in a common table expression `told`, beside `notifying('told')`.
+ * execution, entitlement, data. Belongs in a common table expression `told`, beside `notifying()`.
  */
 export function writingLedger(rows: SqlText): SqlText {
   return sqlText`
@@ -84,11 +93,11 @@ export function writingLedger(rows: SqlText): SqlText {
     returning execution_id`;
 }
 
-/** Notifies of the executions of a common table expression that are watched. Runs only where its result is read. */
-export function notifying(told: 'entry' | 'told'): SqlText {
+/** Notifies of the executions of the expression `told` that are watched. Runs only where its result is read. */
+export function notifying(): SqlText {
   return sqlText`
     select pg_notify(${rawText(`'${ledgerChannel}'`)}, execution_id::text)
-    from (select distinct execution_id from ${rawText(told)}) as told join ${watches} using (execution_id)
+    from (select distinct execution_id from told) as told join ${watches} using (execution_id)
     where until > app_now()`;
 }
 
