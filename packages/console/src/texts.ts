@@ -25,6 +25,8 @@ export const texts = {
   accessPart: {
     membershipOfTheRole: 'membership of the role ',
     endsImmediately: 'Ends immediately, including open sessions.',
+    waiting: 'Waiting for the provider',
+    endsItself: 'The provider ends it by itself, also while Belay is stopped.',
     residual: (first: Inserted) =>
       `Credentials that were already issued can work for up to ${first} after the access ends.`,
   },

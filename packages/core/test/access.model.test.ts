@@ -11,7 +11,8 @@ import {
 } from '../src/access/decide.js';
 
 // The model of docs/architecture.md, section 6: one entitlement, two grants that may end early, a discrete clock, calls that are late
-// by up to Q, lost, or land after their worker died. What the service decides is decided by its own functions.
+// by up to Q, lost, or land after their worker died, and operations that the provider works on for as long as it likes, which then
+// succeed, fail or are cancelled. What the service decides is decided by its own functions.
 
 const Q = 2;
 const LIFE = 2;
@@ -31,6 +32,8 @@ interface World {
   observed: [Held | null, Held | null];
   calls: Call[];
   grantCalls: number;
+  /** What the provider has accepted and not finished: until then it reads as `changing`. */
+  operation: Call['what'] | null;
   bad: string | null;
 }
 
@@ -43,6 +46,10 @@ interface Protocol {
   ignoreStanding?: boolean;
   /** The connector never knows, so that `unknown` is believed. */
   blind?: boolean;
+  /** The provider may work on a call as an operation. Such a world has one grant call less, or it would be too large. */
+  operations?: boolean;
+  /** `changing` is taken for what was there before. */
+  believeChanging?: boolean;
 }
 
 type Emit = (label: string, world: World) => void;
@@ -67,7 +74,7 @@ function keyOf(world: World): string {
   if (world.calls.length === 1) calls = callKey(world.calls[0]);
   else if (world.calls.length > 1) calls = world.calls.map(callKey).sort().join('');
   const { state, lastGrantCallAt } = world.entitlement;
-  return `${world.time}${world.held ? 'h' : 'n'}${state}${lastGrantCallAt}${grants}${calls}${world.grantCalls}${world.bad ?? ''}`;
+  return `${world.time}${world.held ? 'h' : 'n'}${world.operation ?? ''}${state}${lastGrantCallAt}${grants}${calls}${world.grantCalls}${world.bad ?? ''}`;
 }
 
 function grantKey(world: World, index: 0 | 1): string {
@@ -94,7 +101,7 @@ function each(world: World, protocol: Protocol, emit: Emit): void {
   }
   for (const index of [0, 1] as const) asking(world, index, protocol, change);
   const decision = decideClaim(world.entitlement, isWanted(world));
-  if (decision.do === 'grant' && world.grantCalls < MOST_GRANT_CALLS) {
+  if (decision.do === 'grant' && world.grantCalls < mostGrantCalls(protocol)) {
     change('grant call', (next) => {
       next.entitlement = { state: 'granting', lastGrantCallAt: next.time };
       next.grantCalls += 1;
@@ -109,6 +116,23 @@ function each(world: World, protocol: Protocol, emit: Emit): void {
     });
   }
   world.calls.forEach((call, index) => landing(world, call, index, protocol, change));
+  if (world.operation) {
+    change('operation succeeds', (next) => {
+      next.held = next.operation === 'grant';
+      next.operation = null;
+    });
+    change('operation fails or is cancelled', (next) => {
+      next.operation = null;
+    });
+  }
+}
+
+const mostGrantCalls = ({ operations }: Protocol) => (operations ? MOST_GRANT_CALLS - 1 : MOST_GRANT_CALLS);
+
+/** What the provider is read to hold; null where that settles nothing. */
+function read(world: World, protocol: Protocol): Held | null {
+  if (!world.operation || protocol.believeChanging) return world.held;
+  return settles('changing', !protocol.blind) ? world.held : null;
 }
 
 type Change = (label: string, edit: (next: World) => void, from?: World) => void;
@@ -118,9 +142,12 @@ function asking(world: World, index: 0 | 1, protocol: Protocol, change: Change):
   const grant = world.grants[index];
   const observed = world.observed[index];
   if (grant === null && observed === null && world.time <= LAST_ASK) {
-    change(`${index} observes ${world.held}`, (next) => {
-      next.observed[index] = next.held;
-    });
+    const held = read(world, protocol);
+    if (held !== null) {
+      change(`${index} observes ${held}`, (next) => {
+        next.observed[index] = held;
+      });
+    }
     // An observation that settles nothing leaves the world as it was: the step asks again.
     if (settles('unknown', !protocol.blind)) {
       change(`${index} observes nothing`, (next) => {
@@ -161,6 +188,18 @@ function landing(world: World, call: Call, index: number, protocol: Protocol, ch
   const without = copy(world);
   without.calls.splice(index, 1);
   change(`${call.what} lost`, () => {}, without);
+  if (world.operation) {
+    // The call finds the operation under way and waits for it; what is read after it is `changing`.
+    const held = read(without, protocol);
+    if (held !== null) record(without, call, held, protocol, change);
+    return;
+  }
+  if (protocol.operations) {
+    const begun = { ...copy(without), operation: call.what };
+    change(`${call.what} begins an operation`, () => {}, begun);
+    const held = read(begun, protocol);
+    if (held !== null) record(begun, call, held, protocol, change);
+  }
   const landed = copy(without);
   landed.held = call.what === 'grant';
   // The call came back without having done anything, and the read after it says nothing.
@@ -237,6 +276,7 @@ function explore(standing: boolean, protocol: Protocol) {
     observed: [null, null],
     calls: [],
     grantCalls: 0,
+    operation: null,
     bad: null,
   };
   const seen = new Set([keyOf(start)]);
@@ -278,7 +318,20 @@ describe('grants never leak: every reachable state of the model', () => {
     expect(settled).toBeGreaterThan(standing ? 50 : 5_000);
   });
 
+  it('no leak while operations of the provider outlast the quarantine', { timeout: 120_000 }, () => {
+    const { states, settled, wrong, trace } = explore(false, { quarantine: Q, operations: true });
+    console.info(`model with operations: ${states} states, ${settled} settled`);
+    expect({ wrong, trace }).toEqual({ wrong: null, trace: [] });
+    expect(states).toBeGreaterThan(100_000);
+    expect(settled).toBeGreaterThan(1_000);
+  });
+
   it.each<[string, Protocol, boolean]>([
+    [
+      'taking an operation for what was there before leaks',
+      { quarantine: Q, operations: true, believeChanging: true },
+      false,
+    ],
     ['R5 with >= leaks at the boundary', { quarantine: Q - 1 }, false],
     ['one revoke, with no quarantine, leaks', { quarantine: Number.NEGATIVE_INFINITY }, false],
     ['a call before its intent leaks', { quarantine: Q, callFirst: true }, false],

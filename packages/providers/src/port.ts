@@ -124,11 +124,13 @@ export interface ProviderIdentity {
 }
 
 /** The most identities that `list` returns: `search` finds the others. */
-export const mostListed = 10_000;
+export const mostListed = 1_000;
 
 export interface Identities {
   /** Returns the provider's identities, `mostListed` at most. */
   list(signal: AbortSignal): Promise<ProviderIdentity[]>;
+  /** Whether `find` goes by `Person.logins`, which core reads only then. */
+  byLogin?: boolean;
   /** Returns the identity with this `id`, or null. */
   get(id: string, signal: AbortSignal): Promise<ProviderIdentity | null>;
   /**
@@ -149,8 +151,8 @@ export interface Person {
   name: string;
   subject: string;
   /**
-   * The sign-ins that are linked to the person and may be used now, by the name of the provider: with `identity: login` a connector
-   * takes the account from here. Absent where no person is behind the question.
+   * The sign-ins that are linked to the person and may be used now: with `identity: login` a connector takes the account from
+   * here. Only given to `find` where `byLogin` is set.
    */
   logins?: readonly Login[];
 }

@@ -29,7 +29,7 @@ function render(execution: ExecutionDetails, output: Output): string {
       describeAccess(grant.access),
       grant.state,
       grant.expires_at,
-      grant.last_error ?? grant.ended_reason,
+      grant.pending ? `waiting for the provider: ${grant.pending}` : (grant.last_error ?? grant.ended_reason),
     ]);
     sections.push(output.table(['Provider', 'Identity', 'Access', 'State', 'Until', 'Note'], rows, ''));
   }

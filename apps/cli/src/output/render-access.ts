@@ -13,7 +13,7 @@ export function renderAccess(access: AccessGrant[], output: Output, now: Date): 
       grant.provider,
       grant.identity,
       describeAccess(grant.access),
-      grant.state,
+      grant.pending ? 'waiting for the provider' : grant.state,
       grant.expires_at,
       describeTimeLeft(grant.expires_at, now),
     ]),

@@ -20,12 +20,13 @@ export function renderRequest(entry: InboxEntry, output: Output): string {
       digest: entry.request_digest,
     }),
     output.table(
-      ['Provider', 'Identity', 'Access', 'Residual validity', 'Target'],
+      ['Provider', 'Identity', 'Access', 'Residual validity', 'Expiry', 'Target'],
       entry.grants.map((grant) => [
         grant.provider,
         grant.identity,
         describeAccess(grant.access),
         grant.residual === 'PT0S' ? null : grant.residual,
+        grant.native_expiry ? 'by the provider' : null,
         grant.target,
       ]),
       'No grants',

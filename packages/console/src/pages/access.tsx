@@ -64,6 +64,7 @@ export function AccessList(props: { access: Held[]; heading: 'h2' | 'h3'; view: 
                 : [texts.access.timeLeft, <TimeLeft until={held.expires_at} view={view} />],
               held.expires_at !== null && [texts.access.expires, <When at={held.expires_at} view={view} />],
               [texts.access.revocation, afterwardsInWords(held)],
+              held.pending !== null && [texts.accessPart.waiting, held.pending],
             ]}
           />
           <ReturnForm id={held.execution_id} role={held.role} view={view} key={held.id} />

@@ -121,14 +121,17 @@ export function Request({ item, view }: { item: InboxItem; view: View }): VNode 
           [
             texts.approvals.wouldGrant,
             <ul>
-              {item.grants.map(({ provider, identity, access, residual, leaves_behind, target }) => (
+              {item.grants.map(({ provider, identity, access, residual, leaves_behind, native_expiry, target }) => (
                 <li key={`${provider} ${identity} ${JSON.stringify(access)}`} class="sentence">
                   <AccessWords access={access} />
                   {texts.approvals.at}
                   <ProviderLink id={provider} view={view} />
                   {texts.approvals.to} <code>{identity}</code>
                   <br />
-                  <span class="quiet">{afterwardsInWords({ residual, leaves_behind })}</span>
+                  <span class="quiet">
+                    {afterwardsInWords({ residual, leaves_behind })}
+                    {native_expiry !== null && ` ${texts.accessPart.endsItself}`}
+                  </span>
                   {target !== null && (
                     <span class="quiet">
                       {' '}

@@ -188,6 +188,7 @@ function Grants({ execution, view }: { execution: Execution; view: View }): VNod
                   grant.gone_at === null && [texts.execution.expires, <When at={grant.expires_at} view={view} />],
                 grant.gone_at !== null && [texts.execution.removalVerified, <When at={grant.gone_at} view={view} />],
                 grant.gone_at === null && [texts.execution.revocation, afterwardsInWords(grant)],
+                grant.pending !== null && [texts.accessPart.waiting, grant.pending],
                 grant.last_error !== null && [texts.execution.lastError, grant.last_error],
               ]}
             />

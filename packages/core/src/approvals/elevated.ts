@@ -1,10 +1,11 @@
 import { AccessError } from '@belay/contract/errors';
 import { knownIdentities } from '@belay/db';
-import type { Identities } from '@belay/providers';
+import type { Identities, Person as Sought } from '@belay/providers';
 import { and, gt, inArray, sql } from 'drizzle-orm';
 import { digestOf } from '../canonical.js';
 import { addressOf } from '../catalog/targets.js';
 import type { Context } from '../context.js';
+import { soughtBy } from '../people/logins.js';
 import type { Person } from '../people/person.js';
 import type { ApprovalSubject } from './inbox.js';
 
@@ -40,9 +41,10 @@ async function ownIdentities(ctx: Context, provider: string, faces: readonly Per
   const client = ctx.catalog.client(provider);
   if (client && !client.identities) return new Set();
   const address = addressOf(compiled);
-  const keyed = new Map(faces.map((face) => [keyOf(provider, address, face), face]));
+  const sought = await Promise.all(faces.map((face) => soughtBy(ctx, client?.identities ?? {}, face)));
+  const keyed = new Map(sought.map((one) => [keyOf(provider, address, one), one]));
   const results = await Promise.all(
-    [...keyed].map(async ([key, face]) => ({ key, ...(await askFor(ctx, client?.identities, key, face)) })),
+    [...keyed].map(async ([key, one]) => ({ key, ...(await askFor(ctx, client?.identities, key, one)) })),
   );
   const asked = results.flatMap(({ key, identity, fresh }) => (fresh ? [{ key, identity: identity ?? null }] : []));
   if (asked.length > 0) await store(ctx, asked);
@@ -58,8 +60,9 @@ async function ownIdentities(ctx: Context, provider: string, faces: readonly Per
 }
 
 /** What somebody was looked up by: another address is another question. */
-function keyOf(provider: string, address: string | null, { email, name, subject }: Person): string {
-  return digestOf([provider, address, email, name, subject]);
+function keyOf(provider: string, address: string | null, { email, name, subject, logins }: Sought): string {
+  const more = logins ? [logins.map((login) => [login.provider, login.subject])] : [];
+  return digestOf([provider, address, email, name, subject, ...more]);
 }
 
 interface Answer {
@@ -69,7 +72,7 @@ interface Answer {
   cause?: unknown;
 }
 
-async function askFor(ctx: Context, identities: Identities | undefined, key: string, face: Person): Promise<Answer> {
+async function askFor(ctx: Context, identities: Identities | undefined, key: string, sought: Sought): Promise<Answer> {
   if (!identities) return {};
   const now = ctx.clock().getTime();
   const lately = told.get(identities) ?? new Map<string, { identity: string | null; at: number }>();
@@ -77,7 +80,7 @@ async function askFor(ctx: Context, identities: Identities | undefined, key: str
   const last = lately.get(key);
   if (last && Math.abs(now - last.at) < ctx.timing.identity.fresh) return { identity: last.identity };
   try {
-    const found = await identities.find(face, AbortSignal.timeout(ctx.timing.earlyCheck));
+    const found = await identities.find(sought, AbortSignal.timeout(ctx.timing.earlyCheck));
     const identity = found?.id ?? null;
     if (lately.size >= mostTold) lately.clear();
     lately.set(key, { identity, at: now });

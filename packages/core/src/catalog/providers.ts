@@ -1,7 +1,7 @@
 import { AccessError, notFound } from '@belay/contract/errors';
 import type { PageOf } from '@belay/contract/paging';
 import type { Provider } from '@belay/contract/providers';
-import type { Capability, ProviderClient } from '@belay/providers';
+import { type Capability, mostListed, type ProviderClient } from '@belay/providers';
 import { isNamed } from '../audience.js';
 import { can } from '../can.js';
 import type { CompiledProvider } from '../configuration/catalog.js';
@@ -72,7 +72,13 @@ export async function listProviderIdentities(ctx: ActorContext, input: ProviderS
   if (!mayRequestAt(ctx, id)) {
     throw new AccessError('forbidden', `Only people who may request access at "${id}" can list its identities`);
   }
-  const identities = await ask(ctx, input.provider, (client, signal) => client.identities?.list(signal));
+  const { q } = input;
+  const listed = await ask(ctx, input.provider, (client, signal) => client.identities?.list(signal));
+  // A list that is full does not have them all, so the provider searches.
+  const identities =
+    q !== undefined && listed.length >= mostListed
+      ? await ask(ctx, id, (client, signal) => client.identities?.search(q, mostListed, signal))
+      : listed;
   const { page, next } = await pick(ctx, 'identities', identities, input, ({ name, email, id }) => [name, email, id]);
   return { ...heading(ctx, input.provider), identities: page, next };
 }

@@ -1,3 +1,4 @@
+import { formatDuration, parseDuration } from '@belay/contract/durations';
 import { type ErrorIssue, pathText } from '@belay/contract/errors';
 import type { Access, Connector, ConnectorRegistry } from '@belay/providers';
 import {
@@ -193,6 +194,7 @@ async function compileRoles(
     if (defaultDuration > maxDuration) {
       issues.push({ path: `${path}.default_duration`, message: 'is longer than the longest duration allowed' });
     }
+    issues.push(...shorterThanMinimum(path, accesses, providers, { maxDuration, defaultDuration }));
     const reason = {
       required: definition.reason?.required ?? true,
       pattern: readPattern(definition.reason?.pattern, path, issues),
@@ -256,6 +258,24 @@ function planAccess(
     }
   });
   return accesses;
+}
+
+/** Returns issues for durations that are shorter than a provider of the role grants access for. */
+function shorterThanMinimum(
+  path: string,
+  accesses: ReadonlyMap<string, readonly Access[]>,
+  providers: ReadonlyMap<string, CompiledProvider>,
+  { maxDuration, defaultDuration }: { maxDuration: number; defaultDuration: number },
+): ErrorIssue[] {
+  return [...accesses].flatMap(([id, granted]) => {
+    const provider = providers.get(id);
+    const minima = granted.flatMap((access) => provider?.connector.expiry?.(provider.config, access)?.minimum ?? []);
+    const longest = Math.max(0, ...minima.map((minimum) => parseDuration(minimum)));
+    const atMost = Math.min(maxDuration, provider?.maxDuration ?? Number.POSITIVE_INFINITY);
+    const key = atMost < longest ? 'max_duration' : defaultDuration < longest ? 'default_duration' : undefined;
+    if (key === undefined) return [];
+    return [{ path: `${path}.${key}`, message: `must be at least ${formatDuration(longest)}, which "${id}" requires` }];
+  });
 }
 
 function planContribution(

@@ -1,8 +1,10 @@
+import { parseDuration } from '@belay/contract/durations';
 import { AccessError, invalid, notFound } from '@belay/contract/errors';
 import {
   type Access,
   type Authorizer,
   type Expiry,
+  type Identities,
   isSameAddress,
   type Pin,
   type ProviderIdentity,
@@ -14,6 +16,7 @@ import { residualOf } from '../catalog/authorizer.js';
 import type { Catalog, CompiledProvider, CompiledRole } from '../configuration/catalog.js';
 import type { Context } from '../context.js';
 import { requireDuration } from '../duration.js';
+import { soughtBy } from '../people/logins.js';
 import { composeRole } from './dynamic-role.js';
 import type { ElevationInput } from './input.js';
 import { requireWorkflow } from './require-workflow.js';
@@ -105,7 +108,9 @@ async function planProvider(
   if (!client?.authorizer || !client.identities) throw new Retryable(`The provider "${id}" has no client yet`);
   const { authorizer } = client;
   const { leavesBehind } = authorizer;
-  const found = await findIdentities(client.identities, id, role, input, signal);
+  requireMinimum(provider, accesses, requireDuration(input.duration, 'duration'));
+  const own = await client.identities.find(await soughtBy(ctx, client.identities, input.user), signal);
+  const found = await findIdentities(client.identities, own, { provider: id, role, input }, signal);
   const named = found.flatMap((identity) => accesses.map((access) => ({ identity, access })));
   // Before any is looked up: each is a call of the provider.
   if (named.length > mostGrants) throw tooMany(input);
@@ -146,13 +151,11 @@ function tooMany(input: ElevationInput): AccessError {
 }
 
 async function findIdentities(
-  identities: NonNullable<ReturnType<Context['catalog']['client']>>['identities'] & object,
-  provider: string,
-  role: CompiledRole,
-  input: ElevationInput,
+  identities: Identities,
+  own: ProviderIdentity | null,
+  { provider, role, input }: { provider: string; role: CompiledRole; input: ElevationInput },
   signal: AbortSignal,
 ): Promise<ProviderIdentity[]> {
-  const own = await identities.find(input.user, signal);
   if (input.identities.length === 0) {
     if (!own) throw invalid('identities', `you have no identity at "${provider}"`);
     return [own];
@@ -165,11 +168,36 @@ async function findIdentities(
       issues: [{ path: 'identities', message: 'names somebody else' }],
     });
   }
-  const known = await identities.list(signal);
-  return wanted.map((name) => {
-    const matches = known.filter((identity) => identity.id === name || isSameAddress(identity.email, name));
-    const [match] = matches;
-    if (!match || matches.length > 1) throw invalid('identities', `"${name}" is unknown or ambiguous at "${provider}"`);
-    return match;
-  });
+  return Promise.all(wanted.map((name) => findNamed(identities, { provider, name }, signal)));
+}
+
+/** How many identities are looked at for one of an exact address. */
+const mostAlike = 50;
+
+/** The one identity with this id or address. Throws `invalid` when there is none or more than one. */
+async function findNamed(
+  identities: Identities,
+  { provider, name }: { provider: string; name: string },
+  signal: AbortSignal,
+): Promise<ProviderIdentity> {
+  const [exact, alike] = await Promise.all([identities.get(name, signal), identities.search(name, mostAlike, signal)]);
+  const same = alike.filter((identity) => identity.id === name || isSameAddress(identity.email, name));
+  const matches = new Map([...(exact ? [exact] : []), ...same].map((identity) => [identity.id, identity]));
+  const [match] = matches.values();
+  if (!match || matches.size > 1) throw invalid('identities', `"${name}" is unknown or ambiguous at "${provider}"`);
+  return match;
+}
+
+/** Throws `invalid` for a duration shorter than the provider grants an access for. */
+function requireMinimum(
+  { id, connector, config }: CompiledProvider,
+  accesses: readonly Access[],
+  duration: number,
+): void {
+  for (const access of accesses) {
+    const minimum = connector.expiry?.(config, access)?.minimum;
+    if (minimum !== undefined && duration < parseDuration(minimum)) {
+      throw invalid('duration', `is shorter than ${minimum}, the shortest time that "${id}" grants this for`);
+    }
+  }
 }

@@ -49,6 +49,7 @@ export function createMemoryConnector(state: MemoryProvider = unheldProvider()):
     create: (config) => ({
       authorizer: createAuthorizer(state, config),
       identities: {
+        ...(typeof config.identity === 'object' ? { byLogin: true } : {}),
         list: async (signal) => (await people(signal)).slice(0, mostListed),
         get: async (id, signal) => (await people(signal)).find((one) => one.id === id) ?? null,
         search: async (text, limit, signal) => searchIdentities(await people(signal), text, limit),

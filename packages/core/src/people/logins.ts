@@ -1,0 +1,29 @@
+import { userIdentities } from '@belay/db';
+import type { Identities, Login, Person as Sought } from '@belay/providers';
+import { asc, eq } from 'drizzle-orm';
+import type { Context } from '../context.js';
+import { unmetCondition } from './admission.js';
+
+/** Returns whom a provider is asked to find: with the person's linked sign-ins where it goes by these. */
+export async function soughtBy(
+  ctx: Context,
+  identities: Pick<Identities, 'byLogin'>,
+  { id, email, name, subject }: Pick<Sought, 'email' | 'name' | 'subject'> & { id: string },
+): Promise<Sought> {
+  const sought = { email, name, subject };
+  return identities.byLogin ? { ...sought, logins: await readLinked(ctx, id) } : sought;
+}
+
+/** Returns the sign-ins that are linked to a person and that the configuration lets them use. */
+async function readLinked(ctx: Context, userId: string): Promise<Login[]> {
+  const catalog = ctx.catalog.current();
+  const linked = await ctx.db
+    .select()
+    .from(userIdentities)
+    .where(eq(userIdentities.userId, userId))
+    .orderBy(asc(userIdentities.provider), asc(userIdentities.subject));
+  return linked
+    .filter((identity) => catalog.authenticators.includes(identity.provider))
+    .filter((identity) => unmetCondition(catalog, identity) === undefined)
+    .map(({ provider, subject }) => ({ provider, subject }));
+}
