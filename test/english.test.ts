@@ -10,8 +10,8 @@ describe('banned phrases', () => {
     ['an error message', `throw new Error('It belongs to somebody else');`],
     ['a text with a gap', 'log.warn(`${name} names none of these`);'],
     ['a comment', '// The row is another by now.'],
-    ['a docstring of a field', 'interface A {\n  /** What the requester asks for. */\n  a: string;\n}'],
-    ['a comment of two lines', '/*\n * It has\n * none.\n */'],
+    ['a docstring of a field', 'interface A {\n  /** The role that was asked for. */\n  a: string;\n}'],
+    ['a comment of two lines', '/*\n * It names\n * none.\n */'],
     ['a test name', `it('refuses a second decision', () => {});`],
     ['a text between tags', 'const a = <p>Nothing is under way</p>;'],
   ])('are rejected in %s', (_, text) => {

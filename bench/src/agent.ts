@@ -21,7 +21,7 @@ export interface AgentFigures {
 
 const main = fileURLToPath(new URL('../../apps/server/dist/main.js', import.meta.url));
 
-/** How soon an agent is there and how much it takes: a process of its own, with a configuration, its server away. */
+/** Returns how soon an agent is there and how much it takes: a process of its own, with a configuration, its server away. */
 export async function measureAgent(options: { starts: number; requests: number }): Promise<AgentFigures> {
   const folder = await mkdtemp(join(tmpdir(), 'belay-bench-agent-'));
   try {

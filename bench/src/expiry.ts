@@ -17,7 +17,7 @@ const ahead = 12_000;
 const together = 8;
 
 /**
- * How late access ends that ends for many people in the same second, beside `silent` people whose system answers nothing
+ * Returns how late access ends that ends for many people in the same second, beside `silent` people whose system answers nothing
  * at that time. Ends are moved in the database, because requests cannot be made in one second.
  */
 export async function measureExpiry(options: { people: number; silent: number; redisUrl?: string }): Promise<Expiry> {

@@ -12,7 +12,7 @@ export interface Held {
   longest: number;
 }
 
-/** How long a catalog of many roles takes, and for how long at a time it holds the event loop of its process. */
+/** Returns how long a catalog of many roles takes, and for how long at a time it holds the event loop of its process. */
 export async function measureLargeCatalog(roles: number): Promise<Held[]> {
   const bench = await openBench({ people: 1 });
   const [person] = bench.people;

@@ -13,7 +13,7 @@ export interface Latency {
 }
 
 /**
- * How long people wait, and how long access outlives its time, with a few people at once and an idle service otherwise.
+ * Returns how long people wait, and how long access outlives its time, with a few people at once and an idle service otherwise.
  * Each asks for two seconds, is approved, and waits for the end.
  */
 export async function measureLatency(options: {

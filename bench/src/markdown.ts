@@ -8,7 +8,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 /** Returns a number with so many digits after the point. */
 export const fixed = (value: number, digits = 0): string => value.toFixed(digits);
 
-/** The cells of a spread: p50, p99 and the worst. */
+/** Returns the cells of a spread: p50, p99 and the worst. */
 export function spreadCells({ p50, p99, max }: Spread): string[] {
   return [p50, p99, max].map((value) => fixed(value));
 }

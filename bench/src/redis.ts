@@ -8,7 +8,7 @@ export interface RedisServer {
   stop(): Promise<void>;
 }
 
-/** A Redis of our own when `redis-server` is on the path, or the one that REDIS_URL names; null without either. */
+/** Returns a Redis of our own when `redis-server` is on the path, or the one that REDIS_URL names; null without either. */
 export async function startRedis(given: string | undefined): Promise<RedisServer | null> {
   if (given) return { url: given, stop: async () => {} };
   const port = await freePort();

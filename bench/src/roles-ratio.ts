@@ -19,7 +19,7 @@ export interface Ratio {
 }
 
 /**
- * An authenticated `GET /api/v1/roles`, with as many people as connections, against a bare Express route that answers the same
+ * Returns an authenticated `GET /api/v1/roles`, with as many people as connections, against a bare Express route that answers the same
  * bytes: the same client, in a process of its own, in turns, so that what the machine does meanwhile hits both alike. The ratio
  * is the median of the turns'.
  */

@@ -22,7 +22,7 @@ export interface Watched {
 }
 
 /**
- * How much of a core the event streams of many people take: each watches an execution of their own that waits for an
+ * Returns how much of a core the event streams of many people take: each watches an execution of their own that waits for an
  * approval, over HTTP, from another process. Then so many of these executions change each second.
  */
 export async function measureWatchers(options: {

@@ -76,7 +76,7 @@ export interface Attempt {
   operation: string;
   at: number;
   took: number;
-  /** An HTTP status; `network` for a lost or refused connection; `timeout` when the client gave up. */
+  /** An HTTP status; `network` for a lost or rejected connection; `timeout` when the client gave up. */
   outcome: number | 'network' | 'timeout';
   /** The answer is one that this operation allows for. */
   expected: boolean;

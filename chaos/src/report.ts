@@ -7,7 +7,7 @@ import type { Revocation } from './judge/judge-target.js';
 /** How many of what a rule found are shown; the history that a red run keeps has all. */
 const shown = 5;
 
-/** The run as text: a row for each fault, figures of the whole, then what is wrong, because often only the end is read. */
+/** Returns the run as text: a row for each fault, figures of the whole, then what is wrong, because often only the end is read. */
 export function describeRun(history: History, verdict: Verdict): string[] {
   return [...describeFaults(history, verdict), '', ...describeWhole(history, verdict), '', ...describeRules(verdict)];
 }

@@ -24,7 +24,7 @@ export interface RunOptions {
   /** Only these faults; all of them when it is empty. */
   only: readonly string[];
   random: Random;
-  /** Ends the run after the fault that is under way. */
+  /** Ends the run after the fault that is in progress. */
   signal: AbortSignal;
   say(line: string): void;
 }

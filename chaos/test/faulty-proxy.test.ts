@@ -53,7 +53,7 @@ describe('the faulty proxy', () => {
     await expect.poll(answers).toBe('one');
   });
 
-  it('resets open connections, and refuses new ones for as long as it is told', async () => {
+  it('resets open connections, and rejects new ones for as long as it is told', async () => {
     const first = await open();
     proxy.lose('reset');
     await expect.poll(first.fault).toBe('ECONNRESET');

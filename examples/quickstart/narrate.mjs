@@ -24,7 +24,7 @@ export function claim(holds, text, found) {
   console.log(`  ${stamp()}  ${colour(32, '✓')} ${text}`);
 }
 
-/** Claims that something is refused, with one of these codes. */
+/** Claims that something is rejected, with one of these codes. */
 export async function claimRefused(attempt, codes, text) {
   const outcome = await attempt().then(
     (value) => ({ code: 'was allowed', value }),

@@ -5,7 +5,7 @@ const query = 'select region, sum(amount)::float as revenue from reporting.reven
 
 const open = new Set();
 
-/** A session of the requester's own. `pid` is the server's number of it. */
+/** Returns a session of the requester's own. `pid` is the server's number of it. */
 export async function connect(databaseUrl) {
   const sql = postgres(databaseUrl, {
     max: 1,
@@ -51,7 +51,7 @@ export async function once(databaseUrl, work) {
   }
 }
 
-/** Whether the requester is a member of the database role, as the server's own catalog has it. */
+/** Returns whether the requester is a member of the database role, as the server's own catalog has it. */
 export async function isMember(databaseUrl, role) {
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => {}, connect_timeout: 5, fetch_types: false });
   try {

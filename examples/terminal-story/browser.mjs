@@ -1,4 +1,4 @@
-/** A browser as far as a login needs one: keeps cookies, follows redirects, submits a person's form. */
+/** Returns a browser as far as a login needs one: keeps cookies, follows redirects, submits a person's form. */
 export async function signInAsPerson(address, email) {
   const jar = new Map();
 

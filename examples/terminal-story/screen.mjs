@@ -1,7 +1,7 @@
 const start = '\u001b[';
 
 /**
- * What a terminal shows in the end of all that was written to it: as much of ECMA-48 as our commands use. Colours are left
+ * Returns what a terminal shows in the end of all that was written to it: as much of ECMA-48 as our commands use. Colours are left
  * out; lines are as long as they are.
  */
 export function renderScreen(written) {

@@ -28,7 +28,7 @@ sys.exit(os.waitstatus_to_exitcode(status) & 255)
 /** Longer than this no step takes, in milliseconds. */
 const patience = 60_000;
 
-/** A shell line at a terminal: what is on the screen, keys, and its end. */
+/** Returns a shell line at a terminal: what is on the screen, keys, and its end. */
 export function openTerminal(line, env) {
   const child = spawn('python3', ['-c', python, line], { env, stdio: ['pipe', 'pipe', 'inherit'] });
   let written = '';

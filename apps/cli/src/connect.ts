@@ -65,7 +65,7 @@ async function findServer(
 }
 
 /**
- * The server or agent that is meant, and a client for it, with `BELAY_TOKEN` or what a login to that very address left
+ * Returns the server or agent that is meant, and a client for it, with `BELAY_TOKEN` or what a login to that very address left
  * behind. An agent that was only found gets neither: it needs no credential of ours, and could be somebody else's program.
  */
 export async function connect(shell: Shell, option: string | undefined, reach: Reach): Promise<Connection> {

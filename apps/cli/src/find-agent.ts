@@ -27,7 +27,7 @@ function readServer(authEndpoint: unknown, url: string): string | undefined {
 }
 
 /**
- * The Belay agent at `url`, if one answers there within 0.4 s; none when another user of this machine listens there. It is
+ * Returns the Belay agent at `url`, if one answers there within 0.4 s; none when another user of this machine listens there. It is
  * asked without any credential: where the system does not tell whose it is, whoever got hold of the port could be listening.
  */
 export async function findAgent(url: string, signal: AbortSignal): Promise<FoundAgent | undefined> {

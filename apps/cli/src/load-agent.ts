@@ -4,7 +4,7 @@ import type { AgentControl } from './shell.js';
 /** The process as far as the agent's own program uses it. */
 export type AgentProcess = Parameters<typeof import('@belay/agent').runAgent>[0];
 
-/** The agent's own program, which is loaded when it is used and not before. */
+/** Returns the agent's own program, which is loaded when it is used and not before. */
 export function loadAgent(host: AgentProcess): AgentControl {
   const load = () => import('@belay/agent');
   const variables = (given: Record<string, string | undefined> = {}) => ({

@@ -17,7 +17,7 @@ function isServerHere({ variables, folder }: Environment): boolean {
 }
 
 /**
- * What `belay doctor` checks, with the code that a start uses, so that both report the same. It is loaded when the command
+ * Returns what `belay doctor` checks, with the code that a start uses, so that both report the same. It is loaded when the command
  * runs.
  */
 export function loadDiagnosis(host: Environment): Diagnosis {

@@ -21,7 +21,7 @@ function translate(error: unknown, program: Program, operations: Operations): un
 }
 
 /**
- * The operator's commands. What they share with the server is loaded when one of them runs and not before: the other
+ * Returns the operator's commands. What they share with the server is loaded when one of them runs and not before: the other
  * commands start faster without it, and work where it is not installed.
  */
 export function loadOperator(host: ServerProcess, account: () => string): Operator {

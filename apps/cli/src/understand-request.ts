@@ -6,7 +6,7 @@ import type { Output } from './output/output.js';
 /** What the flags beside a sentence say; each counts for more than what was understood. */
 export type Corrections = Partial<ElevationRequest>;
 
-/** What was understood, as it would be sent. Throws `not_found` when nothing fits. */
+/** Returns what was understood, as it would be sent. Throws `not_found` when nothing fits. */
 export async function understandRequest(
   client: BelayClient,
   sentence: string,

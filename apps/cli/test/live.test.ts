@@ -87,7 +87,7 @@ describe('logs', () => {
     [['--since', 'yesterday']],
     [['--level', 'loud']],
     [['--until', '1h', '--follow']],
-  ])('refuse %j', async (args) => {
+  ])('reject %j', async (args) => {
     expect(await terminal.run(['logs', ...args])).toMatchObject({ code: 2, stdout: '' });
   });
 });

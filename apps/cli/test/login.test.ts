@@ -60,7 +60,7 @@ describe('login', () => {
     expect(await terminal.run(['login', '--provider', 'nobody'], shell)).toMatchObject({ code: 5 });
   });
 
-  it('is not ended by a visit to another path, nor by a login that was refused', async () => {
+  it('is not ended by a visit to another path, nor by a login that was rejected', async () => {
     const openBrowser = (address: string) => {
       const callback = new URL(new URL(address).searchParams.get('callback') ?? '');
       void fetch(new URL('/callback/guess?code=evil', callback))

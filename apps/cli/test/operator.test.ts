@@ -154,8 +154,8 @@ describe('operator commands', () => {
     ['start'],
     ['agent', 'uninstall'],
     ['completion', 'bash'],
-  ])('refuse --url, because they work on this machine: %s %s', async (...args) => {
-    // `idle` throws when it is called: the refusal comes before anything is done.
+  ])('reject --url, because they work on this machine: %s %s', async (...args) => {
+    // `idle` throws when it is called: the rejection comes before anything is done.
     for (const option of ['--url', '--server']) {
       const { code, stdout, stderr } = await terminal.run([...args, option, 'https://belay.example.com']);
       expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

@@ -57,7 +57,7 @@ describe('request', () => {
     expect(service.changes).toHaveLength(1);
   });
 
-  it('asks where first when there is a choice, offers the roles there alone, and refuses what cannot be', async () => {
+  it('asks where first when there is a choice, offers the roles there alone, and rejects what cannot be', async () => {
     service.state.roles = [
       { name: 'storage-read', providers: ['cloud', 'demo-postgres'] },
       { name: 'cloud-admin', providers: ['cloud'] },

@@ -41,7 +41,7 @@ async function pending(): Promise<number> {
 }
 
 describe.runIf(here)('at a real terminal', () => {
-  it('the wizard asks, refuses what cannot be, shows a summary, and sends what was said', async () => {
+  it('the wizard asks, rejects what cannot be, shows a summary, and sends what was said', async () => {
     const before = await pending();
     await using screen = belay('request --no-wait');
     await screen.sees('Which role at demo-postgres?');

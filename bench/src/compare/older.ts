@@ -46,7 +46,7 @@ export async function buildOlder(revision: string): Promise<Older> {
     await access(join(folder, 'bench/src/contenders/belay.ts')).catch(() => {
       throw new Error(`${revision} is older than ${oldest}, the first revision that can be compared`);
     });
-    // Not `npm ci`: the lock file has the optional packages of one platform only, which that command refuses.
+    // Not `npm ci`: the lock file has the optional packages of one platform only, which that command rejects.
     await npm(folder, 'install', '--no-audit', '--no-fund');
     await npm(folder, 'run', 'build');
     await cp(fileURLToPath(new URL(`../${measure}`, import.meta.url)), join(folder, 'bench/dist', measure));

@@ -28,7 +28,7 @@ export async function startRunner(file: string, url: string, people: number): Pr
   };
 }
 
-/** The next message of a program; rejects when the program ends instead. */
+/** Returns the next message of a program; rejects when the program ends instead. */
 export async function answerOf(child: ChildProcess): Promise<unknown> {
   const over = new AbortController();
   const { signal } = over;

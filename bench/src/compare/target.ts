@@ -1,4 +1,4 @@
-/** The system at which access is held: a set in memory, as Belay's own memory provider. */
+/** Returns the system at which access is held: a set in memory, as Belay's own memory provider. */
 export function createTarget() {
   const held = new Set<string>();
   return {

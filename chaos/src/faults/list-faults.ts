@@ -6,7 +6,7 @@ import { processFaults } from './processes.js';
 import { sabotages } from './sabotage.js';
 import { createSilentTarget } from './silent-target.js';
 
-/** Every fault as far as the queue that is used has it, or those that are named. Throws when a name is not that of a fault. */
+/** Returns every fault as far as the queue that is used has it, or those that are named. Throws when a name is not that of a fault. */
 export function listFaults(queue: 'redis' | 'postgres', only: readonly string[] = []): Fault[] {
   const all = [...networkFaults, createSilentTarget(), ...processFaults, ...createClockFaults(), ...burdens];
   if (only.length === 0) return all.filter(({ redis }) => !redis || queue === 'redis');

@@ -5,7 +5,7 @@ import type { Actors, Fault } from './fault.js';
 /** Longer than it takes to grant a hundred times on a slow machine. */
 const patience = 60_000;
 
-/** A target that says nothing any more, with a hundred grants that were given back meanwhile. */
+/** Returns a target that says nothing any more, with a hundred grants that were given back meanwhile. */
 export function createSilentTarget(): Fault {
   let owed: { holder: Actors['debtors'][number]; request: AccessRequest }[] = [];
   return {

@@ -1,6 +1,6 @@
 import type { History } from '../history.js';
 
-/** The first and the last moment at which a clock that was stepped came to a time. They differ when it was stepped back. */
+/** Returns the first and the last moment at which a clock that was stepped came to a time. They differ when it was stepped back. */
 export function whenClockShows(clock: History['clock'], time: number): { first: number; last: number } {
   const segments = [{ at: Number.NEGATIVE_INFINITY, offset: 0 }, ...clock].map(({ at, offset }, index, all) => ({
     from: at,

@@ -1,12 +1,12 @@
 import type { FaultWindow, Scope } from '../history.js';
 import { bounds } from './bounds.js';
 
-/** Whether a fault may be the reason that something at a target is late. */
+/** Returns whether a fault may be the reason that something at a target is late. */
 export function touches(scope: Scope, target: string): boolean {
   return typeof scope === 'string' ? scope !== 'nothing' : scope.target === target;
 }
 
-/** The faults that were going on, or had just been healed, between the time that something was due and the time it was done. */
+/** Returns the faults that were going on, or had just been healed, between the time that something was due and the time it was done. */
 export function faultsBetween(
   faults: readonly FaultWindow[],
   target: string,
@@ -28,7 +28,7 @@ export function deadline(
     latest = Math.max(latest, Math.max(due, healed) + bounds.afterFault);
   }
   for (const { lease, from, healed } of faults) {
-    // Only what was under way can have been leased by the process that is gone, and only for as long as a lease lasts.
+    // Only what was in progress can have been leased by the process that is gone, and only for as long as a lease lasts.
     if (!lease || requestedAt > from + bounds.leased || done < from || due > Math.max(from + bounds.lease, healed))
       continue;
     latest = Math.max(latest, Math.max(due, from) + bounds.lease);

@@ -54,7 +54,7 @@ function endsOf({ expiresAt, endSentAt, endedAt }: AccessRequest, { clock }: His
   };
 }
 
-/** The parts of a span that no interval covers. */
+/** Returns the parts of a span that no interval covers. */
 export function gaps(span: Interval, covered: readonly Interval[]): Interval[] {
   const found: Interval[] = [];
   let from = span.from;

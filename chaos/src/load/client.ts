@@ -56,7 +56,7 @@ interface Options {
   patience: number;
 }
 
-/** One person's HTTP client, over both servers. */
+/** Returns one person's HTTP client, over both servers. */
 export function createClient({ servers, token, address, history, random, patience }: Options): Client {
   async function attempt(call: Call, server: { name: string; url: string }): Promise<Answer | undefined> {
     const at = Date.now();
@@ -87,7 +87,7 @@ export function createClient({ servers, token, address, history, random, patienc
       const body: unknown = await response.json().catch(() => undefined);
       const isAnswer = response.status === 200 || (call.accepts ?? []).includes(response.status);
       note(response.status, isAnswer);
-      // A refusal that nobody expects is repeated as well: the judge has it already.
+      // A rejection that nobody expects is repeated as well: the judge has it already.
       return isAnswer ? { status: response.status, body, server: server.name } : undefined;
     } catch (error) {
       note((error as Error).name === 'TimeoutError' ? 'timeout' : 'network', false);

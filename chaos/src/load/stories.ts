@@ -27,7 +27,7 @@ const stories: [weight: number, story: Story][] = [
   [2, signalToGoAhead],
 ];
 
-/** Plays one story after the other until it is told to stop, and the one that is under way to its end. */
+/** Plays one story after the other until it is told to stop, and the one that is in progress to its end. */
 export async function liveThrough(cast: Cast, history: History, signal: AbortSignal): Promise<void> {
   const weighted = stories.flatMap(([weight, story]) => Array.from({ length: weight }, () => story));
   while (!signal.aborted) {

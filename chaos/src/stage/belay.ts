@@ -32,7 +32,7 @@ interface Options {
   onDeath(how: string): void;
 }
 
-/** A server or a worker as an operator runs it, with its log in the folder, and a supervisor that starts it again. */
+/** Returns a server or a worker as an operator runs it, with its log in the folder, and a supervisor that starts it again. */
 export async function startBelay(options: Options): Promise<BelayProcess> {
   const { name, folder, port } = options;
   let child: ChildProcess | undefined;

@@ -28,7 +28,7 @@ const tasks: Record<string, unknown[]> = {
   endless: [{ spin: { set: { never: '${ 0 | until(false; . + 1) }' } } }],
 };
 
-/** The configuration of the run, as JSON, which is YAML as well. */
+/** Returns the configuration of the run, as JSON, which is YAML as well. */
 export function makeConfiguration(): string {
   const provider = (name: string) => ({
     provider: 'postgres',

@@ -19,7 +19,7 @@ export interface PostgresServer {
   stop(): Promise<void>;
 }
 
-/** A durable PostgreSQL in a folder of its own. */
+/** Returns a durable PostgreSQL in a folder of its own. */
 export async function startPostgres(name: string): Promise<PostgresServer> {
   const folder = await mkdtemp(join(tmpdir(), `belay-chaos-${name}-`));
   await chmod(folder, 0o711);

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 
-/** Every process below another, from what Linux says in /proc. */
+/** Returns every process below another, from what Linux says in /proc. */
 export async function listDescendants(leader: number): Promise<number[]> {
   const parents = new Map<number, number>();
   for (const name of await readdir('/proc')) {

@@ -41,7 +41,10 @@ const bodyBytes = 64 * 1024;
 const basePath = '/api/v1';
 const representations = ['application/json', 'text/html'];
 
-/** Agents accept no credentials: they act for the person who is signed in on the machine. Tells programs where to sign in. */
+/**
+ * Agents accept no credentials: they act for the person who is signed in on the machine. Tells programs where to sign
+ * in.
+ */
 const challenge = 'Session realm="belay", sign_in="/auth"';
 
 /** What every answer says to a browser: no frame, no script, no other origin, nothing kept. */
@@ -59,7 +62,10 @@ const headers: readonly (readonly [string, string])[] = [
   ['Vary', 'Accept'],
 ];
 
-/** The HTTP host of agent and client mode: documented paths at the root and under the prefix, and tRPC for the SDK. */
+/**
+ * Returns the HTTP host of agent and client mode: documented paths at the root and under the prefix, and tRPC for the
+ * SDK.
+ */
 export function createLocalApp(options: LocalAppOptions): RequestListener {
   const { context, router } = options;
   let requests = 0;
@@ -90,7 +96,7 @@ export function createLocalApp(options: LocalAppOptions): RequestListener {
           host,
         };
       },
-      // Whoever is shown a page can sign in for it.
+      // Every viewer of a page can sign in for it.
       guard: ({ operation, context: { person }, page }) =>
         operation.rest.public !== true && person === null && page ? '/auth' : undefined,
       render,
@@ -140,7 +146,7 @@ const render: RestHooks<LocalRequestContext>['render'] = {
   },
   confirmation: async (_shown, { title }) => renderMessage(title),
   rejected: async () => undefined,
-  error: ({ body }) => renderMessage('This did not work', body.message),
+  error: ({ body }) => renderMessage('The sign-in failed', body.message),
 };
 
 /** What listens here, and where to go on: for people who open the address, and programs that look around. */
@@ -170,7 +176,7 @@ async function comeBack(
   response: ServerResponse,
   { secret, search }: { secret: string; search: string },
 ): Promise<void> {
-  // Nothing is here for anybody else: an address that was used, or never given out, is no address.
+  // Any other path does not exist: a sign-in address that was used, or never issued, is unknown.
   if (request.method !== 'GET') throw refuse(404, 'There is nothing at this address');
   const code = new URLSearchParams(search).get('code') ?? undefined;
   const done = await completeLocalLogin(context, { secret, code });

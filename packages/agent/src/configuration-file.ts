@@ -21,7 +21,10 @@ export async function writeConfiguration(
   await files.replace(pathOf(folder), JSON.stringify({ received_at: receivedAt.toISOString(), answer }));
 }
 
-/** The last configuration, checked as if it came from the server just now; one that does not hold is left out and asked for again. */
+/**
+ * Returns the last configuration, checked as if it came from the server just now; one that fails is ignored and
+ * requested again.
+ */
 export async function readKeptConfiguration(
   options: { folder: string; files: Files; log: Logger },
   key: PinnedKey,
@@ -34,7 +37,7 @@ export async function readKeptConfiguration(
     const { configuration, digest } = await acceptConfiguration(answer, { key, version: undefined });
     return { configuration, digest, receivedAt: new Date(received_at) };
   } catch (error) {
-    log.warn({ error }, 'The kept configuration does not hold; the server is asked for it again');
+    log.warn({ error }, 'The stored configuration failed its check; it is requested from the server again');
     return undefined;
   }
 }

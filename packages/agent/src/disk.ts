@@ -9,7 +9,7 @@ const cures: Record<string, string> = {
   EDQUOT: 'the quota of the disk is used up; make room',
 };
 
-/** A failure of the disk at our folder, with its cure; everything else as it is. */
+/** Returns a failure of the disk at our folder, with its cure; everything else as it is. */
 export function explainDisk(error: unknown, folder: string): unknown {
   const { code = '' } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};
   const cure = cures[code];

@@ -34,7 +34,8 @@ export interface EnrolledAgent {
 
 /**
  * Enrols this machine with a server: preflight, a credential of our own in the place of the one-time one, register,
- * postflight. From then on `runAgent` needs neither address nor credential. Throws `StartError`; it may be called again.
+ * postflight. From then on `runAgent` needs neither address nor credential. Throws `StartError`; it may be called
+ * again.
  */
 export async function enrolAgent(options: EnrolOptions): Promise<EnrolledAgent> {
   const { dataDirectory: folder } = options;
@@ -53,13 +54,13 @@ export async function enrolAgent(options: EnrolOptions): Promise<EnrolledAgent> 
   }
 }
 
-/** The same, for a folder that is held already. */
+/** Returns the same, for a folder that is held already. */
 export async function enrolFolder(options: EnrolOptions, files: Files, now: () => Date): Promise<EnrolledAgent> {
   const { dataDirectory: folder, credential } = options;
   const server = requireServerAddress(options.server);
   const name = options.name ?? hostname();
   const before = await readIdentity(folder, files);
-  // One that never got through belongs to nobody: the address was wrong, perhaps.
+  // The credential never reached the server, perhaps because of a wrong address, so it is not used up.
   if (before?.key && before.server !== server) {
     throw new StartError(
       `${folder} belongs to ${before.server}; set BELAY_DATA to another folder for ${server}, or remove this one`,
@@ -86,7 +87,7 @@ export async function enrolFolder(options: EnrolOptions, files: Files, now: () =
     await upstream.preflight(credential, report).then(
       () => upstream.adopt(credential, identity.credential),
       (error: unknown) => {
-        // Used up: by us, in an earlier attempt that was cut off, or by somebody else. Registering will tell.
+        // Used up: by this machine, in an earlier attempt that was cut off, or by another one. Registering will tell.
         if (!(error instanceof AccessError) || error.code !== 'unauthenticated') throw error;
       },
     );

@@ -15,7 +15,7 @@ export interface LocalEnvironment {
   /** `BELAY_AGENT_NAME`: what this machine is called at the server; undefined for its host name. */
   name: string | undefined;
   dataDirectory: string;
-  /** `BELAY_SYNC_SECONDS`, in milliseconds: how often the server is asked for a newer configuration. */
+  /** `BELAY_SYNC_SECONDS`, in milliseconds: how often the agent requests a newer configuration. */
   syncInterval: number;
   /** `BELAY_KEYRING`: whether the key of the store is kept by the operating system where it can. */
   keyring: 'auto' | 'off';

@@ -11,7 +11,7 @@ export interface Files {
   rename(from: string, to: string): Promise<void>;
 }
 
-/** The disk as it is. `randomName` keeps two processes from writing to one temporary file. */
+/** Returns the disk as it is. `randomName` keeps two processes from writing to one temporary file. */
 export function createFiles(randomName: () => string): Files {
   return {
     read: readIfPresent,

@@ -37,7 +37,7 @@ export interface Following {
   stop(): Promise<void>;
 }
 
-/** How long a question that is under way may hold a stop up, in milliseconds. */
+/** How long a question that is in progress may hold a stop up, in milliseconds. */
 const patience = 1_000;
 
 /** The longest pause while the server is away, in milliseconds. */
@@ -65,7 +65,7 @@ export function followServer(options: FollowOptions): Following {
       const news = key.since?.slice(0, 10) !== identity.key.since?.slice(0, 10);
       identity = { ...identity, key };
       if (!news) return;
-      // A disk that is full keeps nobody from following the server.
+      // A full disk does not keep the agent from following the server.
       await writeIdentity(folder, files, identity).catch((error: unknown) =>
         log.warn({ error }, 'When the key was last seen could not be kept'),
       );
@@ -86,7 +86,7 @@ export function followServer(options: FollowOptions): Following {
       version: kept?.configuration.catalog_version,
     });
     const receivedAt = clock();
-    // The copy before the key: killed in between, the copy is asked for again and the announcement still there.
+    // The copy before the key: killed in between, the copy is requested again and the announcement is still there.
     await writeConfiguration(folder, files, answer, receivedAt);
     await pin(accepted.key);
     kept = { configuration: accepted.configuration, digest: accepted.digest, receivedAt };
@@ -107,7 +107,7 @@ export function followServer(options: FollowOptions): Following {
     if (difference < 0) {
       throw new AccessError(
         'forbidden',
-        `The server's configuration was refused: it is ${said.version}, and ${kept?.configuration.catalog_version} is here: a step back`,
+        `The server's configuration was rejected: it is ${said.version}, and ${kept?.configuration.catalog_version} is here: a step back`,
       );
     }
     // A server that was put back counts its versions again: the same number may come to mean something else.
@@ -127,14 +127,14 @@ export function followServer(options: FollowOptions): Following {
       failures += 1;
       const told = explain(error);
       if (told !== server) {
-        log.warn({ error }, `The configuration could not be asked for: ${told}`);
+        log.warn({ error }, `The configuration could not be requested: ${told}`);
         ledger.append({ level: 'warning', type: 'server.away', message: told });
       }
       server = told;
     }
   }
 
-  // Two at once would race for the same files; whoever comes second gets the answer of a question put after they asked.
+  // Concurrent calls would race for the same files; they share one refresh that starts after the last of them.
   async function sync(): Promise<void> {
     await current;
     current ??= once().finally(() => {
@@ -166,7 +166,7 @@ export function followServer(options: FollowOptions): Following {
     },
     async stop() {
       ended.abort();
-      // A question that is under way is not waited for long: what it would write is written whole or not at all.
+      // A question that is in progress is not waited for long: what it would write is written whole or not at all.
       const waited = new AbortController();
       await Promise.race([running, options.delay(patience, waited.signal).catch(() => {})]);
       waited.abort();
@@ -197,7 +197,9 @@ function lower(text: string): string {
   return text.charAt(0).toLowerCase() + text.slice(1);
 }
 
-/** Sessions that were signed in here have new versions from time to time, and end with their login: both are followed. */
+/**
+ * Sessions that were signed in here have new versions from time to time, and end with their login: both are followed.
+ */
 async function refreshSessions(tools: Pick<FollowOptions, 'upstream' | 'sessions' | 'ledger'>): Promise<void> {
   const { upstream, sessions, ledger } = tools;
   for (const kept of sessions.all()) {
@@ -210,7 +212,7 @@ async function refreshSessions(tools: Pick<FollowOptions, 'upstream' | 'sessions
       const issued = await upstream.issue(token, provider);
       // Whose it is, and in which groups they are, may have changed as well.
       const { person: told } = await upstream.verify(issued.session);
-      // Unless it was removed, or somebody signed in, while the server was asked: what is here then is what they wanted.
+      // Unless it was removed, or a person signed in, while the server was asked: the newer state wins.
       await sessions.replace(kept, { ...kept, ...issued, person: told });
     } catch (error) {
       if (!(error instanceof AccessError) || !['unauthenticated', 'not_found'].includes(error.code)) throw error;

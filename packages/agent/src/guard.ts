@@ -7,15 +7,20 @@ export interface GuardOptions {
   port(): number;
   /** Whose connections are let in besides root's; undefined where the system has no such thing. */
   uid: number | undefined;
-  /** Who is at the other end of a connection; undefined when the system does not say, `nobody` when it knows of no such connection. */
+  /**
+   * Who is at the other end of a connection; undefined when the system does not say, `nobody` when it knows of no such
+   * connection.
+   */
   peer(socket: Socket): Promise<number | 'nobody' | undefined>;
 }
 
-/** Where the browser comes back from the server's sign-in: by a redirect from another site, with a secret in the path. */
+/**
+ * Where the browser comes back from the server's sign-in: by a redirect from another site, with a secret in the path.
+ */
 export const returnPath = /^\/auth\/return\/([\w-]{43})$/;
 
 /**
- * Lets in what this machine's user asks for and nobody else: a connection of their own programs, a host name that is
+ * Accepts only requests of this machine's user: a connection of their own programs, a host name that is
  * ours (a name that was made to lead here is not), and never a page of another origin. Throws 403.
  */
 export function createGuard({
@@ -37,7 +42,7 @@ export function createGuard({
     known.set(socket, ours);
     if (!(await ours)) throw refuse(403, 'This agent is for another user of this machine');
     const hosts = ['127.0.0.1', 'localhost', '[::1]'].map((name) => `${name}:${port()}`);
-    // Of several the first would be read, while whatever stands in between went by another (RFC 9112, section 3.2).
+    // Of several the first would be read, while a proxy in between could use another (RFC 9112, section 3.2).
     const [host = '', ...more] = request.headersDistinct.host ?? [];
     if (more.length > 0 || !hosts.includes(host.toLowerCase())) {
       throw refuse(403, 'This agent is only for this machine, by its own name');

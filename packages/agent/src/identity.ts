@@ -11,7 +11,10 @@ const schema = z.object({
   server: z.string(),
   /** Our own credential; made here, before the server was told of it. */
   credential: z.string(),
-  /** Hash of the one-time credential that this came from, so that a start with it still in its environment is no new enrolment. */
+  /**
+   * Hash of the one-time credential that this came from, so that a start with it still in its environment is no new
+   * enrolment.
+   */
   enrolledWith: z.string(),
   name: z.string(),
   /** The server's key that configurations are signed with; null until the enrolment is through. */
@@ -24,17 +27,26 @@ export type Identity = z.infer<typeof schema>;
 const pathOf = (folder: string) => join(folder, 'identity.json');
 const joiningPathOf = (folder: string) => join(folder, 'joining.json');
 
-/** Undefined when this folder was never enrolled. Throws `StartError` for a file that cannot be read. */
+/**
+ * Reads the identity of the agent; undefined when this folder was never enrolled. Throws `StartError` for a file that
+ * cannot be read.
+ */
 export async function readIdentity(folder: string, files: Files): Promise<Identity | undefined> {
   return read(pathOf(folder), files);
 }
 
-/** Who an enrolment that is not through would make of this agent; undefined when none was begun. Throws as `readIdentity`. */
+/**
+ * Returns who an enrolment that is not through would make of this agent; undefined when none was begun. Throws as
+ * `readIdentity`.
+ */
 export async function readJoining(folder: string, files: Files): Promise<Identity | undefined> {
   return read(joiningPathOf(folder), files);
 }
 
-/** Keeps what an enrolment needs to go on. It is beside the identity, which stays in force until the enrolment is through. */
+/**
+ * Keeps what an enrolment needs to go on. It is beside the identity, which stays in force until the enrolment is
+ * through.
+ */
 export async function writeJoining(folder: string, files: Files, identity: Identity): Promise<void> {
   await write(joiningPathOf(folder), files, identity);
 }
@@ -59,7 +71,7 @@ async function write(path: string, files: Files, identity: Identity): Promise<vo
   await files.replace(path, `${JSON.stringify(identity, null, 2)}\n`);
 }
 
-/** What is kept of a one-time credential. */
+/** Returns what is kept of a one-time credential. */
 export function hashCredential(credential: string): string {
   return createHash('sha256').update(credential).digest('base64url');
 }

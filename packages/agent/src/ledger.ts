@@ -3,7 +3,7 @@ import type { LocalLedger, LocalLogEntry } from './verbs/ports.js';
 /** The interface's limit (GET /logs). */
 const most = 500;
 
-/** What happened on this machine, in memory: the newest 500 entries (docs/architecture.md, section 3). */
+/** Returns what happened on this machine, in memory: the newest 500 entries (docs/architecture.md, section 3). */
 export function createLocalLedger(clock: () => Date): LocalLedger {
   const ring: LocalLogEntry[] = [];
   return {

@@ -11,7 +11,7 @@ export async function holdFolder(folder: string, randomName: () => string): Prom
   );
 }
 
-/** The process id of the agent that holds a folder now; undefined when none does. */
+/** Returns the process id of the agent that holds a folder now; undefined when none does. */
 export async function findHolder(folder: string): Promise<number | undefined> {
   return findLockHolder(join(folder, 'lock'));
 }

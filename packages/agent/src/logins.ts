@@ -5,7 +5,7 @@ import type { LocalLogins } from './verbs/ports.js';
 
 /** How long a sign-in that was begun here may take, in milliseconds. */
 const lifetime = 5 * 60_000;
-/** More than anybody begins at once; the oldest gives way. */
+/** More than a person starts at once; the oldest is dropped. */
 const most = 100;
 
 interface Begun {
@@ -21,17 +21,17 @@ export interface LocalLoginsOptions {
   server: string;
   /** Ours. */
   baseUrl: string;
-  /** What the person reads at the server about who asks. */
+  /** How the server describes this program to the person. */
   label: string;
   randomBytes(size: number): Buffer;
-  /** Milliseconds that never go back, whatever happens to the clock. */
+  /** Milliseconds that never go back, even when the clock is set. */
   elapsed(): number;
 }
 
 /**
- * The sign-ins that were begun here and have not come back: in memory only, so that a code of an earlier run is worth
- * nothing. The browser's way back is an address that nobody can guess, and the code that comes with it is worth nothing
- * without the verifier that stays here (RFC 7636, RFC 8252).
+ * Returns the sign-ins that were begun here and have not come back: in memory only, so that a code of an earlier run is
+ * worth nothing. The browser's way back is an address that cannot be guessed, and the code that comes with it is worth
+ * nothing without the verifier that stays here (RFC 7636, RFC 8252).
  */
 export function createLocalLogins({ server, baseUrl, label, randomBytes, elapsed }: LocalLoginsOptions): LocalLogins {
   const begun = new Map<string, Begun>();
@@ -87,7 +87,9 @@ export function createLocalLogins({ server, baseUrl, label, randomBytes, elapsed
   };
 }
 
-/** Returns a page of the agent's, or a program's own address on this machine, as a header can hold it. Throws `invalid`. */
+/**
+ * Returns a page of the agent's, or a program's own address on this machine, as a header can hold it. Throws `invalid`.
+ */
 function requireOwn(callback: string, own: string): string {
   const { href, origin, protocol, hostname } = requireAbsoluteUrl(callback, 'callback');
   if (origin === own || (protocol === 'http:' && ['127.0.0.1', '[::1]', 'localhost'].includes(hostname))) return href;

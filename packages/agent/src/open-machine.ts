@@ -55,7 +55,7 @@ export async function openMachine(
   return { folder, files, sessions, ledger: createLocalLedger(clock) };
 }
 
-/** What the verbs of both modes work with, but for what is a mode's own. */
+/** Returns what the verbs of both modes work with, but for what is a mode's own. */
 export async function describeMachine(
   machine: Machine,
   given: Pick<LocalContext, 'mode' | 'log' | 'configuration' | 'logins' | 'skew'> & {

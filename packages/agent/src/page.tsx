@@ -23,7 +23,7 @@ interface Listing {
 
 const field = (title: string, name: string): Column => ({ title, of: (row) => row[name] });
 
-/** What of the interface is to be had as a page here. */
+/** The operations of the interface that have a page here. */
 const listings: Readonly<Record<string, Listing>> = {
   'providers.list': {
     title: 'Providers',
@@ -54,7 +54,7 @@ const listings: Readonly<Record<string, Listing>> = {
   },
 };
 
-/** The output of a procedure as a page; undefined for what has none. */
+/** Returns the output of a procedure as a page; undefined for what has none. */
 export function renderLocal(procedure: string, output: unknown): string | undefined {
   const listing = listings[procedure];
   if (listing === undefined) return undefined;
@@ -103,7 +103,7 @@ export function renderIntroduction(
     <>
       <p>
         It runs in {about.serviceType} mode, version {about.version}, for the person who uses this machine, and answers
-        programs of this machine only. It belongs to <a href={origin}>{origin}</a>, where access is asked for and
+        programs of this machine only. It belongs to <a href={origin}>{origin}</a>, where access is requested and
         decided.
       </p>
       <p>What can be read here:</p>
@@ -122,7 +122,7 @@ export function renderIntroduction(
   );
 }
 
-/** A page of one sentence or two. */
+/** Returns a page of one sentence or two. */
 export function renderMessage(title: string, ...paragraphs: string[]): string {
   return render(
     title,

@@ -1,7 +1,7 @@
 import { StartError } from '@belay/program';
 
 /**
- * The address of a server as it is kept, without a slash at its end. Throws `StartError` for one that is not https, unless it
+ * Returns the address of a server as it is kept, without a slash at its end. Throws `StartError` for one that is not https, unless it
  * is on this machine: credentials and sessions travel there, and the key that is pinned at the enrolment comes from there. Nor
  * for one that says more than where the server is: before an @ a host can be pretended, and no path follows a ? or a #.
  */

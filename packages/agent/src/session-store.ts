@@ -30,7 +30,7 @@ export interface SessionStoreOptions {
   randomBytes(size: number): Buffer;
 }
 
-/** What the seal is for: a file of another kind, sealed with the same key, is none of ours. */
+/** The purpose of the seal: a file of another kind that is sealed with the same key is rejected. */
 const purpose = Buffer.from('belay sessions 1');
 
 /**

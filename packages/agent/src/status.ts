@@ -17,7 +17,7 @@ export interface AgentStatus {
   enrolled: boolean;
 }
 
-/** What can be said of an agent without asking it; `GET <url>/health` says the rest. Reads no secret out. Throws `StartError`. */
+/** Returns what can be said of an agent without asking it; `GET <url>/health` says the rest. Reads no secret out. Throws `StartError`. */
 export async function readAgentStatus(dataDirectory: string): Promise<AgentStatus> {
   const files = createFiles(() => 'status');
   const [pid, identity, address] = await Promise.all([
@@ -37,7 +37,7 @@ export async function readAgentStatus(dataDirectory: string): Promise<AgentStatu
   };
 }
 
-/** The file that says where a running agent listens. */
+/** Returns the file that says where a running agent listens. */
 export function addressPath(dataDirectory: string): string {
   return join(dataDirectory, 'address');
 }

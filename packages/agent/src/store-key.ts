@@ -25,7 +25,7 @@ export interface StoreKeyOptions {
 const inKeyring = 'in the keyring of the operating system';
 
 /**
- * The key that the store is sealed with: made at the first start and kept by the operating system where it can, else in a
+ * Returns the key that the store is sealed with: made at the first start and kept by the operating system where it can, else in a
  * file of mode 0600. Once kept by the one it is not looked for in the other. Throws `StartError` when a keyring that has it
  * cannot be reached.
  */
@@ -68,7 +68,7 @@ function decode(text: string, where: string): Buffer {
 const patience = 3_000;
 
 /**
- * The operating system's keyring: Keychain, Credential Manager, or the Secret Service of a desktop session. Loaded only when
+ * Returns the operating system's keyring: Keychain, Credential Manager, or the Secret Service of a desktop session. Loaded only when
  * it is there: on Linux without a session bus there is only the kernel's, which forgets everything at the next boot.
  */
 export async function openKeyring(

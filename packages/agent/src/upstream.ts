@@ -9,7 +9,7 @@ const longest = 10_000;
 /** The largest response that is read, unpacked, in bytes: many times what thousands of roles come to. */
 const largest = 16 * 1024 * 1024;
 
-/** What the agent itself asks of the server, with its own credential. The answers are checked by whoever reads them. */
+/** The agent's own calls of the server, with its own credential. The caller checks the responses. */
 export interface AgentUpstream extends Upstream {
   preflight(credential: string, report: object): Promise<unknown>;
   adopt(credential: string, next: string): Promise<void>;
@@ -23,8 +23,8 @@ export interface AgentUpstream extends Upstream {
 }
 
 /**
- * The server, through the SDK. `patience` is how long one answer may take, in milliseconds; `signal` ends every question.
- * Every method throws `AccessError`, `unavailable` for everything that may pass.
+ * Returns the server, through the SDK. `patience` is how long one answer may take, in milliseconds; `signal` ends every
+ * question. Every method throws `AccessError`, `unavailable` for everything that may pass.
  */
 export function openUpstream(
   server: string,

@@ -35,7 +35,7 @@ describe('the environment of agent and client mode', () => {
     ['BELAY_SYNC_SECONDS', '0', 'use a number of seconds'],
     ['BELAY_KEYRING', 'on', 'use auto or off'],
     ['BELAY_MODE', 'server', 'use agent or client'],
-  ])('refuses %s=%s on one line that names the variable and the cure', (name, value, cure) => {
+  ])('rejects %s=%s on one line that names the variable and the cure', (name, value, cure) => {
     expect(() => parseLocalEnvironment({ ...agent, [name]: value })).toThrow(new RegExp(`^${name} is .*${cure}`));
   });
 

@@ -106,7 +106,7 @@ describe('the configuration of an agent', () => {
     }
   });
 
-  it('never takes a step back, whatever is replayed', async () => {
+  it('never goes back to an older configuration, even when it is replayed', async () => {
     const answers: Record<string, Record<string, unknown>> = {};
     await change('Two');
     middle.mangle = (procedure, data) => {
@@ -139,7 +139,7 @@ describe('the configuration of an agent', () => {
     expect(await health()).toMatchObject({ configuration: { version: newer, server: 'reachable' } });
     const { json } = await local.call('GET', '/logs?type=key.rotated');
     expect(json.logs).toHaveLength(1);
-    // The old secret is gone: who followed goes on, and a key that nobody announced is refused.
+    // The old secret is gone: agents that followed go on, and a key that was not announced is rejected.
     Object.assign(keyring, createKeyring([Buffer.from([...keyring.secrets.values()][0] ?? []).toString()]));
     await local.agent.sync();
     expect((await health()).configuration.server).toBe('reachable');
@@ -220,13 +220,13 @@ describe('the configuration of an agent', () => {
     await local.agent.sync();
     expect(await version()).toBe(before);
     expect(JSON.stringify((await local.call('GET', '/roles')).json)).toContain('Restored: ');
-    // And is not asked for again and again.
+    // And is not requested again and again.
     const asked = middle.calls.length;
     await local.agent.sync();
     expect(middle.calls.slice(asked)).not.toContain('configuration.register');
   });
 
-  it('is asked for again when the copy on the disk was changed by hand', async () => {
+  it('is requested again when the copy on the disk was changed by hand', async () => {
     const before = await version();
     await local.agent.stop();
     const path = join(local.folder, 'configuration.json');
@@ -332,7 +332,7 @@ describe('a server that does not answer as it should', () => {
       code: 'unavailable',
       message: 'the server did not answer in time',
     });
-    // Nor does a question that nobody answers keep an agent from being stopped.
+    // Nor does a request without a response keep an agent from being stopped.
     const asking = local.agent.sync();
     await local.agent.stop();
     middle.state = 'away';
@@ -369,7 +369,7 @@ describe('sessions that were signed in here', () => {
     expect((await local.call('GET', '/logs?type=session.ended')).json.logs).toHaveLength(1);
   });
 
-  it('stay removed when somebody removes one while its next version is on its way', async () => {
+  it('stay removed when a person removes one while its next version is on its way', async () => {
     await local.signIn('requester');
     await world.context.db.execute(sql`update sessions set version = version + 1`);
     middle.mangle = async (procedure) => {

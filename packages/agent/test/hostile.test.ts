@@ -108,7 +108,7 @@ describe('hostile requests to an agent', () => {
     ],
   ];
   it.each(attacks)(
-    '%s: refused, and nothing said',
+    '%s: rejected, and nothing said',
     async (_, { method = 'GET', path = '/sessions', headers, body: sent }) => {
       const before = await session();
       const filled = Object.fromEntries(
@@ -222,7 +222,7 @@ describe.runIf(process.platform === 'linux')('who is at the other end', () => {
     ['127.0.0.1', '::ffff:127.0.0.1'],
     ['::', '127.0.0.1'],
   ])(
-    'of a listener on %s that is asked at %s is found, and nobody is when the table cannot be read',
+    'of a listener on %s that is called at %s is found, and no owner is when the table cannot be read',
     async (at, to) => {
       const server = listen();
       await new Promise<void>((resolve) => server.listen(0, at, resolve));
@@ -384,7 +384,7 @@ describe.runIf(here)('hostile pages in a browser', () => {
       await popup.close();
     }
   });
-  it('a form that it posts is refused', async () => {
+  it('a form that it posts is rejected', async () => {
     const before = await session();
     for (const { name, page } of pages) {
       const context = await browser.newContext();

@@ -40,7 +40,7 @@ providers:
       scopes: [openid, profile, email, groups]
       groups_claim: groups
       allow_insecure_issuer: true
-  store: { provider: postgres, config: { url: 'postgres://nobody@127.0.0.1:9/nothing', identity: email } }
+  store: { provider: postgres, config: { url: 'postgres://belay@127.0.0.1:9/nothing', identity: email } }
 roles:
   reader:
     description: ${description}
@@ -110,7 +110,7 @@ afterAll(async () => {
 });
 
 describe('agent and server as two processes', () => {
-  it('enrols, signs in through the server, and shows what that person may ask for', async () => {
+  it('enrols, signs in through the server, and shows what that person can request', async () => {
     expect((await call('/ready')).json).toMatchObject({ status: 'ready', configuration: { version: '1.0.1' } });
     const page = await signInAt(serverUrl, agentUrl, 'requester');
     expect([page.status, page.body]).toEqual([200, expect.stringContaining('rita@example.test')]);
@@ -157,7 +157,7 @@ describe('agent and server as two processes', () => {
     await vi.waitFor(async () => expect(await description()).toBe('Third'), patience);
   });
 
-  it('loses nothing that it had, killed in the middle of whatever it does', async () => {
+  it('loses no stored state when it is killed at any point', async () => {
     const held = (await call('/session/demo')).json;
     expect(held).toMatchObject({ session: { session: expect.any(String) } });
     for (let turn = 0; turn < 4; turn++) {

@@ -38,7 +38,7 @@ const opened = async () => {
 };
 
 describe('signing in through the server', () => {
-  it('shows nothing of the catalog to nobody, and says who may sign in', async () => {
+  it('shows nothing of the catalog without a session, and says who may sign in', async () => {
     for (const path of ['/providers', '/roles'])
       expect([path, (await local.call('GET', path)).status]).toEqual([path, 401]);
     const page = await local.call('GET', '/providers', { headers: { accept: 'text/html' } });
@@ -79,7 +79,7 @@ describe('signing in through the server', () => {
     expect(answer.status).toBe(200);
   });
 
-  it('goes on to the page of the program that began it, in whatever script that is written', async () => {
+  it('goes on to the page of the program that began it, also with a name in another script', async () => {
     const callback = 'http://127.0.0.1:9/größe/Ā?a=1';
     const begun = await local.call('GET', `/auth?provider=demo&callback=${encodeURIComponent(callback)}`);
     const back = await followSignIn(world.url, String(begun.json.url), 'requester');
@@ -108,7 +108,7 @@ describe('POST /sessions', () => {
     expect(again.status).toBe(403);
   });
 
-  it('refuses a code of elsewhere, for another provider, or tampered with, and a session that is none', async () => {
+  it('rejects a foreign code, one for another provider, a changed one, and a value that is not a session', async () => {
     const { session } = await issue();
     const code = await begin();
     const tampered = `${code.startsWith('A') ? 'B' : 'A'}${code.slice(1)}`;
@@ -167,7 +167,7 @@ describe('the store', () => {
     await third.agent.stop();
   });
 
-  it('refuses a second agent on its folder, naming the first', async () => {
+  it('rejects a second agent on its folder, naming the first', async () => {
     const second = startLocal(world, { mode: 'agent', dataDirectory: local.folder });
     await expect(second).rejects.toThrow(`in use by another agent (pid ${process.pid})`);
   });

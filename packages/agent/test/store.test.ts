@@ -123,7 +123,7 @@ describe('the store of sessions', () => {
     expect((await open()).all()).toHaveLength(2);
   });
 
-  it('costs nobody their verification code when the disk was full', async () => {
+  it('keeps the verification code valid when the disk was full', async () => {
     const state = fullDisk();
     const sessions = await open(state.files);
     const logins = createLocalLogins({

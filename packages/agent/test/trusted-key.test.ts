@@ -21,14 +21,16 @@ describe('the key that agents trust', () => {
   const [first, second] = ['a'.repeat(40), 'b'.repeat(40)] as const;
 
   it('does not go back to one that it followed, by what was announced while the two were exchanged', async () => {
-    // Several processes are given a new secret in two rounds (docs/guides/services.md): in the first it announces the old one.
+    // Several processes are given a new secret in two rounds (docs/guides/services.md): in the first it announces the
+    // old one.
     const before = await syncWith(first, second);
     const { key: old } = await acceptSync(before, { ...before.signature.key });
     await cast.house.database.advance(1_000);
     const { key: now } = await acceptSync(await syncWith(second, first), old);
     expect(now.kid).not.toBe(old.kid);
     await cast.house.database.advance(1_000);
-    // Whoever has the old secret, for which it was exchanged, and what any agent or person was told in the first round.
+    // An attacker with the old secret, for which it was exchanged, and with all that agents and people received in the
+    // first round.
     const forged = await syncWith(first);
     const replayed = { ...forged, signature: { ...forged.signature, announced: before.signature.announced } };
     await expect(acceptSync(replayed, now)).rejects.toMatchObject({ code: 'forbidden' });

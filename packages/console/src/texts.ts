@@ -329,6 +329,7 @@ export const texts = {
     main: 'Main',
     waitingForYourDecision: ' waiting for your decision',
     signOut: 'Sign out',
+    signedOut: 'You are signed out. Sign in to continue.',
     title: (title: Inserted) => `${title} · Belay`,
     skipToContent: 'Skip to content',
     belay: 'Belay',

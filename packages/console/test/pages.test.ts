@@ -43,8 +43,8 @@ describe('words', () => {
     expect(words.durationInWords('P1DT1S')).toBe('1 day 1 second');
     expect(words.durationInWords('soon')).toBe('soon');
     expect(words.momentInWords('2026-01-02T03:04:05.678Z')).toBe('2 Jan 2026, 03:04:05 UTC');
-    expect(readable('asks for Pipes for PT15M: until 2026-01-02T03:04:05.678Z')).toBe(
-      'asks for Pipes for 15 minutes: until 2 Jan 2026, 03:04:05 UTC',
+    expect(readable('requests Pipes for PT15M: until 2026-01-02T03:04:05.678Z')).toBe(
+      'requests Pipes for 15 minutes: until 2 Jan 2026, 03:04:05 UTC',
     );
   });
 });
@@ -221,14 +221,14 @@ describe('the form of a request without a role', () => {
     const refused = {
       message: 'no',
       code: 'FORBIDDEN',
-      issues: [{ path: 'identities', message: 'names somebody else' }],
+      issues: [{ path: 'identities', message: 'names another person' }],
     };
     const input = { providers: ['two'], users: ['eve@x.test'], workflow: 'quick' };
     const again = renderPage(dynamicPage({ bounds }, { ...view, input, refused }), view);
     expect(again).toMatch(/value="two" checked/);
     expect(again).not.toMatch(/value="one" checked/);
     expect(again).toMatch(/<option value="quick" selected/);
-    expect(again).toMatch(/<a href="#users">Recipients<\/a>: names somebody else/);
+    expect(again).toMatch(/<a href="#users">Recipients<\/a>: names another person/);
     expect(again).toMatch(/id="users"[^>]*aria-invalid="true"[^>]*value="eve@x.test"/);
   });
 });

@@ -16,34 +16,39 @@ export const inboxEntry = z.object({
       z.object({
         provider: z.string(),
         identity: z.string(),
-        access: z.unknown().describe("In the provider's own terms"),
-        residual: z.string().describe('How long access can outlive its revocation at worst, ISO 8601 duration'),
+        access: z.unknown().describe("The access, in the provider's own terms"),
+        residual: z.string().describe('ISO 8601 duration: how long access can outlive its revocation at most'),
         leaves_behind: leavesBehind,
         native_expiry: z
-          .object({ step: z.string().nullable().describe('How much later at most, ISO 8601 duration') })
+          .object({ step: z.string().nullable().describe('ISO 8601 duration: how much later the provider ends it at most') })
           .nullable()
-          .describe('That the provider ends the access by itself, also while Belay is stopped; null where it does not'),
-        target: z.string().nullable().describe('Which target the provider leads to: nothing is granted at another one'),
+          .describe('Set when the provider itself ends the access, also while Belay is stopped; otherwise null'),
+        target: z
+          .string()
+          .nullable()
+          .describe('The target system that the access is bound to; it is granted at no other'),
       }),
     )
     .describe('Exactly what will be granted'),
-  request_digest: z.string().describe('Stands for all of the above; send it with the decision'),
+  request_digest: z.string().describe('Digest of the fields above; send it with the decision'),
   expires_at: instant,
   created_at: instant,
   count: z.number().int().describe('How many approvers have to approve'),
   decisions: z.number().int().describe('How many have decided'),
-  because: z.string().nullable().describe('Why a second approval is needed; null for a first approval'),
+  because: z.string().nullable().describe('Why this second approval is required; null for a first approval'),
 });
 /** A request that waits for the decision of its reader. */
 export type InboxEntry = z.infer<typeof inboxEntry>;
 
 export const inbox = z.object({
-  approvals: z.array(inboxEntry).describe('In turns: the oldest of each requester, then the second of each, and so on'),
+  approvals: z
+    .array(inboxEntry)
+    .describe('Ordered by turns: the oldest request of each requester first, then the second of each, and so on'),
   next,
-  total: z.number().int().describe('How many wait in all'),
+  total: z.number().int().describe('Number of requests that wait, on all pages'),
   requesters: z
     .array(z.object({ email: z.string(), name: z.string(), waiting: z.number().int() }))
-    .describe('Who waits, and with how many requests'),
+    .describe('Requesters, and how many requests of each wait'),
 });
 export type Inbox = z.infer<typeof inbox>;
 
@@ -60,7 +65,7 @@ export const decision = z.strictObject({
   comment: remark.optional(),
   request_digest: name
     .optional()
-    .describe('Of what the approver was shown; a request that has changed since is a conflict'),
+    .describe('The digest that the approver was shown; a request that has changed since is a conflict'),
 });
 export type Decision = z.input<typeof decision>;
 

@@ -5,7 +5,7 @@ import { mutation, query } from './operation.js';
 import { issuedSession, localLogin, person, providerPerson, session } from './sessions.js';
 
 const callback = opaque.optional().describe('Where to go afterwards; must be on the allow-list');
-const label = name.optional().describe('What asks, for the person');
+const label = name.optional().describe('The program that signs in, as it is shown to the person');
 const challenge = {
   code_challenge: z
     .string()
@@ -21,7 +21,7 @@ export const signInProvider = z.object({
   description: z.string(),
   url: z.string().describe('Where a browser begins to sign in, relative to the server'),
 });
-/** A provider that one can sign in with. */
+/** A provider that people can sign in with. */
 export type SignInProvider = z.infer<typeof signInProvider>;
 
 export const signInProviders = z.object({ providers: z.array(signInProvider) });
@@ -30,7 +30,7 @@ export type SignInProviders = z.infer<typeof signInProviders>;
 const page = z.strictObject({ callback, provider: name.optional(), label, ...challenge });
 
 export const codeExchange = z.strictObject({
-  code: opaque.describe('From the callback URL'),
+  code: opaque.describe('The authorization code in the callback URL'),
   code_verifier: z
     .string()
     .regex(/^[A-Za-z0-9._~-]{43,128}$/)
@@ -42,7 +42,7 @@ export const exchangedToken = z.object({
   token: z.string(),
   expires_at: instant,
   user: providerPerson,
-  session: session.describe("The login's session with the provider, to be shown in requests"),
+  session: session.describe('The session with the provider, to be sent in requests'),
 });
 export type ExchangedToken = z.infer<typeof exchangedToken>;
 
@@ -76,7 +76,7 @@ export const authOperations = {
         .regex(/^[A-Za-z0-9+/=\s]+$/)
         .max(limits.samlResponse)
         .describe('Base64 (SAML 2.0 Bindings, 3.5)'),
-      RelayState: opaque.describe('The state that the sign-in was begun with'),
+      RelayState: opaque.describe('The state with which the sign-in started'),
     }),
     output: z.object({ url: z.string() }),
   }),
@@ -96,7 +96,7 @@ export const authOperations = {
   whoami: query({ output: whoami }),
 };
 
-/** What an agent of a person's machine has of these. */
+/** What an agent on a person's machine offers of these. */
 export const localAuthOperations = {
   page: query({
     input: page.omit({ code_challenge: true, code_challenge_method: true }),
@@ -104,11 +104,11 @@ export const localAuthOperations = {
   }),
 };
 
-const userCode = z.string().max(limits.userCode).describe('The short code, however it was typed');
+const userCode = z.string().max(limits.userCode).describe('The short code, in any case and with or without separators');
 
 export const startedDeviceLogin = z.object({
-  device_code: z.string().describe("The program's own; secret"),
-  user_code: z.string().describe("The person's, to be typed at `verification_uri`"),
+  device_code: z.string().describe("The program's secret code"),
+  user_code: z.string().describe('The code that the person types at `verification_uri`'),
   verification_uri: z.string(),
   verification_uri_complete: z.string(),
   expires_in: z.number().int().describe('Seconds'),
@@ -138,10 +138,14 @@ export const shownDeviceLogin = z.object({
 /** A machine that waits for a person to confirm its code. */
 export type ShownDeviceLogin = z.infer<typeof shownDeviceLogin>;
 
-/** Signing in on a machine without a browser (RFC 8628). */
+/** Sign-in on a machine without a browser (RFC 8628). */
 export const deviceOperations = {
   start: mutation({
-    input: z.strictObject({ label: name.default('a machine without a browser').describe('What asks, for the person') }),
+    input: z.strictObject({
+      label: name
+        .default('a machine without a browser')
+        .describe('The program that signs in, as it is shown to the person'),
+    }),
     output: startedDeviceLogin,
   }),
   page: query({
@@ -163,7 +167,7 @@ export const shownProgramLogin = z.object({
 /** A program that waits for a person to let it sign in as them. */
 export type ShownProgramLogin = z.infer<typeof shownProgramLogin>;
 
-/** The click between a program's sign-in and its code (RFC 8252, section 8.6). */
+/** The confirmation that a program's sign-in requires before it gets its code (RFC 8252, section 8.6). */
 export const programOperations = {
   page: query({ input: z.strictObject({ request: opaque }), output: shownProgramLogin }),
   decide: mutation({ input: z.strictObject({ request: opaque, verdict }), output: z.object({ location: z.string() }) }),

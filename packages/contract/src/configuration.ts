@@ -27,29 +27,29 @@ export type AgentCheck = z.infer<typeof agentCheck>;
 
 export const agentReport = z.strictObject({
   environment: agentEnvironment.optional(),
-  version: name.optional().describe("Of the agent's program"),
-  catalog_version: name.optional().describe('Of the configuration that the agent has'),
+  version: name.optional().describe("Version of the agent's program"),
+  catalog_version: name.optional().describe('Version of the configuration that the agent has'),
   checks: z.array(agentCheck).max(limits.checks).optional(),
 });
 export type AgentReport = z.input<typeof agentReport>;
 
 export const agentReported = z.object({
-  success: z.boolean().describe('The report was taken, and no check in it failed'),
+  success: z.boolean().describe('True when the report was stored and no check in it failed'),
   version: z.string(),
   timestamp: instant,
   catalog_version: z.string(),
-  current: z.boolean().describe('Whether the agent has the configuration in force'),
+  current: z.boolean().describe('Whether the agent has the current configuration'),
 });
 export type AgentReported = z.infer<typeof agentReported>;
 
 export const configurationSignature = z
   .object({
     key: z.object({ kid: z.string(), x: z.string() }),
-    announced: z.array(z.string()).describe('Statements of older keys that name this one'),
-    statement: z.string().describe('JWS (EdDSA) over the version and the digest of everything else in this answer'),
+    announced: z.array(z.string()).describe('Statements in which older keys name this key as their successor'),
+    statement: z.string().describe('JWS (EdDSA) over the version and the digest of all other fields'),
   })
-  .describe('By the key that an agent pins when it enrols');
-/** By the key that an agent pins when it enrols. */
+  .describe('Signature by the key that an agent pins when it enrols');
+/** Signature by the key that an agent pins when it enrols. */
 export type ConfigurationSignature = z.infer<typeof configurationSignature>;
 
 // `exactOptional`: what an agent verifies is the digest of exactly these fields.
@@ -107,7 +107,7 @@ export const agentDefinitions = z.object({
   providers: z.object({ definitions: z.record(z.string(), agentProvider) }),
   workflows: z.object({ definitions: z.record(z.string(), agentWorkflow) }),
 });
-/** The whole configuration, without what is said about it. */
+/** The whole configuration, without its version and signatures. */
 export type AgentDefinitions = z.infer<typeof agentDefinitions>;
 
 export const registration = z.object({

@@ -19,7 +19,7 @@ export const resumption = z.object({
 export type Resumption = z.infer<typeof resumption>;
 
 export const nameRules = z.object({ allow: z.array(z.string()), deny: z.array(z.string()) });
-/** Names that may be requested, and those that may not; `*` stands for any run of characters. */
+/** Patterns of names that can be requested, and of names that cannot; `*` matches any run of characters. */
 export type NameRules = z.infer<typeof nameRules>;
 
 export const dynamicBounds = z.object({
@@ -31,30 +31,30 @@ export const dynamicBounds = z.object({
   workflows: z.array(z.string()),
   max_duration: z.string().describe('ISO 8601 duration'),
   default_duration: z.string().describe('ISO 8601 duration'),
-  for_others: z.boolean().describe('Whether you may ask for others'),
+  for_others: z.boolean().describe('Whether you can request access for other people'),
 });
-/** Within what a person may request access of their own choosing at a provider. */
+/** The bounds within which a person can request access at a provider without a role. */
 export type DynamicBounds = z.infer<typeof dynamicBounds>;
 
-/** What a request asks for itself when it names no role. */
+/** The access that a dynamic request names, one without a role. */
 const dynamicFields = ['permissions', 'resources', 'groups', 'users'] as const;
 
 /** The session with a provider that a program presents in a request. */
 const presentedSession = z.strictObject({ version: z.number().int(), expiry: name, session: opaque });
 
 const terms = {
-  providers: someNames.optional().describe('All of the role’s when left out'),
-  authenticator: name.optional().describe('Whom to ask, when the workflow offers a choice of authenticators'),
-  workflow: name.optional().describe("One of the role's workflows; its first when left out"),
-  reason: reason.optional().describe('Required unless the role says that it is not'),
+  providers: someNames.optional().describe('Default: all providers of the role'),
+  authenticator: name.optional().describe('The authenticator to use, when the workflow offers a choice'),
+  workflow: name.optional().describe("One of the role's workflows; default: its first"),
+  reason: reason.optional().describe('Required, unless the role makes it optional'),
   duration: duration.optional(),
-  identities: names.optional().describe("For whom; the caller's own identity when left out"),
+  identities: names.optional().describe("Whom to elevate; default: the caller's own identity"),
 };
 const dynamicTerms = {
-  permissions: names.optional().describe('Dynamic request: the provider’s own permissions, each by its name'),
-  resources: names.optional().describe('Dynamic request: what they are for'),
-  groups: names.optional().describe('Dynamic request: the provider’s own roles, as <provider>:<role>'),
-  users: names.optional().describe('Dynamic request: whom to elevate, beside `identities`'),
+  permissions: names.optional().describe('Dynamic request: names of the provider’s permissions'),
+  resources: names.optional().describe('Dynamic request: the resources that the permissions apply to'),
+  groups: names.optional().describe('Dynamic request: the provider’s roles, as <provider>:<role>'),
+  users: names.optional().describe('Dynamic request: further identities to elevate, besides `identities`'),
 };
 
 const elevationRequest = z
@@ -62,7 +62,7 @@ const elevationRequest = z
     role: z
       .union([name, roleBody])
       .optional()
-      .describe('A role by its name, or a Role object, of which the name counts; absent in a dynamic request'),
+      .describe('The name of a role, or a Role object, of which only the name is used; absent in a dynamic request'),
     ...terms,
     session: presentedSession.optional(),
     ...dynamicTerms,
@@ -73,19 +73,19 @@ const elevationRequest = z
       refused.addIssue({
         code: 'custom',
         path: ['role'],
-        message: 'is required, unless permissions or groups are asked for',
+        message: 'is required, unless permissions or groups are requested',
       });
     }
     if (input.role === undefined) return;
     for (const field of given) {
-      refused.addIssue({ code: 'custom', path: [field], message: 'belongs to a request that names no role' });
+      refused.addIssue({ code: 'custom', path: [field], message: 'is only allowed in a request without a role' });
     }
   });
 
 /** A request for a role, by its name. */
 export type ElevationRequest = { role: string } & z.input<z.ZodObject<typeof terms>>;
 
-/** A request that names what it wants itself, and no role; only within the bounds that `dynamicBounds` lists. */
+/** A request that names permissions or groups instead of a role, within the bounds that `dynamicBounds` lists. */
 export type DynamicElevationRequest = { providers: string[] } & z.input<
   z.ZodObject<Omit<typeof terms, 'providers'> & typeof dynamicTerms>
 >;
@@ -95,9 +95,9 @@ const listenedEvent = z.strictObject({ type: name, data: json.optional() });
 const resumeRequest = z
   .strictObject({
     execution_id: name,
-    verdict: verdict.optional().describe('For a decision, with `request_digest`'),
-    request_digest: name.optional().describe('Of what you were shown'),
-    event: listenedEvent.optional().describe('For a task that listens for it'),
+    verdict: verdict.optional().describe('Required for a decision, together with `request_digest`'),
+    request_digest: name.optional().describe('Digest of the request that you were shown'),
+    event: listenedEvent.optional().describe('Type of the event that a task listens for'),
   })
   .superRefine(({ verdict, request_digest, event }, refused) => {
     const missing = (['verdict', 'request_digest'] as const).filter((field) =>
@@ -109,7 +109,9 @@ const resumeRequest = z
       refused.addIssue({ code: 'custom', path: ['event'], message: 'is not part of a decision' });
     }
   });
-/** What resumes a waiting workflow: a decision about what was shown, or an event that a task listens for. */
+/**
+ * What resumes a waiting workflow: a decision about the request that was shown, or an event that a task listens for.
+ */
 export type ResumeRequest =
   | { execution_id: string; verdict: z.input<typeof verdict>; request_digest: string }
   | { execution_id: string; event: z.input<typeof listenedEvent> };

@@ -1,6 +1,5 @@
 /**
- * Every way an operation can fail, and how each travels: the HTTP status, and the `code` in the body of an error, which is
- * tRPC's.
+ * Every error code of an operation, with its HTTP status and the tRPC `code` in the body of the error.
  */
 export const errorTable = {
   invalid: { rpc: 'BAD_REQUEST', status: 400 },
@@ -36,7 +35,9 @@ export const transportTable = {
   SERVICE_UNAVAILABLE: { reason: 'unavailable', status: 503 },
 } as const satisfies Record<string, { reason: ErrorCode; status: number }>;
 
-/** Statuses that no code of ours has: those that HTTP itself, or a proxy before the server, answers with. */
+/**
+ * HTTP statuses without an error code of their own: those that HTTP itself or a proxy in front of the server returns.
+ */
 const otherStatuses: Readonly<Record<number, ErrorCode>> = {
   406: 'invalid',
   412: 'conflict',
@@ -46,13 +47,13 @@ const otherStatuses: Readonly<Record<number, ErrorCode>> = {
   504: 'unavailable',
 };
 
-/** Returns the code that an HTTP status stands for, or undefined for one that is no error of an operation. */
+/** Returns the error code of an HTTP status, or undefined when no error has this status. */
 export function codeOfStatus(status: number): ErrorCode | undefined {
   const row = Object.values(transportTable).find((each) => each.status === status);
   return row?.reason ?? otherStatuses[status] ?? (status >= 500 ? 'internal' : undefined);
 }
 
-/** One thing that is wrong with the input. */
+/** One field of the input that is not valid. */
 export interface ErrorIssue {
   /** Which field, as in `input.providers[0]`; empty for the whole input. */
   path: string;
@@ -66,7 +67,7 @@ export interface ErrorBody {
   issues?: ErrorIssue[];
 }
 
-/** The one error that a verb throws on purpose. Its message goes to the caller: no internals; those belong in `cause`. */
+/** The error that verbs throw on purpose. Callers read its message, so internals belong in `cause`. */
 export class AccessError extends Error {
   override readonly name = 'AccessError';
   constructor(
@@ -74,7 +75,7 @@ export class AccessError extends Error {
     message: string,
     readonly options: {
       issues?: ErrorIssue[];
-      /** When another try may succeed, in seconds. */
+      /** Seconds after which a retry can succeed. */
       retryAfter?: number;
       cause?: unknown;
     } = {},
@@ -87,24 +88,24 @@ export class AccessError extends Error {
   }
 }
 
-/** Returns the error for one field of the input that is wrong: 400 with `issues`. */
+/** Returns the error for one field that is not valid: 400 with `issues`. */
 export function invalid(path: string, message: string): AccessError {
   return new AccessError('invalid', message, { issues: [{ path, message }] });
 }
 
-/** Returns the same error with its fields called what this caller calls them; anything else is returned as it is. */
+/** Returns the same error with its fields renamed for this caller; any other value is returned unchanged. */
 export function renameIssues(error: unknown, rename: (path: string) => string): unknown {
   if (!(error instanceof AccessError) || error.issues === undefined) return error;
   const issues = error.issues.map(({ path, message }) => ({ path: rename(path), message }));
   return new AccessError(error.code, error.message, { ...error.options, issues });
 }
 
-/** Returns the error for what is unknown or not visible to the caller: the two look alike on purpose. */
+/** Returns the error for something that does not exist or that the caller cannot see; the two cannot be told apart. */
 export function notFound(what: string): AccessError {
   return new AccessError('not_found', `${what} was not found`);
 }
 
-/** Returns a path as issues have it everywhere: `roles.admin.providers[0]`. Numbers are places in a list. */
+/** Returns a path as `issues` contain it: `roles.admin.providers[0]`. Numbers are positions in a list. */
 export function pathText(path: readonly PropertyKey[]): string {
   return path.reduce<string>(
     (text, part) => (typeof part === 'number' ? `${text}[${part}]` : text ? `${text}.${String(part)}` : String(part)),

@@ -17,13 +17,16 @@ export const executionState = z.enum([
   'failed',
 ]);
 /**
- * Where a request stands for people: `active` when all of it can be used, `ending` when it is over and not yet verified as
- * removed, `ended` when nothing is held any more, `denied` also when it was not decided in time.
+ * The state of a request: `active` when all access can be used, `ending` until its removal is verified, `ended`
+ * afterwards, `denied` also when it was not decided in time.
  */
 export type ExecutionState = z.infer<typeof executionState>;
 
 export const waitTarget = z.enum(['approval', 'decision', 'active', 'ended']);
-/** What can be waited for: that approvers can decide, that they have, that access can be used, that nothing is held any more. */
+/**
+ * The states that a caller can wait for: approvers can decide, approvers have decided, access can be used, all access
+ * has ended.
+ */
 export type WaitTarget = z.infer<typeof waitTarget>;
 
 export const execution = z.object({
@@ -31,11 +34,13 @@ export const execution = z.object({
   run_id: z.string(),
   status: z
     .string()
-    .describe('The workflow’s: pending, running, waiting, suspended, completed, faulted, cancelled or terminated'),
+    .describe(
+      'State of the workflow: pending, running, waiting, suspended, completed, faulted, cancelled or terminated',
+    ),
   state: executionState.describe(
-    'Where the request stands for people. `waiting_for_approval`: an approver has to decide; `granting`: being granted; ' +
-      '`active`: all of it can be used; `ending`: over, and not yet verified as removed; `ended`: nothing is held any more; ' +
-      '`denied`: by an approver, or not decided in time; `running`: anything else that is under way',
+    'State of the request. `waiting_for_approval`: an approver has to decide; `granting`: access is being granted;  ' +
+      '`active`: all access can be used; `ending`: access is over, its removal not yet verified; `ended`: all access is removed;  ' +
+      '`denied`: denied, or not decided in time; `running`: any other step is in progress',
   ),
   start_time: instant,
   execution_time: z.string().describe('ISO 8601 duration'),
@@ -46,7 +51,7 @@ export const execution = z.object({
   providers: z.array(z.string()),
   reason: z.string(),
   duration: z.string(),
-  waiting_for: z.array(z.string()).describe('What each open step waits for, in words'),
+  waiting_for: z.array(z.string()).describe('Descriptions of what each open step waits for'),
 });
 /** One run of a workflow for a person's request. */
 export type Execution = z.infer<typeof execution>;
@@ -69,7 +74,7 @@ export const executionApproval = z.object({
   approvers: z.object({ users: z.array(z.string()), groups: z.array(z.string()) }),
   count: z.number().int(),
   request_digest: z.string(),
-  because: z.string().nullable().describe('Why a second approval was needed; null for a first approval'),
+  because: z.string().nullable().describe('Why the second approval was required; null for a first approval'),
   decisions: z.array(
     z.object({ approver: z.string(), verdict: z.string(), comment: z.string().nullable(), decided_at: instant }),
   ),
@@ -77,21 +82,21 @@ export const executionApproval = z.object({
 export type ExecutionApproval = z.infer<typeof executionApproval>;
 
 export const grantState = z.enum(['granting', 'active', 'ended', 'gone', 'failed']);
-/** `ended`: over, and not yet verified as removed at the provider; `gone`: verified; `failed`: never granted. */
+/** `ended`: over, its removal at the provider not yet verified; `gone`: removal verified; `failed`: never granted. */
 export type GrantState = z.infer<typeof grantState>;
 
 export const executionGrant = z.object({
   provider: z.string(),
   identity: z.string(),
-  access: z.unknown().describe("In the provider's own terms"),
+  access: z.unknown().describe("The access, in the provider's own terms"),
   state: grantState.describe(
-    '`ended`: over, and not yet verified as removed at the provider; `gone`: verified; `failed`: never granted',
+    '`ended`: over, its removal at the provider not yet verified; `gone`: removal verified; `failed`: never granted',
   ),
   granted_at: instant.nullable(),
   expires_at: instant.nullable(),
   ended_reason: z.string().nullable(),
   gone_at: instant.nullable().describe('When the removal was verified at the provider'),
-  residual: z.string().describe('How long access can outlive its revocation at worst, ISO 8601'),
+  residual: z.string().describe('ISO 8601 duration: how long access can outlive its revocation at most'),
   leaves_behind: leavesBehind,
   last_error: z.string().nullable(),
   pending: z.string().nullable().describe('What the provider is still working on; null when it is not known to be'),
@@ -165,20 +170,20 @@ export const executionOperations = {
         .min(1)
         .max(limits.history)
         .optional()
-        .describe('How many entries of the history; 1,000 when left out'),
+        .describe('Number of history entries; default: 1,000'),
       cursor: opaque
         .max(limits.cursor)
         .optional()
-        .describe('`next` of an answer, for the entries of the history before it'),
-      until: waitTarget.optional().describe('Answer only once it has come this far, or the time is over'),
-      wait: duration.optional().describe('How long at most, with `until`: PT20S when left out, PT30S at most'),
+        .describe('`next` of an earlier response; returns the older history entries'),
+      until: waitTarget.optional().describe('Respond when the execution has reached this state, or `wait` is over'),
+      wait: duration.optional().describe('The longest wait, with `until`; default: PT20S, at most PT30S'),
     }),
     output: executionDetails,
   }),
   cancel: mutation({ input: one, output: done }),
   terminate: mutation({ input: one, output: done }),
   signal: mutation({
-    input: one.extend({ input: opaque.describe('Sealed CloudEvent, made by this service') }),
+    input: one.extend({ input: opaque.describe('CloudEvent that this service has sealed') }),
     output: signalled,
   }),
   prepareSignal: mutation({

@@ -7,31 +7,31 @@ const text = (shortest: number, longest: number) =>
 
 /** A name or an identifier: never empty. */
 export const name = text(1, limits.name);
-/** Why somebody requests access. What else it must be, the role says. */
+/** Why a person requests access. The role can require more of it. */
 export const reason = text(1, limits.reason);
 /** A comment, a description, or words to search for; may be empty. */
 export const remark = text(0, limits.remark);
 /** A sealed token, an authorization code or an address. */
 export const opaque = text(1, limits.opaque);
-/** An ISO 8601 duration or the short form, as text; `parseDuration` reads it. */
+/** An ISO 8601 duration or its short form, as text for `parseDuration`. */
 export const duration = text(1, limits.duration).describe('ISO 8601 duration, such as PT1H');
 /** Comma-separated in a query, an array everywhere else. */
 export const names = z.array(name).max(limits.names);
-/** A list that would mean "all" if it were taken for left out, and so may not be empty. */
+/** A list that must not be empty, because an absent one means "all". */
 export const someNames = names.min(1, 'must name at least one');
 /** UTC, ISO 8601 with milliseconds and `Z`. */
 export const instant = z.string().meta({ format: 'date-time' });
 export const leavesBehind = z
   .string()
   .nullable()
-  .describe('What the holder may leave behind that a revocation does not remove, in a sentence; null for nothing');
+  .describe('What the holder can leave behind that a revocation does not remove, as a sentence; null for nothing');
 export const verdict = z.enum(['approve', 'deny']);
 export type Verdict = z.infer<typeof verdict>;
 
 /** Any JSON whose texts can be stored. Its input is `unknown`, so that clients need no recursive type. */
 export const json: z.ZodType<z.core.util.JSONType, unknown> = z.json().refine(isStorableJson, unstorableMessage);
 
-/** What an operation returns that has nothing more to say. */
+/** The output of an operation that returns no data. */
 export const done = z.object({ status: z.string(), message: z.string() });
 export type Done = z.infer<typeof done>;
 export const message = z.object({ message: z.string() });

@@ -1,12 +1,12 @@
 /**
- * The longest and the most of what a request may hold: lengths in characters, lists in items. The shapes of this package, the
- * verbs behind them and the OpenAPI document all read them here.
+ * The limits of a request: lengths in characters, lists in items. The schemas of this package, the verbs and the
+ * OpenAPI document use these.
  */
 export const limits = {
   /** A name, an identifier, a digest or an e-mail address. */
   name: 200,
   names: 100,
-  /** Why somebody requests access, and what they describe in their own words. */
+  /** Why a person requests access, and the description of a request in their own words. */
   reason: 4_000,
   /** A comment, a description, a message or words to search for. */
   remark: 2_000,
@@ -14,7 +14,7 @@ export const limits = {
   operatorReason: 500,
   /** A sealed token, an authorization code or an address. */
   opaque: 16_384,
-  /** The `state` of a client, handed back to it as it is. */
+  /** The `state` of a client, which is returned to it unchanged. */
   clientState: 2_000,
   duration: 64,
   idempotencyKey: 200,

@@ -11,7 +11,9 @@ interface Metadata {
 
 const atRoot = { public: true, atRoot: true };
 
-/** Where the operations are that several modes have, and what all of these modes say of them: by router, then by procedure. */
+/**
+ * Paths and descriptions of the operations that several modes have, by router, then by procedure.
+ */
 export const metadata = {
   auth: {
     page: {
@@ -20,7 +22,7 @@ export const metadata = {
         path: '/auth',
         tags: ['authentication'],
         protect: false,
-        summary: 'List the providers to sign in with',
+        summary: 'List the providers that people can sign in with',
       },
       rest: { public: true, html: 'preferred', redirect: { status: 302, always: false } },
     },
@@ -32,7 +34,7 @@ export const metadata = {
         path: '/.well-known/api-configuration',
         tags: ['configuration'],
         protect: false,
-        summary: 'Say what this service is and where its parts are',
+        summary: 'Describe this service and its endpoints',
       },
       rest: atRoot,
     },
@@ -43,20 +45,25 @@ export const metadata = {
         method: 'GET',
         path: '/logs',
         tags: ['logs'],
-        summary: 'Read the most recent log entries you may see: system events, user actions and the audit trail',
+        summary: 'Read the most recent log entries that you can see: system events, user actions and the audit log',
       },
       rest: { html: 'offered' },
     },
   },
   providers: {
     list: {
-      openapi: { method: 'GET', path: '/providers', tags: ['providers'], summary: 'List the providers you may use' },
+      openapi: {
+        method: 'GET',
+        path: '/providers',
+        tags: ['providers'],
+        summary: 'List the providers that you can use',
+      },
       rest: { html: 'offered' },
     },
   },
   roles: {
     list: {
-      openapi: { method: 'GET', path: '/roles', tags: ['roles'], summary: 'List the roles you may ask for' },
+      openapi: { method: 'GET', path: '/roles', tags: ['roles'], summary: 'List the roles that you can request' },
       rest: { html: 'offered' },
     },
   },
@@ -72,7 +79,13 @@ export const metadata = {
   },
   system: {
     health: {
-      openapi: { method: 'GET', path: '/health', tags: ['system'], protect: false, summary: 'Say how the service is' },
+      openapi: {
+        method: 'GET',
+        path: '/health',
+        tags: ['system'],
+        protect: false,
+        summary: 'Check the health of the service',
+      },
       rest: atRoot,
     },
     ready: {
@@ -81,18 +94,23 @@ export const metadata = {
         path: '/ready',
         tags: ['system'],
         protect: false,
-        summary: 'Say whether to send requests here',
+        summary: 'Check whether this process is ready for requests',
       },
       rest: atRoot,
     },
     metrics: {
-      openapi: { method: 'GET', path: '/metrics', tags: ['system'], protect: false, summary: 'Count what was done' },
+      openapi: { method: 'GET', path: '/metrics', tags: ['system'], protect: false, summary: 'Read the counters' },
       rest: { ...atRoot, metrics: { counters: ['total_requests', 'dropped_jobs'] } },
     },
   },
   workflows: {
     list: {
-      openapi: { method: 'GET', path: '/workflows', tags: ['workflows'], summary: 'List the workflows you may start' },
+      openapi: {
+        method: 'GET',
+        path: '/workflows',
+        tags: ['workflows'],
+        summary: 'List the workflows that you can start',
+      },
       rest: { html: 'offered' },
     },
   },

@@ -39,11 +39,11 @@ export type Operations = ByPath<{
   workflows: typeof workflowOperations;
 }>;
 
-/** What only an agent or a client of a person's machine has beside; a server answers these with `not_configured`. */
+/** The operations that only agent mode and client mode have; a server rejects them with `not_configured`. */
 export type LocalOperations = ByPath<{ sessions: Omit<typeof localSessionOperations, 'list'> }>;
 
-/** What a caller of an operation gives: undefined for an operation without input. */
+/** The input of an operation; undefined for an operation without input. */
 export type InputOf<O> = O extends { input: infer Input extends z.ZodType } ? z.input<Input> : undefined;
 
-/** What an operation returns; of a stream, one event. */
+/** The output of an operation; for a stream, one event. */
 export type OutputOf<O> = O extends { output: infer Output extends z.ZodType } ? z.output<Output> : never;

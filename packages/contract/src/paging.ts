@@ -2,18 +2,18 @@ import { z } from 'zod';
 import { opaque } from './fields.js';
 import { limits } from './limits.js';
 
-/** What a request says of a page of a long list. */
+/** The paging fields of a request. */
 export const paging = {
-  limit: z.number().int().min(1).max(limits.page).optional().describe('How many at most; without it, all there are'),
-  cursor: opaque.max(limits.cursor).optional().describe('`next` of the page before'),
+  limit: z.number().int().min(1).max(limits.page).optional().describe('The most items to return; default: all'),
+  cursor: opaque.max(limits.cursor).optional().describe('`next` of the previous page'),
 };
 
-/** Which part of a long list; without `limit`, all of it. */
+/** The part of a long list to return; without `limit`, the whole list. */
 export interface PageOf {
   limit?: number | undefined;
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   cursor?: string | undefined;
 }
 
-/** What a response says of the page after it. */
+/** The paging fields of a response. */
 export const next = z.string().nullable().describe('Cursor of the next page; null when there is none');

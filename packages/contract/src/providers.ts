@@ -44,14 +44,17 @@ export const providerIdentities = z.object({
 export type ProviderIdentities = z.infer<typeof providerIdentities>;
 
 const sessionAuthorization = {
-  scopes: z.array(name).max(limits.scopes).describe('Of those that the configuration allows; none: its own'),
-  state: opaque.max(limits.clientState).describe('Handed back as it is'),
+  scopes: z
+    .array(name)
+    .max(limits.scopes)
+    .describe('Scopes to request, among those that the configuration allows; default: those of the configuration'),
+  state: opaque.max(limits.clientState).describe('Returned unchanged'),
   redirect_uri: opaque.describe('Where to go afterwards; must be on the allow-list'),
 };
 export type SessionAuthorization = z.input<z.ZodObject<typeof sessionAuthorization>>;
 
 export const authorizationStart = z.object({
-  url: z.string().describe('Where to send the person'),
+  url: z.string().describe('URL to send the person to'),
   expires_in: z.number().int().describe('Seconds'),
 });
 export type AuthorizationStart = z.infer<typeof authorizationStart>;

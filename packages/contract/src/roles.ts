@@ -4,7 +4,7 @@ import { query } from './operation.js';
 import { next, paging } from './paging.js';
 
 export const audience = z.object({ users: z.array(z.string()).optional(), groups: z.array(z.string()).optional() });
-/** Whom a rule names, by e-mail address and by group. */
+/** The people that a rule names, by e-mail address and by group. */
 export type Audience = z.infer<typeof audience>;
 
 const reasonRule = z.object({ required: z.boolean(), pattern: z.string().optional() });
@@ -15,19 +15,23 @@ export const role = z.object({
   providers: z.array(z.string()),
   workflows: z.array(z.string()),
   enabled: z.boolean(),
-  permissions: audience.optional().describe('Who may see and request it; absent for everyone who is signed in'),
+  permissions: audience.optional().describe('Who can see and request the role; absent: everyone who is signed in'),
   max_duration: z.string().describe('ISO 8601 duration'),
   default_duration: z.string().describe('ISO 8601 duration'),
   reason: reasonRule,
   inherits: z.array(z.string()),
-  grants: z.array(z.object({ provider: z.string(), access: z.unknown().describe("In the provider's own terms") })),
+  grants: z.array(
+    z.object({ provider: z.string(), access: z.unknown().describe("The access, in the provider's own terms") }),
+  ),
 });
-/** Role of the interface, and what is published beside it: its bounds and what it grants. */
+/** A role with its bounds and with what it grants. */
 export type Role = z.infer<typeof role>;
 /** A piece of access that a role gives at one provider, in that provider's own terms. */
 export type RoleGrant = Role['grants'][number];
 
-/** A Role as a client may send it back: the documented fields and the ones that are published beside them, nothing else. */
+/**
+ * A Role as a client may send it back: the documented fields and the ones that are published beside them, nothing else.
+ */
 export const roleBody = z.strictObject({
   name,
   description: remark.optional(),

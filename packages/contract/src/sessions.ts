@@ -9,14 +9,17 @@ export const providerPerson = person.extend({ provider: z.string() });
 export const sessionSummary = z.object({ version: z.number().int(), expiry: instant });
 
 export const session = sessionSummary.extend({ session: z.string() });
-/** A session with a provider as programs hold it: `session` is encrypted and good until `expiry`, in this `version` only. */
+/**
+ * A session with a provider as programs hold it: `session` is encrypted and good until `expiry`, in this `version`
+ * only.
+ */
 export type Session = z.infer<typeof session>;
 
 export const issuedSession = z.object({ session });
 export type IssuedSession = z.infer<typeof issuedSession>;
 
 export const verifiedSession = z.object({ provider: z.string(), ...sessionSummary.shape, user: providerPerson });
-/** What a session token is worth. */
+/** What a session token proves. */
 export type VerifiedSession = z.infer<typeof verifiedSession>;
 
 export const sessionList = z.object({
@@ -27,15 +30,15 @@ export const sessionList = z.object({
 export type SessionList = z.infer<typeof sessionList>;
 
 export const localLogin = z.object({
-  url: z.string().describe('Where the sign-in goes on, at the server'),
-  code: z.string().describe('Proves to POST /sessions that the sign-in was begun here; good once'),
+  url: z.string().describe('URL at the server at which the sign-in continues'),
+  code: z.string().describe('Proves to POST /sessions that the sign-in started here; can be used once'),
   expires_in: z.number().int().describe('Seconds'),
 });
-/** A sign-in that an agent or a client of this machine has begun. */
+/** A sign-in that agent mode or client mode has started on this machine. */
 export type LocalLogin = z.infer<typeof localLogin>;
 
 export const sessionToKeep = z.strictObject({ code: opaque, provider: name, session: opaque });
-/** A session that an agent or a client of this machine is to keep. */
+/** A session for agent mode or client mode to store on this machine. */
 export type SessionToKeep = z.input<typeof sessionToKeep>;
 
 export const sessionOperations = {
@@ -43,7 +46,7 @@ export const sessionOperations = {
   verify: mutation({ input: z.strictObject({ session: opaque }), output: verifiedSession }),
 };
 
-/** What only an agent or a client of a person's machine has. */
+/** Operations that only agent mode and client mode have. */
 export const localSessionOperations = {
   list: query({ output: sessionList.extend({ sessions: z.record(z.string(), session) }) }),
   begin: mutation({ input: z.strictObject({ provider: name.optional() }), output: localLogin }),

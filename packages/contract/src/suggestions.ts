@@ -8,13 +8,13 @@ export const suggestedRequest = z.object({
   suggested_providers: z.array(z.string()),
   workflow_id: z.string().describe('Name of the workflow that a request would start; nothing has been started'),
 });
-/** What a request could be, in the interface's own names for it. */
+/** A suggested request, with the field names of the interface. */
 export type SuggestedRequest = z.infer<typeof suggestedRequest>;
 
 export const suggestion = z.object({
   status: z.enum(['suggested', 'no_match']),
   output: suggestedRequest.extend({
-    matched: z.array(z.string()).describe('Words of the text that led here'),
+    matched: z.array(z.string()).describe('Words of the text that led to this suggestion'),
     engine: z.enum(['lexical', 'model']),
     alternatives: z.array(suggestedRequest),
   }),
@@ -30,7 +30,7 @@ export const suggestionOperations = {
     }),
   }),
   suggest: mutation({
-    input: z.strictObject({ reason: reason.describe('What you want to do, or the refusal that you ran into') }),
+    input: z.strictObject({ reason: reason.describe('What you want to do, or the rejection that you ran into') }),
     output: suggestion,
   }),
 };

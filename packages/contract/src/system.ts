@@ -23,20 +23,20 @@ export type Readiness = z.infer<typeof readiness>;
 
 export const metrics = z.object({
   uptime: z.string().describe('ISO 8601 duration'),
-  total_requests: z.number().int().describe('Answered by this process since it started'),
-  roles_count: z.number().int().describe('Roles of the configuration in force'),
-  workflows_count: z.number().int().describe('Workflows of the configuration in force'),
-  providers_count: z.number().int().describe('Providers of the configuration in force'),
+  total_requests: z.number().int().describe('Requests that this process has answered since it started'),
+  roles_count: z.number().int().describe('Roles of the current configuration'),
+  workflows_count: z.number().int().describe('Workflows of the current configuration'),
+  providers_count: z.number().int().describe('Providers of the current configuration'),
   elevate_requests: z.number().int().describe('Requests of all processes; estimated when there are many'),
   overdue_revocations: z
     .number()
     .int()
-    .describe('Access that should have been removed a minute ago; any value above 0 is an alarm'),
-  failing_executions: z.number().int().describe('Executions that fail by an error of the service, and are tried again'),
+    .describe('Access whose removal is at least a minute overdue; any value above 0 is an alarm'),
+  failing_executions: z.number().int().describe('Executions that fail because of a service error and are retried'),
   dropped_jobs: z
     .number()
     .int()
-    .describe('Jobs of the queue that this process dropped since it started; anything but 0 is worth a look'),
+    .describe('Jobs of the queue that this process has dropped since it started; investigate any value above 0'),
 });
 export type Metrics = z.infer<typeof metrics>;
 
@@ -50,12 +50,12 @@ const configuration = z
   .object({
     version: z.string(),
     received_at: z.string(),
-    confirmed_at: instant.nullable().describe('When the server last said that it is in force'),
+    confirmed_at: instant.nullable().describe('When the server last confirmed that it is the current configuration'),
     age: z.string().describe('ISO 8601 duration since then'),
-    server: z.string().describe('Whether the server answers'),
+    server: z.string().describe('Whether the server is reachable'),
   })
   .nullable();
-/** The configuration that an agent or a client of a person's machine has; null before it has one. */
+/** The configuration of agent mode or client mode; null before the first one. */
 export type HeldConfiguration = z.infer<typeof configuration>;
 
 export const localHealth = health.extend({ configuration, clock: z.string().optional() });
@@ -64,7 +64,7 @@ export type LocalHealth = z.infer<typeof localHealth>;
 export const localReadiness = readiness.extend({ configuration });
 export type LocalReadiness = z.infer<typeof localReadiness>;
 
-/** What an agent or a client of a person's machine says of itself. */
+/** The health of agent mode or client mode. */
 export const localSystemOperations = {
   health: query({ output: localHealth }),
   ready: query({ output: localReadiness }),

@@ -56,7 +56,7 @@ describe('durations', () => {
     'PT1.5H30M',
     'P1.5D',
     '１h',
-  ])('%j is refused', (text) => {
+  ])('%j is rejected', (text) => {
     expect(() => parseDuration(text)).toThrow(RangeError);
   });
 

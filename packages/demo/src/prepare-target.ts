@@ -7,7 +7,7 @@ const targetDatabase = 'belay_demo_target';
 const groupRole = 'reporting_readonly';
 const ownerRole = 'belay_demo_owner';
 const connectorRole = 'belay_demo_connector';
-/** The comment on every role that the demo made: a role of the same name without it belongs to somebody else. */
+/** The comment on every role that the demo made: a role of the same name without it is not the demo's. */
 const mark = 'belay demo';
 /** The connection limit of each person. */
 const personConnections = 10;
@@ -30,7 +30,7 @@ export interface DemoTarget {
 /**
  * Makes the demo's target: a database with a table of sample data, a database role that may read it, a login role for
  * each person, and one for the connector. Repeats change nothing, passwords aside. Throws `StartError` when the user of
- * `url` may not do it, or a role of the same name belongs to somebody else.
+ * `url` may not do it, or a role of the same name is not the demo's.
  */
 export async function prepareDemoTarget(options: TargetOptions): Promise<DemoTarget> {
   const server = postgres(options.url, { max: 1, onnotice: () => {}, connect_timeout: 10, fetch_types: false });
@@ -100,7 +100,7 @@ async function makeRoles(sql: postgres.Sql, facts: ServerFacts, options: TargetO
     );
   }
   for (const name of wanted.filter((role) => !existing.has(role))) {
-    // In one transaction with its mark: an unmarked role would look like somebody else's at the next start.
+    // In one transaction with its mark: an unmarked role would look like a foreign one at the next start.
     await sql.begin(async (tx) => {
       await tx.unsafe(`create role ${name} nologin`);
       await tx.unsafe(`comment on role ${name} is '${mark}'`);
@@ -142,7 +142,7 @@ async function fillTarget(url: string, facts: ServerFacts): Promise<void> {
         on conflict do nothing`);
       await tx.unsafe(`grant usage on schema reporting to ${groupRole}`);
       await tx.unsafe(`grant select on reporting.revenue to ${groupRole}`);
-      // Otherwise the table stays with the user who made it, who is nobody of the demo either.
+      // Otherwise the table stays with the user who made it, who is not part of the demo either.
       // Not again at each start: it would wait for every session that reads the table, the holder's as well.
       const [owned] = await tx<{ done: boolean }[]>`
         select relowner = ${ownerRole}::regrole as done from pg_class where oid = 'reporting.revenue'::regclass`;

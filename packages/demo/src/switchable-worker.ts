@@ -45,7 +45,10 @@ export interface SwitchOptions {
   delay(milliseconds: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** Runs a worker whenever nobody asks for all of them to be stopped. Resolves when it runs, or waits because somebody does. */
+/**
+ * Runs a worker, except while a person has all workers stopped. Resolves when it runs, or when it waits for that to
+ * end.
+ */
 export async function startSwitchableWorker(
   options: SwitchOptions & { start(): Promise<StoppableWorker> },
 ): Promise<SwitchableWorker> {
@@ -81,7 +84,7 @@ export async function startSwitchableWorker(
       }
     }
   })();
-  // Somebody may hold the workers stopped at this very moment; a start does not wait for that.
+  // A person may have the workers stopped at this moment; a start does not wait for that.
   await Promise.race([first.promise, options.delay(retry)]);
   return {
     async stop() {

@@ -75,7 +75,7 @@ async function signIn(authenticator: Authenticator, person: DemoAccount, browser
 
 const failure = async (work: Promise<unknown>): Promise<Error> => {
   const error = await work.catch((caught: unknown) => caught);
-  if (!(error instanceof Error)) throw new Error('It was not refused');
+  if (!(error instanceof Error)) throw new Error('It was not rejected');
   return error;
 };
 
@@ -103,7 +103,7 @@ describe('a sign-in through the oidc connector and the demo identity provider', 
     expect(log).toEqual([]);
   });
 
-  it('sends the redirect URI as it was given, whatever address the answer came in on', async () => {
+  it('sends the redirect URI as it was given, even when the response arrived at another address', async () => {
     const { issuer } = await start();
     const authenticator = authenticatorOf(issuer);
     const { expected, callback } = await signIn(authenticator, ana);
@@ -132,7 +132,7 @@ describe('a sign-in through the oidc connector and the demo identity provider', 
   });
 
   it.each(['state', 'nonce', 'codeVerifier'] as const)(
-    'refuses an answer whose %s is not the expected one',
+    'rejects an answer whose %s is not the expected one',
     async (part) => {
       const { issuer } = await start();
       const authenticator = authenticatorOf(issuer);
@@ -156,7 +156,7 @@ describe('a sign-in through the oidc connector and the demo identity provider', 
     expect(error.message).toContain('invalid_grant');
   });
 
-  it('refuses a refusal, an empty answer and one of another issuer', async () => {
+  it('rejects a rejection, an empty answer and one of another issuer', async () => {
     const { issuer } = await start();
     const authenticator = authenticatorOf(issuer);
     const expected = newRequest();
@@ -266,7 +266,7 @@ describe('the demo identity provider', () => {
     expect(page.body).toContain('<html lang="en-GB">');
   });
 
-  it('asks for a password where there is one', async () => {
+  it('prompts for a password where there is one', async () => {
     const { issuer } = await start();
     const browser = openBrowser();
     const page = await browser.open(await authenticatorOf(issuer).authorizationUrl(newRequest(), calm()));

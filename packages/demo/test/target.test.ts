@@ -107,7 +107,7 @@ describe('the target of the demo', () => {
     await open.end({ timeout: 1 });
   });
 
-  it('refuses, on one line, a user who may not, and a server whose roles are somebody else’s', async () => {
+  it('rejects, on one line, a user without the privilege, and a server whose roles are not the demo’s', async () => {
     await using other = await startTestServer();
     await ask(other.url('postgres'), `create role nobody_much login password 'x'`);
     const url = other.url('postgres').replace(/\/\/[^@]*@/, '//nobody_much:x@');

@@ -18,7 +18,8 @@ interface Login {
  * Looks for a live postmaster of this cluster (one that outlived the process that started it). Taken over only when it
  * answers with our password and says that it serves this very folder.
  *
- * @throws EmbeddedPostgresError `start_failed` when a live server of this folder refuses our password or serves another.
+ * @throws EmbeddedPostgresError `start_failed` when a live server of this folder rejects our password or serves
+ * another.
  */
 export async function adoptPostmaster(
   { cluster, superuser, password }: Login,
@@ -37,8 +38,8 @@ export async function adoptPostmaster(
   }
   const { alive, uncollected, command } = await inspectProcess(pid);
   if (uncollected || (alive && !isPostmaster(command, folder))) {
-    // PostgreSQL takes a dead process that nobody collected, or another one that now has its number, for a live server. Its
-    // other guard stays: while children of the old server run, the shared memory of the folder is in use.
+    // PostgreSQL takes a dead process that was not reaped, or another one that now has its number, for a live server.
+    // Its other guard stays: while children of the old server run, the shared memory of the folder is in use.
     log(`removing the postmaster.pid of a server that is gone (process ${pid})`);
     await rm(file, { force: true });
     return { state: 'none' };
@@ -102,7 +103,7 @@ function judge(error: unknown, cluster: string, port: number): Adoption {
   if (code === '28P01' || code === '28000') {
     throw new EmbeddedPostgresError(
       'start_failed',
-      `A PostgreSQL runs on ${cluster} (port ${port}) and refuses the password in postgres.password: restore that file, or stop the server.`,
+      `A PostgreSQL runs on ${cluster} (port ${port}) and rejects the password in postgres.password: restore that file, or stop the server.`,
     );
   }
   return { state: 'silent' };

@@ -143,7 +143,7 @@ async function startOrAdopt(options: BringUpOptions, prepared: Prepared): Promis
       if (result.state === 'failed') {
         throw startFailed(cluster, result.reason);
       }
-      // Taken between our look and PostgreSQL's: the next round looks again and chooses another or refuses.
+      // Taken between our look and PostgreSQL's: the next round looks again and chooses another or rejects.
       reason = result.state === 'busy' ? result.reason : `port ${port} is taken`;
     }
     busy += 1;

@@ -12,7 +12,7 @@ interface ChoosePortOptions {
 }
 
 /**
- * The port of 127.0.0.1 to listen on: the operator's; else the remembered one if it is free; else one that the system picks.
+ * Returns the port of 127.0.0.1 to listen on: the operator's; else the remembered one if it is free; else one that the system picks.
  *
  * @throws EmbeddedPostgresError `port_taken` when the operator's is not free.
  */

@@ -4,8 +4,8 @@ import type { ServerUser } from './ensure-account.js';
 import { type AccountOptions, ensureAccount, findNobody } from './ensure-account.js';
 
 /**
- * The account to run PostgreSQL as: undefined (our own) for an ordinary user; for root, whom PostgreSQL refuses to serve,
- * the owner of the cluster if it is an ordinary user, and an account that exists for this alone otherwise.
+ * Returns the account to run PostgreSQL as: undefined (our own) for an ordinary user; for root, whom PostgreSQL rejects
+ * to serve, the owner of the cluster if it is an ordinary user, and an account that exists for this alone otherwise.
  */
 export async function chooseServerUser(
   cluster: string | undefined,
@@ -18,7 +18,8 @@ export async function chooseServerUser(
   if (cluster === undefined || owner === undefined || owner.uid === 0) {
     return ensureAccount(options);
   }
-  // Older versions ran as nobody, in a folder of root's: such a cluster moves at the first start that finds it stopped.
+  // Older versions ran as `nobody`, in a folder of root's: such a cluster moves at the first start that finds it
+  // stopped.
   const byRoot = (await stat(dirname(cluster))).uid === 0;
   if (byRoot && owner.uid === (await findNobody()).uid && !(await isRunning(cluster))) {
     return ensureAccount(options);
@@ -27,7 +28,7 @@ export async function chooseServerUser(
   return { uid: owner.uid, gid: owner.gid };
 }
 
-/** Whether the process that the cluster's pid file names is there. In doubt it is: a running server is never taken away. */
+/** Returns whether the process in the cluster's pid file runs. In doubt it does: a running server is never removed. */
 async function isRunning(cluster: string): Promise<boolean> {
   const text = await readFile(join(cluster, 'postmaster.pid'), 'utf8').catch(() => undefined);
   if (text === undefined) return false;

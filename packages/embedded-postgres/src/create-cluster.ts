@@ -54,7 +54,7 @@ async function initialise(options: CreateClusterOptions, made: string, passwordF
     // There is no socket to come in by; should an operator add one, it is closed until they open it.
     ['--auth-local', 'reject'],
     ['--encoding', 'UTF8'],
-    // The same order and case rules on every machine, whatever C library and locales it has.
+    // The same order and case rules on every machine, independent of its C library and locales.
     ['--locale', 'C'],
     ['--locale-provider', 'builtin'],
     ['--builtin-locale', 'C.UTF-8'],

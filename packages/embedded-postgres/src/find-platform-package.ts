@@ -11,7 +11,7 @@ export interface PlatformPackage {
 const requireFromHere = createRequire(import.meta.url);
 
 /**
- * The installed package with PostgreSQL's programs for this platform.
+ * Returns the installed package with PostgreSQL's programs for this platform.
  *
  * @throws EmbeddedPostgresError `no_binaries` when none is installed or none exists.
  */
@@ -29,7 +29,7 @@ export async function findPlatformPackage(
   }
 }
 
-/** The refusal for a platform that PostgreSQL's programs do not exist for, or were not installed for. */
+/** Returns the rejection for a platform that PostgreSQL's programs do not exist for, or were not installed for. */
 export function noBinaries(
   platform: string,
   architecture: string,
@@ -46,7 +46,7 @@ export function noBinaries(
   );
 }
 
-/** Whether Node.js runs on musl, which the programs are not built for. Slow (a diagnostic report): ask after a failure. */
+/** Returns whether Node.js runs on musl, which the programs are not built for. Slow (a diagnostic report): ask after a failure. */
 export function isMusl(platform: string): boolean {
   if (platform !== 'linux') {
     return false;

@@ -6,7 +6,7 @@ import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 const MAJOR_VERSION = '18';
 
 /**
- * The real path of the cluster that `folder` is or points to; undefined when there is none yet.
+ * Returns the real path of the cluster that `folder` is or points to; undefined when there is none yet.
  *
  * @throws EmbeddedPostgresError `other_version` for another major version, `not_writable` for another account's folder,
  * `start_failed` for a folder that is no cluster. The folder is left as it is.
@@ -52,7 +52,7 @@ export async function inspectCluster(folder: string): Promise<string | undefined
   return cluster;
 }
 
-/** Where a link to a cluster leads that was not finished: the folder that is to hold it, if that is still there. */
+/** Returns where a link to a cluster leads that was not finished: the folder that is to hold it, if that is still there. */
 export async function linkedHome(folder: string): Promise<string | undefined> {
   const target = await readlink(folder).catch(() => undefined);
   return target === undefined ? undefined : realpath(dirname(target)).catch(() => undefined);

@@ -9,7 +9,7 @@ export interface Names {
   sharedFolder: string;
 }
 
-/** The names that follow from `name`. Throws a `RangeError` for one that is not a word in lower case. */
+/** Returns the names that follow from `name`. Throws a `RangeError` for one that is not a word in lower case. */
 export function nameAll(name: string): Names {
   if (!/^[a-z][a-z0-9_]{0,20}$/.test(name))
     throw new RangeError(`name: ${JSON.stringify(name)} is not a word in lower case`);

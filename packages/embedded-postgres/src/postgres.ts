@@ -29,7 +29,7 @@ export async function startEmbeddedPostgres(options: StartEmbeddedPostgresOption
   }
 }
 
-/** What of the options has a default of its own. */
+/** Returns what of the options has a default of its own. */
 export function settle({ name = 'embedded', settings = {} }: Pick<StartEmbeddedPostgresOptions, 'name' | 'settings'>) {
   return { names: nameAll(name), settings };
 }

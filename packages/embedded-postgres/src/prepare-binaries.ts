@@ -23,8 +23,8 @@ interface PrepareBinariesOptions {
 }
 
 /**
- * Programs that the server's account can run: those in node_modules, with their library links made; or, when that account
- * cannot read them or the links cannot be made there, a copy in `copyTo`, made once per version.
+ * Returns programs that the server's account can run: those in node_modules, with their library links made; or, when
+ * that account cannot read them or the links cannot be made there, a copy in `copyTo`, made once per version.
  *
  * @throws EmbeddedPostgresError `no_binaries` on musl, `start_failed` when even the copy does not run.
  */
@@ -61,7 +61,8 @@ async function tryFolder(folder: string, user: ServerUser | undefined): Promise<
   const suffix = process.platform === 'win32' ? '.exe' : '';
   const program = (name: string) => join(folder, 'native', 'bin', `${name}${suffix}`);
   const binaries = { initdb: program('initdb'), pgControl: program('pg_ctl'), postgres: program('postgres') };
-  // One real run answers all at once: readable, executable, right architecture and C library, every shared library found.
+  // One real run answers all at once: readable, executable, right architecture and C library, every shared library
+  // found.
   const { code, output, failure } = await runProgram(binaries.postgres, ['--version'], user);
   return code === 0 ? binaries : `${failure ?? output.trim()} (${binaries.postgres})`;
 }
@@ -90,7 +91,9 @@ async function copyPackage(options: PrepareBinariesOptions, copy: string): Promi
   }
 }
 
-/** Opens a copy to everybody for reading: it holds nothing secret, and a strict umask at install time may have closed it. */
+/**
+ * Makes a copy readable for all users: it holds nothing secret, and a strict umask at install time may have closed it.
+ */
 async function makeReadable(path: string): Promise<void> {
   const entry = await lstat(path);
   if (entry.isDirectory()) {

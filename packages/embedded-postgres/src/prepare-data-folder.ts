@@ -17,10 +17,11 @@ interface PrepareDataFolderOptions {
 }
 
 /**
- * A folder that the server's account can pass into, for the cluster and for copied programs: the one that holds the
- * existing cluster; else the data folder itself; or a new one below the shared folder when root's data folder lies in a folder
- * that is closed to that account. Opening somebody's home is not ours to do. On another file system it is refused instead:
- * the data folder may be a volume that outlives the machine, and the database must not silently end up outside of it.
+ * Returns a folder that the server's account can pass into, for the cluster and for copied programs: the one that holds
+ * the existing cluster; else the data folder itself; or a new one below the shared folder when root's data folder lies
+ * in a folder that is closed to that account. Belay does not open a person's home folder. On another file system it is
+ * rejected instead: the data folder may be a volume that outlives the machine, and the database must not silently end
+ * up outside of it.
  *
  * @throws EmbeddedPostgresError `not_writable`, naming the folder to open or to use.
  */
@@ -49,7 +50,9 @@ export async function prepareDataFolder(options: PrepareDataFolderOptions): Prom
   return home;
 }
 
-/** Makes a folder below the shared one and the link to the cluster that will be in it, for later starts to go on with. */
+/**
+ * Makes a folder below the shared one and the link to the cluster that will be in it, for later starts to go on with.
+ */
 async function makeHome(options: PrepareDataFolderOptions, user: ServerUser): Promise<string> {
   const { sharedFolder } = options;
   const home = join(sharedFolder, options.token);
@@ -84,7 +87,7 @@ export async function createDataFolder(dataDirectory: string): Promise<void> {
   }
 }
 
-/** The refusal for a data folder that this account cannot write in. */
+/** Returns the rejection for a data folder that this account cannot write in. */
 export function notWritable(folder: string, cause: unknown): EmbeddedPostgresError {
   const reason = (cause as NodeJS.ErrnoException).code ?? String(cause);
   return new EmbeddedPostgresError(
@@ -102,7 +105,7 @@ function notReachable(
   const { folder, user } = place;
   return new EmbeddedPostgresError(
     'not_writable',
-    `PostgreSQL does not run as root, and the account it runs as (uid ${user.uid}) cannot reach ${folder}: let everybody pass through its parent folders (chmod o+x), or use a data folder such as ${options.sharedFolder}.`,
+    `PostgreSQL does not run as root, and the account it runs as (uid ${user.uid}) cannot reach ${folder}: make its parent folders accessible to all users (chmod o+x), or use a data folder such as ${options.sharedFolder}.`,
     { cause },
   );
 }

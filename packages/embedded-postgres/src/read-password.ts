@@ -4,7 +4,7 @@ import { readIfPresent, replaceFile } from '@belay/host';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 
 /**
- * The superuser's password: from the 0600 file in the data folder, or a new one written there when there is no cluster yet.
+ * Returns the superuser's password: from the 0600 file in the data folder, or a new one written there when there is no cluster yet.
  *
  * @throws EmbeddedPostgresError `start_failed` when a cluster exists and its password is gone.
  */

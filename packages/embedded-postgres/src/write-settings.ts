@@ -36,7 +36,7 @@ interface SettingsOptions {
 }
 
 /**
- * Refuses settings that are not the operator's to change.
+ * Rejects settings that are not the operator's to change.
  *
  * @throws EmbeddedPostgresError `start_failed`, naming the setting.
  */

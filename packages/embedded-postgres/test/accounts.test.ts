@@ -18,7 +18,7 @@ import { copyPlatformPackage, makeKit, type Served, serve } from './support/kit.
 import { query, refusal, start } from './support/start.js';
 import { isAlive, postmasterOf, type TemporaryFolder, temporaryFolder } from './support/temporary-folder.js';
 
-/** `daemon`: an account that is neither root nor nobody, and that every Unix has. */
+/** `daemon`: an account that every Unix has and that is neither root nor `nobody`. */
 const SOMEBODY = 1;
 /** An account number without an entry in /etc/passwd. */
 const UNKNOWN = 54321;
@@ -71,7 +71,7 @@ describeAsRoot('the account that the server runs as', () => {
     expect([0, NOBODY]).not.toContain(account?.uid);
     expect(statSync(`/proc/${pid}`)).toMatchObject({ uid: account?.uid, gid: account?.gid });
     expect(statSync(join(data, 'postgres'))).toMatchObject({ uid: account?.uid, mode: 0o40700 });
-    // What another service that runs as nobody could do.
+    // What another service of the account `nobody` could do.
     const cluster = join(data, 'postgres');
     for (const attempt of [`cat ${cluster}/PG_VERSION`, `cat ${cluster}/pg_hba.conf`, `kill -0 ${pid}`, `ls ${data}`]) {
       const tried = spawnSync('/bin/sh', ['-c', attempt], { uid: NOBODY, gid: NOBODY });
@@ -170,7 +170,7 @@ describeAsRoot('the account that the server runs as', () => {
 /** On the file system of /var/lib, which the run's temporary folder, in memory, is not. */
 const SAME_DISK = '/var/tmp';
 
-describeAsRoot('a data folder below a folder that is closed to everybody else', () => {
+describeAsRoot('a data folder below a folder that other users cannot enter', () => {
   it('keeps its database in /var/lib/embedded, finds it again, and says where it is', async () => {
     await using folder = temporaryFolder(SAME_DISK);
     const data = join(folder.path, 'data');
@@ -206,7 +206,7 @@ describeAsRoot('a data folder below a folder that is closed to everybody else', 
     expect(dirname(readlinkSync(join(data, 'postgres')))).toBe(home);
   });
 
-  it('whose database in /var/lib/embedded is gone is refused instead of beginning anew', async () => {
+  it('whose database in /var/lib/embedded is gone is rejected instead of beginning anew', async () => {
     await using folder = temporaryFolder(SAME_DISK);
     const data = join(folder.path, 'data');
     chmodSync(folder.path, 0o700);
@@ -215,7 +215,9 @@ describeAsRoot('a data folder below a folder that is closed to everybody else', 
     expect((await refusal(start(data))).message).toMatch(/points to a folder that is gone/);
   });
 
-  it('on another file system is refused, because that may be a volume which outlives the machine', async ({ skip }) => {
+  it('on another file system is rejected, because that may be a volume which outlives the machine', async ({
+    skip,
+  }) => {
     if (!existsSync('/dev/shm') || statSync('/dev/shm').dev === statSync('/var/lib').dev) {
       skip('no second file system here');
     }

@@ -122,7 +122,7 @@ describe('after kill -9', () => {
     expect(server.adopted).toBe(false);
     expect(await query(server.url('postgres'), 'select 1 as one')).toEqual([{ one: 1 }]);
     await server.stop();
-    // The initdb of the killed process may have been at work until now; a later start takes away what it made.
+    // The initdb of the killed process may have been at work until now; a later start removes what it made.
     await vi.waitFor(
       async () => {
         await (await start(data)).stop();

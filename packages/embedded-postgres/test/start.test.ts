@@ -37,7 +37,7 @@ describe('the first start', () => {
     expect(words?.upper).toBe('É');
   });
 
-  it('listens on loopback only, without sockets, and lets nobody in without the password', async () => {
+  it('listens on loopback only, without sockets, and requires the password', async () => {
     await using folder = temporaryFolder();
     const server = await start(join(folder.path, 'data'));
     const rows = await query<{ name: string; setting: string }>(
@@ -119,7 +119,7 @@ describe('a later start', () => {
     }
   });
 
-  it('refuses a taken port that was asked for, and starts nothing', async () => {
+  it('rejects a configured port that is in use, and starts nothing', async () => {
     await using folder = temporaryFolder();
     const squatter = await occupy(0);
     const { port } = squatter.address() as AddressInfo;
@@ -167,7 +167,7 @@ describe('a later start', () => {
 });
 
 describe('a folder that is not ours to start on', () => {
-  it('of another major version is refused, and left as it is', async () => {
+  it('of another major version is rejected, and left as it is', async () => {
     await using folder = temporaryFolder();
     const cluster = join(folder.path, 'data', 'postgres');
     await (await start(join(folder.path, 'data'))).stop();
@@ -179,7 +179,7 @@ describe('a folder that is not ours to start on', () => {
     expect(readdirSync(cluster).sort()).toEqual(before);
   });
 
-  it('that holds something else is refused, and left as it is', async () => {
+  it('that holds something else is rejected, and left as it is', async () => {
     await using folder = temporaryFolder();
     const cluster = join(folder.path, 'data', 'postgres');
     mkdirSync(cluster, { recursive: true });
@@ -190,7 +190,7 @@ describe('a folder that is not ours to start on', () => {
     expect(readdirSync(cluster)).toEqual(['holiday.jpg']);
   });
 
-  it('whose password file is gone is refused, and its database kept', async () => {
+  it('whose password file is gone is rejected, and its database kept', async () => {
     await using folder = temporaryFolder();
     await (await start(join(folder.path, 'data'))).stop();
     const password = join(folder.path, 'data', 'postgres.password');
@@ -205,11 +205,11 @@ describe('a folder that is not ours to start on', () => {
     await using folder = temporaryFolder();
     const server = await start(join(folder.path, 'data'));
     writeFileSync(join(folder.path, 'data', 'postgres.password'), 'another-password\n');
-    expect((await refusal(start(join(folder.path, 'data')))).message).toMatch(/refuses the password/);
+    expect((await refusal(start(join(folder.path, 'data')))).message).toMatch(/rejects the password/);
     expect(await query(server.url('postgres'), 'select 1 as one')).toEqual([{ one: 1 }]);
   });
 
-  it('that is a file is refused', async () => {
+  it('that is a file is rejected', async () => {
     await using folder = temporaryFolder();
     writeFileSync(join(folder.path, 'data'), '');
     expect((await refusal(start(join(folder.path, 'data')))).code).toBe('not_writable');

@@ -9,8 +9,9 @@ export interface FetchBounds {
 export const tooLarge = 'ANSWER_TOO_LARGE';
 
 /**
- * Returns a `fetch` whose responses end: after so many bytes with an error of the code `ANSWER_TOO_LARGE`, after so long with
- * a `TimeoutError`. It follows no redirect unless the caller asks for that: a server must not choose whom we ask.
+ * Returns a `fetch` whose responses end: after so many bytes with an error of the code `ANSWER_TOO_LARGE`, after so
+ * long with a `TimeoutError`. It follows no redirect unless the caller allows it: a server must not choose which other
+ * server we call.
  */
 export function createBoundedFetch({ bytes, milliseconds }: FetchBounds): typeof fetch {
   return async (input, init) => {

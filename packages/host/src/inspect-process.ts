@@ -10,7 +10,7 @@ interface ProcessState {
   command: string[] | undefined;
 }
 
-/** What the system knows of a process number. */
+/** Returns what the system knows of a process number. */
 export async function inspectProcess(pid: number): Promise<ProcessState> {
   const gone: ProcessState = { alive: false, uncollected: false, birth: '', command: undefined };
   try {

@@ -26,12 +26,12 @@ export type Lock = { held: true; release(): Promise<void> } | { held: false; pid
 const largest = 4_096;
 
 /**
- * Takes a lock for this process alone, or returns the process id of the holder. A lock file names its holder by process id
- * and start time, so it outlives neither a killed holder nor the reuse of its process id. It is linked into place whole, and
- * one of a dead holder is replaced by the one process that has the right of succession.
+ * Takes a lock for this process alone, or returns the process id of the holder. A lock file names its holder by process
+ * id and start time, so it outlives neither a killed holder nor the reuse of its process id. It is linked into place
+ * whole, and one of a dead holder is replaced by the one process that has the right of succession.
  *
- * Throws an error with the code `ENOTALOCK` for what no process of this user can have left there (a link, another user's
- * file), and the error of the system when the folder cannot be used.
+ * Throws an error with the code `ENOTALOCK` for what no process of this user can have left there (a link, another
+ * user's file), and the error of the system when the folder cannot be used.
  */
 export async function tryLock({ path, token }: LockOptions): Promise<Lock> {
   const { birth } = await inspectProcess(process.pid);
@@ -60,7 +60,10 @@ export interface HoldLockOptions extends LockOptions {
 
 const pause = 25;
 
-/** Waits for a lock. Resolves with its release, or with undefined when another process holds it for longer than `patience`. */
+/**
+ * Waits for a lock. Resolves with its release, or with undefined when another process holds it for longer than
+ * `patience`.
+ */
 export async function holdLock(options: HoldLockOptions): Promise<(() => Promise<void>) | undefined> {
   for (let waited = 0; ; waited += pause) {
     const lock = await tryLock(options);
@@ -83,8 +86,8 @@ async function take(path: string, ours: string, draft: string): Promise<Holder |
     if (found === undefined) continue;
     const holder = await findHolder(found);
     if (holder !== undefined) return holder;
-    // The name of this lock is made of what the dead one says, which nobody writes again: as long as we hold it, no other
-    // process replaces that lock. Should its holder die as well, its own succession is settled in the same way.
+    // The name of this lock is made of the dead one's content, which is not written again: as long as we hold it, no
+    // other process replaces that lock. Should its holder die as well, its own succession is settled in the same way.
     const succession = `${path}.after-${createHash('sha256').update(found).digest('hex').slice(0, 16)}`;
     const heir = await take(succession, ours, draft);
     if (heir !== undefined) return heir;
@@ -128,7 +131,7 @@ async function readLock(path: string): Promise<string | undefined> {
   const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
   const handle = await open(path, flags).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
-    // What a link gives to O_NOFOLLOW, and a socket to anybody who opens it.
+    // The error codes for opening a link with O_NOFOLLOW, and for opening a socket.
     throw error.code === 'ELOOP' || error.code === 'ENXIO' ? notALock(path, error) : error;
   });
   if (handle === undefined) return undefined;

@@ -16,9 +16,9 @@ interface Row {
 
 /**
  * Returns the account at the other end of a connection within this machine: `nobody` when the system knows of no such
- * connection, undefined where the system does not say (not Linux). The whole address at both ends counts, not the port alone:
- * another user may take the port of one of our programs at another address of this machine. A table that cannot be read
- * names nobody; else whoever used up the files that may be open would be let in.
+ * connection, undefined where the system does not say (not Linux). The whole address at both ends counts, not the port
+ * alone: another user may take the port of one of our programs at another address of this machine. A table that cannot
+ * be read names `nobody`; otherwise a process that exhausts the open files could connect.
  */
 export async function findPeer(
   { remoteAddress, remotePort, localAddress, localPort }: Socket,
@@ -26,15 +26,15 @@ export async function findPeer(
 ): Promise<number | 'nobody' | undefined> {
   if (process.platform !== 'linux') return undefined;
   const [theirs, ours] = [entriesOf(remoteAddress, remotePort), entriesOf(localAddress, localPort)];
-  // The other end's row. A connection that its program has let go of belongs to nobody any more, and the table says 0
+  // The other end's row. A connection that its program has closed has no owner any more, and the table says 0
   // then, which is no root.
   const row = (await readRows(readTable)).find(({ local, remote }) => theirs.includes(local) && ours.includes(remote));
   return row === undefined || row.inode === '0' ? 'nobody' : row.uid;
 }
 
 /**
- * Returns the accounts that listen on this machine at the port of a URL, on its address or on all; undefined for the URL of
- * another machine, and where the system does not say.
+ * Returns the accounts that listen on this machine at the port of a URL, on its address or on all; undefined for the
+ * URL of another machine, and where the system does not say.
  */
 export async function findListeners(url: string, readTable?: ReadTable): Promise<number[] | undefined> {
   const { hostname, port, protocol } = new URL(url);

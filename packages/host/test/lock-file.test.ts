@@ -136,7 +136,7 @@ describe.runIf(process.platform !== 'win32')('a planted lock', () => {
     expect(await readdir(folder)).toEqual(['secret']);
   });
 
-  it('that is a folder, a pipe or a large file is refused at once', async () => {
+  it('that is a folder, a pipe or a large file is rejected at once', async () => {
     await mkdir(path);
     await expect(tryLock({ path, token: token() })).rejects.toThrow();
     await rm(path, { recursive: true });
@@ -148,7 +148,7 @@ describe.runIf(process.platform !== 'win32')('a planted lock', () => {
     await expect(tryLock({ path, token: token() })).rejects.toMatchObject({ code: 'ENOTALOCK' });
   });
 
-  it.runIf(process.getuid?.() === 0)('of another user is refused to an ordinary user', async () => {
+  it.runIf(process.getuid?.() === 0)('of another user is rejected to an ordinary user', async () => {
     // Root may replace it: a start as root goes on where an ordinary user’s was killed.
     await writeFile(path, (await findDeadProcess()).text);
     await chown(path, 65_534, 65_534);

@@ -19,7 +19,7 @@ it.runIf(isLinux)('knows who listens, at an address of ours and at all of them',
   }
 });
 
-it.runIf(isLinux)('names nobody when the table cannot be read', async () => {
+it.runIf(isLinux)('finds no owner when the table cannot be read', async () => {
   const unreadable = () => Promise.reject(new Error('EMFILE'));
   expect(await findListeners('http://127.0.0.1:80', unreadable)).toEqual([]);
   const socket = { remoteAddress: '127.0.0.1', remotePort: 1, localAddress: '127.0.0.1', localPort: 2 } as Socket;

@@ -3,7 +3,10 @@ import { z } from 'zod';
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
-/** Every variable of the environment (docs/architecture.md, section 11), parsed. Paths stay as they were written: relative to the working directory. */
+/**
+ * Every variable of the environment (docs/architecture.md, section 11), parsed. Paths stay as they were written:
+ * relative to the working directory.
+ */
 export interface Environment {
   mode: 'server';
   /** `BELAY_CONFIG`; undefined means `belay.yaml` or `config/`, or the demo when there is neither. */
@@ -20,7 +23,7 @@ export interface Environment {
   dataDirectory: string;
   worker: 'inline' | 'off' | 'only';
   logLevel: (typeof logLevels)[number];
-  /** `BELAY_TRUST_PROXY`: whose word on the client's address is taken; nobody's when undefined. */
+  /** `BELAY_TRUST_PROXY`: the proxies whose word on the client's address is trusted; none when undefined. */
   trustProxy: number | string | undefined;
 }
 
@@ -105,8 +108,9 @@ const schema = z.object({
 const secrets = ['BELAY_SECRET', 'BELAY_SECRET_PREVIOUS', 'DATABASE_URL', 'REDIS_URL'];
 
 /**
- * Parses the environment variables (docs/architecture.md, section 11). Pure; a variable that is set to nothing counts as not set.
- * Throws `StartError` with one line that names every wrong variable and its cure, never the value of a secret one.
+ * Parses the environment variables (docs/architecture.md, section 11). Pure; a variable that is set to nothing counts
+ * as not set. Throws `StartError` with one line that names every wrong variable and its cure, never the value of a
+ * secret one.
  */
 export function parseEnvironment(env: Record<string, string | undefined>): Environment {
   const values = parseVariables(schema, env, secrets);

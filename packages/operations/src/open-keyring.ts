@@ -20,13 +20,13 @@ export interface OpenKeyringOptions {
   document: Catalog['document'];
   resolve: ResolveReference;
   log: Logger;
-  /** Every secret of this installation; throws when there has to be one and is none. */
+  /** Every secret of this installation; throws when one is required and missing. */
   required(): Promise<string[]>;
   /** The same as far as they are there: a key management service needs none. */
   found(): Promise<string[]>;
 }
 
-/** The client of `services.encryption`; undefined for the local keyring. Throws `StartError`. */
+/** Returns the client of `services.encryption`; undefined for the local keyring. Throws `StartError`. */
 export async function openWrapping(
   document: Catalog['document'],
   resolve: ResolveReference,
@@ -45,8 +45,9 @@ export async function openWrapping(
 }
 
 /**
- * Opens the keyring that the configuration asks for: from `BELAY_SECRET`, or guarded by a key management service. A service
- * that cannot be asked now ends the start, since nothing could be sealed or opened; later outages only show in /health.
+ * Opens the keyring that the configuration asks for: from `BELAY_SECRET`, or guarded by a key management service. A
+ * service that cannot be asked now ends the start, since nothing could be sealed or opened; later outages only show in
+ * /health.
  */
 export async function openConfiguredKeyring(
   options: OpenKeyringOptions,

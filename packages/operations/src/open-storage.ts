@@ -14,7 +14,7 @@ export interface Storage {
   /** Of Belay's own database. */
   url: string;
   embedded: boolean;
-  /** Stops the embedded server, unless another process uses it; does nothing to a server of somebody else's. */
+  /** Stops the embedded server, unless another process uses it; leaves an external server running. */
   close(): Promise<void>;
 }
 
@@ -27,8 +27,8 @@ export interface StorageOptions {
 }
 
 /**
- * The database of this installation: the one of `DATABASE_URL`, or the embedded one, started or adopted (docs/architecture.md, section 11).
- * Throws `StartError` with the cause and the cure on one line.
+ * Returns the database of this installation: the one of `DATABASE_URL`, or the embedded one, started or adopted
+ * (docs/architecture.md, section 11). Throws `StartError` with the cause and the cure on one line.
  */
 export async function openStorage(options: StorageOptions): Promise<Storage> {
   if (options.databaseUrl !== undefined) {
@@ -71,7 +71,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   }
 }
 
-/** One line about the embedded database, with the variable that helps. */
+/** Returns one line about the embedded database, with the variable that helps. */
 export function explainEmbedded(error: unknown): string {
   const line = oneLine(error);
   if (!(error instanceof EmbeddedPostgresError)) return line;
@@ -79,7 +79,7 @@ export function explainEmbedded(error: unknown): string {
   return `${line} Set DATABASE_URL to use a PostgreSQL of your own, 15 or newer.`;
 }
 
-/** Whether the database answers and is one that we can use. */
+/** Checks that the database can be reached and used. */
 export async function checkDatabase(url: string): Promise<void> {
   const sql = createClient(url, { max: 1, silence: 5_000 });
   let version: number;
@@ -103,7 +103,7 @@ function explainDatabase(url: string, error: unknown): string {
   const { host, pathname, username } = new URL(url);
   const code = (error as { code?: string }).code ?? '';
   if (code === '28P01' || code === '28000') {
-    return `DATABASE_URL: the server at ${host} refuses the user "${decodeURIComponent(username)}"; correct the user or the password`;
+    return `DATABASE_URL: the server at ${host} rejects the user "${decodeURIComponent(username)}"; correct the user or the password`;
   }
   if (code === '3D000') {
     return `DATABASE_URL: there is no database "${decodeURIComponent(pathname.slice(1))}" at ${host}; create it, or correct the name`;

@@ -35,7 +35,7 @@ export async function setInVault(options: VaultOptions, reference: string, value
   return name;
 }
 
-/** The names of what the local vault has, and never a value (`belay vault list`). Throws `StartError`. */
+/** Returns the names of what the local vault has, and never a value (`belay vault list`). Throws `StartError`. */
 export async function listVault(options: VaultOptions): Promise<SecretName[]> {
   const { vault } = await open(options, false);
   return vault.list(AbortSignal.timeout(patience)).catch(explain);

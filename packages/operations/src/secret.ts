@@ -12,7 +12,7 @@ export interface SecretOptions {
 }
 
 /**
- * The key material of this installation (docs/architecture.md, section 11), the one that seals first: what was given, or, with the embedded
+ * Returns the key material of this installation (docs/architecture.md, section 11), the one that seals first: what was given, or, with the embedded
  * database, what was made at the first start and kept in `BELAY_DATA/secret` (mode 0600). Throws `StartError`.
  */
 export async function readSecrets(
@@ -34,7 +34,7 @@ export async function readSecrets(
   return findSecrets(options);
 }
 
-/** The same as far as it is there; nothing is made, and nothing is missed. Throws `StartError` for a damaged file. */
+/** Returns the same as far as it is there; nothing is made, and nothing is missed. Throws `StartError` for a damaged file. */
 export async function findSecrets(options: SecretOptions): Promise<string[]> {
   const current = options.given ?? (await readSecretFile(pathOf(options)));
   return [...new Set([...(current === undefined ? [] : [current]), ...options.previous])];

@@ -12,12 +12,12 @@ type Settings = Pick<Environment, 'secret' | 'previousSecrets' | 'dataDirectory'
 /** What the clients of services may use of this machine. */
 export const serviceTools: ServiceTools = { delay, randomBytes, now: () => clock().getTime() };
 
-/** The secrets of this installation as far as they are there: `BELAY_SECRET`, or the file of the embedded database. */
+/** Returns the secrets of this installation as far as they are there: `BELAY_SECRET`, or the file of the embedded database. */
 export function findInstallationSecrets({ secret, previousSecrets, dataDirectory }: Settings): Promise<string[]> {
   return findSecrets({ given: secret, previous: previousSecrets, dataDirectory });
 }
 
-/** What the local vault works with: its file, in `BELAY_DATA` unless the configuration says otherwise, and a key of its own from each secret. */
+/** Returns what the local vault works with: its file, in `BELAY_DATA` unless the configuration says otherwise, and a key of its own from each secret. */
 export function createLocalTools(environment: Settings): LocalTools {
   return {
     file: createVaultFile(randomBytes),
@@ -30,7 +30,7 @@ export function createLocalTools(environment: Settings): LocalTools {
   };
 }
 
-/** The references of a process: its environment, and the vault that a configuration names. */
+/** Returns the references of a process: its environment, and the vault that a configuration names. */
 export function openReferences(options: {
   environment: Settings;
   variables: Record<string, string | undefined>;
@@ -42,7 +42,7 @@ export function openReferences(options: {
   });
 }
 
-/** How the vault in force is; another one that is taken in force is asked anew. */
+/** Returns how the vault in force is; another one that is taken in force is asked anew. */
 export function watchVault(references: Pick<References, 'vault'>, log: Logger) {
   let asked: { vault: VaultService; health(): Promise<string> } | undefined;
   return {

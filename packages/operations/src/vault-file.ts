@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { readIfPresent, replaceFile } from '@belay/host';
 import type { VaultFile } from '@belay/providers';
 
-/** The local vault's file on disk: a crash leaves the old one or the new one and nothing else. */
+/** Returns the local vault's file on disk: a crash leaves the old one or the new one and nothing else. */
 export function createVaultFile(randomBytes: (size: number) => Uint8Array): VaultFile {
   return {
     read: async (path) => (await readIfPresent(path))?.toString('utf8'),

@@ -35,7 +35,7 @@ const lost = new Set([
   'ETIMEDOUT',
 ]);
 
-/** One line about a database that could not be reached; no password in it. */
+/** Returns one line about a database that could not be reached; no password in it. */
 export function explainOutage(url: string, error: unknown): string {
   const { host } = new URL(url);
   const code = findCode(error);

@@ -26,7 +26,7 @@ async function write(name: string, text: string): Promise<string> {
 
 async function refusal(path: string): Promise<readonly string[]> {
   const error = await readConfiguration(path).catch((thrown: unknown) => thrown);
-  if (!(error instanceof ConfigurationError)) throw new Error(`not refused: ${JSON.stringify(error)}`);
+  if (!(error instanceof ConfigurationError)) throw new Error(`not rejected: ${JSON.stringify(error)}`);
   return error.messages;
 }
 
@@ -76,7 +76,7 @@ describe('reading a configuration', () => {
     ]);
   });
 
-  it('refuses a name that two files define, naming both', async () => {
+  it('rejects a name that two files define, naming both', async () => {
     const one = await write('a.yaml', 'roles: { admin: {} }\nserver: { max_duration: PT1H }');
     const two = await write('b.json', '{"roles": {"admin": {}}, "server": {"max_duration": "PT2H"}}');
     expect(await refusal(folder)).toEqual([
@@ -85,12 +85,12 @@ describe('reading a configuration', () => {
     ]);
   });
 
-  it('refuses a name that one file defines twice, with its line', async () => {
+  it('rejects a name that one file defines twice, with its line', async () => {
     const path = await write('belay.yaml', 'roles:\n  admin: {}\n  admin: {}\n');
     expect((await refusal(path))[0]).toMatch(/belay\.yaml:3:3: .*unique/);
   });
 
-  it('refuses two versions that differ', async () => {
+  it('rejects two versions that differ', async () => {
     await write('a.yaml', 'version: 1');
     await write('b.yaml', 'version: 2');
     expect((await refusal(folder))[0]).toContain('version is already defined');
@@ -107,7 +107,7 @@ describe('reading a configuration', () => {
       `a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c,*c,*c]\n`,
       /belay\.yaml: .*alias/i,
     ],
-  ])('refuses %s, naming the file', async (_what, text, message) => {
+  ])('rejects %s, naming the file', async (_what, text, message) => {
     const path = await write('belay.yaml', text);
     const messages = await refusal(path);
     expect(messages[0]).toMatch(message);
@@ -121,7 +121,7 @@ describe('reading a configuration', () => {
     expect(Object.keys(document.roles as object)).toEqual(['__proto__']);
   });
 
-  it('refuses a path that is not there and a folder with nothing in it, saying what to do', async () => {
+  it('rejects a path that is not there and a folder with nothing in it, saying what to do', async () => {
     expect(await refusal(join(folder, 'none.yaml'))).toEqual([
       `${join(folder, 'none.yaml')}: does not exist; create it, or point BELAY_CONFIG at a configuration file or folder`,
     ]);
@@ -184,7 +184,7 @@ describe('watching a configuration', () => {
     expect(refused).toEqual([]);
   });
 
-  it('applies a file that was added to a folder, and refuses a broken one with its line', async () => {
+  it('applies a file that was added to a folder, and rejects a broken one with its line', async () => {
     await write('a.yaml', 'version: 1');
     await start(folder);
     const more = await write('more/b.yaml', 'roles: { a: {} }');

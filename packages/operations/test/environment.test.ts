@@ -88,7 +88,7 @@ describe('the environment', () => {
     ['BELAY_WORKER', 'on', 'use inline, off or only'],
     ['LOG_LEVEL', 'loud', 'use one of trace, debug'],
     ['BELAY_TRUST_PROXY', 'everybody', 'use how many proxies stand before Belay'],
-  ])('refuses %s=%s on one line that names the variable and the cure', (name, value, cure) => {
+  ])('rejects %s=%s on one line that names the variable and the cure', (name, value, cure) => {
     const line = refusal({ [name]: value });
     expect(line.startsWith(`${name} `)).toBe(true);
     expect(line).toContain(cure);
@@ -110,7 +110,7 @@ describe('the environment', () => {
     expect(refusal({ BELAY_SECRET_PREVIOUS: 'hunter2' })).not.toContain('hunter2');
   });
 
-  it('takes proxies by number or by address, and trusts nobody unless told', () => {
+  it('takes proxies by number or by address, and trusts none by default', () => {
     expect(parseEnvironment({}).trustProxy).toBeUndefined();
     expect(parseEnvironment({ BELAY_TRUST_PROXY: '2' }).trustProxy).toBe(2);
     expect(parseEnvironment({ BELAY_TRUST_PROXY: '10.0.0.0/8, ::1' }).trustProxy).toBe('10.0.0.0/8, ::1');

@@ -1,11 +1,11 @@
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import { StartError } from './start-error.js';
 
-/** How long requests that are under way get to finish when the program stops, in milliseconds. */
+/** How long requests that are in progress get to finish when the program stops, in milliseconds. */
 const grace = 4_000;
 
 /**
- * How long a request may take to arrive, head and body, from its connection or its first byte on: then it is refused with
+ * How long a request may take to arrive, head and body, from its connection or its first byte on: then it is rejected with
  * 408 and the connection ends. Without it each half-sent request holds a connection for five minutes.
  */
 export const arriving: ServerOptions = {
@@ -38,7 +38,7 @@ function explainListen(code: string | undefined, port: number, host: string): st
   return `PORT: cannot listen on ${host}:${port} (${code ?? 'unknown'}); set PORT or HOST to others`;
 }
 
-/** Takes no new connection, lets requests that are under way finish for a while, and ends the rest. */
+/** Takes no new connection, lets requests that are in progress finish for a while, and ends the rest. */
 export async function stopListening(
   server: Server,
   delay: (milliseconds: number, signal?: AbortSignal) => Promise<void>,

@@ -42,7 +42,7 @@ export interface LoggerOptions {
   write(line: string): void;
 }
 
-/** The log of the process: JSON lines, or readable ones on a terminal; secrets are cut out of both. */
+/** Returns the log of the process: JSON lines, or readable ones on a terminal; secrets are cut out of both. */
 export function createLogger(options: LoggerOptions): Logger {
   const paths = secretFields.flatMap((field) => [`["${field}"]`, `*["${field}"]`, `*.*["${field}"]`]);
   return pino(

@@ -1,7 +1,7 @@
 import { randomBytes as cryptoRandomBytes, randomFillSync } from 'node:crypto';
 import { setTimeout as timersDelay } from 'node:timers/promises';
 
-/** The impure things that everything else is given: only here, at the composition root. */
+/** Returns the impure things that everything else is given: only here, at the composition root. */
 
 export function randomBytes(size: number): Buffer {
   return cryptoRandomBytes(size);
@@ -12,22 +12,22 @@ export async function delay(milliseconds: number, signal?: AbortSignal): Promise
   await timersDelay(milliseconds, undefined, { signal });
 }
 
-/** The process's own clock. */
+/** Returns the process's own clock. */
 export function clock(): Date {
   return new Date();
 }
 
-/** Milliseconds since this process began, which never go back. */
+/** Returns the milliseconds since this process started; they never go back. */
 export function elapsed(): number {
   return performance.now();
 }
 
-/** From 0 to 1, for jitter and nothing secret. */
+/** Returns a random number from 0 to 1, for jitter; not for secrets. */
 export function random(): number {
   return Math.random();
 }
 
-/** Random bytes for the next ids: the system is asked for many at once. */
+/** Random bytes for the next ids, read from the system in larger pieces. */
 const drawn = Buffer.alloc(4_096);
 let used = drawn.length;
 
@@ -45,7 +45,7 @@ let lastMillisecond = 0;
 let counter = 0;
 
 /**
- * A UUID of version 7 (RFC 9562, 5.7): 48 bits of milliseconds, then a 12-bit counter that keeps the ids of one
+ * Returns a UUID of version 7 (RFC 9562, 5.7): 48 bits of milliseconds, then a 12-bit counter that keeps the ids of one
  * millisecond in their order, then 62 random bits.
  */
 export function newId(): string {

@@ -3,12 +3,12 @@ import { fileURLToPath } from 'node:url';
 
 const root = new URL('../../../', import.meta.url);
 
-/** A folder or file of the repository, as a path. */
+/** Returns a folder or file of the repository, as a path. */
 export function rootPath(name: string): string {
   return fileURLToPath(new URL(name, root));
 }
 
-/** The version of this program, and the revision that it was built from when it runs in a clone. */
+/** Returns the version of this program, and the revision that it was built from when it runs in a clone. */
 export async function readProgram(): Promise<{ version: string; revision: string }> {
   const text = await readFile(new URL('../package.json', import.meta.url), 'utf8');
   const { version } = JSON.parse(text) as { version: string };

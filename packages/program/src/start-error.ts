@@ -6,7 +6,7 @@ export class StartError extends Error {
   override readonly name = 'StartError';
 }
 
-/** Anything that went wrong, on one line: operators read the start of a program by lines. */
+/** Returns any error as one line, because operators read the output of a start line by line. */
 export function oneLine(error: unknown): string {
   const text = error instanceof Error ? error.message || error.name : String(error);
   return text.replace(/\s*\n\s*/g, '; ').trim();

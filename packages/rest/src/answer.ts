@@ -20,7 +20,7 @@ export function sendHtml(response: ServerResponse, status: number, markup: strin
   send(response, status, 'text/html; charset=utf-8', markup);
 }
 
-/** A redirect to an address of ours (a path) or an absolute one. */
+/** Redirects to a path of this server or to an absolute URL. */
 export function sendRedirect(response: ServerResponse, status: number, location: string): void {
   // Through URL, because an address made from input could carry bytes that a header must not.
   const { href } = new URL(location, 'http://relative.invalid');

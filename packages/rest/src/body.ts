@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { refuse } from './refusal.js';
 
-/** The media type of a request's body, without its parameters; undefined when there is no body. Throws 415. */
+/** Returns the media type of a request's body, without its parameters; undefined when there is no body. Throws 415. */
 export function bodyType(request: IncomingMessage): string | undefined {
   const { headers } = request;
   if (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? '0') === 0) return undefined;
@@ -15,7 +15,7 @@ export function bodyType(request: IncomingMessage): string | undefined {
   return type.toLowerCase();
 }
 
-/** The whole body as text. Throws 413 past the limit (and ends the connection, so that the rest is never read), 400 when it is not UTF-8. */
+/** Returns the whole body as text. Throws 413 past the limit (and ends the connection, so that the rest is never read), 400 when it is not UTF-8. */
 export async function readBody(request: IncomingMessage, limit: number): Promise<string> {
   const tooLarge = () => refuse(413, `A body may have at most ${limit} bytes`, { Connection: 'close' });
   if (Number(request.headers['content-length'] ?? '0') > limit) throw tooLarge();
@@ -43,7 +43,7 @@ export async function readBody(request: IncomingMessage, limit: number): Promise
   }
 }
 
-/** A JSON object; nothing in it is converted. Throws 400. */
+/** Returns a JSON object; nothing in it is converted. Throws 400. */
 export function parseJsonObject(text: string): Record<string, unknown> {
   let parsed: unknown;
   try {

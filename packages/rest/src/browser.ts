@@ -21,7 +21,10 @@ export interface Exchange<Context extends RestContext> {
   address: string;
 }
 
-/** A form of our own that was rejected comes back as it was filled in, with what is wrong with it. True when it did. */
+/**
+ * Returns a form of our own that was rejected comes back as it was filled in, with what is wrong with it. True when it
+ * did.
+ */
 export async function showAgain<Context extends RestContext>(
   { options, request, response, context }: Exchange<Context>,
   operation: Operation,
@@ -38,7 +41,7 @@ export async function showAgain<Context extends RestContext>(
   return true;
 }
 
-/** What a cookie authenticates must come from our own pages when it changes something. */
+/** Requires that a request which a cookie authenticates and which changes something comes from our own pages. */
 export function guardOrigin<Context extends RestContext>({
   options,
   request,
@@ -50,12 +53,12 @@ export function guardOrigin<Context extends RestContext>({
   // A browser that only gets ready for a click has not been told to do anything.
   if (acts && isPrefetch(request)) throw refuse(403, 'What changes something is not prefetched');
   if (!acts || operation.rest.fromAnywhere === true || isSameOrigin(request, options.origin)) return;
-  // A page that only asks may be shown to whoever followed a link from elsewhere.
+  // A page that only asks for a confirmation can be shown after a link from another site.
   if (request.method === 'GET' && context.request.accepts === 'html' && operation.rest.confirm !== undefined) return;
   throw refuse(403, 'A request that changes something must come from this site, or carry a bearer token');
 }
 
-/** Whether a person is asked before the operation acts. */
+/** Returns whether a person is asked before the operation acts. */
 export function mustConfirm<Context extends RestContext>(
   { request, context }: Exchange<Context>,
   operation: Operation,

@@ -21,7 +21,7 @@ export function describeRequest(
     transport,
     method: request.method ?? 'GET',
     path: query < 0 ? address : address.slice(0, query),
-    // Only sign-in reads it, so it is made when asked for.
+    // Only sign-in reads it, so it is made when it is read.
     get url() {
       return new URL(`${given.origin}${address}`);
     },
@@ -47,7 +47,7 @@ function readWebhook({ headers }: IncomingMessage): RequestInfo['webhook'] {
   return { id, timestamp, signature };
 }
 
-/** Visible ASCII, so that two writings of a key are two keys everywhere. Throws `invalid`. */
+/** Requires visible ASCII, so that two spellings of a key are two keys everywhere. Throws `invalid`. */
 export function requireKey(key: string): string {
   if (key.length <= limits.idempotencyKey && /^[\x21-\x7e]+$/.test(key)) return key;
   throw invalid('Idempotency-Key', `must be 1 to ${limits.idempotencyKey} visible ASCII characters`);

@@ -25,15 +25,19 @@ export interface PublishedError {
   retryAfter?: number;
 }
 
-/** What a caller reads when something failed that we did not foresee; the cause is in the log, under the request's id. */
+/**
+ * What a caller reads when something failed that we did not foresee; the cause is in the log, under the request's id.
+ */
 export const internalMessage = 'Something went wrong on our side; the log has it under the id of this request';
 
-/** True when an error was thrown on purpose, for the caller to read; anything else is ours to fix and belongs in the log. */
+/**
+ * Returns true when an error was thrown on purpose, for the caller to read; any other error is a defect and is logged.
+ */
 export function isForeseen(error: unknown): boolean {
   return publishError(error).status !== 500;
 }
 
-/** Turns whatever was thrown into what may leave the house: status, and a body without internals. Never throws. */
+/** Turns any thrown value into a status and a body without internals. Never throws. */
 export function publishError(thrown: unknown): PublishedError {
   const access = thrown instanceof AccessError ? thrown : causeOf(thrown);
   if (access instanceof AccessError) return publishAccessError(access);
@@ -56,7 +60,10 @@ export function publishError(thrown: unknown): PublishedError {
   };
 }
 
-/** A 400 has issues always: what is about no field in particular is about the whole request, whose path is empty. */
+/**
+ * Returns a 400 has issues always: what is about no field in particular is about the whole request, whose path is
+ * empty.
+ */
 export function withIssues(status: number, body: ErrorBody): ErrorBody {
   return status === 400 && body.issues === undefined
     ? { ...body, issues: [{ path: '', message: body.message }] }
@@ -67,7 +74,7 @@ export function withIssues(status: number, body: ErrorBody): ErrorBody {
 function published(issue: Issue): ErrorIssue[] {
   const at = (more: readonly PropertyKey[]) => pathText([...issue.path, ...more]);
   if (issue.code === 'unrecognized_keys')
-    return issue.keys.map((key) => ({ path: at([key]), message: 'is not known here' }));
+    return issue.keys.map((key) => ({ path: at([key]), message: 'is not a known field' }));
   return [{ path: at([]), message: inWords(issue) }];
 }
 
@@ -78,7 +85,7 @@ function inWords(issue: Issue): string {
   return issue.message;
 }
 
-/** The same as tRPC sends it: `code` is JSON-RPC's number, which tRPC has found already. */
+/** Returns the same as tRPC sends it: `code` is JSON-RPC's number, which tRPC has found already. */
 export function shapeError<Code extends number>(code: Code, error: unknown) {
   const { status, reason, body } = publishError(error);
   const issues = body.issues === undefined ? {} : { issues: body.issues };
@@ -96,7 +103,7 @@ function publishAccessError(error: AccessError): PublishedError {
   const body: ErrorBody = { message: error.message, code: rpc };
   if (issues !== undefined) body.issues = issues;
   const [only, ...others] = issues ?? [];
-  // `is required` alone says nothing to whoever reads only the message.
+  // `is required` alone says nothing to a reader who sees only the message.
   if (only !== undefined && others.length === 0 && only.path !== '' && only.message === error.message) {
     body.message = `${only.path}: ${only.message}`;
   }

@@ -36,7 +36,7 @@ export interface Reply {
   cookies: ReplyCookie[];
 }
 
-/** What the context of every procedure has, whatever else it has. It is made once for a request. */
+/** The part of the context that every procedure has. It is made once for each request. */
 export interface RestContext {
   /** Who is calling; null when there was no credential, or none that is good. */
   actor: object | null;
@@ -45,8 +45,8 @@ export interface RestContext {
   request: RequestInfo;
   reply: Reply;
   /**
-   * Counts an answer that takes its time to what the caller has open, as an event stream is, and ends it with their login.
-   * Throws `too_many_requests`. Absent where answers are counted otherwise.
+   * Counts an answer that takes its time to what the caller has open, as an event stream is, and ends it with their
+   * login. Throws `too_many_requests`. Absent where answers are counted otherwise.
    */
   stayOpen?(): void;
 }

@@ -26,7 +26,7 @@ function kindOf(definition: Definition): FieldKind {
   return inner.type === 'number' ? 'number' : 'text';
 }
 
-/** The kind of each field of an input schema, read once when the routes are made. */
+/** Returns the kind of each field of an input schema, read once when the routes are made. */
 export function fieldKinds(input: ZodObject | undefined): FieldKinds {
   if (input === undefined) return { get: () => undefined, loose: false };
   const shape = input.shape as Record<string, { _zod: { def: Definition } }>;
@@ -37,8 +37,8 @@ export function fieldKinds(input: ZodObject | undefined): FieldKinds {
 
 /**
  * Reads a query string or an urlencoded form. A list may be comma-separated, repeated, or both; any other key given
- * twice is refused (400), because two readers would choose differently. So is a known key whose value is not UTF-8. Unknown
- * keys are left for the schema to refuse. `skipEmpty` leaves out what has no value, as a form sends a field that was not
+ * twice is rejected (400), because two readers would choose differently. So is a known key whose value is not UTF-8. Unknown
+ * keys are left for the schema to reject. `skipEmpty` leaves out what has no value, as a form sends a field that was not
  * filled in; not so a list that must have items, which would mean "all" when it was left out.
  */
 export function parseFields(

@@ -13,14 +13,15 @@ export interface RestHooks<Context extends RestContext> {
   /** Recognises the caller and makes the context of the request's procedures. `operation` is undefined for tRPC. */
   identify(request: IncomingMessage, transport: RequestInfo['transport'], operation?: Operation): Promise<Context>;
   /**
-   * Called with each request before its body is read. Throws when the caller may not make it, and returns where a browser
-   * signs in first, if it has to.
+   * Called with each request before its body is read. Throws when the caller may not make it, and returns where a
+   * browser signs in first, if it has to.
    */
   guard(asked: Asked<Context>): string | undefined;
   render: Renderer<Context>;
   /**
-   * What the JSON answer to a GET depends on beside its address, when it may be kept: an object that is replaced when it changes,
-   * and a text that is the same for callers who get the same. Called after `guard`. Undefined for what is made anew each time.
+   * What the JSON answer to a GET depends on beside its address, when it may be kept: an object that is replaced when
+   * it changes, and a text that is the same for callers who get the same. Called after `guard`. Undefined for what is
+   * made anew each time.
    */
   kept?(asked: { operation: Operation; context: Context }): { of: object; as: string } | undefined;
   /** Told of a failure that no procedure has told of, so that it is in the log. */
@@ -32,7 +33,7 @@ export interface Asked<Context> {
   context: Context;
   /** Path and query. */
   address: string;
-  /** Whether a browser asks for a page that there is. */
+  /** Whether a browser requests an existing page. */
   page: boolean;
 }
 

@@ -50,7 +50,7 @@ export async function readInput(source: Source, limits: InputLimits): Promise<Re
     return confirmation(source, route.confirmable, text);
   }
   if (operation === route.confirmable) {
-    throw refuse(405, 'POST is only for the confirmation page here', { Allow: route.allow });
+    throw refuse(405, 'POST is only accepted from the confirmation page', { Allow: route.allow });
   }
   const fields = emptyFields();
   readPostQuery(source, fields);
@@ -68,7 +68,9 @@ function isConfirmation(text: string): boolean {
   return text !== '' && [...new URLSearchParams(text).keys()].every((name) => name === csrfField || name === onceField);
 }
 
-/** A form that a cookie authenticates must be one of our own pages, made for this login and this address. Throws 403. */
+/**
+ * A form that a cookie authenticates must be one of our own pages, made for this login and this address. Throws 403.
+ */
 function requireOwnForm({ operation, context, address }: Source, fields: Record<string, unknown>): boolean {
   if (!context.request.viaCookie || context.actor === null || operation.rest.public === true) return false;
   const given = fields[csrfField];
@@ -76,7 +78,7 @@ function requireOwnForm({ operation, context, address }: Source, fields: Record<
   delete fields[csrfField];
   delete fields[onceField];
   if (context.token === null || !isConfirmationToken(given, context.token, address)) {
-    throw refuse(403, 'This form is not for this login; open its page again');
+    throw refuse(403, 'The form belongs to another login; open its page again');
   }
   useOnce(context, once);
   return true;
@@ -93,12 +95,12 @@ function confirmation(source: Source, operation: Operation, text: string): Reque
   const given = sent.getAll(csrfField);
   const valid = given.length === 1 && context.token !== null && isConfirmationToken(given[0], context.token, address);
   if (!valid || !context.request.viaCookie)
-    throw refuse(403, 'This confirmation is not for this login, or has expired');
+    throw refuse(403, 'The confirmation belongs to another login or has expired');
   useOnce(context, sent.get(onceField) ?? undefined);
   return { ...fromQuery(source, operation), confirmed: true };
 }
 
-/** No prototype, so that a key such as `__proto__` is a key like any other and is refused as unknown. */
+/** No prototype, so that a key such as `__proto__` is a key like any other and is rejected as unknown. */
 function emptyFields(): Record<string, unknown> {
   return Object.create(null) as Record<string, unknown>;
 }
@@ -110,13 +112,13 @@ function fromQuery(source: Source, operation: Operation): RequestInput {
   parseFields(source.search, operation.kinds, fields, { skipEmpty });
   // What takes input has a schema that says the same of what it does not know.
   const [stray] = operation.input === undefined ? Object.keys(fields) : [];
-  if (stray !== undefined) throw refuseField(stray, 'is not known here');
+  if (stray !== undefined) throw refuseField(stray, 'is not a known field');
   return { fields: withParameters(source, fields), confirmed: false, ownForm: false };
 }
 
 function withParameters({ parameters }: Source, fields: Record<string, unknown>): Record<string, unknown> {
   for (const [name, value] of Object.entries(parameters)) {
-    if (name in fields) throw refuseField(name, 'is in the path already');
+    if (name in fields) throw refuseField(name, 'is already in the path');
     fields[name] = value;
   }
   return fields;
@@ -160,8 +162,8 @@ function readBodyInto(
 }
 
 /**
- * A token has no spaces, so whatever surrounds it was added on the way; a JSON string is the token in quotes, and a form has
- * it as its one field, unless a program sent the bare token as one (which is what `curl -d` does).
+ * A token has no spaces, so spaces around it were added on the way; a JSON string is the token in quotes, and a form
+ * has it as its one field, unless a program sent the bare token as one (which is what `curl -d` does).
  */
 function rawText(type: string | undefined, text: string, field: string): string {
   if (type?.startsWith('multipart/') === true) throw refuse(415, 'The body must be the token itself, as text/plain');

@@ -4,7 +4,10 @@ import type { OpenApiMeta } from 'trpc-to-openapi';
 export interface RestMeta {
   /** Needs no credential. */
   public?: boolean;
-  /** A GET that changes something: a browser is asked first (docs/interface.md, section 16, rule 3); `elsewhere`: unless a page of Belay sent it. */
+  /**
+   * A GET that changes something: a browser is asked first (docs/interface.md, section 16, rule 3); `elsewhere`: unless
+   * a page of Belay sent it.
+   */
   confirm?: { when: 'always' | 'elsewhere'; title: string };
   /** The body is this field as raw text, not an object. */
   textBody?: string;
@@ -12,21 +15,30 @@ export interface RestMeta {
   rawBody?: { field: string; types: readonly string[] };
   /** Fields that a POST reads from the query. */
   query?: string[];
-  /** Answers with this redirect instead of a body, always or unless the client asked for JSON; 303 is for forms of a browser. */
+  /**
+   * Answers with this redirect instead of a body, always or unless the client requested JSON; 303 is for forms of a
+   * browser.
+   */
   redirect?: { status: 302 | 303 | 307; always: boolean };
   /** Other representations than JSON, the first being what a client gets that has no preference. */
   html?: 'preferred' | 'offered';
   /** Returns numbers, which a scraper can read as text. Those in `counters` never fall while the process runs. */
   metrics?: { counters: readonly string[] };
-  /** A page of a long list: as `application/x-ndjson` the adapter writes page after page, `next` of each being `cursor` of the following. */
+  /**
+   * A page of a long list: as `application/x-ndjson` the adapter writes page after page, `next` of each being `cursor`
+   * of the following.
+   */
   stream?: 'logs';
   /** Where a browser that opens this without any input finds a form for it. */
   emptyForm?: string;
   /** The same answer under POST too, for a browser that was sent here by a 307 after a POST. */
   alsoPost?: boolean;
-  /** A form that pages of other sites post here: it does nothing for whoever is signed in, and so takes no login into account. */
+  /** A form that pages of other sites post here: it does nothing for the signed-in person, and so ignores the login. */
   fromElsewhere?: boolean;
-  /** A GET that changes something and that pages of other sites lead to: the way to a provider and back. Its procedure guards itself. */
+  /**
+   * A GET that changes something and that pages of other sites lead to: the way to a provider and back. Its procedure
+   * guards itself.
+   */
   fromAnywhere?: boolean;
   /** One field of the output is a document of this type, which is what a client gets that has no preference. */
   document?: { field: string; type: string };

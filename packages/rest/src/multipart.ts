@@ -1,7 +1,7 @@
 import { refuse, refuseField } from './refusal.js';
 
 /**
- * The fields of a multipart form (RFC 7578) as an urlencoded one, so that both are read alike. `contentType` is the header,
+ * Returns the fields of a multipart form (RFC 7578) as an urlencoded one, so that both are read alike. `contentType` is the header,
  * with its boundary. Throws 400, for files too: nothing here takes one.
  */
 export async function toUrlencoded(contentType: string, body: string): Promise<string> {

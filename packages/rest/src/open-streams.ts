@@ -4,11 +4,13 @@ import type { RestContext } from './exchange.js';
 
 export interface OpenStreams<Context extends RestContext> {
   /**
-   * Counts an event stream, or an answer that waits for something, to the person who opens it, and ends it when their login
-   * has. Throws `too_many_requests` when they have as many as they may.
+   * Counts an event stream, or an answer that waits for something, to the person who opens it, and ends it when their
+   * login has. Throws `too_many_requests` when they have as many as they may.
    */
   open(context: Context, response: ServerResponse, kind?: 'stream' | 'answer'): void;
-  /** Ends all streams without saying that they are complete, so that clients connect again elsewhere; answers come soon. */
+  /**
+   * Ends all streams without saying that they are complete, so that clients connect again elsewhere; answers come soon.
+   */
   close(): void;
 }
 
@@ -22,9 +24,9 @@ interface Stream {
 }
 
 export interface OpenStreamsOptions<Context extends RestContext> {
-  /** The person who opens a stream; undefined for a caller who is none. */
+  /** The person who opens a stream; undefined for a caller who is not a person. */
   personOf(context: Context): { id: string; described: string } | undefined;
-  /** Who a token proves, described as `personOf` does; null for nobody. */
+  /** The caller that a token proves, as `personOf` describes them; null when the token is not valid. */
   describe(token: string): Promise<string | null>;
   /** How many one person may have at this process. */
   limit(): number;
@@ -34,7 +36,10 @@ export interface OpenStreamsOptions<Context extends RestContext> {
   log: { warn(detail: object, message: string): void };
 }
 
-/** The event streams of this process: no more for one person than the limit, and none for a login that has ended. */
+/**
+ * Returns the event streams of this process: no more for one person than the limit, and none for a login that has
+ * ended.
+ */
 export function createOpenStreams<Context extends RestContext>(
   options: OpenStreamsOptions<Context>,
 ): OpenStreams<Context> {
@@ -83,7 +88,7 @@ async function check(
   { describe, log }: Pick<OpenStreamsOptions<RestContext>, 'describe' | 'log'>,
 ): Promise<void> {
   const tokens = [...new Set([...streams].flatMap(({ token }) => token ?? []))];
-  // Asked in one turn, so that they share one query.
+  // Requested in one turn, so that they share one query.
   const verified = await Promise.allSettled(tokens.map(async (token) => describe(token)));
   const logins = new Map(verified.map((login, index) => [tokens[index], login]));
   for (const stream of streams) {
@@ -95,7 +100,7 @@ async function check(
   const failed = verified.find(({ status }) => status === 'rejected');
   // Without the database no events are sent either.
   if (failed?.status === 'rejected') {
-    log.warn({ error: failed.reason }, 'the logins of event streams could not be checked');
+    log.warn({ error: failed.reason }, 'The logins of event streams could not be checked');
   }
 }
 
@@ -103,7 +108,7 @@ function refuseMore(open: number, limit: number): void {
   if (open < limit) return;
   throw new AccessError(
     'too_many_requests',
-    `You have ${open} event streams open, calls that wait included, which is the limit for one person; close one, then try again`,
+    `You have ${open} event streams and waiting calls open, which is the limit for one person; close one, then try again`,
     { retryAfter: 5 },
   );
 }

@@ -2,11 +2,14 @@ import type { AnyTRPCRouter } from '@trpc/server';
 import { ZodObject } from 'zod';
 import type { Meta, RestMeta } from './meta.js';
 
-/** One operation of the interface as the routers declare it: what the REST adapter and the OpenAPI document are made from. */
+/**
+ * One operation of the interface as the routers declare it: what the REST adapter and the OpenAPI document are made
+ * from.
+ */
 export interface DeclaredOperation {
   /** Path in the router, such as `executions.cancel`. */
   procedure: string;
-  /** A mutation changes something, under whatever method the interface documents it. */
+  /** A mutation changes something, under any HTTP method. */
   type: 'query' | 'mutation';
   method: string;
   path: string;
@@ -20,7 +23,7 @@ interface Declared {
   _def: { type: 'query' | 'mutation' | 'subscription'; meta?: Meta; inputs: readonly unknown[]; output?: unknown };
 }
 
-/** Every operation of a router that has a documented path. Subscriptions have none. */
+/** Returns every operation of a router that has a documented path. Subscriptions have none. */
 export function listOperations(router: AnyTRPCRouter): DeclaredOperation[] {
   // tRPC types this record as it was nested by the caller; at run time it is flat, keyed by path.
   const procedures = router._def.procedures as unknown as Record<string, Declared>;

@@ -2,7 +2,7 @@ import type { ErrorBody } from '@belay/contract/errors';
 import type { PublishedError } from './errors.js';
 import { publishError, withIssues } from './errors.js';
 
-/** A request that the adapter itself refuses, before any procedure saw it. Its message goes to the caller. */
+/** A request that the adapter itself rejects, before any procedure saw it. Its message goes to the caller. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   constructor(
@@ -28,17 +28,17 @@ const codes: Readonly<Record<number, string>> = {
   503: 'SERVICE_UNAVAILABLE',
 };
 
-/** A refusal with the code string that belongs to its status. */
+/** Returns a rejection with the code string that belongs to its status. */
 export function refuse(status: number, message: string, headers?: Readonly<Record<string, string>>): Refusal {
   return new Refusal(status, withIssues(status, { message, code: codes[status] ?? 'BAD_REQUEST' }), headers);
 }
 
-/** A 400 that names the field. */
+/** Returns a 400 that names the field. */
 export function refuseField(path: string, message: string): Refusal {
   return new Refusal(400, { message: 'The request is not valid', code: 'BAD_REQUEST', issues: [{ path, message }] });
 }
 
-/** What may leave the house of anything thrown while a request was answered. */
+/** Returns the error that the caller may see for any value thrown while a request was answered. */
 export function published(
   thrown: unknown,
 ): Omit<PublishedError, 'reason' | 'retryAfter'> & { headers: Readonly<Record<string, string>> } {

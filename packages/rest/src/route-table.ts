@@ -49,11 +49,11 @@ function toRoute(path: string, operations: readonly Operation[]): Route {
   // HEAD must not act, so that a link checker does not.
   if (read !== undefined && read.type === 'query') methods.set('HEAD', read);
   const confirmable = read !== undefined && read.rest.confirm !== undefined ? read : undefined;
-  // POST of a confirmation page is not named: from anything else it is refused.
+  // POST of a confirmation page is not named: from anything else it is rejected.
   return { path, methods, confirmable, allow: [...methods.keys(), 'OPTIONS'].join(', ') };
 }
 
-/** The table of a router's documented paths: literal paths by name, the others by their segments. Made once. */
+/** Returns the table of a router's documented paths: literal paths by name, the others by their segments. Made once. */
 export function createRouteTable(router: AnyTRPCRouter): RouteTable {
   const byPath = new Map<string, Operation[]>();
   for (const declared of listOperations(router)) {

@@ -13,7 +13,10 @@ export interface CookieNames {
   secure: boolean;
 }
 
-/** With https the prefix makes the browser itself refuse a cookie that another host or a plain page planted (RFC 6265bis). */
+/**
+ * Returns the name of the login cookie. With https its prefix makes the browser reject a cookie that another host or a
+ * page without TLS set (RFC 6265bis).
+ */
 export function cookieNames(baseUrl: URL): CookieNames {
   const secure = baseUrl.protocol === 'https:';
   return secure
@@ -21,7 +24,9 @@ export function cookieNames(baseUrl: URL): CookieNames {
     : { login: 'belay', flow: 'belay-flow', secure };
 }
 
-/** One cookie of a request; undefined when it is absent, or present twice (one of the two would not be ours). */
+/**
+ * Returns one cookie of a request; undefined when it is absent, or present twice (one of the two would not be ours).
+ */
 export function readCookie(request: IncomingMessage, name: string): string | undefined {
   const header = request.headers.cookie;
   if (header === undefined) return undefined;
@@ -32,7 +37,7 @@ export function readCookie(request: IncomingMessage, name: string): string | und
   return values.length === 1 && /^[\w.~+/=-]{1,4096}$/.test(values[0] ?? '') ? values[0] : undefined;
 }
 
-/** A Set-Cookie header value. `Lax`, because the provider sends the browser back from another site. */
+/** Returns a Set-Cookie header value. `Lax`, because the provider sends the browser back from another site. */
 export function writeCookie(
   name: string,
   value: string,
@@ -46,8 +51,9 @@ export function writeCookie(
 }
 
 /**
- * The credential of a request. A bearer token wins over a cookie: a program that sends one means it. An Authorization
- * header that is not a bearer token is no credential, and the cookie beside it is not looked at (fail closed).
+ * Returns the credential of a request. A bearer token wins over a cookie: a program that sends one means it. An
+ * Authorization header that is not a bearer token is no credential, and the cookie beside it is not looked at (fail
+ * closed).
  */
 export function readCredential(request: IncomingMessage, cookies: CookieNames): Credential {
   const { authorization } = request.headers;
@@ -59,20 +65,25 @@ export function readCredential(request: IncomingMessage, cookies: CookieNames): 
   return { token: token ?? null, viaCookie: token !== undefined };
 }
 
-/** True when the browser says that our own page, or the person themselves, made this request. Silence is no. */
+/**
+ * Returns true when the browser states that our own page or the person made this request; false when it states nothing.
+ */
 export function isSameOrigin(request: IncomingMessage, origin: string): boolean {
   const site = request.headers['sec-fetch-site'];
   if (site !== undefined) return site === 'same-origin' || site === 'none';
   return request.headers.origin === origin;
 }
 
-/** True when the browser says that nobody asked for this yet: it loads what somebody may click next. */
+/** Returns true when the browser only prefetches: the person has not clicked the link yet. */
 export function isPrefetch(request: IncomingMessage): boolean {
   const purposes = [request.headers['sec-purpose'], request.headers.purpose, request.headers['x-moz']];
   return purposes.some((purpose) => /\bprefetch|\bpreview/i.test(String(purpose ?? '')));
 }
 
-/** The token of a confirmation page: bound to the login (only it knows the secret) and to the very address it confirms. */
+/**
+ * Returns the token of a confirmation page: bound to the login (only it knows the secret) and to the very address it
+ * confirms.
+ */
 export function confirmationToken(loginToken: string, address: string): string {
   return createHmac('sha256', loginToken).update(`belay confirmation\n${address}`).digest('base64url');
 }

@@ -24,7 +24,10 @@ export function stateOf(request: IncomingMessage): RequestState {
   return states.get(request) ?? { id: '' };
 }
 
-/** Ids of requests: one id of this process, then a number. Nobody has to guess them, so none needs new randomness. */
+/**
+ * Returns a source of request ids: an id of this process, then a number. The ids are not secret, so they need no new
+ * randomness.
+ */
 export function requestIds(newId: () => string): () => string {
   const prefix = newId();
   let count = 0;

@@ -20,8 +20,9 @@ export interface StreamOptions {
 }
 
 /**
- * Writes a long list as lines of JSON, one page at a time and no faster than the client reads, so that it needs the same
- * memory however long it is. Cut off, not ended, when it cannot go on: a client must not take a part for the whole.
+ * Writes a long list as lines of JSON, one page at a time and no faster than the client reads, so that it needs the
+ * same memory however long it is. Cut off, not ended, when it cannot go on: a client must not take a part for the
+ * whole.
  */
 export async function streamPages({ response, first, page, stillAllowed }: StreamOptions): Promise<void> {
   response.writeHead(200, { 'Content-Type': `${ndjson}; charset=utf-8` });
@@ -37,7 +38,7 @@ export async function streamPages({ response, first, page, stillAllowed }: Strea
     }
     response.end();
   } catch {
-    // Whatever went wrong in a procedure is in the log already.
+    // The error of a procedure is in the log already.
     response.destroy();
   }
 }

@@ -9,8 +9,8 @@ import type { OpenStreams } from './open-streams.js';
 import { isSameOrigin } from './security.js';
 
 /**
- * tRPC for the SDK, server-sent events included. A stream that is rejected has the status of its rejection: tRPC itself would
- * begin it, and say so in its first event.
+ * Serves tRPC for the SDK, server-sent events included. A stream that is rejected has the status of its rejection; tRPC
+ * itself would open it and send the error as the first event.
  */
 export function createTrpcHandler<Context extends RestContext>(
   options: RestOptions<Context> & Pick<Rest, 'fail'>,
@@ -85,7 +85,7 @@ function openStream<Context extends RestContext>(
   }
 }
 
-/** Whether a request asks for server-sent events. */
+/** Returns whether a request accepts server-sent events. */
 export function isStream(request: IncomingMessage): boolean {
   return request.headers.accept?.includes('text/event-stream') === true;
 }

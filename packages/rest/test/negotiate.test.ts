@@ -41,7 +41,7 @@ describe('the representation', () => {
     expect(negotiate('text/html;q=0.1, text/*;q=0.9, application/json;q=0.5', [html, json])).toBe(json);
   });
 
-  it('is asked for by name only when its own name is there', () => {
+  it('counts as named only when the client gives its exact name', () => {
     expect(names('application/json', json)).toBe(true);
     expect(names('text/html, application/json;q=0.1', json)).toBe(true);
     expect(names('*/*', json)).toBe(false);

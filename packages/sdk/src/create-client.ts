@@ -67,7 +67,7 @@ function procedureUrl(url: string | URL): string {
   return `${base.origin}${base.pathname.replace(/\/+$/, '')}/trpc`;
 }
 
-/** A client of the server at `url`. Opens nothing until it is used, and holds nothing open between calls. */
+/** Returns a client of the server at `url`. Opens nothing until it is used, and holds nothing open between calls. */
 export function createClient(options: ClientOptions): BelayClient {
   const { token, headers = {} } = options;
   const transport = createTransport({

@@ -1,8 +1,8 @@
 import type { ErrorCode, ErrorIssue } from '@belay/contract/errors';
 
 /**
- * Every way a call can fail. Most are the server's own codes; `too_many_requests` is a limit on requests
- * in a time, or on what one person may have open. `network` means that no response of Belay arrived; `aborted` means that the
+ * Every way a call can fail. Most are the server's own codes; `too_many_requests` is a limit on requests in a time, or
+ * on what one person may have open. `network` means that no response of Belay arrived; `aborted` means that the
  * caller's signal ended the call.
  */
 export type BelayErrorCode = ErrorCode | 'network' | 'aborted';
@@ -15,7 +15,7 @@ export interface BelayErrorDetails {
   /** The HTTP status, or 0 when no answer came back. */
   status: number;
   issues?: BelayIssue[];
-  /** The `X-Request-Id` of the answer: what to give to whoever reads the server's log. */
+  /** The `X-Request-Id` of the response, with which the server's log can be searched. */
   requestId?: string;
   /** How long the server asked to wait before another try. */
   retryAfterMilliseconds?: number;
@@ -43,7 +43,7 @@ export class BelayError extends Error {
   }
 }
 
-/** Whether a caught value is a failure of the SDK, and of this kind when a code is given. */
+/** Returns whether a caught value is a failure of the SDK, and of this kind when a code is given. */
 export function isBelayError<Code extends BelayErrorCode>(
   error: unknown,
   code?: Code,

@@ -13,7 +13,7 @@ interface Answer {
 const json = { 'content-type': 'application/json' };
 const quick = { firstDelay: 1, longestDelay: 20 };
 
-/** Answers one after the other, the last one for ever, and keeps what was asked. */
+/** Returns the given responses one after the other, then the last one again and again, and records the requests. */
 async function scripted(...answers: Answer[]) {
   const requests: { method: string; url: string; headers: IncomingMessage['headers'] }[] = [];
   const server = await listen((request: IncomingMessage, response: ServerResponse) => {
@@ -140,7 +140,7 @@ describe('a call', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('does not wait longer than it was told to when the server asks for more', async () => {
+  it('does not wait longer than its limit when the server requires a longer wait', async () => {
     await using server = await scripted({ ...busy, status: 429, headers: { 'retry-after': '3600' } });
     const error = await failure(createClient({ url: server.url, retry: quick }).roles.list());
     expect(error).toMatchObject({ code: 'too_many_requests', retryAfterMilliseconds: 3_600_000 });

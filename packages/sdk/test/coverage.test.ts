@@ -82,7 +82,7 @@ const local: Record<string, (client: BelayClient) => Promise<unknown>> = {
   'sessions.remove': (client) => client.sessions.remove('demo'),
 };
 
-/** A client whose every call is refused, and the procedures it called. */
+/** A client whose every call is rejected, and the procedures it called. */
 function recording() {
   const called: string[] = [];
   const client = createClient({

@@ -44,7 +44,7 @@ function guideServer() {
       get: input.query(() => ({ status: 'completed', grants: [{ state: 'gone' }] })),
       watch: input.subscription(async function* () {
         yield tracked('1', { seq: 1, timestamp: 'T', event_type: 'grant.active', message: 'granted' });
-        yield tracked('2', { seq: 2, timestamp: 'T', event_type: 'entitlement.revoked', message: 'taken away' });
+        yield tracked('2', { seq: 2, timestamp: 'T', event_type: 'entitlement.revoked', message: 'revoked' });
       }),
     }),
     approvals: router({
@@ -66,7 +66,7 @@ describe('the packed SDK in an empty project', () => {
     expect(project.packed.sort()).toEqual(['README.md', 'dist/index.d.ts', 'dist/index.js', 'package.json']);
   });
 
-  it('declares its types without anybody else’s', async () => {
+  it('declares its types without those of other packages', async () => {
     const published = path.join(project.folder, 'node_modules/@belay/sdk/dist');
     const foreign: string[] = [];
     for (const file of project.packed.filter((name) => name.endsWith('.d.ts'))) {
@@ -85,7 +85,7 @@ describe('the packed SDK in an empty project', () => {
     expect(await project.compile('--noEmit', '--types', '', ...options, 'guide.ts')).toBe('');
   });
 
-  it('refuses what is not in the interface', async () => {
+  it('rejects what is not in the interface', async () => {
     const wrong = "import { createClient } from '@belay/sdk';\nawait createClient({ url: 'http://x' }).roles.get(7);\n";
     await writeFile(path.join(project.folder, 'wrong.ts'), wrong);
     expect(await project.compile('--noEmit', '--types', '', ...strict, 'wrong.ts')).toMatch(
@@ -93,7 +93,7 @@ describe('the packed SDK in an empty project', () => {
     );
   });
 
-  it('names the code of an error that was asked for', async () => {
+  it('prints the code of an error that the test provokes', async () => {
     const program = `import { type BelayError, isBelayError } from '@belay/sdk';
       declare const caught: unknown;
       if (isBelayError(caught, 'conflict')) { const code: 'conflict' = caught.code; void code; }
@@ -115,7 +115,7 @@ describe('the packed SDK in an empty project', () => {
       'signed in as ada@example.com',
       'reporting-readonly at demo-postgres, for PT1H at most',
       'T grant.active granted',
-      'T entitlement.revoked taken away',
+      'T entitlement.revoked revoked',
       "completed [ 'gone' ]",
       'bob@example.com asks for reporting-readonly',
       'not_found 404 no-such-role was not found [] undefined',

@@ -171,8 +171,8 @@ describe('a watch', () => {
     ['UNAUTHORIZED', 'unauthenticated'],
     ['FORBIDDEN', 'forbidden'],
     ['INTERNAL_SERVER_ERROR', 'internal'],
-  ] as const)('that is refused with %s throws %s and does not come back', async (code, expected) => {
-    // biome-ignore lint/correctness/useYield: refusing is all that it does
+  ] as const)('that is rejected with %s throws %s and does not come back', async (code, expected) => {
+    // biome-ignore lint/correctness/useYield: rejecting is all that it does
     const { handler, seen } = serving(async function* () {
       throw new TRPCError({ code, message: 'no' });
     });
@@ -182,7 +182,7 @@ describe('a watch', () => {
     expect(seen).toHaveLength(1);
   });
 
-  it('that an HTTP answer refuses throws what the answer says', async () => {
+  it('that an HTTP answer rejects throws what the answer says', async () => {
     await using server = await listen((_request, response) => {
       response.writeHead(401, { 'content-type': 'application/json' }).end('{"message":"sign in first"}');
     });

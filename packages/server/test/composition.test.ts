@@ -51,7 +51,7 @@ describe('the secret', () => {
     expect((await stat(join(folder, 'secret'))).mode & 0o777).toBe(0o600);
   });
 
-  it('that is given wins, has to be given for a database of one’s own, and a damaged one is refused', async () => {
+  it('that is given wins, has to be given for a database of one’s own, and a damaged one is rejected', async () => {
     expect(await make('given')).toBe('given');
     await expect(make(undefined, false)).rejects.toThrow('BELAY_SECRET is not set');
     await writeFile(join(folder, 'secret'), 'x'.repeat(40));
@@ -198,7 +198,7 @@ describe('belay validate', () => {
       'services: { vault: { provider: local }, llm: { provider: anthropic, model: m, api_key: "${vault:llm}" } }',
       'services.llm.api_key: ${vault:llm} has to be ${vault:path#key}',
     ],
-  ])('refuses in services: %s', async (_what, text, message) => {
+  ])('rejects in services: %s', async (_what, text, message) => {
     const file = join(folder, 'belay.yaml');
     await writeFile(file, text);
     const result = await validateConfiguration(file, { BELAY_DATA: folder });

@@ -86,14 +86,14 @@ describe('the outbound fence', () => {
     '2002:7f00:1::',
     'fd00::1',
     'fe80::1',
-  ])('refuses a listed name that leads to %s', async (address) => {
+  ])('rejects a listed name that leads to %s', async (address) => {
     const client = outbound(['api.example.com'], { resolve: async () => [address] });
     expect(await refusal(client(new Request('http://api.example.com/')))).toContain('resolves to a private address');
     expect(seen).toEqual([]);
   });
 
   it.each(['http://127.0.0.1/', 'http://2130706433/', 'http://0x7f.1/', 'http://[::1]/', 'http://[::ffff:127.0.0.1]/'])(
-    'refuses the address %s even when it is listed without its port',
+    'rejects the address %s even when it is listed without its port',
     async (url) => {
       expect(await refusal(outbound([new URL(url).hostname])(new Request(url)))).toContain(
         'resolves to a private address',
@@ -102,7 +102,7 @@ describe('the outbound fence', () => {
   );
 
   it.each(['127.0.0.1', '10.1.2.3', '169.254.169.254', '::1', 'fd00:ec2::254'])(
-    'refuses a name that is listed with its port and leads to %s, without allow_private',
+    'rejects a name that is listed with its port and leads to %s, without allow_private',
     async (address) => {
       const client = outbound(['api.example.com:8080'], { resolve: async () => [address] });
       expect(await refusal(client(new Request('http://api.example.com:8080/')))).toContain('allow_private: true');
@@ -161,7 +161,7 @@ describe('the outbound fence', () => {
     expect(await refusal(client(new Request('http://api.example.com/')))).toContain('resolves to a private address');
   });
 
-  it('refuses other schemes and credentials in the URL', async () => {
+  it('rejects other schemes and credentials in the URL', async () => {
     const client = outbound(['example.com', open(`127.0.0.1:${port}`)]);
     expect(await refusal(client(new Request('ftp://example.com/')))).toContain('Only http and https');
     const withCredentials = new Request(`http://127.0.0.1:${port}/`);

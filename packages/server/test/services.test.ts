@@ -162,14 +162,14 @@ describe('the local vault', () => {
     await setInVault(options, 'identity#client_secret', secret);
     await running.reload();
     expect((await signInProgram()).token).not.toBe('');
-    // Taken away, it is refused by name, and what was in force stays.
+    // Taken away, it is rejected by name, and what was in force stays.
     expect(await removeFromVault(options, 'identity#client_secret')).toBe(true);
     await running.reload();
     expect(JSON.stringify(lines)).toContain('${vault:identity#client_secret} is not in the vault');
     expect((await signInProgram()).token).not.toBe('');
   });
 
-  it('refuses a start with a secret that is not there, with a file that is damaged or sealed with another secret', async () => {
+  it('rejects a start with a secret that is not there, with a file that is damaged or sealed with another secret', async () => {
     await configure(withVault('http://127.0.0.1:1'));
     const options = { environment: environmentOf(), directory: folder };
     expect(await refusal()).toContain(

@@ -9,7 +9,7 @@ function string(text: string): string {
   return `<string>${escapeXml(text)}</string>`;
 }
 
-/** A launchd agent of the user's own (launchd.plist(5)) that starts at login and is started again when it fails. */
+/** Returns a launchd agent of the user's own (launchd.plist(5)) that starts at login and is started again when it fails. */
 export function launchdPlist({ command, variables, home }: ServiceOptions): string {
   const log = path.join(home, 'Library', 'Logs', 'belay-agent.log');
   const environment = Object.entries(variables).map(

@@ -11,7 +11,7 @@ function quoteArgument(word: string): string {
 }
 
 /**
- * A systemd user unit that runs the agent with few rights: it may write to its own folder alone, gain no privileges and
+ * Returns a systemd user unit that runs the agent with few rights: it may write to its own folder alone, gain no privileges and
  * take a bounded share of the machine. Memory may not be made executable in most units; Node has to, so it is not forbidden.
  */
 export function systemdUnit({ command, variables, dataDirectory }: ServiceOptions): string {

@@ -30,7 +30,7 @@ async function countDown(
   }
 }
 
-/** `belay access list`: lists the caller's active access and the time left. */
+/** Declares the command `belay access list`, which lists the caller's active access and the time left. */
 export function addAccessList(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'list',

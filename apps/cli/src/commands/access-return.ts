@@ -1,7 +1,7 @@
 import { addCommand, type Parent } from '../command.js';
 import { printable } from '../output/printable.js';
 
-/** `belay access return <execution>`: gives back the access of a request before it expires. */
+/** Declares the command `belay access return <execution>`, which gives back the access of a request before it expires. */
 export function addAccessReturn(parent: Parent): void {
   addCommand(parent, {
     name: 'return <execution>',

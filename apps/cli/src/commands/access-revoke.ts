@@ -2,7 +2,7 @@ import { addCommand, type Parent } from '../command.js';
 import { printable } from '../output/printable.js';
 
 /**
- * `belay access revoke <execution or e-mail>`: revokes the access of a request or a person now. Needs the server's own database and
+ * Declares the command `belay access revoke <execution or e-mail>`, which revokes the access of a request or a person now. Needs the server's own database and
  * secret. The server's audit log records it with the reason. A worker revokes at the provider within seconds.
  */
 export function addAccessRevoke(parent: Parent): void {

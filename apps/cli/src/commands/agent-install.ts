@@ -10,7 +10,7 @@ interface Options {
   force?: boolean;
 }
 
-/** `belay agent install`: installs the agent as a service of the user (systemd, launchd). Does not start it. */
+/** Declares the command `belay agent install`, which installs the agent as a service of the user (systemd, launchd). Does not start it. */
 export function addAgentInstall(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'install',

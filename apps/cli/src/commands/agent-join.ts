@@ -6,7 +6,7 @@ interface Options {
 }
 
 /**
- * `belay agent join`: enrols this machine with the credential that `belay agent enroll` made at the server. It comes from
+ * Declares the command `belay agent join`, which enrols this machine with the credential that `belay agent enroll` made at the server. It comes from
  * standard input, or is asked for without showing it.
  */
 export function addAgentJoin(parent: Parent): void {

@@ -4,7 +4,7 @@ interface Options {
   port?: string;
 }
 
-/** `belay agent run`: runs the agent in this process until a signal stops it. */
+/** Declares the command `belay agent run`, which runs the agent in this process until a signal stops it. */
 export function addAgentRun(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'run',

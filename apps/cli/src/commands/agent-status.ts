@@ -3,7 +3,7 @@ import { addCommand, type Parent } from '../command.js';
 import { describeTimeLeft } from '../duration.js';
 import { exitCodes } from '../exit-codes.js';
 
-/** `belay agent status`: shows the agent of this machine; exits with 7 when none runs. */
+/** Declares the command `belay agent status`, which shows the agent of this machine; exits with 7 when none runs. */
 export function addAgentStatus(parent: Parent): void {
   addCommand(parent, {
     name: 'status',

@@ -3,7 +3,7 @@ import { describeServiceHere } from '../agent/describe-here.js';
 import { CliError } from '../cli-error.js';
 import { addCommand, type Parent } from '../command.js';
 
-/** `belay agent uninstall`: removes the service; the agent's data stays. */
+/** Declares the command `belay agent uninstall`, which removes the service; the agent's data stays. */
 export function addAgentUninstall(parent: Parent): void {
   addCommand(parent, {
     name: 'uninstall',

@@ -10,8 +10,8 @@ interface Options {
 }
 
 /**
- * `belay approve <id>`: shows exactly what will be granted, asks, and sends the digest of what it showed, so that a
- * request that has changed meanwhile is refused by the server.
+ * Declares the command `belay approve <id>`, which shows exactly what will be granted, asks, and sends the digest of what it showed, so that a
+ * request that has changed meanwhile is rejected by the server.
  */
 export function addApprove(parent: Parent): void {
   addCommand<Options>(parent, {

@@ -1,7 +1,7 @@
 import { Argument } from 'commander';
 import { addCommand, type Parent } from '../command.js';
 
-/** `belay completion <shell>`: prints the completion script of a shell. */
+/** Declares the command `belay completion <shell>`, which prints the completion script of a shell. */
 export function addCompletion(parent: Parent): void {
   addCommand(parent, {
     name: 'completion',

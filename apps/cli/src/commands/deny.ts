@@ -5,7 +5,7 @@ interface Options {
   comment?: string;
 }
 
-/** `belay deny <id>`: denies a request, without confirmation, because a denial grants nothing. */
+/** Declares the command `belay deny <id>`, which denies a request, without confirmation, because a denial grants nothing. */
 export function addDeny(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'deny <id>',

@@ -26,7 +26,7 @@ function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
   };
 }
 
-/** `belay doctor`: checks the setup and prints a fix for each problem; exits with 1 when a check fails. */
+/** Declares the command `belay doctor`, which checks the setup and prints a fix for each problem; exits with 1 when a check fails. */
 export function addDoctor(parent: Parent): void {
   addCommand(parent, {
     name: 'doctor',

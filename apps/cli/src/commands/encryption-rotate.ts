@@ -1,6 +1,6 @@
 import { addCommand, type Parent } from '../command.js';
 
-/** `belay encryption rotate`: creates a new encryption key, wrapped by the configured service. Recorded in the audit log. */
+/** Declares the command `belay encryption rotate`, which creates a new encryption key, wrapped by the configured service. Recorded in the audit log. */
 export function addEncryptionRotate(parent: Parent): void {
   addCommand(parent, {
     name: 'rotate',

@@ -1,7 +1,7 @@
 import { addCommand, type Parent } from '../command.js';
 import { printable } from '../output/printable.js';
 
-/** `belay executions cancel <id>`: cancels a request; its workflow can clean up first. */
+/** Declares the command `belay executions cancel <id>`, which cancels a request; its workflow can clean up first. */
 export function addExecutionsCancel(parent: Parent): void {
   addCommand(parent, {
     name: 'cancel <id>',

@@ -1,7 +1,7 @@
 import { addCommand, type Parent } from '../command.js';
 import { describeState } from '../output/describe-state.js';
 
-/** `belay executions list`: lists the caller's open requests. */
+/** Declares the command `belay executions list`, which lists the caller's open requests. */
 export function addExecutionsList(parent: Parent): void {
   addCommand(parent, {
     name: 'list',

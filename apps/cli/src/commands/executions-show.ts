@@ -64,7 +64,7 @@ async function getWhole(client: BelayClient, id: string, signal: AbortSignal): P
   return execution;
 }
 
-/** `belay executions show <id>`: shows a request with its grants, decisions and history. */
+/** Declares the command `belay executions show <id>`, which shows a request with its grants, decisions and history. */
 export function addExecutionsShow(parent: Parent): void {
   addCommand(parent, {
     name: 'show <id>',

@@ -1,7 +1,7 @@
 import { addCommand, type Parent } from '../command.js';
 import { printable } from '../output/printable.js';
 
-/** `belay executions terminate <id>`: terminates a request without clean-up; its access ends at once. */
+/** Declares the command `belay executions terminate <id>`, which terminates a request without clean-up; its access ends at once. */
 export function addExecutionsTerminate(parent: Parent): void {
   addCommand(parent, {
     name: 'terminate <id>',

@@ -6,7 +6,7 @@ interface Options {
   after?: string;
 }
 
-/** `belay executions watch <id>`: prints every event until the request has ended; exits with 8 when it ended without access. */
+/** Declares the command `belay executions watch <id>`, which prints every event until the request has ended; exits with 8 when it ended without access. */
 export function addExecutionsWatch(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'watch <id>',

@@ -7,7 +7,7 @@ interface Options {
 /** The most requests to list; requesters take turns, so that each one's first request is included. */
 const shown = 100;
 
-/** `belay inbox`: lists the requests that wait for the caller's decision. */
+/** Declares the command `belay inbox`, which lists the requests that wait for the caller's decision. */
 export function addInbox(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'inbox',

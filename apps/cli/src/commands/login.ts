@@ -47,7 +47,7 @@ async function loginByBrowser(
 }
 
 /**
- * `belay login`: signs in with a browser and keeps the token (authorization code with PKCE through a loopback address,
+ * Declares the command `belay login`, which signs in with a browser and keeps the token (authorization code with PKCE through a loopback address,
  * RFC 8252). The address is always printed too, for a machine without a browser; `--device` needs no way back to this
  * machine at all (RFC 8628).
  */

@@ -1,6 +1,6 @@
 import { addCommand, type Parent } from '../command.js';
 
-/** `belay logout`: ends the session at the server and deletes its token. Succeeds when the session has already ended. */
+/** Declares the command `belay logout`, which ends the session at the server and deletes its token. Succeeds when the session has already ended. */
 export function addLogout(parent: Parent): void {
   addCommand(parent, {
     name: 'logout',

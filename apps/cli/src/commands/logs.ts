@@ -69,7 +69,7 @@ function show(entry: LogEntry, output: Output): void {
   );
 }
 
-/** `belay logs`: prints the audit log, oldest first; one JSON document per line with `--json`. */
+/** Declares the command `belay logs`, which prints the audit log, oldest first; one JSON document per line with `--json`. */
 export function addLogs(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'logs',

@@ -1,6 +1,6 @@
 import { addCommand, type Parent } from '../command.js';
 
-/** `belay providers`: lists the providers that the caller can use. */
+/** Declares the command `belay providers`, which lists the providers that the caller can use. */
 export function addProviders(parent: Parent): void {
   addCommand(parent, {
     name: 'providers',

@@ -63,7 +63,7 @@ async function compose(invocation: Invocation<Options & CommonOptions>): Promise
 }
 
 /**
- * `belay request`: asks for a role, with flags, in words or step by step, and waits until the access is active. Ends
+ * Declares the command `belay request`, which asks for a role, with flags, in words or step by step, and waits until the access is active. Ends
  * with 8 when it ended without access.
  */
 export function addRequest(parent: Parent): void {

@@ -5,7 +5,7 @@ interface Options {
   provider?: string[];
 }
 
-/** `belay roles [name]`: lists the roles that the caller can request, or shows one. */
+/** Declares the command `belay roles [name]`, which lists the roles that the caller can request, or shows one. */
 export function addRoles(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'roles [name]',

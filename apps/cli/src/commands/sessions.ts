@@ -1,7 +1,7 @@
 import { addCommand, type Parent } from '../command.js';
 import { describeTimeLeft } from '../duration.js';
 
-/** `belay sessions`: lists the sessions with providers by version and expiry; never the tokens that an agent hands out. */
+/** Declares the command `belay sessions`, which lists the sessions with providers by version and expiry; never the tokens that an agent hands out. */
 export function addSessions(parent: Parent): void {
   addCommand(parent, {
     name: 'sessions',

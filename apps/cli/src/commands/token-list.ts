@@ -1,7 +1,7 @@
 import { addCommand, type Parent } from '../command.js';
 import { describeTimeLeft } from '../duration.js';
 
-/** `belay token list`: lists the bearer tokens that are still valid, without their secrets. */
+/** Declares the command `belay token list`, which lists the bearer tokens that are still valid, without their secrets. */
 export function addTokenList(parent: Parent): void {
   addCommand<{ user?: string }>(parent, {
     name: 'list',

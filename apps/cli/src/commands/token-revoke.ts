@@ -1,7 +1,7 @@
 import { addCommand, type Parent } from '../command.js';
 import { printable } from '../output/printable.js';
 
-/** `belay token revoke <id>`: revokes a bearer token at once. Needs the server's own database, and is recorded in its audit log. */
+/** Declares the command `belay token revoke <id>`, which revokes a bearer token at once. Needs the server's own database, and is recorded in its audit log. */
 export function addTokenRevoke(parent: Parent): void {
   addCommand(parent, {
     name: 'revoke <id>',

@@ -2,7 +2,7 @@ import { addCommand, type Parent } from '../command.js';
 import { printable } from '../output/printable.js';
 
 /**
- * `belay user stop <e-mail>`: ends all logins, tokens, requests and access of a person. Needs the server's own database and secret.
+ * Declares the command `belay user stop <e-mail>`, which ends all logins, tokens, requests and access of a person. Needs the server's own database and secret.
  * Recorded in the audit log with the reason. Workers revoke at the providers within seconds.
  */
 export function addUserStop(parent: Parent): void {

@@ -2,7 +2,7 @@ import { addCommand, type Parent } from '../command.js';
 import { exitCodes } from '../exit-codes.js';
 import { printable } from '../output/printable.js';
 
-/** `belay validate`: checks a configuration as a start or a reload does, without a server. */
+/** Declares the command `belay validate`, which checks a configuration as a start or a reload does, without a server. */
 export function addValidate(parent: Parent): void {
   addCommand(parent, {
     name: 'validate [path]',

@@ -1,6 +1,6 @@
 import { addCommand, type Parent } from '../command.js';
 
-/** `belay vault list`: lists the names of the stored secrets, never a value. */
+/** Declares the command `belay vault list`, which lists the names of the stored secrets, never a value. */
 export function addVaultList(parent: Parent): void {
   addCommand(parent, {
     name: 'list',

@@ -1,7 +1,7 @@
 import { CliError } from '../cli-error.js';
 import { addCommand, type Parent } from '../command.js';
 
-/** `belay vault remove <name>`: deletes a secret. Throws `not_found` when it does not exist. */
+/** Declares the command `belay vault remove <name>`, which deletes a secret. Throws `not_found` when it does not exist. */
 export function addVaultRemove(parent: Parent): void {
   addCommand(parent, {
     name: 'remove <name>',

@@ -1,7 +1,7 @@
 import { addCommand, type Parent } from '../command.js';
 
 /**
- * `belay vault set <name>`: stores a secret that the configuration can refer to. Reads the value from standard input or from
+ * Declares the command `belay vault set <name>`, which stores a secret that the configuration can refer to. Reads the value from standard input or from
  * a hidden prompt: other programs of the machine can read arguments, and the shell history keeps them.
  */
 export function addVaultSet(parent: Parent): void {

@@ -20,7 +20,7 @@ const before: Readonly<Record<WaitTarget, readonly ExecutionState[]>> = {
   ended: ['running', 'waiting_for_approval', 'granting', 'active', 'ending'],
 };
 
-/** `belay wait <id>`: waits for a state; exits with 0 when the request reached it, 7 at the timeout, 8 when it ended without access. */
+/** Declares the command `belay wait <id>`, which waits for a state; exits with 0 when the request reached it, 7 at the timeout, 8 when it ended without access. */
 export function addWait(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'wait <id>',

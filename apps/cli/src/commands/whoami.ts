@@ -1,7 +1,7 @@
 import { addCommand, type Parent } from '../command.js';
 import { describeTimeLeft } from '../duration.js';
 
-/** `belay whoami`: shows the signed-in person and when the session expires. */
+/** Declares the command `belay whoami`, which shows the signed-in person and when the session expires. */
 export function addWhoami(parent: Parent): void {
   addCommand(parent, {
     name: 'whoami',

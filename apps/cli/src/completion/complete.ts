@@ -69,7 +69,7 @@ async function valuesOf(
 }
 
 /**
- * What can come next on a command line, read from the program itself, so that it knows every command and option there is.
+ * Returns what can come next on a command line, read from the program itself, so that it knows every command and option there is.
  *
  * @param words everything after `belay`; the last one is being written, and may be empty.
  * @param ask for values that only a server knows.

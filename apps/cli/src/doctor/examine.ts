@@ -52,7 +52,7 @@ export async function examine(check: Check, setup: Setup): Promise<Finding[]> {
   return [outcomes].flat().map((outcome) => ({ check: check.name, ...outcome }));
 }
 
-/** How many of each there are. */
+/** Returns how many of each there are. */
 export function countFindings(findings: Finding[]): Record<Status, number> {
   const counts = { ok: 0, warning: 0, failed: 0, skipped: 0 };
   for (const { status } of findings) counts[status] += 1;

@@ -12,7 +12,7 @@ const slower = 5_000;
 
 /**
  * Signs in without a browser here (RFC 8628): shows a short code, and waits until somebody has confirmed it in a browser
- * anywhere. Throws `forbidden` when they refused, and `aborted` when nobody came in time.
+ * anywhere. Throws `forbidden` when they rejected, and `aborted` when nobody came in time.
  */
 export async function loginByCode(
   client: BelayClient,

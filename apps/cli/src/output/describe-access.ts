@@ -1,5 +1,5 @@
 /**
- * A provider's access in words: the text itself, or `name value` pairs of what it is made of. Complete on purpose: an
+ * Returns a provider's access in words: the text itself, or `name value` pairs of what it is made of. Complete on purpose: an
  * approver must see everything that will be granted.
  */
 export function describeAccess(access: unknown): string {

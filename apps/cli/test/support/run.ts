@@ -41,7 +41,7 @@ export const idle: Operator = {
   removeSecret: unavailable,
 };
 
-/** A place to run commands from: a folder of its own for credentials, and what was written kept. */
+/** Returns a place to run commands from: a folder of its own for credentials, and what was written kept. */
 export async function openTerminal(settings: Partial<Shell> = {}): Promise<Terminal> {
   const folder = await mkdtemp(path.join(tmpdir(), 'belay-cli-'));
   const credentialsFile = path.join(folder, 'config', 'belay', 'credentials.json');

@@ -150,7 +150,7 @@ export interface Service extends AsyncDisposable {
   token: string;
 }
 
-/** The wire of the service with answers of the test's choosing, where a test needs an answer that is hard to bring about. */
+/** Returns the wire of the service with answers of the test's choosing, where a test needs an answer that is hard to bring about. */
 export async function startService(given: { token?: string; session?: string } = {}): Promise<Service> {
   const { router, procedure, middleware } = initTRPC.context<{ request: IncomingMessage }>().create();
   const token = given.token ?? 'token-of-ada';

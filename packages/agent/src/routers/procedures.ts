@@ -6,17 +6,17 @@ import { type LocalRequestContext, localBase } from './trpc.js';
 /** For every program of this machine's user. */
 export const open = localBase.use(async ({ next, ctx, path }) => settle(await next(), ctx, path));
 
-/** Needs somebody to be signed in on this machine. Throws `unauthenticated` (401). */
+/** Requires that a person is signed in on this machine. Throws `unauthenticated` (401). */
 export const signedIn = localBase.use(async ({ next, ctx, path }) => {
   const { person } = ctx;
   if (person === null) {
-    const cause = new AccessError('unauthenticated', 'Nobody is signed in on this machine; sign in first');
+    const cause = new AccessError('unauthenticated', 'You are not signed in on this machine; sign in first');
     throw new TRPCError({ code: 'UNAUTHORIZED', message: cause.message, cause });
   }
   return settle(await next({ ctx: { person } }), ctx, path);
 });
 
-/** What a verb throws, in tRPC's words; what nobody foresaw goes to the log, and no further. */
+/** Translates the error of a verb for tRPC; an unexpected error goes to the log only. */
 function settle<Result extends { ok: true } | { ok: false; error: TRPCError }>(
   result: Result,
   ctx: LocalRequestContext,

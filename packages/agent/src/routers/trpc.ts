@@ -5,7 +5,7 @@ import type { LocalContext, LocalPerson } from '../verbs/ports.js';
 /** The context of every procedure of agent and client mode: made by the host once per request. */
 export interface LocalRequestContext extends RestContext {
   local: LocalContext;
-  /** Who is signed in on this machine; null for nobody. */
+  /** Who is signed in on this machine; null when no person is. */
   person: LocalPerson | null;
   host: { requests(): number; uptimeMilliseconds(): number };
 }

@@ -4,7 +4,7 @@ import { isInAudience, pageOf } from '@belay/core/agent';
 import type { LocalConfiguration } from './configuration.js';
 import type { LocalContext, LocalPerson } from './ports.js';
 
-/** The providers of the configuration here that this person may see (GET /providers). */
+/** Returns the providers of the configuration here that this person may see (GET /providers). */
 export function listLocalProviders(
   ctx: LocalContext,
   person: LocalPerson,
@@ -27,7 +27,7 @@ export function listLocalProviders(
   };
 }
 
-/** The roles that this person may ask for (GET /roles). What they come to at a provider only the server knows. */
+/** Returns the roles that this person can request (GET /roles). Only the server knows what they grant at a provider. */
 export function listLocalRoles(
   ctx: LocalContext,
   person: LocalPerson,
@@ -46,7 +46,10 @@ export function listLocalRoles(
   };
 }
 
-/** The workflows of the roles that this person may ask for; of those that everybody may, for nobody (GET /workflows). */
+/**
+ * Returns the workflows of the roles that this person can request (GET /workflows). Without a person: of the roles that
+ * are open to all.
+ */
 export function listLocalWorkflows(ctx: LocalContext, person: LocalPerson | undefined) {
   const configuration = inForce(ctx);
   const used = new Set(rolesFor(configuration, person).flatMap(([, role]) => role.workflows));

@@ -72,7 +72,7 @@ export interface AcceptedSync {
   key: PinnedKey;
 }
 
-/** Which version the server says is in force, and when it said so. Throws like `acceptConfiguration`. */
+/** Returns which version the server says is in force, and when it said so. Throws like `acceptConfiguration`. */
 export async function acceptSync(answer: unknown, pinned: PinnedKey): Promise<AcceptedSync> {
   const parsed = syncSchema.safeParse(answer);
   if (!parsed.success) throw refused('the version is not signed');
@@ -100,5 +100,5 @@ function seen(key: PinnedKey, at: string): PinnedKey {
 }
 
 function refused(why: string): AccessError {
-  return new AccessError('forbidden', `The server's configuration was refused: ${why}`);
+  return new AccessError('forbidden', `The server's configuration was rejected: ${why}`);
 }

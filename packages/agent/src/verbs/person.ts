@@ -5,7 +5,7 @@ function serverNow(ctx: LocalContext): number {
   return ctx.clock().getTime() - ctx.skew();
 }
 
-/** The sessions that are not over, by provider. */
+/** Returns the sessions that are not over, by provider. */
 export function activeSessions(ctx: LocalContext): KeptSession[] {
   const now = serverNow(ctx);
   return ctx.sessions
@@ -14,7 +14,7 @@ export function activeSessions(ctx: LocalContext): KeptSession[] {
     .sort((a, b) => (a.provider < b.provider ? -1 : 1));
 }
 
-/** Who is signed in here: the person of the session that was stored last. Undefined for nobody. */
+/** Returns who is signed in here: the person of the session that was stored last. Undefined without a session. */
 export function localPerson(ctx: LocalContext): LocalPerson | undefined {
   return activeSessions(ctx).reduce<KeptSession | undefined>(
     (latest, each) => (latest === undefined || each.storedAt > latest.storedAt ? each : latest),

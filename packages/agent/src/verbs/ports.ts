@@ -18,20 +18,25 @@ export interface KeptSession {
   /** Encrypted for the server; nothing here can read it. */
   session: string;
   person: LocalPerson;
-  /** The login that it hangs on, when the sign-in was made here: asked for the next version of the session. */
+  /**
+   * The login that it hangs on, when the sign-in was made here; the next version of the session is requested with it.
+   */
   token?: string | undefined;
   storedAt: string;
 }
 
-/** Port of docs/architecture.md, section 3. What `put`, `remove` and `replace` resolve for has reached the disk. All throw `unavailable`, and then nothing changed. */
+/**
+ * Port of docs/architecture.md, section 3. What `put`, `remove` and `replace` resolve for has reached the disk. All
+ * throw `unavailable`, and then nothing changed.
+ */
 export interface SessionStore {
   all(): KeptSession[];
   put(session: KeptSession): Promise<void>;
   /** False when there was none. */
   remove(provider: string): Promise<boolean>;
   /**
-   * Puts `next` in the place of this very session, one of `all()`, or removes it; false, and nothing changed, when it was
-   * removed or replaced since.
+   * Puts `next` in the place of this very session, one of `all()`, or removes it; false, and nothing changed, when it
+   * was removed or replaced since.
    */
   replace(kept: KeptSession, next: KeptSession | undefined): Promise<boolean>;
   /** How it is, in a word or a sentence; begins with `healthy` when it is. */
@@ -81,7 +86,10 @@ export interface ExchangedSession {
   session: { version: number; expiry: string; session: string };
 }
 
-/** Port of docs/architecture.md, section 3: what is asked of the server. Every method throws `unavailable` when it cannot be reached. */
+/**
+ * Port of docs/architecture.md, section 3: the calls of the server. Every method throws `unavailable` when it cannot be
+ * reached.
+ */
 export interface Upstream {
   exchange(input: { code: string; codeVerifier: string }): Promise<ExchangedSession>;
   /** What a session token is worth. Throws `invalid` or `unauthenticated`. */
@@ -96,7 +104,9 @@ export interface LocalLogins {
     code: string;
     expiresIn: number;
   };
-  /** Uses a verification code up; `restore` makes it good again. Throws `forbidden` for one that is not good for this. */
+  /**
+   * Uses a verification code up; `restore` makes it good again. Throws `forbidden` for one that is not good for this.
+   */
   take(code: string, provider: string): { restore(): void };
   /** Uses the secret of a return address up; undefined for one that is not known. */
   takeReturn(

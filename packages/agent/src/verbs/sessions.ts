@@ -2,7 +2,7 @@ import { AccessError, notFound } from '@belay/contract/errors';
 import { activeSessions, localPerson } from './person.js';
 import type { KeptSession, LocalContext } from './ports.js';
 
-/** The sessions kept here, each with its encrypted token (GET /sessions). */
+/** Returns the sessions kept here, each with its encrypted token (GET /sessions). */
 export function listLocalSessions(ctx: LocalContext) {
   const sessions = activeSessions(ctx).map(({ provider, ...kept }) => [provider, toSession(kept)] as const);
   return {
@@ -12,7 +12,7 @@ export function listLocalSessions(ctx: LocalContext) {
   };
 }
 
-/** One session (GET /session/{provider}). Throws `not_found` when there is none that is not over. */
+/** Returns one session (GET /session/{provider}). Throws `not_found` when there is none that is not over. */
 export function getLocalSession(ctx: LocalContext, input: { provider: string }) {
   const kept = activeSessions(ctx).find(({ provider }) => provider === input.provider);
   if (!kept) throw notFound(`A session with ${input.provider}`);
@@ -49,7 +49,7 @@ export async function completeLocalLogin(
 ): Promise<{ provider: string; email: string; expiry: string; callback: string | undefined } | undefined> {
   const begun = ctx.logins.takeReturn(input.secret);
   if (!begun) return undefined;
-  if (input.code === undefined) throw new AccessError('forbidden', 'The sign-in was refused, or given up');
+  if (input.code === undefined) throw new AccessError('forbidden', 'The sign-in was rejected, or given up');
   const { token, person, session } = await ctx.upstream.exchange({
     code: input.code,
     codeVerifier: begun.codeVerifier,

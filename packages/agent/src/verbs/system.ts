@@ -5,7 +5,7 @@ import type { LocalContext, LocalLogEntry } from './ports.js';
 /** How far a clock may be off before it is said. */
 const tolerated = 60_000;
 
-/** What this process is and where its parts are (GET /.well-known/api-configuration). */
+/** Returns what this process is and where its parts are (GET /.well-known/api-configuration). */
 export function describeLocal(ctx: LocalContext) {
   const { version, baseUrl, server } = ctx.program;
   return {
@@ -39,7 +39,7 @@ function describeConfiguration(ctx: LocalContext) {
   };
 }
 
-/** How this process is (GET /health): degraded while the server is away or the store had to be begun afresh. */
+/** Returns how this process is (GET /health): degraded while the server is away or the store had to be begun afresh. */
 export function localHealth(ctx: LocalContext, input: { path: string }) {
   const here = describeConfiguration(ctx);
   const storage = ctx.sessions.health();
@@ -74,7 +74,7 @@ export function localHealth(ctx: LocalContext, input: { path: string }) {
   };
 }
 
-/** Whether requests can be served: in agent mode there has to be a configuration, however old (GET /ready). */
+/** Returns whether requests can be served: in agent mode there has to be a configuration, however old (GET /ready). */
 export function localReadiness(ctx: LocalContext) {
   const here = describeConfiguration(ctx);
   const ready = ctx.mode === 'client' || here !== null;
@@ -86,7 +86,7 @@ export function localReadiness(ctx: LocalContext) {
   };
 }
 
-/** The interface's counters (GET /metrics). Nobody asks for access here, so those are 0. */
+/** Returns the interface's counters (GET /metrics). Access cannot be requested here, so its counters are 0. */
 export function localMetrics(ctx: LocalContext, input: { uptimeMilliseconds: number; requests: number }) {
   const current = ctx.configuration.current();
   return {
@@ -102,7 +102,7 @@ export function localMetrics(ctx: LocalContext, input: { uptimeMilliseconds: num
   };
 }
 
-/** The newest entries of this process (GET /logs). */
+/** Returns the newest entries of this process (GET /logs). */
 export function listLocalLogs(
   ctx: LocalContext,
   input: {

@@ -24,13 +24,13 @@ export interface Called extends Answer {
   json: Record<string, unknown>;
 }
 
-/** A one-time credential, as `belay agent enroll` makes it. */
+/** Returns a one-time credential, as `belay agent enroll` makes it. */
 export async function makeCredential(world: World, name: string): Promise<string> {
   const operator = withActor(world.context, { kind: 'operator', name: 'test' });
   return (await enrollAgent(operator, { name, ttl: 'P1D' })).credential;
 }
 
-/** Agent or client mode in this process, against a world's server, in a folder of its own. */
+/** Starts agent or client mode in this process, against a world's server, in a folder of its own. */
 export async function startLocal(
   world: { url: string },
   environment: Partial<LocalEnvironment> & Pick<LocalEnvironment, 'mode'>,
@@ -92,7 +92,9 @@ export async function callLocal(
   return { ...answer, json: isJson ? (JSON.parse(answer.body) as Called['json']) : {} };
 }
 
-/** From the agent's own /auth through server and identity provider and back to the agent. Answers its last page. */
+/**
+ * Goes from the agent's own /auth through server and identity provider and back to the agent. Returns its last page.
+ */
 export async function signInAt(server: string, agent: string, person: Person): Promise<Answer> {
   const begun = await send(`${agent}/auth?provider=demo`, {
     headers: { accept: 'text/html', 'sec-fetch-site': 'none' },
@@ -100,7 +102,10 @@ export async function signInAt(server: string, agent: string, person: Person): P
   return followSignIn(server, String(begun.headers.location), person);
 }
 
-/** The way of a browser that was sent to this address of the server to sign in, until it is back on this machine. */
+/**
+ * Returns the way of a browser that was sent to this address of the server to sign in, until it is back on this
+ * machine.
+ */
 export async function followSignIn(server: string, address: string, person: Person): Promise<Answer> {
   const visitor = openVisitor(server);
   const request = await visitor.visit(address, { site: 'none' });

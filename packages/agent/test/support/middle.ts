@@ -71,7 +71,7 @@ export async function standBetween(target: string): Promise<Middle> {
   return middle;
 }
 
-/** A server that is somebody else's: it answers everything with one page. */
+/** Returns a foreign server that answers every request with one page. */
 export async function serveText(text: string): Promise<AsyncDisposable & { url: string }> {
   const server = createServer((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/html' });

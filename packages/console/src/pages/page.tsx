@@ -116,7 +116,12 @@ function Document({ page, view }: { page: Page; view: Frame }): VNode {
           <h1>{page.title}</h1>
           {page.content}
         </main>
-        <p id="news" class="hidden-text" role="status" />
+        <p
+          id="news"
+          class="hidden-text"
+          role="status"
+          data-signed-out={live === undefined ? undefined : texts.page.signedOut}
+        />
         <footer class="foot">
           {texts.page.timesAreInUtc}{' '}
           <a class="foot-link" href={`${basePath}/reference`}>

@@ -26,12 +26,12 @@ export function durationInWords(iso: string): string {
   return parts.slice(0, 2).join(' ');
 }
 
-/** `1 minute`, `2 minutes`. */
+/** Returns a count with its unit: `1 minute`, `2 minutes`. */
 export function count(number: number, unit: string): string {
   return `${number} ${unit}${number === 1 ? '' : 's'}`;
 }
 
-/** `a`, `a and b`, `a, b and c`. */
+/** Returns a list in words: `a`, `a and b`, `a, b and c`. */
 export function listInWords(items: readonly string[], word: 'and' | 'or' = 'and'): string {
   return items.length < 2 ? (items[0] ?? '') : `${items.slice(0, -1).join(', ')} ${word} ${items.at(-1)}`;
 }

@@ -4,7 +4,7 @@ import { Diagram } from './diagram.js';
 import { Facts } from './parts/facts.js';
 import { type Outputs, type Page, to, type View } from './view.js';
 
-/** How requests are decided. */
+/** Returns how requests are decided. */
 export function workflowsPage({ workflows }: Outputs['workflows']['list'], view: View): Page {
   const entries = Object.entries(workflows);
   return {
@@ -33,7 +33,7 @@ export function workflowsPage({ workflows }: Outputs['workflows']['list'], view:
   };
 }
 
-/** One workflow and its picture. */
+/** Returns one workflow and its picture. */
 export function workflowPage(workflow: Outputs['workflows']['get'], _view: View): Page {
   const { document } = workflow;
   return {

@@ -9,6 +9,8 @@ const settle = 150;
 const withStream = 15_000;
 
 const main = document.querySelector('main');
+/** Where news are announced; it also carries the texts that this script needs. */
+const news = document.getElementById('news');
 const skew = Date.parse(document.documentElement.dataset.now ?? '') - Date.now() || 0;
 let busy = false;
 let again = false;
@@ -28,7 +30,7 @@ function write(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** Fetches this very page and takes over what is another by now. */
+/** Fetches this page again and shows what has changed. */
 async function refresh() {
   if (busy) {
     again = true;
@@ -37,7 +39,7 @@ async function refresh() {
   busy = true;
   try {
     const answer = await fetch(location.href, { headers: { accept: 'text/html' }, redirect: 'manual' });
-    if (answer.type === 'opaqueredirect') return stop('You are signed out. Sign in to continue.');
+    if (answer.type === 'opaqueredirect') return stop(news?.dataset.signedOut ?? '');
     if (!answer.ok) return;
     takeOver(new DOMParser().parseFromString(await answer.text(), 'text/html'));
   } catch {
@@ -65,8 +67,8 @@ function takeOver(fresh) {
     main.dataset.watch = fresher.dataset.watch ?? '';
     main.dataset.every = fresher.dataset.every ?? '';
   }
-  const news = sayings(document).filter((text) => !said.includes(text));
-  if (news.length > 0) announce(news.join('. '));
+  const unsaid = sayings(document).filter((text) => !said.includes(text));
+  if (unsaid.length > 0) announce(unsaid.join('. '));
   tick();
   follow();
 }
@@ -95,7 +97,7 @@ function comparable(element) {
   return copy.outerHTML;
 }
 
-/** Nobody's half-written words are taken from under their fingers. @param {Element} region */
+/** A region in which the viewer is typing is not replaced. @param {Element} region */
 function isInUse(region) {
   const fields = [...region.querySelectorAll('textarea, input:not([type=hidden])')];
   return fields.some(
@@ -110,8 +112,7 @@ function sayings(document) {
 
 /** @param {string} text */
 function announce(text) {
-  const place = document.getElementById('news');
-  if (place !== null) place.textContent = text;
+  if (news !== null) news.textContent = text;
 }
 
 /** @type {{ close(): void } | undefined} */

@@ -1,7 +1,7 @@
 // Times in words, as the server writes them (pages/words.ts): a test holds the two to the same words.
 // @ts-check
 
-/** @param {number} milliseconds */
+/** Returns a remaining time in words. @param {number} milliseconds */
 export function leftInWords(milliseconds) {
   const seconds = Math.floor(milliseconds / 1000);
   if (seconds <= 0) return 'no time left';
@@ -14,7 +14,7 @@ export function leftInWords(milliseconds) {
   return `${seconds} s left`;
 }
 
-/** @param {number} milliseconds */
+/** Returns a moment relative to now in words. @param {number} milliseconds */
 export function relativeInWords(milliseconds) {
   const seconds = Math.abs(milliseconds) / 1000;
   if (seconds < 45) return milliseconds > 0 ? 'in a moment' : 'just now';

@@ -16,7 +16,9 @@ export interface Interaction {
   now: () => number;
 }
 
-/** Shows the people to choose from (GET), and signs the chosen person in (POST). Responds to invalid requests as well. */
+/**
+ * Shows the people to choose from (GET), and signs the chosen person in (POST). Responds to invalid requests as well.
+ */
 export async function answerInteraction(
   { provider, issuer, people, destinations, now }: Interaction,
   request: IncomingMessage,
@@ -42,7 +44,7 @@ export async function answerInteraction(
   if (form === undefined) return send(response, messagePage(400, 'The form is not valid.'));
   const person = recognisePerson(people, form.get('subject') ?? '', form.get('password') ?? '');
   if (!person) return send(response, signInPage(people, destinations, 'The person or the password is wrong.'));
-  // The browser may still be somebody else's, and the provider would want that person signed out by a script.
+  // Another person may be signed in with this browser, and the provider would sign that person out by a script.
   if (current.session) {
     const before = await provider.Session.findByUid(current.session.uid);
     await before?.destroy();

@@ -22,7 +22,7 @@ export interface Page {
 }
 
 /**
- * The page that asks who signs in. `destinations` are the origins that the answer is sent on to: browsers hold a
+ * Returns the page that asks who signs in. `destinations` are the origins that the answer is sent on to: browsers hold a
  * form's redirects to the page's own list of targets as well.
  */
 export function signInPage(people: readonly DemoAccount[], destinations: readonly string[], fault?: string): Page {
@@ -42,7 +42,7 @@ ${person.password === undefined ? '' : `<label for="password-${index}">Password 
   ]);
 }
 
-/** A page that only says what is wrong. */
+/** Returns a page that only says what is wrong. */
 export function messagePage(status: number, message: string): Page {
   return page(status, 'Sign-in failed', [], [`<p>${toHtml(message)}</p>`]);
 }

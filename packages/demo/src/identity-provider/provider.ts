@@ -25,7 +25,9 @@ export interface ProviderSettings {
 const minutes = 60;
 const hours = 60 * minutes;
 
-/** The OpenID provider behind the demo: authorization code with PKCE, nothing else that oidc-provider could do. */
+/**
+ * Returns the OpenID provider behind the demo: authorization code with PKCE, nothing else that oidc-provider could do.
+ */
 export function createProvider(settings: ProviderSettings): Provider {
   const algorithm = signingAlgorithm(settings.jwks);
   const configuration: Configuration = {
@@ -90,7 +92,7 @@ export function createProvider(settings: ProviderSettings): Provider {
   const provider = new Provider(settings.issuer, configuration);
   const complain = (error: Error) => settings.log(`Demo identity provider: ${error.message}`);
   provider.on('server_error', (_ctx, error) => complain(error));
-  // The framework below prints errors nobody listens for; its event is missing from the provider's types.
+  // The framework prints errors that have no listener; its event is missing from the provider's types.
   (provider as EventEmitter).on('error', complain);
   return provider;
 }

@@ -8,7 +8,7 @@ interface Kept {
 const mostKept = 10_000;
 
 /**
- * Keeps what the provider has to remember, in memory: a sign-in that is under way is lost with the process, and
+ * Keeps what the provider has to remember, in memory: a sign-in that is in progress is lost with the process, and
  * nothing else is. `now` in milliseconds. Answers the store for one kind of thing.
  */
 export function createMemoryStore(now: () => number): (kind: string) => Adapter {

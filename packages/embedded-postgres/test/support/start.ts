@@ -14,7 +14,7 @@ export function start(
   return startEmbeddedPostgres({ dataDirectory, ...options });
 }
 
-/** The refusal of a start that must not succeed; its message is checked to be one line that an operator can act on. */
+/** Returns the rejection of a start that must not succeed; its message is checked to be one line that an operator can act on. */
 export async function refusal(starting: Promise<EmbeddedPostgres>): Promise<EmbeddedPostgresError> {
   const error: unknown = await starting.then(
     (server) => server.stop().then(() => new Error('it started')),

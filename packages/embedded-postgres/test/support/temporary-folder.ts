@@ -8,7 +8,7 @@ export interface TemporaryFolder {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** A folder that goes away at the end of the test, together with the server on `<path>/data` if one still runs. */
+/** Returns a folder that goes away at the end of the test, together with the server on `<path>/data` if one still runs. */
 export function temporaryFolder(parent = tmpdir()): TemporaryFolder {
   const path = mkdtempSync(join(realpathSync(parent), 'embedded-postgres-'));
   // As an ordinary folder is: open to passing through for the account that root starts the server as.
@@ -35,7 +35,7 @@ export function temporaryFolder(parent = tmpdir()): TemporaryFolder {
   };
 }
 
-/** The process number in a cluster's postmaster.pid. */
+/** Returns the process number in a cluster's postmaster.pid. */
 export function postmasterOf(cluster: string): number | undefined {
   try {
     return Number(readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n')[0]);
@@ -44,7 +44,7 @@ export function postmasterOf(cluster: string): number | undefined {
   }
 }
 
-/** Whether a process runs; one that is dead and only waits to be collected does not. */
+/** Returns whether a process runs; one that is dead and only waits to be collected does not. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -17,7 +17,7 @@ export interface ApplyOptions {
 }
 
 /**
- * Puts a configuration in force as one new version, or refuses it whole: throws `ConfigurationError`, whose messages
+ * Puts a configuration in force as one new version, or rejects it whole: throws `ConfigurationError`, whose messages
  * name file, key and reason. The configuration that is in force already changes nothing. Warnings are as `belay validate`
  * has them.
  */

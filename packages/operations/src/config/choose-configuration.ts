@@ -5,13 +5,16 @@ import { findConfiguration } from './find-configuration.js';
 /** The name of the demo's catalog in the ledger and beside its versions. */
 export const demoSource = 'demo';
 
-/** What this process shall run with. `stored`: whatever is in force in the database, which other processes put there. */
+/**
+ * The configuration source of this process. `stored`: the current configuration in the database, which other processes
+ * put there.
+ */
 export type ConfigurationChoice = { kind: 'files'; path: string } | { kind: 'demo'; path: string } | { kind: 'stored' };
 
 /**
- * Chooses what to run with (docs/architecture.md, section 11): the configuration that was asked for or is there, else the demo. A database
- * that has a configuration already never gets the demo instead: a start in the wrong folder would let made-up people
- * in. A worker alone needs no files of its own there; anything else throws `StartError`.
+ * Chooses the configuration (docs/architecture.md, section 11): the one that is configured or found, else the demo. A
+ * database that has a configuration already never gets the demo instead: a start in the wrong folder would let made-up
+ * people in. A worker alone needs no files of its own there; anything else throws `StartError`.
  */
 export async function chooseConfiguration(
   db: Database,

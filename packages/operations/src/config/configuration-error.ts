@@ -1,6 +1,6 @@
 import type { ErrorIssue } from '@belay/contract/errors';
 
-/** Why a configuration is refused as a whole: one message per fault, each naming its file and, where there is one, its key. */
+/** Why a configuration is rejected as a whole: one message per fault, each naming its file and, where there is one, its key. */
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError';
   constructor(readonly messages: readonly string[]) {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 const endings = /\.(ya?ml|json)$/i;
 
 /**
- * The configuration files that a path stands for: itself, or every YAML and JSON file in the folder and below, sorted.
+ * Returns the configuration files that a path stands for: itself, or every YAML and JSON file in the folder and below, sorted.
  * Names that begin with a dot are skipped: editors' temporary files, and the bookkeeping of mounted config maps.
  * Throws what the file system throws when the path does not exist.
  */

@@ -9,7 +9,9 @@ type Piece =
   | { section: string; value: unknown }
   | { section: string; entries: [string, unknown][] };
 
-/** Does what `parseText` does in a thread of its own, and takes its result in pieces. Rejects when the thread breaks. */
+/**
+ * Does what `parseText` does in a thread of its own, and takes its result in pieces. Rejects when the thread breaks.
+ */
 export async function parseLongText(text: string, breathe: Breathe): Promise<ParsedText> {
   const thread = new Worker(new URL('./parse-thread.js', import.meta.url), { workerData: text, env: {}, execArgv: [] });
   const sent = await new Promise<Sent>((resolve, reject) => {
@@ -31,7 +33,7 @@ export async function parseLongText(text: string, breathe: Breathe): Promise<Par
     }
     await breathe();
   }
-  // Own properties whatever their names are, and the order of the sections does not matter.
+  // Own properties, even for names such as `__proto__`, and the order of the sections does not matter.
   for (const [section, listed] of entries) sections.push([section, Object.fromEntries(listed)]);
   return { content: Object.fromEntries(sections) };
 }

@@ -1,7 +1,7 @@
 import { LineCounter, parseDocument } from 'yaml';
 
 /**
- * What a text is as YAML: plain JSON values, what is wrong with it and where, or why it cannot be read. JavaScript, because a
+ * Returns what a text is as YAML: plain JSON values, what is wrong with it and where, or why it cannot be read. JavaScript, because a
  * thread loads it as it is.
  *
  * @typedef {{ content: unknown } | { faults: { line: number, col: number, message: string }[] } | { unreadable: string }} ParsedText

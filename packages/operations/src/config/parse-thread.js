@@ -14,7 +14,7 @@ parentPort?.postMessage('content' in parsed ? { pieces: piecesOf(parsed.content)
  * @returns {Uint8Array[]}
  */
 function piecesOf(content) {
-  // What is no mapping is refused anyway.
+  // What is no mapping is rejected anyway.
   if (!isMapping(content)) return [serialize({ whole: content })];
   return Object.entries(content).flatMap(([section, value]) => {
     const entries = isMapping(value) ? Object.entries(value) : [];

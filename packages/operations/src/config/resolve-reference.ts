@@ -9,7 +9,9 @@ const patience = 20_000;
 export interface References {
   /** From the environment, and from the vault as it was read last. */
   resolve: ResolveReference;
-  /** Reads what a document refers to from the vault that the document names; answers with what its references stand for. */
+  /**
+   * Reads what a document refers to from the vault that the document names; answers with what its references stand for.
+   */
   prepare(document: unknown): Promise<ResolveReference>;
   /** The same for the document in force: from then on `resolve` knows it too. */
   follow(document: unknown): Promise<ResolveReference>;
@@ -27,9 +29,10 @@ export interface ReferencesOptions {
 type Values = ReadonlyMap<string, string | { reason: string }>;
 
 /**
- * References of both kinds (docs/architecture.md, section 11). A secret is read when a configuration is applied, taken in force or reloaded, and
- * kept in memory only; what cannot be read is answered with the reason, and the catalog refuses the configuration.
- * A vendor's client that cannot be made for another reason than its settings is a `StartError`.
+ * Returns the resolver of both kinds of references (docs/architecture.md, section 11). A secret is read when a
+ * configuration is applied, activated or reloaded, and kept in memory only. For one that cannot be read the resolver
+ * returns the reason, and the catalog rejects the configuration. A vendor's client that cannot be made for another
+ * reason than its settings is a `StartError`.
  */
 export function createReferences(options: ReferencesOptions): References {
   const fromEnvironment = createEnvironmentResolver(options.variables);

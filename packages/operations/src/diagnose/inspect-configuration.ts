@@ -17,7 +17,7 @@ export type ConfigurationInspection =
 
 /**
  * Reads a configuration as a start would, and asks every provider in it that is switched on whether it answers (`belay
- * doctor`). Nothing is stored, granted or taken away. `patience` bounds each question, in milliseconds.
+ * doctor`). Nothing is stored, granted or revoked. `patience` bounds each check, in milliseconds.
  */
 export function inspectConfiguration(
   path: string,

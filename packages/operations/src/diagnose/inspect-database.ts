@@ -35,7 +35,7 @@ export async function inspectDatabase(url: string): Promise<DatabaseInspection> 
 }
 
 /**
- * Whether the data folder has a database of the embedded server's. Starts nothing. Throws `StartError` with cause and
+ * Returns whether the data folder has a database of the embedded server's. Starts nothing. Throws `StartError` with cause and
  * cure when there is one that cannot be used.
  */
 export async function hasEmbeddedDatabase(dataDirectory: string): Promise<boolean> {

@@ -17,7 +17,7 @@ export interface AuthResource {
   whoami(options?: CallOptions): Promise<Whoami>;
   /** Begins a login on a machine without a browser; `label` is what its person reads about it. */
   startDevice(label?: string, options?: CallOptions): Promise<StartedDeviceLogin>;
-  /** Asks whether somebody has confirmed it. The login is handed out once. */
+  /** Returns whether a person has confirmed the code. The login is returned once. */
   pollDevice(deviceCode: string, options?: CallOptions): Promise<PolledDeviceLogin>;
   /** Turns the code that a login's callback brought into a bearer token. A code works once. */
   exchange(exchange: CodeExchange, options?: CallOptions): Promise<ExchangedToken>;

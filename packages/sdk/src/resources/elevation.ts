@@ -11,15 +11,18 @@ import type {
   Suggestion,
 } from '../types.js';
 
-/** Asking for access. */
+/** Requests access. */
 export interface ElevationResource {
   /** Starts an execution that decides about the request. Tried again after a failure only with an `idempotencyKey`. */
   request(request: ElevationRequest & Idempotent, options?: CallOptions): Promise<Elevation>;
-  /** Asks for access that no role describes, where the configuration allows it (`dynamicBounds`). */
+  /** Requests access without a role, where the configuration allows it (`dynamicBounds`). */
   requestDynamic(request: DynamicElevationRequest & Idempotent, options?: CallOptions): Promise<Elevation>;
-  /** Where the caller may ask for access of their own choosing, and within which bounds; nowhere, mostly. */
+  /** Returns the bounds within which the caller can request access without a role; empty in most configurations. */
   dynamicBounds(options?: CallOptions): Promise<{ bounds: DynamicBounds[] }>;
-  /** What the caller's own words, or a refusal they ran into, could ask for. Nothing is requested or granted. */
+  /**
+   * Returns requests that match the caller's words or an error message that they paste. Nothing is requested or
+   * granted.
+   */
   suggest(words: { reason: string }, options?: CallOptions): Promise<Suggestion>;
   /** Seals a decision, or an event that a task listens for, for the caller only: the state that `resume` takes. */
   prepareResume(request: ResumeRequest, options?: CallOptions): Promise<{ state: string }>;

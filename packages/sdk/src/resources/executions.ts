@@ -16,7 +16,7 @@ import type {
   WatchOptions,
 } from '../types.js';
 
-/** The requests under way, and what became of them. */
+/** The requests in progress, and what became of them. */
 export interface ExecutionsResource {
   /** The caller's running ones, newest first, 500 at most; `next` goes on. */
   list(options?: PageOptions): Promise<ExecutionList>;

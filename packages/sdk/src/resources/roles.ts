@@ -2,7 +2,7 @@ import type { Transport } from '../transport/create-transport.js';
 import { pageOf } from '../transport/page-of.js';
 import type { CallOptions, PageOptions, Role, RoleList } from '../types.js';
 
-/** The roles the caller may see and ask for. */
+/** The roles that the caller can see and request. */
 export interface RolesResource {
   /** With `provider`, only those that can be had at any of the named ones. */
   list(filter?: { provider?: string[] }, options?: PageOptions): Promise<RoleList>;

@@ -39,7 +39,7 @@ export interface Transport {
   ): AsyncGenerator<OutputOf<Path>, void, undefined>;
 }
 
-/** The transport over tRPC: plain requests for calls, server-sent events for watches. */
+/** Returns the transport over tRPC: plain requests for calls, server-sent events for watches. */
 export function createTransport(options: TransportOptions): Transport {
   const { url, headers, retry, patience, timeout } = options;
   const send = createSend(options.fetch);

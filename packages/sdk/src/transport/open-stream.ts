@@ -17,7 +17,7 @@ export interface StreamRequest {
   path: string;
   input: unknown;
   headers: Record<string, string>;
-  /** As `createSend` makes it, so that a refused stream fails like a refused call. */
+  /** As `createSend` makes it, so that a rejected stream fails like a rejected call. */
   send: Fetch;
   /** How long it may take until it is connected, in milliseconds; after that the server's own pings tell. */
   timeout: number;
@@ -32,9 +32,9 @@ function toFrame(data: unknown): Frame {
 }
 
 /**
- * One connection to a subscription: yields its events, returns when the server says that there are no more, and throws
- * BelayError as soon as the connection is refused or breaks. It never reconnects by itself: EventSource would try for
- * ever and hide why, so whoever calls decides (see `watch.ts`).
+ * Opens one connection to a subscription: yields its events, returns when the server says that there are no more, and
+ * throws BelayError as soon as the connection is rejected or breaks. It never reconnects by itself: EventSource would
+ * retry forever and hide the cause, so the caller decides (see `watch.ts`).
  */
 export async function* openStream(request: StreamRequest): AsyncGenerator<Frame, void, undefined> {
   const { signal, headers, send } = request;

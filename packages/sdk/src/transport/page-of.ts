@@ -1,4 +1,4 @@
-/** What of a page was asked for, without what was not: a field that is there must have a value. */
+/** Returns the paging fields that have a value: a field that is present must have one. */
 export function pageOf({ limit, cursor }: { limit?: number | undefined; cursor?: string | undefined }): {
   limit?: number;
   cursor?: string;

@@ -9,7 +9,7 @@ export interface RetryPolicy {
   streamAttempts: number;
   /** The first wait, in milliseconds; it doubles with every failure. */
   firstDelay: number;
-  /** The longest wait, in milliseconds. A server that asks for longer is not asked again. */
+  /** The longest wait, in milliseconds. When a server requires a longer wait, the call is not repeated. */
   longestDelay: number;
 }
 
@@ -23,8 +23,8 @@ export interface Patience {
 const passing = new Set<BelayError['code']>(['network', 'unavailable', 'too_many_requests']);
 
 /**
- * How long to wait before another try after `failures` in a row, or undefined when there should be none. Half of the
- * wait is jitter, so that clients that failed together do not come back together.
+ * Returns how long to wait before another try after `failures` in a row, or undefined when there should be none. Half
+ * of the wait is jitter, so that clients that failed together do not come back together.
  */
 export function nextDelay(
   policy: RetryPolicy,

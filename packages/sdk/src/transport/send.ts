@@ -17,7 +17,7 @@ function parse(text: string): unknown {
 }
 
 /**
- * A `fetch` that throws BelayError for everything that is not an answer of Belay, so that calls and streams fail alike.
+ * Returns a `fetch` that throws BelayError for everything that is not an answer of Belay, so that calls and streams fail alike.
  * Redirects are not followed: the server never answers with one here, and following would turn a POST into a GET.
  */
 export function createSend(fetch: Fetch): Fetch {

@@ -3,7 +3,10 @@ import { BelayError } from '../errors.js';
 /** The longest that a timer takes; what is longer is for ever. */
 const longestTimer = 2 ** 31 - 1;
 
-/** A signal that aborts with the caller's or when the time is over, and what to say then. Call `end` when it is no longer needed. */
+/**
+ * A signal that aborts with the caller's or when the time is over, and what to say then. Call `end` when it is no
+ * longer needed.
+ */
 export interface Deadline {
   signal: AbortSignal;
   /** The failure to throw; undefined while there is time. */
@@ -12,8 +15,8 @@ export interface Deadline {
 }
 
 /**
- * Starts a deadline, in milliseconds. The timer is a plain one, taken away at the end: one that hangs on a signal alone may be
- * collected before it fires.
+ * Starts a deadline, in milliseconds. The timer is a plain one, cleared at the end: one that hangs on a signal alone
+ * may be collected before it fires.
  */
 export function startDeadline(milliseconds: number, url: string, signal?: AbortSignal): Deadline {
   const ended = new AbortController();
@@ -37,7 +40,7 @@ export function startDeadline(milliseconds: number, url: string, signal?: AbortS
   };
 }
 
-/** Whether a call failed because its time was over. */
+/** Returns whether a call failed because its time was over. */
 export function isLate(error: BelayError): boolean {
   return error.cause instanceof DOMException && error.cause.name === 'TimeoutError';
 }

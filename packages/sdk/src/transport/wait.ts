@@ -1,6 +1,6 @@
 import { BelayError } from '../errors.js';
 
-/** Resolves after a time; throws `aborted` as soon as the signal is. Both the timer and the listener are taken away. */
+/** Resolves after a time; throws `aborted` as soon as the signal is. Both the timer and the listener are removed. */
 export function wait(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const onAbort = () => {

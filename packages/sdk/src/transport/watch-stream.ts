@@ -11,9 +11,9 @@ export interface WatchRequest extends Omit<StreamRequest, 'input'> {
 }
 
 /**
- * A subscription that outlives its connections: when one breaks, the next resumes after the last event that was
+ * Keeps a subscription across connections: when one breaks, the next resumes after the last event that was
  * yielded. Gives up, throwing BelayError, after `streamAttempts` failures with no event between them, and at once on
- * a refusal that waiting cannot change.
+ * a rejection that waiting cannot change.
  */
 export async function* watchStream<Event>(request: WatchRequest): AsyncGenerator<Event, void, undefined> {
   const { retry, patience, signal } = request;

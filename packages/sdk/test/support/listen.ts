@@ -6,7 +6,7 @@ export interface Listening extends AsyncDisposable {
   port: number;
 }
 
-/** A real HTTP server on a free loopback port, or on the given one; open connections are cut when it is disposed of. */
+/** Returns a real HTTP server on a free loopback port, or on the given one; open connections are cut when it is disposed of. */
 export async function listen(handler: RequestListener, port = 0): Promise<Listening> {
   const server = createServer(handler);
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));

@@ -3,7 +3,7 @@ import { applyCookies, negotiate, refuse, sendHtml, sendOptions, sendRedirect } 
 import { identify, type Site } from './identify.js';
 import type { Pages } from './render.js';
 
-/** The path of the start page, which has no procedure and no JSON form. */
+/** Returns the path of the start page, which has no procedure and no JSON form. */
 export function isHome(path: string, basePath: string): boolean {
   return path === '/' || path === `${basePath}/home`;
 }

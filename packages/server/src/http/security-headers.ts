@@ -3,7 +3,7 @@ import { Socket } from 'node:net';
 import helmet from 'helmet';
 
 /**
- * The headers that keep a browser strict: scripts, styles and connections of our own only, nothing inline, nothing in a
+ * Returns the headers that keep a browser strict: scripts, styles and connections of our own only, nothing inline, nothing in a
  * frame (docs/architecture.md, section 13). They are the same for every answer, so helmet is asked once and not with each request.
  */
 export function securityHeaders(https: boolean): [name: string, value: string][] {

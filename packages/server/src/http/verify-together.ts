@@ -5,7 +5,7 @@ type Verified = ReturnType<typeof verifyLogins>[number];
 /**
  * Verifies logins, with one query for all that arrive in one turn of the event loop and one answer for the requests of one
  * login. It is no cache: the question is put after the last of these requests was read, so that a login that had ended by
- * then is refused to all of them.
+ * then is rejected to all of them.
  */
 export function verifyTogether(context: Context): (token: string) => Verified {
   let waiting = new Map<string, Verified>();

@@ -10,7 +10,7 @@ import { defaultLimits } from '../http/limits.js';
 import type { Meters } from '../meters.js';
 import type { Demo, DemoComposer } from './demo.js';
 
-/** How long work that is under way gets to finish when the program stops, in milliseconds; the rest is another worker's. */
+/** How long work that is in progress gets to finish when the program stops, in milliseconds; the rest is another worker's. */
 const workerGrace = 4_000;
 
 export interface ServeOptions {

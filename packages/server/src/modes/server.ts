@@ -67,7 +67,7 @@ export interface RunningServer {
   worker: Environment['worker'];
   /** Reloads the configuration now. */
   reload(): Promise<void>;
-  /** Stops accepting, lets what is under way finish, and stops everything that was started. Safe to call twice. */
+  /** Stops accepting, lets what is in progress finish, and stops everything that was started. Safe to call twice. */
   stop(): Promise<void>;
 }
 
@@ -251,7 +251,7 @@ function warn(log: StartOptions['log'], warnings: readonly string[]): void {
   for (const warning of warnings) log.warn({}, `The configuration is active, with a warning: ${warning}`);
 }
 
-/** Follows changes of the files: each is one new version, or is refused with a line in the log. Answers how to reload now. */
+/** Follows changes of the files: each is one new version, or is rejected with a line in the log. Answers how to reload now. */
 async function watchChoice(
   choice: ConfigurationChoice,
   options: {

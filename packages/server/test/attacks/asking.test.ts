@@ -69,13 +69,13 @@ describe('a request outside its scope', () => {
     ['a time before now', { role: 'reader', duration: '-PT1H' }, 400],
     ['fields that widen', { role: 'reader', permissions: ['*'] }, 400],
     ['a decision of one’s own', { role: 'reader', approved: true }, 400],
-  ])('with %s is refused', async (_, body, status) => {
+  ])('with %s is rejected', async (_, body, status) => {
     const before = await running(requester);
     expect((await elevate(requester, { reason: 'x', ...body })).status).toBe(status);
     expect(await running(requester)).toEqual(before);
   });
 
-  it('by somebody outside the role’s groups is refused, on every way in', async () => {
+  it('by somebody outside the role’s groups is rejected, on every way in', async () => {
     const query = 'role=reader&provider=store&reason=x';
     const execution = { workflow: 'approve-and-grant', input: { role: 'reader', provider: 'store', reason: 'x' } };
     expect((await elevate(bystander, { role: 'reader', reason: 'x' })).status).toBe(404);
@@ -86,7 +86,7 @@ describe('a request outside its scope', () => {
 });
 
 describe('an identity of somebody else', () => {
-  it('is refused unless the role lets its people ask for others', async () => {
+  it('is rejected unless the role lets its people ask for others', async () => {
     const named = { role: 'reader', reason: 'x', identities: [people.approver.email] };
     expect((await elevate(requester, named)).status).toBe(403);
     const both = { ...named, identities: [people.requester.email, people.approver.email] };
@@ -149,7 +149,7 @@ describe('a shell from a workflow', () => {
     ['run: script', { run: { script: { language: 'javascript', code: 'process.exit(1)' } } }],
     ['run: container', { run: { container: { image: 'alpine' } } }],
     ['a function that is not there', { call: 'shell', with: { command: 'id' } }],
-  ])('cannot be had: %s is refused when the catalog is applied', async (_, task) => {
+  ])('cannot be had: %s is rejected when the catalog is applied', async (_, task) => {
     const { document } = world.context.catalog.current();
     const workflow = {
       document: { dsl: '1.0.3', namespace: 'test', name: 'evil', version: '1.0.0' },

@@ -80,7 +80,7 @@ describe('a start of the demo that others could reach', () => {
     ['HOST', '::'],
     ['BELAY_BASE_URL', 'https://belay.example.com'],
     ['BELAY_TRUST_PROXY', '1'],
-  ])('is refused on one line that names %s=%s and the cure', async (variable, value) => {
+  ])('is rejected on one line that names %s=%s and the cure', async (variable, value) => {
     await using place = await makeFolder();
     const refused = startProcess(place.path, { [variable]: value });
     expect(await refused.exited).toBe(1);

@@ -18,7 +18,7 @@ const elevate = (token: string) =>
   callRest(world.url, 'POST', '/elevate', { token, body: { role: 'reader', reason: 'A quiet matter' } });
 
 describe('a person who requests without end', () => {
-  it('is refused beyond the limit, under every login, with the reason and when to come back', async () => {
+  it('is rejected beyond the limit, under every login, with the reason and when to come back', async () => {
     const second = await world.token('requester', 'device');
     const statuses = await Promise.all(
       Array.from({ length: 9 }, (_, index) => elevate(index % 2 ? requester : second)),

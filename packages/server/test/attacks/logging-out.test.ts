@@ -140,14 +140,14 @@ describe('what is no logout token of the provider', () => {
     ['one without a subject', () => company.token({})],
     ['one with an empty subject', () => company.token({ sub: '' })],
     ['one of another type', () => company.token({ sub: 'vic' }, { typ: 'at+jwt' })],
-  ])('%s is refused and ends nothing', async (_what, make) => {
+  ])('%s is rejected and ends nothing', async (_what, make) => {
     const visitor = await signedIn('vic');
     const refused = await post({ logout_token: await make() });
     expect(refused.status).toBe(400);
     expect(await isSignedIn(visitor)).toBe(true);
   });
 
-  it('a token that was sent before is refused', async () => {
+  it('a token that was sent before is rejected', async () => {
     const logout_token = await company.token({ sub: 'vic' });
     expect((await post({ logout_token })).status).toBe(200);
     const visitor = await signedIn('vic');

@@ -39,7 +39,7 @@ describe('secrets in what agents register for', () => {
 });
 
 describe('the identities of a provider', () => {
-  it('are listed for callers who may request access there, and refused to everybody else who sees it', async () => {
+  it('are listed for callers who may request access there, and rejected to everybody else who sees it', async () => {
     for (const query of ['', '?q=rita', '?limit=1']) {
       const path = `/provider/store/identities${query}`;
       expect((await call('GET', path, { token: requester })).status).toBe(200);

@@ -113,7 +113,7 @@ describe('a page that sends a signed-in browser to sign a program in', () => {
     expect((await exchange(code, verifier)).status).toBe(403);
   });
 
-  it('is told of a refusal, and nothing else', async () => {
+  it('is told of a rejection, and nothing else', async () => {
     const browser = openVisitor(world.url);
     const { location } = await lead(browser);
     const before = await codes();
@@ -132,7 +132,7 @@ describe('the click', () => {
     ['a neighbouring host', { site: 'same-site' }],
     ['a form without the token of the page', { csrf_token: '' }],
     ['a form with another token', { csrf_token: 'x'.repeat(43) }],
-  ])('of %s is refused, and what waits goes on waiting', async (_whose, change) => {
+  ])('of %s is rejected, and what waits goes on waiting', async (_whose, change) => {
     const browser = openVisitor(world.url);
     const { location } = await lead(browser);
     expect((await press(browser, location, 'approve', change)).status).toBe(403);

@@ -40,7 +40,7 @@ describe('a session sent to any callback', () => {
     'data:text/html,x',
     'http://localhost.evil.example:8080/',
     'https://[::1].evil.example/',
-  ])('is refused before anything begins: %s', async (callback) => {
+  ])('is rejected before anything begins: %s', async (callback) => {
     const browser = openVisitor(world.url);
     const begun = await browser.visit(`/auth/request/demo?${new URLSearchParams({ callback }).toString()}`);
     expect([begun.status, begun.location]).toEqual([400, '']);
@@ -63,7 +63,7 @@ describe('a session sent to any callback', () => {
 });
 
 describe('a state that is not bound to the browser', () => {
-  it('is refused in another browser, which is not signed in by it', async () => {
+  it('is rejected in another browser, which is not signed in by it', async () => {
     const attacker = openVisitor(world.url);
     const begun = await attacker.visit('/auth/request/demo');
     const answer = await attacker.prove(begun.location, people.bystander.subject);
@@ -84,7 +84,7 @@ describe('a replayed or expired state', () => {
     expect((await browser.visit(answer, { site: 'cross-site' })).status).toBe(400);
   });
 
-  it('of a workflow is refused when its time is over, when it is of another purpose, and when a bit was changed', async () => {
+  it('of a workflow is rejected when its time is over, when it is of another purpose, and when a bit was changed', async () => {
     const token = await world.token('approver');
     const now = world.context.clock();
     const payload = { executionId: 'x', userId: 'y', verdict: 'approve', requestDigest: 'z' };
@@ -107,7 +107,7 @@ describe('a replayed or expired state', () => {
 });
 
 describe('a session that is over', () => {
-  it('is refused from the moment that its login has ended, expired or been revoked', async () => {
+  it('is rejected from the moment that its login has ended, expired or been revoked', async () => {
     const { token, session } = await signInProgram();
     const body = { role: 'reader', reason: 'x', session };
     expect((await call('POST', '/elevate', { token, body })).status).toBe(200);
@@ -117,7 +117,7 @@ describe('a session that is over', () => {
     expect((await call('POST', '/elevate', { token: other, body })).status).toBe(401);
   });
 
-  it('is refused when its time is over, by the clock of the database', async () => {
+  it('is rejected when its time is over, by the clock of the database', async () => {
     await using later = await createWorld();
     const token = await later.token('requester');
     const whoami = () => callRest(later.url, 'GET', '/auth/whoami', { token });
@@ -126,7 +126,7 @@ describe('a session that is over', () => {
     expect((await whoami()).status).toBe(401);
   });
 
-  it('that was sealed long ago is refused, whoever presents it', async () => {
+  it('that was sealed long ago is rejected, whoever presents it', async () => {
     const { token } = await signInProgram();
     const past = new Date(world.context.clock().getTime() - 86_400_000);
     const old = await seal(world.context.keyring, 'session', { loginId: 'x' }, { now: past, lifetime: 3_600_000 });

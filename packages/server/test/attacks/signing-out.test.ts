@@ -76,7 +76,7 @@ describe('HEAD', () => {
     (select count(*) from oauth_flows)::int as flows, (select count(*) from logins)::int as logins,
     (select count(*) from executions)::int as executions, (select count(*) from ledger)::int as ledger`;
 
-  it('acts nowhere: it is refused where GET acts, and changes no row where it is not', async () => {
+  it('acts nowhere: it is rejected where GET acts, and changes no row where it is not', async () => {
     const token = await world.token('requester', 'device');
     const browser = openVisitor(world.url);
     const begun = await browser.visit('/auth/request/demo');

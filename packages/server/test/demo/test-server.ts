@@ -5,7 +5,7 @@ export interface TestServer extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/** A PostgreSQL server of its own that is thrown away: what the demo makes, roles, belongs to a whole server. */
+/** Returns a PostgreSQL server of its own that is thrown away: what the demo makes, roles, belongs to a whole server. */
 export async function startTestServer(): Promise<TestServer> {
   const server = await startTemporaryPostgres({ name: 'belay' });
   return { url: server.url, stop: () => server.stop(), [Symbol.asyncDispose]: () => server.stop() };

@@ -37,7 +37,7 @@ interface Written {
   responses: Record<string, Answer>;
 }
 
-/** Every operation of the published document. */
+/** Returns every operation of the published document. */
 export function readOperations(document: OpenApiDocument): Operation[] {
   return Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
     Object.entries(item as Record<string, Written>).map(([method, operation]) => ({

@@ -81,7 +81,7 @@ export interface Vocabulary {
 
 type Word = (name?: string) => fc.Arbitrary<string>;
 
-/** A well-formed request to an operation with things put wrong in it, by what the document says and by what people try. */
+/** Returns a well-formed request to an operation with things put wrong in it, by what the document says and by what people try. */
 export function arbitraryRequest(
   operations: readonly Operation[],
   components: Record<string, Schema>,
@@ -106,7 +106,7 @@ interface Means {
   /** What fits its field; when not tidy, now and then what does not. */
   word: Word;
   wild: fc.Arbitrary<string>;
-  /** Half of the requests are well-formed throughout: one that is refused at the door says nothing about the house. */
+  /** Half of the requests are well-formed throughout: one that is rejected at the door says nothing about the house. */
   tidy: boolean;
 }
 
@@ -169,7 +169,7 @@ function encode(given: string): string {
 const text = (given: unknown): string => (typeof given === 'string' ? given : (JSON.stringify(given) ?? ''));
 
 function arbitraryHeaders(wild: fc.Arbitrary<string>): fc.Arbitrary<Record<string, string>> {
-  // Node refuses to send control characters in a header, and so does every client.
+  // Node rejects to send control characters in a header, and so does every client.
   const visible = wild.map((given) => given.replace(/[^\x21-\x7e]/g, '').slice(0, 500));
   return fc.record(
     {

@@ -142,7 +142,7 @@ describe('signing in', () => {
     expect((await exchange({ code })).status).toBe(400);
   });
 
-  it('is refused in another browser than the one that began it, and when it is used again', async () => {
+  it('is rejected in another browser than the one that began it, and when it is used again', async () => {
     const belay = openBelay();
     const callback = await authorize(belay, 'requester');
     expect((await openBelay().visit(callback, { site: 'cross-site' })).status).toBe(400);
@@ -150,7 +150,7 @@ describe('signing in', () => {
     expect((await belay.visit(callback, { site: 'cross-site' })).status).toBe(400);
   });
 
-  it('that the provider refuses is a clear page that repeats nothing of what it said', async () => {
+  it('that the provider rejects is a clear page that repeats nothing of what it said', async () => {
     const belay = openBelay();
     const begun = await belay.visit('/api/v1/auth/request/demo');
     const state = new URL(begun.location).searchParams.get('state') ?? '';
@@ -349,7 +349,7 @@ describe('the resume', () => {
     ]);
   });
 
-  it('is the person’s own: another’s link is refused, and shows no token on the page that asks', async () => {
+  it('is the person’s own: another’s link is rejected, and shows no token on the page that asks', async () => {
     const { state } = await asked();
     const bystander = await signIn('bystander');
     const page = await bystander.visit(`/api/v1/elevate/resume?state=${state}`);

@@ -77,7 +77,7 @@ describe('a login for a machine without a browser', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400]);
   });
 
-  it('is refused for good when its person refuses it', async () => {
+  it('is rejected for good when its person rejects it', async () => {
     const started = await start();
     const { token, submit } = await openPage(started.user_code);
     expect((await submit({ csrf_token: token, user_code: started.user_code, verdict: 'deny' })).status).toBe(200);

@@ -138,7 +138,7 @@ describe('the forms that ask, in a browser without a script', () => {
     expect((await open(bo, '/api/v1/roles')).body).not.toContain('/elevate/dynamic');
   });
 
-  it('come back with what was typed and the field named when they are refused, and ask then', async () => {
+  it('come back with what was typed and the field named when they are rejected, and ask then', async () => {
     const rita = await world.token('requester');
     const dynamic = await open(rita, `${elevate}/dynamic`);
     const typed = { permissions: 'logs.read, logs.delete', reason: 'An "incident" <b>', duration: '20m' };

@@ -24,7 +24,7 @@ const call = (method: string, path: string, options: CallOptions = {}) =>
 const pathsOf = (json: Record<string, unknown>) => ((json.issues ?? []) as { path: string }[]).map(({ path }) => path);
 
 describe('an empty list of providers', () => {
-  it('is refused wherever it would mean all of them, naming the field', async () => {
+  it('is rejected wherever it would mean all of them, naming the field', async () => {
     const reason = 'An incident';
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
     const posted = (body: string) =>
@@ -146,7 +146,7 @@ describe('the root of an agent', () => {
 });
 
 describe('a path of an issue', () => {
-  it('has one notation, whether a schema or a verb refuses, and names what the caller sent', async () => {
+  it('has one notation, whether a schema or a verb rejects, and names what the caller sent', async () => {
     const reason = 'An incident';
     const execution = (input: object) =>
       call('POST', '/execution', {
@@ -190,7 +190,7 @@ describe('a path of an issue', () => {
 });
 
 describe('text in an address', () => {
-  it('that is not UTF-8 is refused, naming the parameter', async () => {
+  it('that is not UTF-8 is rejected, naming the parameter', async () => {
     const cases: [string, string][] = [
       ['/elevate?role=reader&provider=store&reason=%ff%fe', 'reason'],
       ['/roles?provider=%c3%28', 'provider'],
@@ -241,7 +241,7 @@ describe('a parameter that is not known', () => {
     const { status, json } = await call('GET', `/auth/callback/demo?${query}`, {
       headers: { accept: 'application/json' },
     });
-    // Refused for what it says, which is about a sign-in that was never begun, and not for what it has more.
+    // Rejected for what it says, which is about a sign-in that was never begun, and not for what it has more.
     expect([status, pathsOf(json)]).toEqual([400, ['']]);
   });
 });

@@ -14,7 +14,7 @@ afterAll(() => kinds.close());
 
 const open = () => openVisitor(kinds.world.url);
 const isIn = async (browser: Visitor) => (await browser.visit('/auth/whoami')).status === 200;
-/** Refused in words that a client may read, with nothing of the answer in them and no cookie. */
+/** Rejected in words that a client may read, with nothing of the answer in them and no cookie. */
 function expectRefused(answer: Answer, ...statuses: number[]): void {
   expect(statuses, answer.body).toContain(answer.status);
   expect(answer.body).not.toMatch(/saml:|stack|node_modules|InResponseTo/);
@@ -111,7 +111,7 @@ describe('a posted answer', () => {
     ['that is over', { from: -600_000, until: -120_000 }],
     ['by somebody else', { issuer: 'https://other.example.test' }],
     ['that goes elsewhere', { recipient: 'https://other.example.test/' }],
-  ])('%s is refused, and the flow can still be answered well', async (_what, said) => {
+  ])('%s is rejected, and the flow can still be answered well', async (_what, said) => {
     const browser = open();
     const address = await kinds.begin(browser, 'corp');
     expectRefused(await kinds.post(await kinds.assert(address, undefined, said)), 403);
@@ -130,12 +130,12 @@ describe('a posted answer', () => {
         return xml.replace(signed, `${evil.replace('ID="_a', 'ID="_b')}<samlp:Extensions>${signed}</samlp:Extensions>`);
       },
     ],
-  ])('%s is refused', async (_what, change) => {
+  ])('%s is rejected', async (_what, change) => {
     const posted = await kinds.assert(await kinds.begin(open(), 'corp'));
     expectRefused(await kinds.post(tamper(posted, change)), 403);
   });
 
-  it('is refused on a page for a browser, which says what to do', async () => {
+  it('is rejected on a page for a browser, which says what to do', async () => {
     const posted = await kinds.assert(await kinds.begin(open(), 'corp'), undefined, { audience: 'another' });
     const answer = await kinds.post(posted, { headers: { accept: 'text/html,*/*;q=0.8' } });
     expect([answer.status, answer.headers['content-type']]).toEqual([403, 'text/html; charset=utf-8']);
@@ -236,7 +236,7 @@ describe('plain OAuth 2.0', () => {
     expect(theirs.groups).toEqual([]);
   });
 
-  it('says on a page that the provider refused', async () => {
+  it('says on a page that the provider rejected', async () => {
     const browser = open();
     const state = new URL(await kinds.begin(browser, 'github')).searchParams.get('state') ?? '';
     const query = new URLSearchParams({ error: 'access_denied', error_description: '<b>no</b>', state });

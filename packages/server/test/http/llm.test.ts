@@ -90,7 +90,7 @@ describe('POST /elevate/llm', () => {
     expect(json.status).toBe('no_match');
   });
 
-  it('refuses what is no request, and never fails', async () => {
+  it('rejects what is no request, and never fails', async () => {
     const refused: [body: object, status: number][] = [
       [{}, 400],
       [{ reason: '' }, 400],

@@ -37,7 +37,7 @@ const ask = (path: string, headers: Record<string, string> = {}) =>
   send(`${world.url}/api/v1${path}`, { headers: { authorization: `Bearer ${token}`, ...headers } });
 
 describe('GET /logs', () => {
-  it('is the newest 500, filtered as asked; what is no filter is refused', async () => {
+  it('is the newest 500, filtered as asked; what is no filter is rejected', async () => {
     const all = (await call('GET', '/logs', { token })).json.logs as { message: string }[];
     expect([all.length, all[0]?.message]).toEqual([500, `note ${many - 1}`]);
     const filtered = await call('GET', '/logs?level=error&provider=demo&type=note&user=rita%40example.test', { token });
@@ -83,7 +83,7 @@ describe('GET /logs/export', () => {
     expect(count).toBe(many);
   });
 
-  it('is the caller’s only, and refuses what is malformed before it begins', async () => {
+  it('is the caller’s only, and rejects what is malformed before it begins', async () => {
     const theirs = await send(`${world.url}/api/v1/logs/export`, { headers: { authorization: `Bearer ${other}` } });
     expect(linesOf(theirs.body).some(({ type }) => type === 'note')).toBe(false);
     expect((await ask('/logs/export?cursor=x')).status).toBe(400);
@@ -121,7 +121,7 @@ describe('POST /logs', () => {
     expect((await ask('/logs/export?level=warning')).body).not.toContain('Disk is full');
   });
 
-  it('refuses what is malformed, too much, or claims more than an agent may say', async () => {
+  it('rejects what is malformed, too much, or claims more than an agent may say', async () => {
     for (const body of [
       {},
       { entries: [] },

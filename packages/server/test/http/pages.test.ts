@@ -158,7 +158,7 @@ describe('forms', () => {
     );
   });
 
-  it('that nobody can read are refused with what is wrong with which part', async () => {
+  it('that nobody can read are rejected with what is wrong with which part', async () => {
     const token = await signIn('requester');
     const bearer = { authorization: `Bearer ${token}` };
     const ask = async (path: string, body?: string) =>
@@ -177,11 +177,11 @@ describe('forms', () => {
     });
     expect(await ask('/elevate/resume?state=zz')).toMatchObject(whole('The token is not valid or has expired'));
     expect(await ask('/roles?colour=red')).toMatchObject({
-      issues: [{ path: 'colour', message: 'is not known here' }],
+      issues: [{ path: 'colour', message: 'is not a known field' }],
     });
     const input = { role: 'reader', colour: 'red' };
     expect(await ask('/execution', JSON.stringify({ workflow: 'x', input }))).toMatchObject({
-      issues: [{ path: 'input.colour', message: 'is not known here' }],
+      issues: [{ path: 'input.colour', message: 'is not a known field' }],
     });
   });
 

@@ -111,7 +111,7 @@ describe('POST /register', () => {
     expect(answer.status).toBe(401);
   });
 
-  it('refuses what is malformed', async () => {
+  it('rejects what is malformed', async () => {
     for (const body of [
       {},
       { environment: 'x' },
@@ -182,7 +182,7 @@ describe('an agent’s credential', () => {
 });
 
 describe('preflight and postflight', () => {
-  it('answer and are recorded; what is malformed is refused', async () => {
+  it('answer and are recorded; what is malformed is rejected', async () => {
     const body = { environment, version: '0.1.0', catalog_version: '1.0.1', checks: [{ name: 'disk', ok: true }] };
     for (const phase of ['preflight', 'postflight']) {
       const answer = await call('POST', `/${phase}`, { token: agent, body });

@@ -137,7 +137,7 @@ describe('paths', () => {
     }
   });
 
-  it('refuse a percent sign that starts nothing', async () => {
+  it('reject a percent sign that starts nothing', async () => {
     expect((await get('/thing/%zz')).status).toBe(400);
   });
 
@@ -181,7 +181,7 @@ describe('queries', () => {
     }
   });
 
-  it('are refused when a key is given twice, is unknown, or says what the path says', async () => {
+  it('are rejected when a key is given twice, is unknown, or says what the path says', async () => {
     expect((await get('/thing/a?plain=1&plain=2')).json()).toMatchObject({ issues: [{ path: 'plain' }] });
     expect((await get('/thing/a?other=1')).status).toBe(400);
     expect((await get('/thing/a?__proto__=1')).status).toBe(400);
@@ -248,7 +248,7 @@ describe('bodies', () => {
 });
 
 describe('answers', () => {
-  it('are refused with 406 when nothing acceptable exists', async () => {
+  it('are rejected with 406 when nothing acceptable exists', async () => {
     expect((await get('/thing/literal', { accept: 'image/png' })).status).toBe(406);
     expect((await get('/thing/literal', { accept: 'application/json;q=0' })).status).toBe(406);
     expect((await get('/thing/literal', { accept: 'image/png, */*;q=0.1' })).status).toBe(200);

@@ -147,7 +147,7 @@ describe('a session in a request', () => {
     expect([link.status, link.json.status]).toEqual([200, 'pending']);
   });
 
-  it('is refused when it is none, foreign, of another version or of a login that ended', async () => {
+  it('is rejected when it is none, foreign, of another version or of a login that ended', async () => {
     const { token, session } = await signInProgram();
     const other = await signInProgram('demo', 'u-adam');
     const past = await signInProgram();
@@ -209,7 +209,7 @@ describe('POST /provider/{provider}/authorizeSession', () => {
     expect((await openVisitor(world.url).visit(answer, { site: 'cross-site' })).status).toBe(400);
   });
 
-  it('refuses what is not allowed, naming it', async () => {
+  it('rejects what is not allowed, naming it', async () => {
     const { token } = await signInProgram();
     const ask = (more: object, path = '/provider/second/authorizeSession') =>
       call('POST', path, { token, body: { ...body, ...more } });

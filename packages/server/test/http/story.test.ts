@@ -37,7 +37,7 @@ describe('elevation', () => {
     }
   });
 
-  it('refuses a Role object that asks for more than the server’s own, naming each field', async () => {
+  it('rejects a Role object that asks for more than the server’s own, naming each field', async () => {
     const body = {
       role: {
         name: 'reader',
@@ -87,7 +87,7 @@ describe('elevation', () => {
 });
 
 describe('text that is none', () => {
-  it('is refused before a database has to', async () => {
+  it('is rejected before a database has to', async () => {
     const { id } = await ask();
     const signal = (data: unknown) =>
       call('POST', `/execution/${id}/signal/token`, { token: requester, body: { type: 'a', data } });
@@ -116,7 +116,7 @@ describe('executions', () => {
     expect((await call('GET', `/execution/${id}/cancel`, { token: requester })).status).toBe(409);
   });
 
-  it('refuse a signal that this service did not seal', async () => {
+  it('reject a signal that this service did not seal', async () => {
     const { id } = await ask();
     const answer = await call('GET', `/execution/${id}/signal?input=forged`, { token: requester });
     expect(answer.status).toBe(400);
@@ -182,7 +182,7 @@ describe('a watch', () => {
 });
 
 describe('logins', () => {
-  it('that arrive together are told apart, and one that has ended is refused to all', async () => {
+  it('that arrive together are told apart, and one that has ended is rejected to all', async () => {
     const whoami = async (token: string) => (await call('GET', '/auth/whoami', { token })).json.email;
     const tokens = [requester, approver, requester, bystander, approver];
     const emails = await Promise.all(tokens.map(whoami));

@@ -66,7 +66,7 @@ describe('logins that arrive in one turn of the event loop', () => {
     expect(statements).toEqual([]);
   });
 
-  it('are read after the last of them arrived: one that has ended by then is refused to all', async () => {
+  it('are read after the last of them arrived: one that has ended by then is rejected to all', async () => {
     const { person, token } = await signIn('ada');
     const login = await verify(token);
     await endLogin(withActor(house.ctx, login?.actor ?? person.actor), {});

@@ -54,13 +54,13 @@ describe('a start that cannot be', () => {
     expect(line).not.toContain('hunter2');
   });
 
-  it('names a database that does not exist, and credentials that are refused', async () => {
+  it('names a database that does not exist, and credentials that are rejected', async () => {
     await using folder = await makeFolder(minimal);
     expect(await refusal(folder, { ...external(), DATABASE_URL: database.url('nowhere') })).toContain(
       'there is no database "nowhere"',
     );
     const wrong = database.url('postgres').replace(/:[^:@/]+@/, ':wrong@');
-    expect(await refusal(folder, { ...external(), DATABASE_URL: wrong })).toContain('refuses the user "belay"');
+    expect(await refusal(folder, { ...external(), DATABASE_URL: wrong })).toContain('rejects the user "belay"');
   });
 
   it('asks for the secret when the database is not its own', async () => {

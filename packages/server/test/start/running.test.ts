@@ -52,7 +52,7 @@ describe('a server that runs', () => {
     expect(second.stderr()).toBe('');
   });
 
-  it('takes changes of its configuration in force while it runs, and refuses broken ones with a line', async () => {
+  it('takes changes of its configuration in force while it runs, and rejects broken ones with a line', async () => {
     await using folder = await makeFolder({ 'belay.yaml': 'version: 1\n' });
     await using server = startProcess(folder.path, external());
     await server.says('Configuration  belay.yaml');

@@ -81,7 +81,7 @@ export interface Folder extends AsyncDisposable {
   write(name: string, text: string): Promise<void>;
 }
 
-/** A folder to start in, removed afterwards; as ordinary folders are, it lets the account that root starts the database as pass. */
+/** Returns a folder to start in, removed afterwards; as ordinary folders are, it lets the account that root starts the database as pass. */
 export async function makeFolder(files: Record<string, string> = {}): Promise<Folder> {
   const path = await mkdtemp(join(tmpdir(), 'belay-start-'));
   await chmod(path, 0o711);

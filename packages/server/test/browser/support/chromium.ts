@@ -4,7 +4,7 @@ import { type Browser, chromium } from 'playwright-core';
 const executable = process.env.BELAY_TEST_CHROMIUM ?? '/usr/bin/chromium';
 
 /**
- * Whether the machine has the browser. Belay itself needs none, so without one the pages are left out, saying so; CI brings
+ * Returns whether the machine has the browser. Belay itself needs none, so without one the pages are left out, saying so; CI brings
  * it, and there its absence is a failure.
  */
 export function hasChromium(): boolean {

@@ -24,7 +24,7 @@ export interface Stage extends AsyncDisposable {
   signIn(person: PersonName, options?: BrowserContextOptions): Promise<Visitor>;
 }
 
-/** The demo as `npm start` runs it, as a process of its own, and a browser. */
+/** Returns the demo as `npm start` runs it, as a process of its own, and a browser. */
 export async function openStage(): Promise<Stage> {
   const folder: Folder = await makeFolder();
   const server: ServerProcess = startProcess(folder.path);

@@ -24,7 +24,7 @@ export const corpPeople: Record<'rita' | 'adam' | 'outsider', SamlPerson> = {
 
 const callbackOf = (world: World, provider: string) => `${world.url}/api/v1/auth/callback/${provider}`;
 
-/** The world with a provider of each kind: `demo` (OpenID Connect), `github` and `plain` (OAuth 2.0), `corp` (SAML 2.0). */
+/** Returns the world with a provider of each kind: `demo` (OpenID Connect), `github` and `plain` (OAuth 2.0), `corp` (SAML 2.0). */
 export async function openKinds(options: { entryPoint?: string } = {}) {
   const world = await createWorld();
   const idp = createSamlIdentityProvider(options);

@@ -12,7 +12,7 @@ export interface LogLine {
   message: string;
 }
 
-/** A logger that keeps its lines, so that a test can read what an operator would. */
+/** Returns a logger that keeps its lines, so that a test can read what an operator would. */
 export function keepLines(): { lines: LogLine[]; log: AppOptions['log'] } {
   const lines: LogLine[] = [];
   const at = (level: string) => (detail: object, message: string) => {
@@ -33,7 +33,7 @@ export interface Answer {
   body: string;
 }
 
-/** A request with exactly these headers: fetch would refuse some (Sec-Fetch-Site, Origin) and add others. */
+/** Returns a request with exactly these headers: fetch would reject some (Sec-Fetch-Site, Origin) and add others. */
 export function send(
   url: string,
   options: { method?: string; headers?: Record<string, string>; body?: string | Buffer; path?: string } = {},
@@ -105,7 +105,7 @@ export function attach(server: Server, options: AttachOptions): Served {
   };
 }
 
-/** The real app around any router, on a port of its own. */
+/** Returns the real app around any router, on a port of its own. */
 export async function serve(options: {
   context: Context;
   router: AnyTRPCRouter;

@@ -6,7 +6,7 @@ export interface Visit extends Answer {
   json: Record<string, unknown>;
 }
 
-/** A browser at Belay: it keeps cookies, says where a request came from, and follows nothing by itself. */
+/** Returns a browser at Belay: it keeps cookies, says where a request came from, and follows nothing by itself. */
 export function openVisitor(url: string) {
   const cookies = new Map<string, string>();
   async function visit(

@@ -111,7 +111,7 @@ export interface World extends Served {
   drive(): Promise<void>;
 }
 
-/** The whole server but its queue: real core, real PostgreSQL, a real OpenID provider, on ports of its own. */
+/** Returns the whole server but its queue: real core, real PostgreSQL, a real OpenID provider, on ports of its own. */
 export async function createWorld(
   options: {
     limits?: Partial<Limits>;
