@@ -20,7 +20,9 @@ export const inboxEntry = z.object({
         residual: z.string().describe('ISO 8601 duration: how long access can outlive its revocation at most'),
         leaves_behind: leavesBehind,
         native_expiry: z
-          .object({ step: z.string().nullable().describe('ISO 8601 duration: how much later the provider ends it at most') })
+          .object({
+            step: z.string().nullable().describe('ISO 8601 duration: how much later the provider ends it at most'),
+          })
           .nullable()
           .describe('Set when the provider itself ends the access, also while Belay is stopped; otherwise null'),
         target: z
