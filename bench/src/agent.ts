@@ -19,7 +19,7 @@ export interface AgentFigures {
   requests: number;
 }
 
-const main = fileURLToPath(new URL('../../apps/server/dist/main.js', import.meta.url));
+const main = fileURLToPath(new URL('../../apps/server/bundle/main.js', import.meta.url));
 
 /** Returns how soon an agent is there and how much it takes: a process of its own, with a configuration, its server away. */
 export async function measureAgent(options: { starts: number; requests: number }): Promise<AgentFigures> {

@@ -223,6 +223,7 @@ export const boundaries = {
       'host',
       'agent',
       'api',
+      'api/openapi',
       'console',
       'console/controls',
       'core',

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 export type Tree = ReadonlyMap<string, string>;
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const generated = new Set(['node_modules', 'dist', 'coverage', '.git', '.turbo', '.belay']);
+const generated = new Set(['node_modules', 'dist', 'bundle', 'coverage', '.git', '.turbo', '.belay']);
 const text = /(^|\/)(LICENSE|run|\.npmrc|[^/]+\.(ts|tsx|js|mjs|json|sql|md|ya?ml|sh|feature))$/;
 
 /** Every text file that belongs to the repository. */

@@ -4,7 +4,7 @@ import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const main = fileURLToPath(new URL('../../../apps/server/dist/main.js', import.meta.url));
+const main = fileURLToPath(new URL('../../../apps/server/bundle/main.js', import.meta.url));
 const stepClock = new URL('../step-clock.js', import.meta.url).href;
 
 export interface BelayProcess {

@@ -1,6 +1,7 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { describe, expect, it } from 'vitest';
-import { describeApi, serverRouter } from '../src/index.js';
+import { serverRouter } from '../src/index.js';
+import { describeApi } from '../src/openapi.js';
 
 const options = { baseUrl: 'https://belay.example.com', basePath: '/api/v1', version: '0.1.0' };
 

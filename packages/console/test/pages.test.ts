@@ -1,4 +1,5 @@
-import { describeApi, serverRouter } from '@belay/api';
+import { serverRouter } from '@belay/api';
+import { describeApi } from '@belay/api/openapi';
 import { describe, expect, it } from 'vitest';
 import { whoDecides } from '../src/pages/approvers.js';
 import { devicePage } from '../src/pages/device.js';

@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { within } from '@belay/providers';
-import { Agent, type Response as UndiciResponse, fetch as undiciFetch } from 'undici';
+import type { Response as UndiciResponse } from 'undici';
 
 export interface AllowedHost {
   /** `host` or `host:port`. */
@@ -153,6 +153,8 @@ export function createOutbound(options: OutboundOptions): (request: Request) => 
             { address, family: isIP(address) },
           ])
         : done(null, address, isIP(address));
+    // Loaded by the first request: most servers send none.
+    const { Agent, fetch: undiciFetch } = await import('undici');
     const agent = new Agent({ connect: { lookup: pinned }, pipelining: 0, maxResponseSize: -1 });
     try {
       const response = await undiciFetch(url, {

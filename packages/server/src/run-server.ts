@@ -34,6 +34,8 @@ export async function runServerMode(host: ProcessLike, openDemo: StartOptions['o
       readable: host.stdout.isTTY === true,
       write: (line) => void host.stdout.write(line),
     });
+    // Stack traces in the log name the lines of the sources, not of the bundle.
+    process.setSourceMapsEnabled(true);
     // Loaded here: errors of variables are reported faster before everything is loaded.
     const { startServer } = await import('./start.js');
     server = await startServer({ environment, variables: host.env, directory: host.cwd(), log, openDemo });

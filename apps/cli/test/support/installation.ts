@@ -9,7 +9,7 @@ import { signInThroughDemo } from './browser.js';
 import { openTerminal, type Ran, type Terminal } from './run.js';
 
 const main = fileURLToPath(new URL('../../bundle/main.js', import.meta.url));
-const demo = fileURLToPath(new URL('../../../demo/dist/main.js', import.meta.url));
+const demo = fileURLToPath(new URL('../../../demo/bundle/main.js', import.meta.url));
 
 export interface Ended {
   code: number | null;

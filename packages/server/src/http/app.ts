@@ -1,6 +1,6 @@
-import type { IncomingMessage } from 'node:http';
-import { describeApi, type Host, type RequestContext } from '@belay/api';
-import { assets, referencePage, renderPage } from '@belay/console';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Host, RequestContext } from '@belay/api';
+import { type Asset, assets } from '@belay/console';
 import { type Context, type Logger, roleVisibility } from '@belay/core';
 import {
   beginRequest,
@@ -21,11 +21,12 @@ import { type AnyTRPCRouter, TRPCError } from '@trpc/server';
 import express, { type ErrorRequestHandler, type Express } from 'express';
 import type { Meters } from '../meters.js';
 import { countTogether, type SendCommand } from './count-together.js';
+import { describeOnce } from './describe-once.js';
 import { answerHome, isHome, signInFor } from './home.js';
 import { identify, type Site } from './identify.js';
 import { isAuthPath, type Limits, limitRequests } from './limits.js';
 import { logFailure } from './log-failure.js';
-import { anonymous, createPages, type Pages } from './render.js';
+import { createPages, type Pages } from './render.js';
 import { logRequest } from './request-log.js';
 import { securityHeaders } from './security-headers.js';
 import { traceRequest } from './trace-request.js';
@@ -88,17 +89,14 @@ export function createApp(options: AppOptions): App {
   const streams = openStreams(site, log);
   const pages = createPages(router, basePath, site.verify);
   const rest = createServerRest({ ...site, basePath }, { router, limits, streams, pages, meters });
-  const version = context.program.version;
-  const described = describeApi(router, { baseUrl: baseUrl.origin, basePath, version });
-  const document = JSON.stringify(described);
-  const reference = renderPage(referencePage(described, basePath), anonymous(basePath));
+  const described = describeOnce(router, { baseUrl: baseUrl.origin, basePath, version: context.program.version });
 
   const nextRequestId = requestIds(context.newId);
   const headers = securityHeaders(baseUrl.protocol === 'https:');
-  const documents = new Map([
-    ...[...assets].map(([name, asset]) => [`${basePath}/assets/${name}`, asset] as const),
-    [`${basePath}/openapi.json`, { type: 'application/json; charset=utf-8', body: document, version: '' }],
-    [`${basePath}/reference`, { type: 'text/html; charset=utf-8', body: reference, version: '' }],
+  const documents = new Map<string, () => Asset | Promise<Asset>>([
+    ...[...assets].map(([name, asset]) => [`${basePath}/assets/${name}`, () => asset] as const),
+    [`${basePath}/openapi.json`, async () => (await described()).document],
+    [`${basePath}/reference`, async () => (await described()).reference],
   ]);
 
   const app = express();
@@ -138,19 +136,15 @@ export function createApp(options: AppOptions): App {
     if (request.url.startsWith('/trpc/')) return next();
     const path = pathOf(request.url);
     if (isHome(path, basePath)) return answerHome({ ...site, basePath, pages }, request, response, path);
-    const found = documents.get(path);
-    if (found === undefined) return rest.answer(request, response);
+    const find = documents.get(path);
+    if (find === undefined) return rest.answer(request, response);
     const allow = 'GET, HEAD, OPTIONS';
     if (request.method === 'OPTIONS') return sendOptions(response, allow);
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       const refusal = refuse(405, `${request.method} is not offered here`, { Allow: allow });
       return rest.fail(request, response, refusal);
     }
-    // The same for everyone, so a cache may keep one.
-    response.removeHeader('Vary');
-    const lasting = found.version !== '' && request.url.endsWith(`?v=${found.version}`);
-    response.setHeader('Cache-Control', lasting ? 'public, max-age=31536000, immutable' : 'public, max-age=300');
-    return send(response, 200, found.type, found.body);
+    return sendDocument(request, response, find);
   });
   app.use('/trpc', (request, response) => {
     stateOf(request).route = '/trpc';
@@ -168,6 +162,19 @@ export function createApp(options: AppOptions): App {
       streams.close();
     },
   };
+}
+
+async function sendDocument(
+  request: IncomingMessage,
+  response: ServerResponse,
+  find: () => Asset | Promise<Asset>,
+): Promise<void> {
+  const { type, body, version } = await find();
+  // The same for everyone, so a cache may keep one.
+  response.removeHeader('Vary');
+  const lasting = version !== '' && request.url?.endsWith(`?v=${version}`) === true;
+  response.setHeader('Cache-Control', lasting ? 'public, max-age=31536000, immutable' : 'public, max-age=300');
+  send(response, 200, type, body);
 }
 
 function pathOf(address: string): string {

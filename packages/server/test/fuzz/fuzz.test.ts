@@ -1,4 +1,5 @@
-import { describeApi, serverRouter } from '@belay/api';
+import { serverRouter } from '@belay/api';
+import { describeApi } from '@belay/api/openapi';
 import { enrollAgent, seal } from '@belay/core';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';

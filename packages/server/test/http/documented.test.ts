@@ -1,4 +1,5 @@
-import { describeApi, serverRouter } from '@belay/api';
+import { serverRouter } from '@belay/api';
+import { describeApi } from '@belay/api/openapi';
 import type { Context } from '@belay/core';
 import { createRouteTable, listOperations } from '@belay/rest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

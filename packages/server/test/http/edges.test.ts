@@ -1,4 +1,5 @@
-import { describeApi, serverRouter } from '@belay/api';
+import { serverRouter } from '@belay/api';
+import { describeApi } from '@belay/api/openapi';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeCredential, startLocal } from '../../../agent/test/support/local.js';
 import { type CallOptions, callRest } from './support/caller.js';

@@ -22,7 +22,11 @@ export function startProcess(
   env: Record<string, string> = {},
   app: 'demo' | 'server' = 'demo',
 ): ServerProcess {
-  return watchProcess(process.execPath, [join(root, 'apps', app, 'dist/main.js')], { cwd: directory, directory, env });
+  return watchProcess(process.execPath, [join(root, 'apps', app, 'bundle/main.js')], {
+    cwd: directory,
+    directory,
+    env,
+  });
 }
 
 /** Runs `npm start` itself in this repository, without the build before it; what it keeps is in the directory. */
