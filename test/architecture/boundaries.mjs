@@ -299,6 +299,11 @@ export const boundaries = {
       },
     ],
   },
+  'packages/targets': {
+    workspace: [],
+    outside: ['node:*'],
+    why: 'connectors are tested on it: it knows none of them',
+  },
   pack: {
     workspace: [],
     outside: ['rolldown', 'rolldown-plugin-dts', 'typescript', 'node:*'],

@@ -1,0 +1,266 @@
+import { createServer, type IncomingMessage, request as requestHttp, type ServerResponse } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { Entry } from './journal.js';
+
+export interface Message {
+  method: string;
+  /** With its query. */
+  path: string;
+  headers: Readonly<Record<string, string>>;
+  body: string;
+}
+
+export interface Reply {
+  status: number;
+  headers?: Readonly<Record<string, string>>;
+  /** Text as it is, anything else as JSON. */
+  body?: unknown;
+}
+
+/** One request in the hands of an act. */
+export interface Exchange {
+  request: Message;
+  now(): number;
+  /** Has the target carry the request out, or another one in its place, and returns its answer. */
+  forward(request?: Message): Promise<Reply>;
+  /** Returns the last answer that passed for the same method and path, undefined when there is none. */
+  last(): Reply | undefined;
+  /** Has the target carry the request out as soon as the clock has reached a moment: at the next request, or at `settle`. */
+  later(at: number): void;
+}
+
+/** What the front does with a request: returns the reply, or `lost` to cut the connection. */
+export interface Act {
+  name: string;
+  run(exchange: Exchange): Promise<Reply | 'lost'>;
+}
+
+export interface Match {
+  method?: string | readonly string[];
+  /** Looked for in path and query. */
+  path?: RegExp;
+  /** Everything else that the choice depends on. */
+  when?(request: Message): boolean;
+  /** So often, then never again; without it, always. */
+  times?: number;
+  /** So many requests that match pass untouched before. */
+  after?: number;
+}
+
+export interface Front extends AsyncDisposable {
+  /** Without a slash at its end. */
+  url: string;
+  /** Every request, in the order of arrival. */
+  journal: readonly Entry[];
+  /** How many requests were in the front at the same time at most. */
+  mostAtOnce(): number;
+  /** From now on requests that match meet this act; of several the one that was added last. Returns how to take it back. */
+  on(match: Match, act: Act): () => void;
+  /** Takes all acts back: everything is forwarded. */
+  calm(): void;
+  /** Has the target carry out what was put off until now. */
+  settle(): Promise<void>;
+}
+
+export interface FrontOptions {
+  /** Where the target is; http or https. */
+  to: string;
+  /** The clock of the journal, and of what is put off. */
+  now(): number;
+  /** Who signs the target's certificate, in PEM. */
+  ca?: string;
+}
+
+interface Rule {
+  match: Match;
+  act: Act;
+  met: number;
+}
+
+const forwarding: Act = { name: 'forward', run: (exchange) => exchange.forward() };
+
+/** Starts a proxy on loopback before a target's HTTP API. It forwards everything until it is told to misbehave. */
+export async function startFront({ to, now, ca }: FrontOptions): Promise<Front> {
+  const target = new URL(to);
+  const journal: Entry[] = [];
+  const rules: Rule[] = [];
+  const last = new Map<string, Reply>();
+  let putOff: { at: number; run(): Promise<unknown> }[] = [];
+  const load = { now: 0, most: 0 };
+  let url = '';
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    load.now += 1;
+    load.most = Math.max(load.most, load.now);
+    try {
+      const message = await readMessage(request);
+      await settle();
+      const act = choose(message);
+      const entry: Entry = {
+        number: journal.length,
+        at: now(),
+        method: message.method,
+        path: message.path,
+        body: decode(message.body),
+        act: act.name,
+      };
+      journal.push(entry);
+      const reply = await act.run(exchangeOf(message, entry));
+      entry.answered = { at: now(), status: reply === 'lost' ? 'lost' : reply.status };
+      if (reply === 'lost') request.socket.destroy();
+      else write(response, reply);
+    } finally {
+      load.now -= 1;
+    }
+  }
+
+  function choose(message: Message): Act {
+    for (const rule of rules.toReversed()) {
+      const { times = Number.POSITIVE_INFINITY, after = 0 } = rule.match;
+      if (rule.met >= after + times || !isMatch(rule.match, message)) continue;
+      rule.met += 1;
+      if (rule.met > after) return rule.act;
+    }
+    return forwarding;
+  }
+
+  function exchangeOf(message: Message, entry: Entry): Exchange {
+    const key = `${message.method} ${message.path}`;
+    const forward = async (request = message) => {
+      const reply = await send(target, request, ca);
+      const shown = showAs(reply, target.origin, url);
+      entry.target = { at: now(), status: reply.status, body: decode(String(shown.body ?? '')) };
+      last.set(key, shown);
+      return shown;
+    };
+    return {
+      request: message,
+      now,
+      forward,
+      last: () => last.get(key),
+      later: (at) => void putOff.push({ at, run: () => forward() }),
+    };
+  }
+
+  async function settle(): Promise<void> {
+    const due = putOff.filter(({ at }) => at <= now()).sort((one, other) => one.at - other.at);
+    putOff = putOff.filter((one) => !due.includes(one));
+    for (const { run } of due) await run();
+  }
+
+  const server = createServer((request, response) => {
+    serve(request, response).catch(() => request.socket.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+  return {
+    url,
+    journal,
+    mostAtOnce: () => load.most,
+    on(match, act) {
+      const rule: Rule = { match, act, met: 0 };
+      rules.push(rule);
+      return () => {
+        const index = rules.indexOf(rule);
+        if (index !== -1) rules.splice(index, 1);
+      };
+    },
+    calm: () => void rules.splice(0),
+    settle,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function isMatch({ method, path, when }: Match, message: Message): boolean {
+  const methods = method === undefined ? undefined : [method].flat();
+  return (
+    (methods === undefined || methods.includes(message.method)) &&
+    (path === undefined || path.test(message.path)) &&
+    (when === undefined || when(message))
+  );
+}
+
+/** What belongs to one connection and not to the message (RFC 9110, 7.6.1), and what is made anew. */
+const ofConnection = new Set([
+  'connection',
+  'keep-alive',
+  'transfer-encoding',
+  'host',
+  'content-length',
+  'upgrade',
+  'te',
+]);
+
+function send(target: URL, { method, path, headers, body }: Message, ca: string | undefined): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    const request = (target.protocol === 'https:' ? requestHttps : requestHttp)(
+      new URL(path, target),
+      // A connection for each: one that the target closes meanwhile would be a fault that nobody asked for.
+      {
+        method,
+        agent: false,
+        headers: { ...keep(headers), 'content-length': Buffer.byteLength(body) },
+        ...(ca && { ca }),
+      },
+      (response) => {
+        readText(response).then(
+          (text) => resolve({ status: response.statusCode ?? 0, headers: keep(flatten(response.headers)), body: text }),
+          reject,
+        );
+      },
+    );
+    request.on('error', reject);
+    request.end(body);
+  });
+}
+
+/** Addresses of the target in an answer lead to the front, as those of the next page. */
+function showAs(reply: Reply, from: string, to: string): Reply {
+  const headers = Object.entries(reply.headers ?? {}).map(([name, value]) => [name, value.replaceAll(from, to)]);
+  return { ...reply, headers: Object.fromEntries(headers), body: String(reply.body ?? '').replaceAll(from, to) };
+}
+
+function keep(headers: Readonly<Record<string, string>>): Record<string, string> {
+  // Bodies are read and written as text, so none may be compressed.
+  return {
+    ...Object.fromEntries(Object.entries(headers).filter(([name]) => !ofConnection.has(name))),
+    ...('accept-encoding' in headers ? { 'accept-encoding': 'identity' } : {}),
+  };
+}
+
+async function readMessage(request: IncomingMessage): Promise<Message> {
+  const { method = '', url: path = '' } = request;
+  return { method, path, headers: flatten(request.headers), body: await readText(request) };
+}
+
+async function readText(stream: IncomingMessage): Promise<string> {
+  const parts: Uint8Array[] = [];
+  for await (const part of stream) parts.push(part as Uint8Array);
+  return Buffer.concat(parts).toString('utf8');
+}
+
+function flatten(headers: IncomingMessage['headers']): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : (value ?? '')]),
+  );
+}
+
+function write(response: ServerResponse, { status, headers, body }: Reply): void {
+  const text = body === undefined || typeof body === 'string' ? (body ?? '') : JSON.stringify(body);
+  response.writeHead(status, { ...(text === '' ? {} : { 'content-type': 'application/json' }), ...headers });
+  response.end(text);
+}
+
+function decode(text: string): unknown {
+  if (text === '') return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
