@@ -5,7 +5,7 @@ export function answer(reply: Reply | ((request: Message) => Reply), name = 'ans
   return { name, run: async ({ request }) => (typeof reply === 'function' ? reply(request) : reply) };
 }
 
-/** "Too many requests", with how long to wait in seconds. */
+/** Answers "too many requests", with how long to wait in seconds. */
 export function throttle(seconds: number, headers: Record<string, string> = {}): Act {
   return answer({ status: 429, headers: { 'retry-after': String(seconds), ...headers }, body: {} }, 'throttle');
 }
@@ -39,7 +39,7 @@ export function holdBack(milliseconds: number, reply: Reply = { status: 202, bod
   };
 }
 
-/** Runs something before the target sees the request, such as an edit by somebody else. */
+/** Runs something before the target sees the request, such as an edit by another person. */
 export function meanwhile(work: (request: Message) => Promise<unknown>): Act {
   return {
     name: 'meanwhile',
@@ -95,7 +95,7 @@ const faults: readonly Act[] = [
 ];
 
 /**
- * Meets so many of all requests with a fault, by numbers from 0 to 1 that come in: refusals, lost requests, lost answers, and stale
+ * Meets so many of all requests with a fault, by numbers from 0 to 1 that come in: rejections, lost requests, lost answers, and stale
  * reads when `staleReads` is set.
  */
 export function misbehave(random: () => number, share: number, { staleReads = false } = {}): Act {

@@ -200,7 +200,7 @@ function send(target: URL, { method, path, headers, body }: Message, ca: string 
   return new Promise((resolve, reject) => {
     const request = (target.protocol === 'https:' ? requestHttps : requestHttp)(
       new URL(path, target),
-      // A connection for each: one that the target closes meanwhile would be a fault that nobody asked for.
+      // A connection for each: one that the target closes meanwhile would be a fault that no test wants.
       {
         method,
         agent: false,

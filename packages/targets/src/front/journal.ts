@@ -16,7 +16,7 @@ export interface Entry {
   answered?: { at: number; status: number | 'lost' };
 }
 
-/** What a request that the target has carried out did to somebody's access. */
+/** What a request that the target has carried out did to a person's access. */
 export interface Effect {
   /** Whose access to what, in any form that is equal for the same. */
   key: string;
