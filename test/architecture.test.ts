@@ -24,7 +24,7 @@ import {
   checkLintRules,
   checkWorkspaceDependencies,
 } from './architecture/imports.js';
-import { checkCircles, checkFolders, checkNames } from './architecture/order.js';
+import { checkCircles, checkFolders, checkNames, checkShapes } from './architecture/order.js';
 import { checkDocumentedPaths, checkMachineTraces, checkPins, checkTableComments } from './architecture/repository.js';
 import { importsOf, readTree, type Tree } from './architecture/tree.js';
 
@@ -72,6 +72,7 @@ describe('the house as it stands', () => {
     ['has no circle of imports', checkCircles],
     ['imports downward inside core and the engine', checkFolders],
     ['exports by name what others use', checkNames],
+    ['exports no name that contract has', checkShapes],
     ['calls an authorizer only in core/access', checkAuthorizerCalls],
     ['appends to the ledger in every transaction of core', checkTransactions],
     ['sends the statements of a transaction in order', checkOrder],
@@ -220,6 +221,22 @@ describe('each rule can fail', () => {
     expect(checkNames(fault)).toEqual([
       'packages/core/src/index.ts exports everything of a file',
       'packages/core/src/index.ts exports C, which nobody else uses',
+    ]);
+  });
+
+  it('shapes: a door that exports a name of contract, by itself and by way of a file', () => {
+    const fault = broken({
+      'packages/contract/src/roles.ts': 'export const role = 1;\nexport type Role = string;\nexport interface Page {}',
+      'packages/core/package.json': { exports: { '.': conditions, './more': { '@belay/source': './src/more.ts' } } },
+      'packages/core/src/index.ts': `export { type Role, list } from './list.js';`,
+      'packages/core/src/more.ts': `export * from './pages.js';`,
+      'packages/core/src/pages.ts': 'export interface Page {}',
+      'packages/sdk/package.json': { exports: { '.': conditions } },
+      'packages/sdk/src/index.ts': `export type { Role } from '@belay/contract/roles';`,
+    });
+    expect(checkShapes(fault)).toEqual([
+      "packages/core/src/index.ts exports Role, which is packages/contract/src/roles.ts's",
+      "packages/core/src/more.ts exports Page, which is packages/contract/src/roles.ts's",
     ]);
   });
 

@@ -5,8 +5,8 @@ import { Agent, get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { digestOf } from '@belay/contract/canonical';
 import { createKeyring, signForAgents } from '@belay/core';
-import { digestOf } from '@belay/core/agent';
 import { findFreePort } from '@belay/host';
 import { type Spread, spreadOf } from './spread.js';
 

@@ -1,9 +1,13 @@
 /** The doors of packages/contract: an entity or a concern each. */
 const contract = [
+  'absolute-url',
   'access',
+  'address',
   'approvals',
+  'audience',
   'auth',
   'back-off',
+  'canonical',
   'configuration',
   'durations',
   'elevation',
@@ -15,6 +19,7 @@ const contract = [
   'logs',
   'metadata',
   'operations',
+  'outage',
   'paging',
   'providers',
   'roles',
@@ -46,6 +51,13 @@ export const boundaries = {
     workspace: [],
     outside: ['zod'],
     why: 'what everybody shares knows nobody',
+    files: [
+      {
+        names: ['canonical.ts'],
+        imports: ['node:crypto'],
+        why: 'the server and its agents compare digests of the same values',
+      },
+    ],
   },
   'packages/workflow': {
     workspace: ['contract/durations', 'contract/text'],
@@ -70,7 +82,7 @@ export const boundaries = {
     ],
   },
   'packages/providers': {
-    workspace: ['contract/back-off'],
+    workspace: ['contract/address', 'contract/back-off', 'contract/outage'],
     outside: [
       'zod',
       'postgres',
@@ -112,7 +124,7 @@ export const boundaries = {
     folders: ['.', 'steps', 'turns', 'calls', 'index.ts'],
   },
   'packages/core': {
-    workspace: [...contract, 'engine', 'workflow', 'providers', 'providers/address', 'db'],
+    workspace: [...contract, 'engine', 'workflow', 'providers', 'db'],
     outside: ['zod', 'drizzle-orm', 'jose', 'lucia', 'minisearch', 'node:crypto'],
     why: 'the verbs know no transport: no tRPC, no express, no BullMQ, no environment',
     folders: [
@@ -120,7 +132,6 @@ export const boundaries = {
       'configuration',
       'context.ts',
       'outage.ts',
-      'version.ts',
       'actor.ts',
       'can.ts',
       'find-execution.ts',
@@ -142,12 +153,11 @@ export const boundaries = {
       'users',
       'system',
       'host.ts',
-      'agent.ts',
       'index.ts',
     ],
   },
   'packages/rest': {
-    workspace: ['contract/errors', 'contract/limits', 'core/agent'],
+    workspace: ['contract/errors', 'contract/limits', 'contract/outage'],
     outside: [
       'zod',
       '@trpc/server',
@@ -161,7 +171,7 @@ export const boundaries = {
     why: 'procedures at documented paths: it knows HTTP and tRPC, and no entity of ours',
   },
   'packages/api': {
-    workspace: [...contract, 'core', 'core/agent', 'rest'],
+    workspace: [...contract, 'core', 'rest'],
     outside: ['@trpc/server', 'trpc-to-openapi'],
     why: 'a router validates, calls a verb and returns: no SQL, no queue, no vendor',
   },
@@ -171,8 +181,8 @@ export const boundaries = {
     why: 'a page is a function of what procedures return: no verb, no database, no request',
   },
   'packages/agent': {
-    workspace: [...contract, 'console/controls', 'core/agent', 'host', 'program', 'rest', 'sdk'],
-    outside: ['zod', '@napi-rs/keyring', '@trpc/server', 'preact', 'preact-render-to-string', 'node:*'],
+    workspace: [...contract, 'console/controls', 'host', 'program', 'rest', 'sdk'],
+    outside: ['zod', '@napi-rs/keyring', '@trpc/server', 'jose', 'preact', 'preact-render-to-string', 'node:*'],
     why: 'it runs on a person’s machine: no database, no queue, no workflow, no vendor',
   },
   'packages/worker': {
@@ -204,6 +214,7 @@ export const boundaries = {
     workspace: [
       'contract/back-off',
       'contract/errors',
+      'contract/outage',
       'core',
       'db',
       'embedded-postgres',
@@ -216,6 +227,7 @@ export const boundaries = {
   },
   'packages/server': {
     workspace: [
+      'contract/outage',
       'operations',
       'operations/environment',
       'program',
@@ -227,7 +239,6 @@ export const boundaries = {
       'console',
       'console/controls',
       'core',
-      'core/agent',
       'db',
       'providers',
       'rest',

@@ -113,3 +113,45 @@ function exportedBy(door: string): string[] {
     list.split(',').flatMap((item) => item.trim().match(/\w+$/)?.[0] ?? []),
   );
 }
+
+/**
+ * Packages that may have names of contract: the client, whose declarations are bundled from it, and the two with a language of
+ * their own: documents of workflows, and the port to providers.
+ */
+const ownNames = ['contract', 'sdk', 'workflow', 'providers'];
+
+/** A type that contract has a name for is not exported under the same name by another package. */
+export function checkShapes(tree: Tree): string[] {
+  const shapes = new Map<string, string>();
+  for (const [path, text] of tree) {
+    if (!/^packages\/contract\/src\/[\w-]+\.ts$/.test(path)) continue;
+    for (const name of typesOf(text)) shapes.set(name, path);
+  }
+  const faults: string[] = [];
+  for (const folder of workspacesOf(tree)) {
+    if (ownNames.includes(folder.split('/')[1] ?? '')) continue;
+    for (const { '@belay/source': source } of Object.values(manifestOf(tree, folder).exports ?? {})) {
+      const door = posix.join(folder, source ?? '');
+      for (const name of new Set(namesOf(tree, door))) {
+        if (shapes.has(name)) faults.push(`${door} exports ${name}, which is ${shapes.get(name)}'s`);
+      }
+    }
+  }
+  return faults;
+}
+
+function typesOf(text: string): string[] {
+  const declaration = /^export (?:class|interface|type) (\w+)/gm;
+  return [...codeOf(text).matchAll(declaration)].map(([, name = '']) => name);
+}
+
+/** The names that go through a door, the types of files that it exports whole included. */
+function namesOf(tree: Tree, door: string): string[] {
+  const text = tree.get(door) ?? '';
+  const whole = [...codeOf(text).matchAll(/^export \* from '(\.[^']+)'/gm)].map(([, from = '']) => from);
+  return [
+    ...exportedBy(text),
+    ...typesOf(text),
+    ...whole.flatMap((from) => namesOf(tree, resolve(tree, door, from) ?? '')),
+  ];
+}

@@ -1,5 +1,4 @@
 import { hostname } from 'node:os';
-import type { PinnedKey } from '@belay/core/agent';
 import type { Closing } from '@belay/program';
 import { clock, delay, elapsed, random, randomBytes, readProgram, StartError } from '@belay/program';
 import { readKeptConfiguration } from './configuration-file.js';
@@ -12,6 +11,7 @@ import { describeMachine, type Machine, openMachine } from './open-machine.js';
 import { agentRouter } from './routers/roots.js';
 import { chooseAddress, serveLocal } from './serve.js';
 import { openUpstream } from './upstream.js';
+import type { PinnedKey } from './verbs/statement.js';
 
 /**
  * Composes agent mode (docs/architecture.md, section 3): the configuration of the server by version, the sessions of this machine in a sealed

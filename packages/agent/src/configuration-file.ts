@@ -1,7 +1,8 @@
 import { join } from 'node:path';
-import type { Logger, PinnedKey } from '@belay/core/agent';
+import type { Logger } from '@belay/program';
 import type { Files } from './files.js';
 import { acceptConfiguration, type LocalConfiguration } from './verbs/configuration.js';
+import type { PinnedKey } from './verbs/statement.js';
 
 export interface KeptConfiguration {
   configuration: LocalConfiguration;

@@ -1,12 +1,13 @@
 import { jitter, pauseAfter } from '@belay/contract/back-off';
 import { AccessError } from '@belay/contract/errors';
-import type { Logger, PinnedKey } from '@belay/core/agent';
+import type { Logger } from '@belay/program';
 import { type KeptConfiguration, writeConfiguration } from './configuration-file.js';
 import type { Files } from './files.js';
 import { type Identity, writeIdentity } from './identity.js';
 import type { AgentUpstream } from './upstream.js';
 import { acceptConfiguration, acceptSync, compareVersions } from './verbs/configuration.js';
 import type { ConfigurationSource, LocalLedger, SessionStore } from './verbs/ports.js';
+import type { PinnedKey } from './verbs/statement.js';
 
 export interface FollowOptions {
   folder: string;

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash } from 'node:crypto';
+import { requireAbsoluteUrl } from '@belay/contract/absolute-url';
 import { AccessError, invalid } from '@belay/contract/errors';
-import { requireAbsoluteUrl } from '@belay/core/agent';
 import type { LocalLogins } from './verbs/ports.js';
 
 /** How long a sign-in that was begun here may take, in milliseconds. */

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
-import type { Logger } from '@belay/core/agent';
 import { removeUnfinished } from '@belay/host';
-import type { Closing } from '@belay/program';
+import type { Closing, Logger } from '@belay/program';
 import { clock, randomBytes, readProgram } from '@belay/program';
 import type { LocalEnvironment } from './environment.js';
 import { createFiles, type Files, prepareFolder } from './files.js';

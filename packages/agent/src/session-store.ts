@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto';
 import { join } from 'node:path';
 import { AccessError } from '@belay/contract/errors';
-import type { Logger } from '@belay/core/agent';
+import type { Logger } from '@belay/program';
 import { z } from 'zod';
 import type { Files } from './files.js';
 import type { StoreKey } from './store-key.js';

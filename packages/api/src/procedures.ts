@@ -1,13 +1,6 @@
 import { AccessError, errorTable } from '@belay/contract/errors';
-import {
-  type Actor,
-  type AgentActor,
-  isOutage,
-  noteOutage,
-  outageMessage,
-  type UserActor,
-  withActor,
-} from '@belay/core';
+import { isOutage, outageMessage } from '@belay/contract/outage';
+import { type Actor, type AgentActor, noteOutage, type UserActor, withActor } from '@belay/core';
 import { internalMessage, isForeseen } from '@belay/rest';
 import { TRPCError } from '@trpc/server';
 import { refuseDeep } from './refuse-deep.js';

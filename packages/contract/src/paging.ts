@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { digestOf } from './canonical.js';
+import { invalid } from './errors.js';
 import { opaque } from './fields.js';
 import { limits } from './limits.js';
 
@@ -17,3 +19,34 @@ export interface PageOf {
 
 /** The paging fields of a response. */
 export const next = z.string().nullable().describe('Cursor of the next page; null when there is none');
+
+/**
+ * One page of a list that is there as a whole, or of those of its items that `fits` takes: what comes after the page is
+ * looked at only until the next one that fits. A cursor is a place in the list that `query` found, and is refused for any
+ * other. Throws `invalid`.
+ */
+export function pageOf<T>(
+  items: readonly T[],
+  { limit, cursor }: PageOf,
+  query: unknown,
+  fits: (item: T) => boolean = () => true,
+): { page: T[]; next: string | null } {
+  // Most lists are asked for whole and need no mark.
+  const mark = () => digestOf(query).slice(0, 12);
+  const start = cursor === undefined ? 0 : placeOf(cursor, mark());
+  const page: T[] = [];
+  let end = start;
+  for (; end < items.length; end += 1) {
+    const item = items[end];
+    if (item === undefined || !fits(item)) continue;
+    if (page.length === limit) break;
+    page.push(item);
+  }
+  return { page, next: page.length > 0 && end < items.length ? `${end}.${mark()}` : null };
+}
+
+function placeOf(cursor: string, mark: string): number {
+  const [place = '', rest] = cursor.split('.');
+  if (!/^\d{1,9}$/.test(place) || rest !== mark) throw invalid('cursor', 'is not one of this list');
+  return Number(place);
+}

@@ -70,3 +70,8 @@ export const localSystemOperations = {
   ready: query({ output: localReadiness }),
   metrics: query({ output: metrics }),
 };
+
+/** Returns the version of a program, with its source revision where it is known (docs/interface.md, section 15, rule 3). */
+export function programVersion({ program }: { program: { version: string; revision?: string } }): string {
+  return program.revision ? `${program.version} (git: ${program.revision})` : program.version;
+}

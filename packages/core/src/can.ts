@@ -1,4 +1,4 @@
-import { isInAudience } from './audience.js';
+import { isInAudience } from '@belay/contract/audience';
 import type { CompiledProvider, CompiledRole, CompiledWorkflow } from './configuration/catalog.js';
 import type { Actor } from './context.js';
 

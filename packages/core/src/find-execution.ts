@@ -1,7 +1,7 @@
+import { isNamed } from '@belay/contract/audience';
 import { notFound } from '@belay/contract/errors';
 import { approvals, executions, users } from '@belay/db';
 import { eq } from 'drizzle-orm';
-import { isNamed } from './audience.js';
 import type { Actor, Context } from './context.js';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

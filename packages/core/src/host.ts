@@ -1,4 +1,5 @@
 import { AccessError } from '@belay/contract/errors';
+import { isOutage } from '@belay/contract/outage';
 import { approvals, sqlText } from '@belay/db';
 import { type EngineContext, type Explained, type Host, registerFunctions } from '@belay/engine';
 import { Pending, Retryable, Terminal } from '@belay/providers';
@@ -11,7 +12,7 @@ import { admitsFrom, readSender } from './executions/senders.js';
 import { faultOf } from './faults.js';
 import { accessFunctions } from './functions/table.js';
 import { appending } from './ledger/append.js';
-import { isOutage, isOwnFailure } from './outage.js';
+import { isOwnFailure } from './outage.js';
 import type { ElevationInput } from './plans/input.js';
 import { besideExecution, inputNow } from './plans/owner.js';
 import { untilStopped } from './until-stopped.js';

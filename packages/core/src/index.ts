@@ -97,8 +97,9 @@ export { type VerifiedLogin, verifyLogin, verifyLogins } from './logins/verify.j
 export { readWhoami } from './logins/whoami.js';
 export { exportLogs } from './logs/export.js';
 export { listLogs } from './logs/list.js';
-export { isOutage, isOwnFailure, noteOutage, outageMessage } from './outage.js';
+export { isOwnFailure, noteOutage } from './outage.js';
 export { upsertUser } from './people/people.js';
+export { createProbe } from './probe.js';
 export { issueSession } from './sessions/issue.js';
 export { listSessions } from './sessions/list.js';
 export { refreshSessions } from './sessions/refresh.js';
@@ -107,7 +108,6 @@ export { configureSuggester } from './suggestions/configure.js';
 export { readApiConfiguration, readSync } from './system/configuration.js';
 export { readHealth } from './system/health.js';
 export { readMetrics } from './system/metrics.js';
-export { createProbe } from './system/probe.js';
 export { readReadiness } from './system/readiness.js';
 export { type Timing, timing } from './timing.js';
 export type { KeyWrapping } from './tokens/data-key.js';

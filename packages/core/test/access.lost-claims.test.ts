@@ -1,4 +1,5 @@
-import { claimDue, isOutage, returnAccess } from '@belay/core';
+import { isOutage } from '@belay/contract/outage';
+import { claimDue, returnAccess } from '@belay/core';
 import { openDatabase } from '@belay/db';
 import { performStep } from '@belay/engine';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';

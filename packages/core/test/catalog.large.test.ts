@@ -1,3 +1,4 @@
+import { canonicalJson, digestOf } from '@belay/contract/canonical';
 import { pathText } from '@belay/contract/errors';
 import {
   type ActorContext,
@@ -17,7 +18,6 @@ import { describe, expect, it } from 'vitest';
 import { createTestDatabase } from '../../../test/support/database.js';
 import { approvalCatalog, createHouse } from '../../../test/support/house.js';
 import { inOnePiece } from '../src/breathe.js';
-import { canonicalJson, digestOf } from '../src/canonical.js';
 import { readStoredDocument } from '../src/catalog/read-stored.js';
 import { parseCatalog } from '../src/configuration/parse.js';
 import { writeDocument } from '../src/configuration/write-document.js';

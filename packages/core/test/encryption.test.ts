@@ -10,8 +10,8 @@ import {
   startHashicorpServer,
 } from '../../providers/test/support/hashicorp-server.js';
 import { createKeyring } from '../src/keyring.js';
+import { createProbe } from '../src/probe.js';
 import { readHealth } from '../src/system/health.js';
-import { createProbe } from '../src/system/probe.js';
 import type { KeyWrapping } from '../src/tokens/data-key.js';
 import { type LiveKeyring, openKeyring } from '../src/tokens/open-keyring.js';
 import { rotateEncryptionKey } from '../src/tokens/rotate-encryption-key.js';

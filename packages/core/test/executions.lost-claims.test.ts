@@ -1,4 +1,5 @@
-import { type Context, isOutage, requestElevation } from '@belay/core';
+import { isOutage } from '@belay/contract/outage';
+import { type Context, requestElevation } from '@belay/core';
 import { openDatabase } from '@belay/db';
 import { freeLostStep, performStep, TURN } from '@belay/engine';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';

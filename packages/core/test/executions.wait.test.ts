@@ -1,5 +1,6 @@
 import type { WaitTarget } from '@belay/contract/executions';
-import { cancelExecution, isOutage, waitForExecution } from '@belay/core';
+import { isOutage } from '@belay/contract/outage';
+import { cancelExecution, waitForExecution } from '@belay/core';
 import { openDatabase } from '@belay/db';
 import { expect, it, vi } from 'vitest';
 import { startFaultyProxy } from '../../../chaos/src/faulty-proxy.js';

@@ -1,5 +1,6 @@
 import { AccessError } from '@belay/contract/errors';
-import { isOutage, isOwnFailure } from '@belay/core';
+import { isOutage } from '@belay/contract/outage';
+import { isOwnFailure } from '@belay/core';
 import { openDatabase } from '@belay/db';
 import { Retryable } from '@belay/providers';
 import { ExpressionOutage } from '@belay/workflow';

@@ -1,5 +1,5 @@
 import { pauseAfter } from '@belay/contract/back-off';
-import { isOutage } from '@belay/core';
+import { codeOfCause, isOutage } from '@belay/contract/outage';
 import { oneLine, StartError } from '@belay/program';
 
 /** How often a step of the start is made while its connection to the database is lost, and the first pause between two. */
@@ -38,7 +38,7 @@ const lost = new Set([
 /** Returns one line about a database that could not be reached; no password in it. */
 export function explainOutage(url: string, error: unknown): string {
   const { host } = new URL(url);
-  const code = findCode(error);
+  const code = codeOfCause(error);
   if (lost.has(code)) {
     return `DATABASE_URL: the connection to the database at ${host} was lost (${code}); see that the server runs and that nothing between closes connections`;
   }
@@ -46,11 +46,6 @@ export function explainOutage(url: string, error: unknown): string {
     return `DATABASE_URL: the database at ${host} cannot serve at the moment (${code}: ${oneLine(innermost(error))}); start again when it can`;
   }
   return `DATABASE_URL: the database at ${host} cannot be reached (${code || oneLine(error)}); start it, or correct the address`;
-}
-
-function findCode(error: unknown): string {
-  const inner = innermost(error);
-  return typeof inner === 'object' && inner !== null && 'code' in inner ? String(inner.code) : '';
 }
 
 function innermost(error: unknown): unknown {

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { foldAddress } from './address.js';
 
 /** Whether a URL can only lead to this machine (RFC 8252, 7.3). */
 export function isLoopback(url: URL): boolean {
@@ -22,9 +21,3 @@ export const emailDomain = z
   .string()
   .regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/i, 'is not a domain')
   .transform((domain) => domain.toLowerCase());
-
-/** Whether an address is in one of the domains: exactly, as a subdomain may be somebody else's. */
-export function isInDomains(email: string, domains: readonly string[]): boolean {
-  const domain = foldAddress(email)?.split('@')[1];
-  return domain !== undefined && domains.includes(domain);
-}

@@ -1,5 +1,4 @@
-export * from './address.js';
-export { emailDomain, isInDomains } from './endpoint.js';
+export { emailDomain } from './endpoint.js';
 export * from './errors.js';
 export { languageModelConfig } from './llm/config.js';
 export { type LanguageModel, openLanguageModel } from './llm/open.js';

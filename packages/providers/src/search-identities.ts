@@ -1,4 +1,4 @@
-import { isSameAddress } from './address.js';
+import { isSameAddress } from '@belay/contract/address';
 import type { ProviderIdentity } from './port.js';
 
 /** `Identities.search` for a connector that has read them all: for systems with few identities. */

@@ -7,7 +7,7 @@ import {
   pathText,
   transportTable,
 } from '@belay/contract/errors';
-import { isOutage, outageMessage } from '@belay/core/agent';
+import { isOutage, outageMessage } from '@belay/contract/outage';
 import { TRPCError } from '@trpc/server';
 import { ZodError } from 'zod';
 

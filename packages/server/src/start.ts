@@ -1,4 +1,4 @@
-import { isOutage } from '@belay/core';
+import { isOutage } from '@belay/contract/outage';
 import { explainOutage } from '@belay/operations';
 import { createClosing, StartError } from '@belay/program';
 import type { RunningServer, StartOptions } from './modes/server.js';

@@ -1,6 +1,7 @@
+import { isInAudience } from '@belay/contract/audience';
 import { AccessError } from '@belay/contract/errors';
 import type { PageOf } from '@belay/contract/paging';
-import { isInAudience, pageOf } from '@belay/core/agent';
+import { pageOf } from '@belay/contract/paging';
 import type { LocalConfiguration } from './configuration.js';
 import type { LocalContext, LocalPerson } from './ports.js';
 

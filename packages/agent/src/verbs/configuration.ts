@@ -1,7 +1,8 @@
+import { digestOf } from '@belay/contract/canonical';
 import { type ConfigurationSignature, registration, sync } from '@belay/contract/configuration';
 import { AccessError } from '@belay/contract/errors';
-import { digestOf, followKey, type PinnedKey, readStatement } from '@belay/core/agent';
 import { z } from 'zod';
+import { followKey, type PinnedKey, readStatement } from './statement.js';
 
 const versionSchema = z.string().regex(/^\d+\.\d+\.\d+$/);
 

@@ -1,5 +1,6 @@
-import type { Logger, PublicKey } from '@belay/core/agent';
+import type { Logger } from '@belay/program';
 import type { LocalConfiguration } from './configuration.js';
+import type { PublicKey } from './statement.js';
 
 /** Who a session belongs to, as the server said when it was stored. */
 export interface LocalPerson {

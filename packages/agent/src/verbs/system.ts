@@ -1,5 +1,5 @@
 import { limits } from '@belay/contract/limits';
-import { programVersion } from '@belay/core/agent';
+import { programVersion } from '@belay/contract/system';
 import type { LocalContext, LocalLogEntry } from './ports.js';
 
 /** How far a clock may be off before it is said. */

@@ -1,3 +1,4 @@
+import { isOutage } from '@belay/contract/outage';
 import {
   commitWith,
   type Database,
@@ -13,7 +14,6 @@ import {
 import type { Json } from '@belay/providers';
 import type { Context } from '../context.js';
 import { notifying, writingLedger } from '../ledger/append.js';
-import { isOutage } from '../outage.js';
 import type { Claimed, Concern } from './claimed.js';
 import { decideClaim } from './decide.js';
 import { freeLostClaim } from './lost-claims.js';

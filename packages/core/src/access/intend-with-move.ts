@@ -1,7 +1,7 @@
+import { isOutage } from '@belay/contract/outage';
 import { catalogs, entitlements, execute, grants, type SqlText, sqlText } from '@belay/db';
 import { isWhole, type PreparedMove, retryDeadlock, writing } from '@belay/engine';
 import type { Context } from '../context.js';
-import { isOutage } from '../outage.js';
 import { type ClaimRow, claimOf } from './claim.js';
 import { decideIntent, type Held } from './decide.js';
 import { type Intention, intendedEntries, type PlannedRow } from './intention.js';

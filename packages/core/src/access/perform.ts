@@ -1,8 +1,8 @@
+import { isOutage } from '@belay/contract/outage';
 import { traced } from '@belay/engine';
 import { type Authorizer, Pending } from '@belay/providers';
 import { authorizerOf, publicMessage } from '../catalog/authorizer.js';
 import type { Context } from '../context.js';
-import { isOutage } from '../outage.js';
 import { untilStopped } from '../until-stopped.js';
 import type { Claim } from './claim.js';
 import type { Claimed } from './claimed.js';

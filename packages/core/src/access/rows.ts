@@ -1,7 +1,7 @@
+import { digestOf } from '@belay/contract/canonical';
 import { type EntitlementState, entitlements, type Transaction } from '@belay/db';
 import type { Access, Pin } from '@belay/providers';
 import { asc, eq, inArray } from 'drizzle-orm';
-import { digestOf } from '../canonical.js';
 
 /** An entitlement that is about to be intended; names are labels, the pin says what it is. */
 export interface Wanted {

@@ -1,8 +1,8 @@
+import { hashSecret } from '@belay/contract/canonical';
 import { AccessError, invalid } from '@belay/contract/errors';
 import { agents } from '@belay/db';
 import { and, eq, sql } from 'drizzle-orm';
 import { requireAgent } from '../actor.js';
-import { hashSecret } from '../canonical.js';
 import type { ActorContext } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import { isAgentCredential } from './credential.js';

@@ -1,5 +1,5 @@
+import { digestOf } from '@belay/contract/canonical';
 import type { Registration } from '@belay/contract/configuration';
-import { digestOf } from '../canonical.js';
 import type { Catalog } from '../configuration/catalog.js';
 import { versionText } from '../configuration/version.js';
 import { taskQueue } from '../executions/list.js';

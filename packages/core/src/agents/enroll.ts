@@ -1,7 +1,7 @@
+import { hashSecret } from '@belay/contract/canonical';
 import { AccessError, invalid } from '@belay/contract/errors';
 import { agents } from '@belay/db';
 import { eq, sql } from 'drizzle-orm';
-import { hashSecret } from '../canonical.js';
 import type { ActorContext } from '../context.js';
 import { requireDuration } from '../duration.js';
 import { appendLedger } from '../ledger/append.js';

@@ -1,12 +1,12 @@
 import type { AgentReport, AgentReported } from '@belay/contract/configuration';
 import { limits } from '@belay/contract/limits';
+import { programVersion } from '@belay/contract/system';
 import { requireAgent } from '../actor.js';
 import { versionText } from '../configuration/compile.js';
 import type { ActorContext } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import { readNow } from '../now.js';
 import { requireText } from '../text.js';
-import { programVersion } from '../version.js';
 
 /** Takes what an agent says before it registers (`preflight`) or after it has set itself up (`postflight`), and records it. */
 export async function reportAgent(

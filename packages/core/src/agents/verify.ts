@@ -1,6 +1,6 @@
+import { hashSecret } from '@belay/contract/canonical';
 import { agents } from '@belay/db';
 import { and, eq, gt, isNull, lt, or, sql } from 'drizzle-orm';
-import { hashSecret } from '../canonical.js';
 import type { AgentActor, Context } from '../context.js';
 import { isAgentCredential } from './credential.js';
 

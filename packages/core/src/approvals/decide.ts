@@ -1,11 +1,11 @@
 import type { Decided, Decision } from '@belay/contract/approvals';
+import { isNamed } from '@belay/contract/audience';
 import { AccessError, notFound } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import { approvals, decisions, executions, inOrder, logins, type Transaction, users } from '@belay/db';
 import { lockExecution, retryDeadlock, storeOutcome } from '@belay/engine';
 import { and, desc, eq, gt, inArray, or, sql } from 'drizzle-orm';
 import { requireFreshGroups, requireUser } from '../actor.js';
-import { isNamed } from '../audience.js';
 import type { ActorContext, UserActor } from '../context.js';
 import { isId } from '../find-execution.js';
 import { appendLedger } from '../ledger/append.js';

@@ -1,8 +1,8 @@
+import { digestOf } from '@belay/contract/canonical';
 import { AccessError } from '@belay/contract/errors';
 import { knownIdentities } from '@belay/db';
 import type { Identities, Person as Sought } from '@belay/providers';
 import { and, gt, inArray, sql } from 'drizzle-orm';
-import { digestOf } from '../canonical.js';
 import { addressOf } from '../catalog/targets.js';
 import type { Context } from '../context.js';
 import { soughtBy } from '../people/logins.js';

@@ -1,5 +1,5 @@
+import { foldAddress } from '@belay/contract/address';
 import type { approvals } from '@belay/db';
-import { foldAddress } from '@belay/providers';
 import type { Person } from '../people/person.js';
 
 /**

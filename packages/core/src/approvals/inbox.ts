@@ -1,10 +1,10 @@
+import { foldAddress } from '@belay/contract/address';
 import type { Inbox, InboxEntry, InboxFilter } from '@belay/contract/approvals';
 import { formatDuration } from '@belay/contract/durations';
 import { invalid } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import type { PageOf } from '@belay/contract/paging';
 import { approvalAudience, approvals, decisions, executions, users } from '@belay/db';
-import { foldAddress } from '@belay/providers';
 import type { Json } from '@belay/workflow';
 import { and, asc, eq, gt, inArray, isNull, or, type SQL, sql } from 'drizzle-orm';
 import { requireUser } from '../actor.js';

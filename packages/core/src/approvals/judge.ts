@@ -1,6 +1,6 @@
+import { digestOf } from '@belay/contract/canonical';
 import type { Transaction } from '@belay/db';
 import type { Outcome } from '@belay/workflow';
-import { digestOf } from '../canonical.js';
 import { NOT_APPROVED } from '../faults.js';
 import type { Plan } from '../plans/plan.js';
 import { type CurrentApproval, readCurrentApprovals } from './current.js';

@@ -1,4 +1,4 @@
-import { foldAddress } from '@belay/providers/address';
+import { foldAddress } from '@belay/contract/address';
 import type { Catalog, CompiledRole } from '../configuration/catalog.js';
 import type { Actor, UserActor } from '../context.js';
 

@@ -1,13 +1,13 @@
+import { isNamed } from '@belay/contract/audience';
 import { AccessError, notFound } from '@belay/contract/errors';
 import type { PageOf } from '@belay/contract/paging';
+import { pageOf } from '@belay/contract/paging';
 import type { Provider } from '@belay/contract/providers';
 import { type Capability, mostListed, type ProviderClient } from '@belay/providers';
-import { isNamed } from '../audience.js';
 import { can } from '../can.js';
 import type { CompiledProvider } from '../configuration/catalog.js';
 import { versionText } from '../configuration/compile.js';
 import type { ActorContext, Context } from '../context.js';
-import { pageOf } from '../paging.js';
 import { rolesConcerning } from './audiences.js';
 import { publicMessage } from './authorizer.js';
 import { type SearchMemory, searchList } from './search.js';

@@ -1,12 +1,12 @@
 import { formatDuration } from '@belay/contract/durations';
 import { notFound } from '@belay/contract/errors';
 import type { PageOf } from '@belay/contract/paging';
+import { pageOf } from '@belay/contract/paging';
 import type { Role } from '@belay/contract/roles';
 import { can } from '../can.js';
 import type { CompiledRole } from '../configuration/catalog.js';
 import { versionText } from '../configuration/compile.js';
 import type { ActorContext } from '../context.js';
-import { pageOf } from '../paging.js';
 import { rolesConcerning } from './audiences.js';
 
 /** The enabled roles that the caller may see and ask for, keyed by name (GET /roles); `next` when there are more. */

@@ -1,5 +1,5 @@
+import { digestOf } from '@belay/contract/canonical';
 import MiniSearch from 'minisearch';
-import { digestOf } from '../canonical.js';
 
 /** What can be searched of one answer of a provider. */
 interface Searchable {

@@ -1,8 +1,8 @@
+import { canonicalJson } from '@belay/contract/canonical';
 import { catalogs, type Database } from '@belay/db';
 import type { ProviderClient } from '@belay/providers';
 import { desc } from 'drizzle-orm';
 import { inOnePiece } from '../breathe.js';
-import { canonicalJson } from '../canonical.js';
 import type { Catalog, CompiledProvider } from '../configuration/catalog.js';
 import { type CompileOptions, compileCatalog, versionText } from '../configuration/compile.js';
 import type { ResolveReference } from '../configuration/references.js';

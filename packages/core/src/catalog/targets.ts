@@ -1,7 +1,7 @@
+import { digestOf } from '@belay/contract/canonical';
 import type { ErrorIssue } from '@belay/contract/errors';
 import { type Database, entitlements, grants, inOrder, type Transaction } from '@belay/db';
 import { and, asc, count, eq, inArray, isNull, max, ne } from 'drizzle-orm';
-import { digestOf } from '../canonical.js';
 import type { Catalog, CompiledProvider } from '../configuration/catalog.js';
 
 /** What providers whose address is new said when they were asked for their target. */

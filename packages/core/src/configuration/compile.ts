@@ -1,3 +1,4 @@
+import { canonicalJson, digestOf } from '@belay/contract/canonical';
 import { formatDuration, parseDuration } from '@belay/contract/durations';
 import { type ErrorIssue, pathText } from '@belay/contract/errors';
 import type { Access, Connector, ConnectorRegistry } from '@belay/providers';
@@ -12,7 +13,6 @@ import {
   type Schema,
 } from '@belay/workflow';
 import { type Breathe, inOnePiece } from '../breathe.js';
-import { canonicalJson, digestOf } from '../canonical.js';
 import { readDuration } from '../duration.js';
 import { timing } from '../timing.js';
 import { checkAuthenticators } from './authenticators.js';

@@ -1,4 +1,5 @@
-import { emailDomain, foldAddress } from '@belay/providers';
+import { foldAddress } from '@belay/contract/address';
+import { emailDomain } from '@belay/providers';
 import { z } from 'zod';
 
 /** `https://…` and friends go in as text; references `${env:NAME}` and `${vault:path#key}` stay references here. */

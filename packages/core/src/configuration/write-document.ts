@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { canonicalJson } from '@belay/contract/canonical';
 import type { Breathe } from '../breathe.js';
-import { canonicalJson } from '../canonical.js';
 
 /** The canonical JSON of a configuration and its digest, as `canonicalJson` and `digestOf` have them, in pieces. */
 export async function writeDocument(document: object, breathe: Breathe): Promise<{ text: string; digest: string }> {

@@ -1,7 +1,7 @@
+import { isNamed } from '@belay/contract/audience';
 import { formatDuration } from '@belay/contract/durations';
 import type { DynamicBounds } from '@belay/contract/elevation';
 import { requireUser } from '../actor.js';
-import { isNamed } from '../audience.js';
 import { can } from '../can.js';
 import type { CompiledNames } from '../configuration/name-rules.js';
 import type { ActorContext } from '../context.js';

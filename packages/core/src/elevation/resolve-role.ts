@@ -1,6 +1,6 @@
+import { canonicalJson } from '@belay/contract/canonical';
 import { AccessError, type ErrorIssue } from '@belay/contract/errors';
 import type { Role } from '@belay/contract/roles';
-import { canonicalJson } from '../canonical.js';
 import { getRole } from '../catalog/roles.js';
 import type { ActorContext } from '../context.js';
 

@@ -1,3 +1,4 @@
+import { digestOf } from '@belay/contract/canonical';
 import { formatDuration } from '@belay/contract/durations';
 import type { Elevation, ElevationRequest } from '@belay/contract/elevation';
 import { AccessError, invalid, pathText } from '@belay/contract/errors';
@@ -21,7 +22,6 @@ import { Retryable, Terminal } from '@belay/providers';
 import { type Json, validateInput } from '@belay/workflow';
 import { and, eq, sql } from 'drizzle-orm';
 import { can } from '../can.js';
-import { digestOf } from '../canonical.js';
 import type { Catalog, CompiledRole, CompiledWorkflow } from '../configuration/catalog.js';
 import type { ActorContext, UserActor } from '../context.js';
 import { requireDuration } from '../duration.js';

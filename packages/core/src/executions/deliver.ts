@@ -1,3 +1,4 @@
+import { isNamed } from '@belay/contract/audience';
 import { AccessError, notFound } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import { approvals, type Database, executions, inOrder, signals, type Transaction } from '@belay/db';
@@ -16,7 +17,6 @@ import { and, eq, isNull, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { requireFreshGroups } from '../actor.js';
 import { isExcluded, isRequester } from '../approvals/exclusion.js';
-import { isNamed } from '../audience.js';
 import type { ActorContext, UserActor } from '../context.js';
 import { findExecution, isId } from '../find-execution.js';
 import { appendLedger } from '../ledger/append.js';

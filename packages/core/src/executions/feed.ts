@@ -1,10 +1,11 @@
 import { jitter } from '@belay/contract/back-off';
 import type { ExecutionEvent } from '@belay/contract/executions';
+import { isOutage } from '@belay/contract/outage';
 import { type Database, executions, grants } from '@belay/db';
 import { taskEventsPerRow } from '@belay/engine';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
-import { isOutage, noteOutage } from '../outage.js';
+import { noteOutage } from '../outage.js';
 import { glancesOf } from './glance.js';
 import { type Happening, readHappenings } from './history.js';
 

@@ -1,8 +1,9 @@
+import { isOutage } from '@belay/contract/outage';
 import { type Database, executions, grants, ledger, taskEvents, watches } from '@belay/db';
 import { taskEventsPerRow } from '@belay/engine';
 import { sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
-import { isOutage, noteOutage } from '../outage.js';
+import { noteOutage } from '../outage.js';
 import { gather } from './gather.js';
 
 /** An execution, and the number after which its events may be new. */

@@ -1,9 +1,9 @@
+import { isNamed } from '@belay/contract/audience';
 import { approvals, type Database, type Transaction } from '@belay/db';
 import { type Admits, type JsonObject, listTasks, type Workflow } from '@belay/workflow';
 import { eq } from 'drizzle-orm';
 import { z } from 'zod';
 import { isExcluded, isRequester } from '../approvals/exclusion.js';
-import { isNamed } from '../audience.js';
 import { type From, fromOf, grants } from '../configuration/check-listens.js';
 import type { UserActor } from '../context.js';
 import { listSelves } from '../people/selves.js';

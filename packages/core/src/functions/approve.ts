@@ -1,7 +1,7 @@
+import { foldAddress } from '@belay/contract/address';
 import { AccessError } from '@belay/contract/errors';
 import { type ApprovalRule, approvals, inOrder } from '@belay/db';
 import { type CallFunction, lockExecution, type Performed, parkCall, parked } from '@belay/engine';
-import { foldAddress } from '@belay/providers';
 import { and, eq } from 'drizzle-orm';
 import { settleApproval } from '../approvals/settle.js';
 import { describeRule, excludedFrom, subjectOf } from '../approvals/subject.js';

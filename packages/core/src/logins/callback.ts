@@ -1,5 +1,5 @@
+import { requireAbsoluteUrl } from '@belay/contract/absolute-url';
 import { invalid } from '@belay/contract/errors';
-import { requireAbsoluteUrl } from '../absolute-url.js';
 import type { Context } from '../context.js';
 
 /**

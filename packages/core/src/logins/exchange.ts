@@ -1,9 +1,9 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { ExchangedToken } from '@belay/contract/auth';
+import { hashSecret } from '@belay/contract/canonical';
 import { AccessError } from '@belay/contract/errors';
 import { loginCodes, logins, type Transaction } from '@belay/db';
 import { and, eq, gt, isNull, sql } from 'drizzle-orm';
-import { hashSecret } from '../canonical.js';
 import type { Context } from '../context.js';
 import { readNow } from '../now.js';
 import { readPerson } from '../people/people.js';

@@ -1,9 +1,9 @@
+import { hashSecret } from '@belay/contract/canonical';
 import { AccessError, notFound } from '@belay/contract/errors';
 import { oauthFlows } from '@belay/db';
 import { type Authenticated, type Authenticator, Retryable } from '@belay/providers';
 import { and, eq, gt, isNull, or, sql } from 'drizzle-orm';
 import { z } from 'zod';
-import { hashSecret } from '../canonical.js';
 import type { Context } from '../context.js';
 import { readNow } from '../now.js';
 import { requireAdmitted } from '../people/admission.js';

@@ -1,7 +1,7 @@
+import { hashSecret } from '@belay/contract/canonical';
 import { type Database, logins, type Transaction, userIdentities, users } from '@belay/db';
 import { and, eq, lte, ne, sql } from 'drizzle-orm';
 import { type Adapter, type DatabaseSession, Lucia, TimeSpan } from 'lucia';
-import { hashSecret } from '../canonical.js';
 import type { Context } from '../context.js';
 import { passingGroups, unmetCondition } from '../people/admission.js';
 

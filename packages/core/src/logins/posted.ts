@@ -1,8 +1,8 @@
+import { hashSecret } from '@belay/contract/canonical';
 import { AccessError } from '@belay/contract/errors';
 import type { oauthFlows } from '@belay/db';
 import type { Authenticated } from '@belay/providers';
 import { z } from 'zod';
-import { hashSecret } from '../canonical.js';
 import type { Context } from '../context.js';
 import { providerTokens } from '../sessions/seal-tokens.js';
 import { open, type SealOptions, seal } from '../tokens/seal.js';

@@ -1,7 +1,7 @@
+import { hashSecret } from '@belay/contract/canonical';
 import { AccessError, invalid } from '@belay/contract/errors';
 import { logoutTokens } from '@belay/db';
 import { Retryable } from '@belay/providers';
-import { hashSecret } from '../canonical.js';
 import type { Context } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import { readNow } from '../now.js';

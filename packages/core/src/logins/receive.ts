@@ -1,7 +1,7 @@
+import { hashSecret } from '@belay/contract/canonical';
 import { invalid } from '@belay/contract/errors';
 import { oauthFlows } from '@belay/db';
 import { and, eq, gt, isNull, sql } from 'drizzle-orm';
-import { hashSecret } from '../canonical.js';
 import type { Context } from '../context.js';
 import { readNow } from '../now.js';
 import { authenticatorOf, type Flow, openFlow, redirectUri, verifyAnswer } from './flow.js';

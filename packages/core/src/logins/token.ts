@@ -1,9 +1,9 @@
+import { foldAddress } from '@belay/contract/address';
+import { hashSecret } from '@belay/contract/canonical';
 import { AccessError, invalid } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import { logins, type Transaction, userIdentities } from '@belay/db';
-import { foldAddress } from '@belay/providers';
 import { desc, eq, sql } from 'drizzle-orm';
-import { hashSecret } from '../canonical.js';
 import { operatorProvider } from '../configuration/authenticators.js';
 import type { ActorContext, Context } from '../context.js';
 import { requireDuration } from '../duration.js';

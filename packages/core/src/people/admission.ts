@@ -1,5 +1,5 @@
+import { isInDomains } from '@belay/contract/address';
 import { AccessError } from '@belay/contract/errors';
-import { isInDomains } from '@belay/providers';
 import { operatorProvider } from '../configuration/authenticators.js';
 import type { Catalog } from '../configuration/catalog.js';
 import type { Context } from '../context.js';

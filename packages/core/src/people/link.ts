@@ -1,5 +1,6 @@
+import { foldAddress, isInDomains, isSameAddress } from '@belay/contract/address';
 import { type Transaction, userIdentities, users } from '@belay/db';
-import { type Authenticated, foldAddress, isInDomains, isSameAddress } from '@belay/providers';
+import type { Authenticated } from '@belay/providers';
 import { and, eq, sql } from 'drizzle-orm';
 import { operatorProvider } from '../configuration/authenticators.js';
 import type { Context } from '../context.js';

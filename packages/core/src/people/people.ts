@@ -1,5 +1,5 @@
+import { foldAddress } from '@belay/contract/address';
 import { type Database, type Transaction, userIdentities, users } from '@belay/db';
-import { foldAddress } from '@belay/providers';
 import { and, type Column, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { passingGroups, unmetCondition } from './admission.js';

@@ -1,6 +1,7 @@
+import { foldAddress } from '@belay/contract/address';
 import { AccessError } from '@belay/contract/errors';
 import { isStorable } from '@belay/contract/text';
-import { type Authenticated, foldAddress } from '@belay/providers';
+import type { Authenticated } from '@belay/providers';
 
 const unseen = /[\p{C}\p{Zl}\p{Zp}]/u;
 /** Longer than any that is meant for people. */

@@ -1,6 +1,6 @@
+import { isInAudience, isNamed } from '@belay/contract/audience';
 import { AccessError, type ErrorIssue } from '@belay/contract/errors';
 import type { Access } from '@belay/providers';
-import { isInAudience, isNamed } from '../audience.js';
 import type { Catalog, CompiledBounds, CompiledProvider, CompiledRole } from '../configuration/catalog.js';
 import { unite } from '../configuration/compile.js';
 import { splitResource } from '../configuration/inherit.js';

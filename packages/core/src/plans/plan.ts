@@ -1,3 +1,6 @@
+import { isSameAddress } from '@belay/contract/address';
+import { isInAudience, isNamed } from '@belay/contract/audience';
+import { digestOf } from '@belay/contract/canonical';
 import { parseDuration } from '@belay/contract/durations';
 import { AccessError, invalid, notFound } from '@belay/contract/errors';
 import {
@@ -5,13 +8,10 @@ import {
   type Authorizer,
   type Expiry,
   type Identities,
-  isSameAddress,
   type Pin,
   type ProviderIdentity,
   Retryable,
 } from '@belay/providers';
-import { isInAudience, isNamed } from '../audience.js';
-import { digestOf } from '../canonical.js';
 import { residualOf } from '../catalog/authorizer.js';
 import type { Catalog, CompiledProvider, CompiledRole } from '../configuration/catalog.js';
 import type { Context } from '../context.js';

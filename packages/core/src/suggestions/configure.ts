@@ -1,7 +1,8 @@
+import { canonicalJson } from '@belay/contract/canonical';
 import type { ErrorIssue } from '@belay/contract/errors';
-import { canonicalJson } from '../canonical.js';
 import { type ResolveReference, resolveReferences } from '../configuration/references.js';
 import type { CatalogSource, Logger } from '../context.js';
+import { createProbe } from '../probe.js';
 import type { ModelSuggester, Suggester } from '../suggester.js';
 
 /** A language model that is ready to be asked. */
@@ -24,9 +25,6 @@ export interface ConfigureOptions {
 
 /** Questions to the model at one time; whoever comes beyond that is answered by the lexical matcher. */
 const mostAtOnce = 4;
-/** How long what a check found is told again, in milliseconds: every look at /health would be a call to the vendor. */
-const checkAge = 30_000;
-const checkTimeout = 1_500;
 
 interface Configured {
   fingerprint: string;
@@ -34,7 +32,7 @@ interface Configured {
   busy: number;
   /** Whether the latest question failed; undefined before the first. */
   failed: boolean | undefined;
-  checked: { at: number; health: Promise<string> } | undefined;
+  health(): Promise<string>;
 }
 
 /**
@@ -57,7 +55,9 @@ export function configureSuggester(options: ConfigureOptions): ModelSuggester {
     const [issue] = issues;
     const model = issue ? Promise.reject(new Error(`${issue.path}: ${issue.message}`)) : options.open(config);
     model.catch((error: unknown) => options.log.error({ error }, 'the language model of services.llm cannot be used'));
-    configured = { fingerprint, model, busy: 0, failed: undefined, checked: undefined };
+    const check = async (signal: AbortSignal) => (await model).check(signal);
+    const health = createProbe({ name: 'the language model', check, log: options.log, now: options.now });
+    configured = { fingerprint, model, busy: 0, failed: undefined, health };
     return configured;
   }
 
@@ -70,10 +70,12 @@ export function configureSuggester(options: ConfigureOptions): ModelSuggester {
     async health() {
       const found = find();
       if (found === undefined) return 'not configured';
-      if (found.checked === undefined || options.now() - found.checked.at >= checkAge) {
-        found.checked = { at: options.now(), health: check(found) };
-      }
-      const health = await found.checked.health;
+      const usable = await found.model.then(
+        () => true,
+        () => false,
+      );
+      if (!usable) return 'degraded: the configuration cannot be used';
+      const health = await found.health();
       return health === 'healthy' && found.failed === true ? 'degraded: the latest question was not answered' : health;
     },
   };
@@ -94,17 +96,5 @@ export function configureSuggester(options: ConfigureOptions): ModelSuggester {
         }
       },
     };
-  }
-
-  async function check(found: Configured): Promise<string> {
-    const model = await found.model.catch(() => undefined);
-    if (model === undefined) return 'degraded: the configuration cannot be used';
-    try {
-      await model.check(AbortSignal.timeout(checkTimeout));
-      return 'healthy';
-    } catch (error) {
-      options.log.warn({ error }, 'the language model is not healthy');
-      return 'degraded: it does not answer, or refuses the key';
-    }
   }
 }

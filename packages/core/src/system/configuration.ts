@@ -1,10 +1,10 @@
 import type { ConfigurationSignature } from '@belay/contract/configuration';
 import { AccessError } from '@belay/contract/errors';
+import { programVersion } from '@belay/contract/system';
 import { describeForAgents } from '../agents/describe.js';
 import { signForAgents } from '../agents/sign.js';
 import type { ActorContext, Context } from '../context.js';
 import { readNow } from '../now.js';
-import { programVersion } from '../version.js';
 
 /** What this service is and where its parts are (GET /.well-known/api-configuration). */
 export function readApiConfiguration(ctx: Context) {

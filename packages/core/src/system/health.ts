@@ -1,8 +1,8 @@
 import type { Health } from '@belay/contract/system';
+import { programVersion } from '@belay/contract/system';
 import type { Context } from '../context.js';
 import { readNow } from '../now.js';
 import { open, seal } from '../tokens/seal.js';
-import { programVersion } from '../version.js';
 import { answerInTime, answerTime } from './answer-in-time.js';
 import { countFailing } from './failing.js';
 import { countElsewhere, countOverdue } from './overdue.js';

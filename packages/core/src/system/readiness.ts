@@ -1,6 +1,6 @@
+import { programVersion } from '@belay/contract/system';
 import { sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
-import { programVersion } from '../version.js';
 import { answerInTime } from './answer-in-time.js';
 
 /**

@@ -1,5 +1,5 @@
+import { isInDomains } from '@belay/contract/address';
 import { z } from 'zod';
-import { isInDomains } from '../endpoint.js';
 import { Terminal } from '../errors.js';
 import type { Authenticated } from '../port.js';
 import type { OAuth2Config } from './config.js';

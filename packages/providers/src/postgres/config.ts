@@ -1,5 +1,5 @@
+import { foldAddress } from '@belay/contract/address';
 import { z } from 'zod';
-import { foldAddress } from '../address.js';
 import { emailDomain } from '../endpoint.js';
 
 /** The most bytes a PostgreSQL name keeps (NAMEDATALEN - 1); longer ones are cut off silently by the server. */

@@ -1,26 +1,8 @@
+import { isBusyState, isConnectionLoss } from '@belay/contract/outage';
 import { Retryable, Terminal } from '../errors.js';
 
-/** Failures of the connection itself, as Node and postgres.js name them. */
-const unreachable = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'ECONNABORTED',
-  'EPIPE',
-  'ETIMEDOUT',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'ENOENT',
-  'CONNECT_TIMEOUT',
-  'CONNECTION_CLOSED',
-  'CONNECTION_DESTROYED',
-  'CONNECTION_ENDED',
-  'CONNECTION_SILENT',
-]);
-
-/** SQLSTATE classes and codes after which the same statement may go well (PostgreSQL, appendix A). */
-const passing = [/^08/, /^40/, /^53/, /^57/, /^58/, /^55P03$/, /^55006$/, /^23505$/];
+/** A collision of names, and an object in use, beside what makes every statement wait (PostgreSQL, appendix A). */
+const passing = new Set(['23505', '55006']);
 
 const readable: Record<string, string> = {
   '28P01': "The database refuses the connector's credentials",
@@ -70,10 +52,12 @@ function messageOf(error: unknown): string {
 export function toPortError(error: unknown): Retryable | Terminal {
   if (error instanceof Retryable || error instanceof Terminal) return error;
   const code = codeOf(error);
-  if (unreachable.has(code)) return new Retryable('The database cannot be reached', { cause: error });
+  // A socket in the file system that is not there.
+  if (isConnectionLoss(code) || code === 'ENOENT')
+    return new Retryable('The database cannot be reached', { cause: error });
   // Two sessions that change the same membership at once: PostgreSQL reports it as an internal error.
   if (isCollision(error) && code === 'XX000') return new Retryable('The database is busy', { cause: error });
-  if (passing.some((pattern) => pattern.test(code))) {
+  if (isBusyState(code) || passing.has(code)) {
     return new Retryable(`The database cannot do this now (${code})`, { cause: error });
   }
   const state = /^[0-9A-Z]{5}$/.test(code) ? ` (${code})` : '';

@@ -1,5 +1,4 @@
-import { isSameAddress } from '../address.js';
-import { isInDomains } from '../endpoint.js';
+import { isInDomains, isSameAddress } from '@belay/contract/address';
 import { type Identities, mostListed, type Person, type ProviderIdentity } from '../port.js';
 import { searchIdentities } from '../search-identities.js';
 import { isPossibleName, type PostgresConfig } from './config.js';

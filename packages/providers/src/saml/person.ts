@@ -1,4 +1,4 @@
-import { isInDomains } from '../endpoint.js';
+import { isInDomains } from '@belay/contract/address';
 import { Terminal } from '../errors.js';
 import type { Authenticated } from '../port.js';
 import type { Assertion } from './assertion.js';

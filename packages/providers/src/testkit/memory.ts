@@ -1,6 +1,6 @@
+import { isSameAddress } from '@belay/contract/address';
 import { z } from 'zod';
 import { refuseWhenAborted, untilAborted } from '../abort.js';
-import { isSameAddress } from '../address.js';
 import { OtherTarget, Pending, Retryable, Terminal } from '../errors.js';
 import type {
   Access,

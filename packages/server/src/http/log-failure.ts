@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { type Context, isOutage, noteOutage } from '@belay/core';
+import { isOutage } from '@belay/contract/outage';
+import { type Context, noteOutage } from '@belay/core';
 import { isForeseen, stateOf } from '@belay/rest';
 import { TRPCError } from '@trpc/server';
 

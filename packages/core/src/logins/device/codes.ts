@@ -1,4 +1,4 @@
-import { hashSecret } from '../../canonical.js';
+import { hashSecret } from '@belay/contract/canonical';
 import type { Context } from '../../context.js';
 
 /** Consonants that nobody confuses and that make no words (RFC 8628, section 6.1). */

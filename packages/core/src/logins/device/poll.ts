@@ -1,9 +1,9 @@
 import type { PolledDeviceLogin } from '@belay/contract/auth';
+import { hashSecret } from '@belay/contract/canonical';
 import { AccessError } from '@belay/contract/errors';
 import { deviceLogins, logins, sessions, type Transaction } from '@belay/db';
 import type { ProviderTokens } from '@belay/providers';
 import { and, eq, gt, isNull, lte, or, sql } from 'drizzle-orm';
-import { hashSecret } from '../../canonical.js';
 import type { Context } from '../../context.js';
 import { readNow } from '../../now.js';
 import { readPerson } from '../../people/people.js';

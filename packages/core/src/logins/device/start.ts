@@ -1,7 +1,7 @@
 import type { StartedDeviceLogin } from '@belay/contract/auth';
+import { hashSecret } from '@belay/contract/canonical';
 import { AccessError } from '@belay/contract/errors';
 import { deviceLogins } from '@belay/db';
-import { hashSecret } from '../../canonical.js';
 import type { Context } from '../../context.js';
 import { readNow } from '../../now.js';
 import { requireLabel } from '../label.js';

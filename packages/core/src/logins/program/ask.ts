@@ -1,5 +1,5 @@
+import { hashSecret } from '@belay/contract/canonical';
 import { programLogins, type Transaction } from '@belay/db';
-import { hashSecret } from '../../canonical.js';
 import type { Context } from '../../context.js';
 import type { Person } from '../../people/person.js';
 

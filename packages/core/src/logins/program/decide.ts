@@ -1,9 +1,9 @@
+import { hashSecret } from '@belay/contract/canonical';
 import { AccessError, notFound } from '@belay/contract/errors';
 import { loginCodes, logins, programLogins, sessions, type Transaction } from '@belay/db';
 import type { ProviderTokens } from '@belay/providers';
 import { and, eq } from 'drizzle-orm';
 import { requireUser } from '../../actor.js';
-import { hashSecret } from '../../canonical.js';
 import type { ActorContext, Context } from '../../context.js';
 import { appendLedger } from '../../ledger/append.js';
 import { readNow } from '../../now.js';

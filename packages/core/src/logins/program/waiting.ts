@@ -1,6 +1,6 @@
+import { hashSecret } from '@belay/contract/canonical';
 import { programLogins } from '@belay/db';
 import { and, eq, gt, type SQL, sql } from 'drizzle-orm';
-import { hashSecret } from '../../canonical.js';
 import type { UserActor } from '../../context.js';
 
 /** What names a program's sign-in: its own secret, and that of the browser that it was begun in. */

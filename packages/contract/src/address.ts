@@ -32,6 +32,12 @@ export function isSameAddress(one: string, other: string): boolean {
   return folded !== undefined && folded === foldAddress(other);
 }
 
+/** Whether an address is in one of the domains: exactly, as a subdomain may be somebody else's. */
+export function isInDomains(email: string, domains: readonly string[]): boolean {
+  const domain = foldAddress(email)?.split('@')[1];
+  return domain !== undefined && domains.includes(domain);
+}
+
 /**
  * Lower case, where Unicode leaves no doubt what that is: each letter has one lower case, which leads back to itself, in
  * any place of the word, and no compatibility form changes it.

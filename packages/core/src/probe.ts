@@ -1,5 +1,5 @@
+import type { Logger } from '@belay/engine';
 import { Terminal } from '@belay/providers';
-import type { Logger } from '../context.js';
 
 /** How long what a check found is told again, in milliseconds: every look at /health would be a call to the vendor. */
 const checkAge = 30_000;

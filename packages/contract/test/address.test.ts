@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { foldAddress, foldDomain, isSameAddress } from '../src/address.js';
-import { isInDomains } from '../src/endpoint.js';
+import { foldAddress, foldDomain, isInDomains, isSameAddress } from '../src/address.js';
 
 describe('an e-mail address', () => {
   it.each([

@@ -1,7 +1,6 @@
-import { createPrivateKey, createPublicKey, hkdfSync, type KeyObject } from 'node:crypto';
+import { createPublicKey } from 'node:crypto';
 import type { ConfigurationSignature } from '@belay/contract/configuration';
-import { CompactSign, compactVerify } from 'jose';
-import { hashSecret } from '../canonical.js';
+import { compactVerify } from 'jose';
 
 /** A public key as it is announced: an Ed25519 point, base64url (RFC 8037), and the hash of it as its name. */
 export interface PublicKey {
@@ -13,28 +12,6 @@ export interface PublicKey {
 export interface PinnedKey extends PublicKey {
   /** When it was last seen to sign (ISO 8601, the server's clock): what it announced before is over. */
   since?: string;
-}
-
-export interface SigningKey extends PublicKey {
-  privateKey: KeyObject;
-}
-
-/** The beginning of an Ed25519 private key in PKCS #8 (RFC 8410, section 7); the seed follows. */
-const pkcs8 = Buffer.from('302e020100300506032b657004220420', 'hex');
-
-/** The signing key that belongs to a secret (HKDF, RFC 5869): nothing is stored, and the secret's rotation is the key's. */
-export function signingKeyOf(secret: Uint8Array): SigningKey {
-  const seed = Buffer.from(hkdfSync('sha256', secret, 'belay', 'belay:agents', 32));
-  const privateKey = createPrivateKey({ key: Buffer.concat([pkcs8, seed]), format: 'der', type: 'pkcs8' });
-  const { x = '' } = createPublicKey(privateKey).export({ format: 'jwk' });
-  return { kid: hashSecret(x).slice(0, 22), x, privateKey };
-}
-
-/** Signs a statement. */
-export function signStatement(key: SigningKey, payload: Record<string, unknown>): Promise<string> {
-  return new CompactSign(Buffer.from(JSON.stringify(payload)))
-    .setProtectedHeader({ alg: 'EdDSA', kid: key.kid })
-    .sign(key.privateKey);
 }
 
 /** What a statement says, when this very key signed it; undefined for everything else. Never throws. */

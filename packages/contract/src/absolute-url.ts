@@ -1,4 +1,4 @@
-import { invalid } from '@belay/contract/errors';
+import { invalid } from './errors.js';
 
 /**
  * Returns an address that a browser may be sent to: an absolute http or https URL without credentials and fragment, and

@@ -1,5 +1,5 @@
-import type { Audience } from '@belay/contract/roles';
-import { isSameAddress } from '@belay/providers/address';
+import { isSameAddress } from './address.js';
+import type { Audience } from './roles.js';
 
 interface Somebody {
   email: string;

@@ -1,0 +1,73 @@
+import { AccessError } from './errors.js';
+
+/** What a caller is told while the service lacks something of its own: its database, or room for expressions. */
+export const outageMessage = 'The service cannot serve this request at the moment; try again';
+
+/** Too many expressions wait, or no thread can run them (`ExpressionOutage` of the workflow package). */
+export const expressionOutage = 'EXPRESSIONS_UNAVAILABLE';
+
+/** Failures of a connection, as Node and the driver name them. */
+const connectionCodes = new Set([
+  'CONNECTION_CLOSED',
+  'CONNECTION_DESTROYED',
+  'CONNECTION_ENDED',
+  'CONNECTION_SILENT',
+  'CONNECT_TIMEOUT',
+  'EAI_AGAIN',
+  'ECONNABORTED',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EPIPE',
+  'ETIMEDOUT',
+  'POOL_TIMEOUT',
+]);
+
+/**
+ * SQLSTATE classes and codes of a server that cannot serve now (PostgreSQL, appendix A): connections, transactions that
+ * others got in the way of, resources, an operator's intervention, system errors, waits for a lock or in a transaction.
+ */
+const serverStates = [/^08...$/, /^40...$/, /^53...$/, /^57...$/, /^58...$/, /^55P03$/, /^25P0[34]$/];
+
+/** Returns whether a code of an error says that a connection failed. */
+export function isConnectionLoss(code: string): boolean {
+  return connectionCodes.has(code);
+}
+
+/** Returns whether an SQLSTATE says that the server cannot serve now. */
+export function isBusyState(code: string): boolean {
+  return serverStates.some((state) => state.test(code));
+}
+
+/**
+ * Returns whether an error, or one that it was caused by, says that the database could not be reached or could not serve,
+ * or that expressions cannot be evaluated now.
+ * Such an error is waited out: it is never the caller's fault, and never the workflow's. What a verb throws on purpose stands
+ * as it is: a provider that cannot be reached is no outage of ours.
+ */
+export function isOutage(error: unknown): boolean {
+  return causesOf(error).some((one) => {
+    const code = codeOf(one);
+    return code === expressionOutage || isConnectionLoss(code) || isBusyState(code);
+  });
+}
+
+/** The error and what it was caused by, up to what a verb threw on purpose. */
+export function causesOf(error: unknown): Error[] {
+  const found: Error[] = [];
+  for (let one = error; one instanceof Error && !(one instanceof AccessError) && found.length < 8; one = one.cause) {
+    found.push(one);
+  }
+  return found;
+}
+
+/** Returns the code of the innermost cause that has one, or an empty text. */
+export function codeOfCause(error: unknown): string {
+  return causesOf(error).map(codeOf).findLast(Boolean) ?? '';
+}
+
+function codeOf(error: Error): string {
+  return 'code' in error && typeof error.code === 'string' ? error.code : '';
+}
