@@ -9,33 +9,33 @@ type Operation = NonNullable<Paths[string]['get']>;
 type Responses = NonNullable<Operation['responses']>;
 
 const descriptions: Readonly<Record<number, string>> = {
-  400: 'The request is not valid; `issues` says where',
-  401: 'No credential, or one that is unknown or has expired',
-  403: 'Not yours to do',
-  404: 'Unknown, or not visible to you',
-  406: 'None of the representations you accept exists',
-  409: 'Already decided, ended or held; or the idempotency key was used for another request',
+  400: 'The request is not valid; `issues` names each field and its error',
+  401: 'The credential is missing, unknown or expired',
+  403: 'You are not allowed to do this',
+  404: 'Not found, or not visible to you',
+  406: 'None of the media types in Accept is available',
+  409: 'Conflicts with the current state: already decided, ended or held, or the idempotency key was used for another request',
   413: 'The body is too large',
-  415: 'The body has a media type that this operation does not read',
-  429: 'Too many requests; Retry-After says when to come back',
-  500: 'Something went wrong on our side',
-  501: 'Not configured here',
-  503: 'Not available now; Retry-After says when to come back',
+  415: 'The media type of the body is not supported by this operation',
+  429: 'Too many requests; Retry-After gives the seconds to wait',
+  500: 'Internal error',
+  501: 'Not configured on this server',
+  503: 'Temporarily unavailable; Retry-After gives the seconds to wait',
 };
 
 const tags: readonly { name: string; description: string }[] = [
-  { name: 'providers', description: 'Where access is granted, and who is known there' },
-  { name: 'authentication', description: 'Signing in, and who you are' },
-  { name: 'elevation', description: 'Asking for a role' },
-  { name: 'executions', description: 'What became of a request' },
-  { name: 'approvals', description: 'Deciding about the requests of others' },
-  { name: 'access', description: 'What you hold now' },
-  { name: 'configuration', description: 'What this service is' },
+  { name: 'providers', description: 'Systems where access is granted, and their identities, roles and permissions' },
+  { name: 'authentication', description: 'Sign-in, sign-out and the current user' },
+  { name: 'elevation', description: 'Requests for elevated access' },
+  { name: 'executions', description: 'State and history of requests' },
+  { name: 'approvals', description: 'Decisions on the requests of other people' },
+  { name: 'access', description: 'Access that you hold now' },
+  { name: 'configuration', description: 'Name, version and configuration of this service' },
   { name: 'sessions', description: 'Your sessions with providers' },
-  { name: 'roles', description: 'What can be asked for' },
-  { name: 'workflows', description: 'How it is decided' },
+  { name: 'roles', description: 'Roles that can be requested' },
+  { name: 'workflows', description: 'Workflows that decide requests' },
   { name: 'system', description: 'Health, readiness and metrics' },
-  { name: 'logs', description: 'What happened' },
+  { name: 'logs', description: 'The audit log' },
 ];
 
 /**
@@ -48,18 +48,18 @@ export function describeApi(
 ): OpenApiDocument {
   const document = generateOpenApiDocument(router, {
     title: 'Belay',
-    description:
-      'Just-in-time elevated access: asked for, approved, granted for a stated time, and always taken away again.',
+    description: 'Just-in-time elevated access: requested, approved, granted for a limited time, and always revoked.',
     version: options.version,
     openApiVersion: '3.1.0',
     baseUrl: `${options.baseUrl.replace(/\/$/, '')}${options.basePath}`,
     securitySchemes: {
-      bearer: { type: 'http', scheme: 'bearer', description: 'A token of `belay login` or `belay token create`' },
+      bearer: { type: 'http', scheme: 'bearer', description: 'A token from `belay login` or `belay token create`' },
       cookie: {
         type: 'apiKey',
         in: 'cookie',
         name: options.baseUrl.startsWith('https:') ? '__Host-belay' : 'belay',
-        description: 'The login of a browser. Requests that change something must come from this origin.',
+        description:
+          'The login cookie of a browser. Requests that change something must come from the origin of this service.',
       },
     },
   });
@@ -72,7 +72,10 @@ export function describeApi(
     if (found === undefined) continue;
     correct(found, operation);
     if (operation.method === 'POST' && confirmed.has(operation.path)) {
-      found.responses = { ...found.responses, 303: redirectTo('A browser goes on there after the page that asks') };
+      found.responses = {
+        ...found.responses,
+        303: redirectTo('Redirects a browser to the next page after it confirms'),
+      };
     }
   }
   document.components = {
@@ -92,8 +95,8 @@ const errorSchema = {
   description: 'The body of every error',
   required: ['message', 'code'],
   properties: {
-    message: { type: 'string' as const, description: 'For people' },
-    code: { type: 'string' as const, description: 'For programs', examples: ['BAD_REQUEST'] },
+    message: { type: 'string' as const, description: 'Explains the error to people' },
+    code: { type: 'string' as const, description: 'Identifies the error to programs', examples: ['BAD_REQUEST'] },
     issues: {
       type: 'array' as const,
       items: {
@@ -102,7 +105,7 @@ const errorSchema = {
         properties: {
           path: {
             type: 'string' as const,
-            description: 'Which field, as in `input.providers[0]`; empty for the whole',
+            description: 'The field, for example `input.providers[0]`; empty for the whole input',
           },
           message: { type: 'string' as const },
         },
@@ -144,7 +147,9 @@ function correct(operation: Operation, { method, path, rest }: DeclaredOperation
 
 const redirectTo = (description: string) => ({
   description,
-  headers: { Location: { description: 'The next step', required: true, schema: { type: 'string' as const } } },
+  headers: {
+    Location: { description: 'The address of the next step', required: true, schema: { type: 'string' as const } },
+  },
 });
 
 function redirects(operation: Operation, method: string, rest: RestMeta): void {
@@ -152,11 +157,12 @@ function redirects(operation: Operation, method: string, rest: RestMeta): void {
   const { responses } = operation;
   const isPage = rest.html !== undefined || rest.confirm !== undefined || rest.redirect !== undefined;
   if (method === 'GET' && isPage && rest.public !== true) {
-    responses['302'] = redirectTo('A browser that is not signed in goes there first');
+    responses['302'] = redirectTo('Redirects a browser that is not signed in to the sign-in');
   }
-  if (rest.confirm !== undefined) responses['303'] = redirectTo('A browser goes on to the page about what was done');
+  if (rest.confirm !== undefined)
+    responses['303'] = redirectTo('Redirects a browser to the page that shows the result');
   if (rest.redirect === undefined) return;
-  responses[String(rest.redirect.status)] = redirectTo('Go on there');
+  responses[String(rest.redirect.status)] = redirectTo('The address to continue at');
   if (rest.redirect.always) delete responses['200'];
 }
 
@@ -168,13 +174,13 @@ function representations(operation: Operation, path: string, rest: RestMeta): vo
   if (rest.document !== undefined) success.content[rest.document.type] = { schema: { type: 'string' } };
   if (rest.stream !== undefined) {
     success.content['application/x-ndjson'] = {
-      schema: { type: 'string', description: 'One entry a line, to the end' },
+      schema: { type: 'string', description: 'All entries, one per line' },
     };
   }
   if (rest.metrics !== undefined) success.content['text/plain'] = { schema: { type: 'string' } };
   if (path === '/health' || path === '/ready') {
     // The same shape when it is not well: probes read the status, people the body.
-    operation.responses = { ...operation.responses, '503': { ...success, description: 'Not able to serve' } };
+    operation.responses = { ...operation.responses, '503': { ...success, description: 'Cannot serve requests' } };
   }
 }
 
@@ -195,7 +201,10 @@ function parameters(operation: Operation, method: string, path: string, rest: Re
         required: ['specversion', 'id', 'source', 'type', 'subject'],
         properties: {
           specversion: { type: 'string' as const, enum: ['1.0'] },
-          id: { type: 'string' as const, description: 'Counts once for each source' },
+          id: {
+            type: 'string' as const,
+            description: 'Unique per source: an event with an id already received from this source is ignored',
+          },
           source: { type: 'string' as const, description: 'Replaced by the name of the source' },
           type: { type: 'string' as const },
           subject: { type: 'string' as const, description: 'The id of the execution' },
@@ -212,7 +221,7 @@ function parameters(operation: Operation, method: string, path: string, rest: Re
   if (rest.textBody !== undefined) {
     operation.requestBody = {
       required: false,
-      description: 'The sealed token itself; not needed when it is in the query',
+      description: 'The sealed token; not needed when it is in the query',
       content: { 'text/plain': { schema: { type: 'string' } } },
     };
     const names = rest.query ?? [];
@@ -228,7 +237,7 @@ function idempotency(operation: Operation): void {
     {
       in: 'header',
       name: 'Idempotency-Key',
-      description: 'The same key and request give the same execution for 24 hours',
+      description: 'The same key with the same request returns the same execution for 24 hours',
       schema: { type: 'string', maxLength: limits.idempotencyKey },
     },
   ];

@@ -27,7 +27,8 @@ export const agentOnly = procedure.use(async ({ next, ctx, path, getRawInput }) 
   refuseDeep(await getRawInput());
   const { actor } = ctx;
   if (actor === null) throw unauthenticated(ctx.token !== null);
-  if (actor.kind !== 'agent') throw forbidden('This is for agents, with the credential they were enrolled with');
+  if (actor.kind !== 'agent')
+    throw forbidden('Only agents can call this operation, with the credential they were enrolled with');
   const agent: AgentActor = actor;
   return settle(await next({ ctx: { actor: agent, caller: withActor(ctx.core, agent) } }), ctx, path);
 });
@@ -43,7 +44,7 @@ export const recognised = procedure.use(async ({ next, ctx, path, getRawInput })
 function requirePerson(actor: Actor | null, ctx: RequestContext): UserActor {
   if (actor?.kind === 'user') return actor;
   throw actor?.kind === 'agent'
-    ? forbidden('This is for people; an agent has no part in it')
+    ? forbidden('Agents cannot call this operation; it is for people')
     : unauthenticated(ctx.token !== null);
 }
 

@@ -64,7 +64,8 @@ export async function completeSignIn(
 ) {
   const needed = input.error === undefined ? (['code', 'state'] as const) : (['state'] as const);
   const issues = needed.filter((name) => input[name] === undefined).map((path) => ({ path, message: 'is required' }));
-  if (issues.length > 0) throw new AccessError('invalid', 'This is not the answer of a provider', { issues });
+  if (issues.length > 0)
+    throw new AccessError('invalid', 'This is not the response of a provider to a sign-in', { issues });
   const { provider } = input;
   const currentUrl = ctx.request.url;
   const signedIn = signedInHere(ctx);
@@ -72,7 +73,7 @@ export async function completeSignIn(
   const session = await completeSession(ctx.core, { provider, currentUrl, browserSecret: secret, signedIn });
   if (session !== null) return redirect(ctx, null, 302, session.callback);
   if (secret === undefined) {
-    throw new AccessError('invalid', 'This sign-in was not begun in this browser, or took too long; begin again');
+    throw new AccessError('invalid', 'This sign-in was started in another browser, or it has expired; start again');
   }
   const login = await completeLogin(ctx.core, { provider, currentUrl, browserSecret: secret, signedIn });
   ctx.reply.cookies.push({ kind: 'login', value: login.token, expiresAt: login.expiresAt });

@@ -273,7 +273,7 @@ describe('a configuration', () => {
     for (const user of ['İvan@example.com', 'rita', 'straße@example.com', ' rita@example.com', '"rita"@example.com']) {
       expect(await refused({ users: ['rita@example.com', user] })).toEqual([
         expect.stringMatching(
-          /^providers\.github\.permissions\.users\[1\]: is not an e-mail address that can be compared/,
+          /^providers\.github\.permissions\.users\[1\]: is not an e-mail address in canonical form/,
         ),
       ]);
     }

@@ -150,7 +150,12 @@ describe('a token for an address', () => {
     await using doors = await openDoors(sole);
     await expect(make(doors, user)).rejects.toMatchObject({
       code: 'invalid',
-      issues: [{ path: 'user', message: expect.stringContaining('is not an e-mail address that can be compared') }],
+      issues: [
+        {
+          path: 'user',
+          message: expect.stringContaining('is not an e-mail address in canonical form'),
+        },
+      ],
     });
   });
 });

@@ -61,7 +61,7 @@ it('tells an outage of the database from other errors, by codes and through caus
     coded('PostgresError', '53300'),
     coded('PostgresError', '40P01'),
     coded('PostgresError', '25P03'),
-    new ExpressionOutage('too many expressions wait to be evaluated'),
+    new ExpressionOutage('too many expressions are waiting'),
     new Error('Failed query', { cause: coded('PostgresError', '57P03') }),
   ]) {
     expect(isOutage(error)).toBe(true);

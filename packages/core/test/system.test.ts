@@ -68,7 +68,7 @@ it('says for operators that jobs of the queue were dropped', async () => {
       status: 'degraded',
       services: { scheduler: 'degraded: 3 jobs of the queue were dropped in the last 15 minutes; see the log' },
     });
-    expect((await health('redis does not answer', 3)).services.scheduler).toBe('redis does not answer');
+    expect((await health('redis does not respond', 3)).services.scheduler).toBe('redis does not respond');
     expect((await health('healthy', 0)).status).toBe('healthy');
     const metrics = await readMetrics(house.ctx, { uptimeMilliseconds: 1, requests: 1, droppedJobs: 7 });
     expect(metrics.dropped_jobs).toBe(7);

@@ -66,7 +66,7 @@ async function listenOnce(options: ListenOptions, signal: AbortSignal): Promise<
       await options.pause(over.signal).catch(() => undefined);
       if (!over.signal.aborted) await client`select 1`;
     }
-    if (!signal.aborted) lost(new Error('The connection that listens was closed'));
+    if (!signal.aborted) lost(new Error('The connection that listens for notifications was closed'));
   } finally {
     signal.removeEventListener('abort', end);
     await client.end({ timeout: 0 });

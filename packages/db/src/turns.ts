@@ -112,7 +112,8 @@ function hold(sql: Sql, name: TurnName): Turn {
         select pid = pg_backend_pid() as mine, mode, granted from pg_locks
         where locktype = 'relation' and relation = ${tableOf(name)}::regclass
           and database = (select oid from pg_database where datname = current_database())`;
-      if (!rows.some(({ mine, granted }) => mine && granted)) throw new Error(`The turn "${name}" was lost`);
+      if (!rows.some(({ mine, granted }) => mine && granted))
+        throw new Error(`The turn "${name}" was lost: its database connection was replaced`);
       return rows.some(({ mine, mode, granted }) => !mine && !granted && mode === 'ExclusiveLock');
     },
     async release() {

@@ -16,6 +16,6 @@ export function unknownFunction(name: string): Fault {
     type: `${standard}/validation`,
     status: 400,
     title: 'Invalid request',
-    detail: `There is no function "${name}"`,
+    detail: `No function is named "${name}"`,
   };
 }

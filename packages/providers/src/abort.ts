@@ -23,5 +23,5 @@ export function refuseWhenAborted(signal: AbortSignal): void {
 }
 
 export function stopped(signal: AbortSignal): Retryable {
-  return new Retryable('The call to the provider was stopped before it answered', { cause: signal.reason });
+  return new Retryable('The call to the provider was aborted before it finished', { cause: signal.reason });
 }

@@ -7,7 +7,7 @@ export function isLoopback(url: URL): boolean {
 
 /** An address that secrets or people are sent to: https, or this machine; without credentials and fragment. */
 export const endpoint = z.string().refine(isEndpoint, {
-  message: 'must be an https URL without credentials and fragment (http only on this machine)',
+  message: 'must be an https URL without credentials or a fragment (http only for the local machine)',
 });
 
 function isEndpoint(text: string): boolean {
@@ -19,5 +19,8 @@ function isEndpoint(text: string): boolean {
 /** A domain whose addresses a provider vouches for. */
 export const emailDomain = z
   .string()
-  .regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/i, 'is not a domain')
+  .regex(
+    /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/i,
+    'is not a domain, for example example.com',
+  )
   .transform((domain) => domain.toLowerCase());

@@ -29,6 +29,6 @@ export class Terminal extends Error {
 export class OtherTarget extends Terminal {
   override readonly name = 'OtherTarget';
   constructor() {
-    super("The provider's address leads to another target than the one where the access was granted");
+    super("The provider's address now leads to another target than the one where the access was granted");
   }
 }

@@ -181,8 +181,8 @@ describe('the local vault', () => {
     expect(another).toContain('sealed with another BELAY_SECRET');
     expect(another).not.toContain('hunter2');
     await writeFile(join(folder, 'data', 'vault'), 'rubbish');
-    expect(await refusal()).toContain('is no vault of Belay');
-    await expect(setInVault(options, 'a#b', 'c')).rejects.toThrow('is no vault of Belay');
+    expect(await refusal()).toContain('is not a vault file of Belay');
+    await expect(setInVault(options, 'a#b', 'c')).rejects.toThrow('is not a vault file of Belay');
     expect(await readFile(join(folder, 'data', 'vault'), 'utf8')).toBe('rubbish');
   });
 

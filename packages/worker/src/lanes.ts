@@ -104,7 +104,7 @@ export function createLanes(options: LaneOptions): Lanes {
         // In a later turn of the event loop, so that the caller can hand out all of its work before any of it starts.
         setImmediate(() => {
           work()
-            .catch((error: unknown) => log.error({ error, lane }, 'work in a place failed; the sweeper will come by'))
+            .catch((error: unknown) => log.error({ error, lane }, 'work for a provider failed; the sweeper repeats it'))
             .finally(free);
         });
       },

@@ -23,7 +23,7 @@ export function watchOutage(log: Logger, what: string, onChange: () => void = ()
     up() {
       if (reason === null) return;
       reason = null;
-      log.info({}, `${what}: back`);
+      log.info({}, `${what}: reachable again`);
       onChange();
     },
     reason: () => reason,
@@ -42,7 +42,8 @@ function codeOf(error: unknown): string {
  */
 export function workerTrouble(outage: Outage, log: Logger): (error: Error) => void {
   return (error) => {
-    if ('code' in error && typeof error.code === 'number') log.debug({ error }, 'the queue had other news of a job');
+    if ('code' in error && typeof error.code === 'number')
+      log.debug({ error }, 'the queue reported an error about a job');
     else outage.down(error);
   };
 }

@@ -58,7 +58,7 @@ export async function openRedisBackend(options: { url: string; prefix: string; l
         await producer.ping();
         return 'healthy';
       } catch {
-        return 'redis does not answer';
+        return 'redis does not respond';
       }
     },
     async close() {

@@ -76,7 +76,8 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     );
     const within = (work: Promise<unknown>) => Promise.race([work.then(() => 'done' as const), deadline]);
     const finished = await within(Promise.all([swept, lanes.empty()]));
-    if (finished === 'late') context.log.warn({ count: lanes.busy() }, 'work is left for another worker');
+    if (finished === 'late')
+      context.log.warn({ count: lanes.busy() }, 'stopped with work unfinished; another worker continues it');
     // Closing tells the queue which jobs are done; when that does not work either, nothing depends on it.
     const closed = Promise.allSettled(workers.map((worker) => worker.close(finished === 'late')));
     await (finished === 'late' ? Promise.race([closed, context.delay(1_000)]) : within(closed));

@@ -53,7 +53,9 @@ export function createWaker(
     const jobs = outbox.pending.splice(0, mostAtOnce);
     outbox.sending = outbox.queue
       .add(jobs)
-      .catch((error: unknown) => log.debug({ error, count: jobs.length }, `hints for ${outbox.name} were dropped`))
+      .catch((error: unknown) =>
+        log.debug({ error, count: jobs.length }, `hints for ${outbox.name} were dropped; the sweeper finds the work`),
+      )
       .then(() => {
         outbox.sending = null;
         flush(outbox);
@@ -71,7 +73,7 @@ export function createWaker(
       try {
         for (const hint of hints) accept(hint);
       } catch (error) {
-        log.debug({ error }, 'hints were dropped');
+        log.debug({ error }, 'hints were dropped; the sweeper finds the work');
       }
       if (scheduled) return;
       scheduled = true;
@@ -83,7 +85,7 @@ export function createWaker(
     reserve: (lane) => (closed ? null : (backend.local?.reserve(lane) ?? null)),
     hand(lane, work) {
       if (backend.local) backend.local.hand(lane, work);
-      else void work(true).catch((error: unknown) => log.error({ error }, 'work failed; the sweeper will come by'));
+      else void work(true).catch((error: unknown) => log.error({ error }, 'work failed; the sweeper repeats it'));
     },
     async close() {
       closed = true;

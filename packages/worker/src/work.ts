@@ -52,7 +52,7 @@ export function createWork(
     try {
       await verbs.performStep(context, { executionId, key });
     } catch (error) {
-      context.log.warn({ error, execution: executionId, step: key }, 'a step failed; the sweeper will come by');
+      context.log.warn({ error, execution: executionId, step: key }, 'a step failed; the sweeper repeats it');
     } finally {
       active.delete(id);
     }

@@ -195,7 +195,7 @@ describe.each(transports)('hints over $kind', ({ kind, start }) => {
     (await waker()).wake([stepHint()]);
     await vi.waitFor(() => expect(verbs.calls).toHaveLength(1), eventually);
     await worker.stop({ graceMilliseconds: 20 });
-    expect(log.count('warn', /left for another worker/)).toBe(1);
+    expect(log.count('warn', /work unfinished/)).toBe(1);
     release();
   });
 
@@ -244,7 +244,7 @@ describe.each(transports)('hints over $kind', ({ kind, start }) => {
     await healthy(backend);
     verbs.calls.length = 0;
     await flows(send, verbs);
-    await vi.waitFor(() => expect(log.count('info', /: back/)).toBe(2), eventually);
+    await vi.waitFor(() => expect(log.count('info', /: reachable again/)).toBe(2), eventually);
     // Once by the worker's process and once by the sender's.
     expect(log.count('warn', /not reachable/)).toBe(2);
     expect(log.count('error', /./)).toBe(0);

@@ -57,7 +57,7 @@ describe('the places of a worker', () => {
     const failing = lanes.reserve(executions) as Place;
     failing.run(() => Promise.reject(new Error('no connection')));
     await lanes.empty();
-    expect(log.count('error', /work in a place failed/)).toBe(1);
+    expect(log.count('error', /work for a provider failed/)).toBe(1);
     expect(lanes.reserve(executions)).not.toBeNull();
   });
 

@@ -34,7 +34,7 @@ export const BOUNDS = { depth: 1000, length: 16_000_000, storable: true } as con
 
 /** What to say of data that is beyond that. */
 export const BEYOND: { [E in Excess]: string } = {
-  depth: `data must not nest deeper than ${BOUNDS.depth} levels`,
+  depth: `data must not be nested deeper than ${BOUNDS.depth} levels`,
   length: `data must not be longer than ${BOUNDS.length} characters`,
   text: 'data must not contain NUL characters or broken surrogate pairs',
 };

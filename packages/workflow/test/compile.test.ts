@@ -22,7 +22,7 @@ describe('the expressions of a workflow that is loaded', () => {
     ['[.[] | f]', 'f/0 is not defined'],
     ['empty, _error', '_error/0 is not defined'],
     ['.a # then nothing |\n |', 'unexpected end of file'],
-    ['. as [$a', 'never closed'],
+    ['. as [$a', 'not closed'],
     ['try error("x") catch', 'unexpected end of file'],
   ])('are refused when jq cannot compile them: %s', async (program, why) => {
     const [issue, ...more] = await issuesOf([

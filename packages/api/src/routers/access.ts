@@ -17,7 +17,7 @@ export const accessRouter = router({
         method: 'POST',
         path: '/access/{execution_id}/return',
         tags: ['access'],
-        summary: 'Give access back before its time is over',
+        summary: 'Give access back before it expires',
         contentTypes: ['application/json', 'application/x-www-form-urlencoded'],
       },
       rest: { redirect: { status: 303, always: false } },

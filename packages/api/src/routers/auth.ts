@@ -16,7 +16,7 @@ export const authRouter = router({
     .query(({ ctx, input }) => chooseProvider(ctx, input)),
   request: publicProcedure
     .meta({
-      openapi: { method: 'GET', path: '/auth/request/{provider}', tags, protect: false, summary: 'Begin to sign in' },
+      openapi: { method: 'GET', path: '/auth/request/{provider}', tags, protect: false, summary: 'Start a sign-in' },
       rest: { public: true, html: 'offered', fromAnywhere: true, redirect: { status: 302, always: true } },
     })
     .input(authOperations.request.input)
@@ -29,7 +29,7 @@ export const authRouter = router({
         path: '/auth/callback/{provider}',
         tags,
         protect: false,
-        summary: 'Where the provider sends the browser back',
+        summary: 'Receive the redirect from a provider after a sign-in',
       },
       rest: { public: true, html: 'preferred', fromAnywhere: true, redirect: { status: 302, always: false } },
     })
@@ -45,7 +45,7 @@ export const authRouter = router({
         path: '/auth/callback/{provider}',
         tags,
         protect: false,
-        summary: 'Where a SAML provider has the browser post its answer',
+        summary: 'Receive the form that a SAML provider posts after a sign-in',
         contentTypes: ['application/x-www-form-urlencoded'],
       },
       rest: { public: true, fromElsewhere: true, redirect: { status: 303, always: true } },
@@ -61,7 +61,7 @@ export const authRouter = router({
         path: '/auth/backchannel-logout/{provider}',
         tags,
         protect: false,
-        summary: 'Where an OpenID provider says that a person has signed out there',
+        summary: 'Receive a logout token from an OpenID provider',
         contentTypes: ['application/x-www-form-urlencoded'],
       },
       rest: { public: true, fromElsewhere: true },
@@ -77,7 +77,7 @@ export const authRouter = router({
         path: '/auth/metadata/{provider}',
         tags,
         protect: false,
-        summary: 'What a SAML provider is told about this service',
+        summary: 'Read the SAML metadata of this service for a provider',
       },
       rest: { public: true, document: { field: 'metadata', type: 'application/samlmetadata+xml' } },
     })
@@ -126,18 +126,18 @@ export const authRouter = router({
         method: 'POST',
         path: '/auth/session/{provider}',
         tags,
-        summary: "Read the session of a program's login with a provider, as it is presented in requests",
+        summary: "Read the session of a program's login with a provider, in the form that requests carry it",
       },
     })
     .input(authOperations.session.input)
     .output(authOperations.session.output)
     .mutation(({ ctx, input }) => {
       // A browser's sessions stay where its scripts cannot read them (docs/interface.md, section 6, rule 2).
-      if (ctx.request.viaCookie) throw new AccessError('forbidden', 'Only programs are given sessions');
+      if (ctx.request.viaCookie) throw new AccessError('forbidden', 'Only programs can read session tokens');
       return issueSession(ctx.caller, input);
     }),
   whoami: authenticated
-    .meta({ openapi: { method: 'GET', path: '/auth/whoami', tags, summary: 'Say who you are' } })
+    .meta({ openapi: { method: 'GET', path: '/auth/whoami', tags, summary: 'Read the current user' } })
     .output(authOperations.whoami.output)
     .query(({ ctx }) => readWhoami(ctx.caller)),
 });

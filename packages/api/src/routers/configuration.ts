@@ -17,7 +17,7 @@ export const configurationRouter = router({
         method: 'POST',
         path: '/preflight',
         tags,
-        summary: 'Say, as an agent, how it stands before registering',
+        summary: 'Report, as an agent, the checks made before registration',
       },
     })
     .input(configurationOperations.preflight.input)
@@ -37,7 +37,12 @@ export const configurationRouter = router({
     .mutation(({ ctx, input }) => registerAgent(ctx.caller, input)),
   postflight: agentOnly
     .meta({
-      openapi: { method: 'POST', path: '/postflight', tags, summary: 'Say, as an agent, how it stands once set up' },
+      openapi: {
+        method: 'POST',
+        path: '/postflight',
+        tags,
+        summary: 'Report, as an agent, the checks made after setup',
+      },
     })
     .input(configurationOperations.postflight.input)
     .output(configurationOperations.postflight.output)
@@ -48,7 +53,7 @@ export const configurationRouter = router({
         method: 'POST',
         path: '/register/credential',
         tags,
-        summary: 'Put a credential of its own making in the place of the one that an agent was enrolled with',
+        summary: 'Replace the credential that an agent was enrolled with by one that the agent generated',
       },
     })
     .input(configurationOperations.adopt.input)

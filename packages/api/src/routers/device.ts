@@ -14,7 +14,7 @@ export const deviceRouter = router({
         path: '/auth/device/authorization',
         tags,
         protect: false,
-        summary: 'Begin to sign in on a machine without a browser',
+        summary: 'Start a sign-in on a machine without a browser',
         contentTypes: ['application/json', 'application/x-www-form-urlencoded'],
       },
       rest: { public: true },
@@ -24,7 +24,7 @@ export const deviceRouter = router({
     .mutation(({ ctx, input }) => startDeviceLogin(ctx.core, input)),
   page: authenticated
     .meta({
-      openapi: { method: 'GET', path: '/auth/device', tags, summary: 'Read what asks to be signed in as you' },
+      openapi: { method: 'GET', path: '/auth/device', tags, summary: 'Read which machine requests to sign in as you' },
       rest: { html: 'preferred' },
     })
     .input(deviceOperations.page.input)
@@ -36,7 +36,7 @@ export const deviceRouter = router({
         method: 'POST',
         path: '/auth/device',
         tags,
-        summary: 'Let a machine that shows a code sign in as you, or refuse it',
+        summary: 'Approve or deny the sign-in of a machine by the code that it shows',
         contentTypes: ['application/x-www-form-urlencoded', 'application/json'],
       },
       rest: { html: 'offered' },
@@ -51,7 +51,7 @@ export const deviceRouter = router({
         path: '/auth/device/token',
         tags,
         protect: false,
-        summary: 'Ask whether somebody has confirmed; hands out the login once',
+        summary: 'Read whether the sign-in was approved; returns the login once',
         contentTypes: ['application/json', 'application/x-www-form-urlencoded'],
       },
       rest: { public: true },

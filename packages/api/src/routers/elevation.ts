@@ -21,8 +21,8 @@ export const elevationRouter = router({
   /** The documented GET: one provider, everything in the query. */
   requestLink: authenticated
     .meta({
-      openapi: { method: 'GET', path: '/elevate', tags, summary: 'Ask for a role (static request)' },
-      rest: { confirm: { when: 'always', title: 'Ask for this role' }, emptyForm: '/elevate/dynamic' },
+      openapi: { method: 'GET', path: '/elevate', tags, summary: 'Request a role (static request)' },
+      rest: { confirm: { when: 'always', title: 'Request this role' }, emptyForm: '/elevate/dynamic' },
     })
     .input(elevationOperations.requestLink.input)
     .output(elevationOperations.requestLink.output)
@@ -43,7 +43,7 @@ export const elevationRouter = router({
         method: 'POST',
         path: '/elevate',
         tags,
-        summary: 'Ask for a role',
+        summary: 'Request a role',
         contentTypes: ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data'],
       },
       rest: { redirect: { status: 303, always: false } },
@@ -62,7 +62,7 @@ export const elevationRouter = router({
         method: 'GET',
         path: '/elevate/dynamic',
         tags,
-        summary: 'List where you may ask for access of your own choosing, and within which bounds',
+        summary: 'List the providers where you may request permissions and groups directly, and the limits',
       },
       rest: { html: 'offered' },
     })
@@ -70,7 +70,7 @@ export const elevationRouter = router({
     .query(({ ctx }) => listDynamicBounds(ctx.caller)),
   suggestForm: authenticated
     .meta({
-      openapi: { method: 'GET', path: '/elevate/llm', tags, summary: 'Show the form to ask in your own words' },
+      openapi: { method: 'GET', path: '/elevate/llm', tags, summary: 'Show the form for a request in your own words' },
       rest: { html: 'preferred' },
     })
     .output(elevationOperations.suggestForm.output)
@@ -82,7 +82,7 @@ export const elevationRouter = router({
         method: 'POST',
         path: '/elevate/llm',
         tags,
-        summary: 'Suggest a role for your own words; nothing is requested or granted',
+        summary: 'Suggest roles for a request in your own words; nothing is requested or granted',
         contentTypes: ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data'],
       },
       rest: { html: 'offered' },
@@ -96,7 +96,8 @@ export const elevationRouter = router({
         method: 'POST',
         path: '/elevate/resume/token',
         tags,
-        summary: 'Seal a decision, or an event that a task waits for, for yourself: what resumes a waiting workflow',
+        summary:
+          'Seal a decision, or an event for a waiting task, into a token that only you can use to resume a workflow',
       },
     })
     .input(elevationOperations.prepareResume.input)

@@ -44,7 +44,7 @@ export const executionsRouter = router({
     }),
   cancel: authenticated
     .meta({
-      openapi: { method: 'GET', path: '/execution/{id}/cancel', tags, summary: 'Cancel an execution of yours' },
+      openapi: { method: 'GET', path: '/execution/{id}/cancel', tags, summary: 'Cancel one of your executions' },
       rest: { confirm: { when: 'always', title: 'Cancel this request' } },
     })
     .input(executionOperations.cancel.input)
@@ -56,7 +56,7 @@ export const executionsRouter = router({
         method: 'GET',
         path: '/execution/{id}/terminate',
         tags,
-        summary: 'Terminate an execution of yours, without cleanup tasks; its grants still end at once',
+        summary: 'Terminate one of your executions without its cleanup tasks; its grants still end immediately',
       },
       rest: { confirm: { when: 'always', title: 'Terminate this request' } },
     })
@@ -77,7 +77,7 @@ export const executionsRouter = router({
         method: 'POST',
         path: '/execution/{id}/signal/token',
         tags,
-        summary: 'Seal a signal for yourself to send to an execution you may see',
+        summary: 'Seal a signal into a token that only you can send, for an execution that you can see',
       },
     })
     .input(executionOperations.prepareSignal.input)

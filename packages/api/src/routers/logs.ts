@@ -18,7 +18,7 @@ export const logsRouter = router({
         method: 'GET',
         path: '/logs/export',
         tags,
-        summary: 'Read every log entry you may see: one a line as NDJSON, or page by page as JSON',
+        summary: 'Read the log entries that you may see: all of them as NDJSON, or one page as JSON',
       },
       rest: { stream: 'logs' },
     })

@@ -10,7 +10,7 @@ const tags = ['authentication'];
 export const programRouter = router({
   page: authenticated
     .meta({
-      openapi: { method: 'GET', path: '/auth/program', tags, summary: 'Read which program wants to sign in as you' },
+      openapi: { method: 'GET', path: '/auth/program', tags, summary: 'Read which program requests to sign in as you' },
       rest: { html: 'preferred' },
     })
     .input(programOperations.page.input)
@@ -22,7 +22,7 @@ export const programRouter = router({
         method: 'POST',
         path: '/auth/program',
         tags,
-        summary: 'Let a program sign in as you, or refuse it',
+        summary: 'Approve or deny the sign-in of a program as you',
         contentTypes: ['application/x-www-form-urlencoded', 'application/json'],
       },
       rest: { html: 'offered', redirect: { status: 303, always: true } },

@@ -31,7 +31,12 @@ export const providersRouter = router({
     .query(({ ctx, input }) => getProvider(ctx.caller, input)),
   roles: authenticated
     .meta({
-      openapi: { method: 'GET', path: '/provider/{provider}/roles', tags, summary: "List a provider's own roles" },
+      openapi: {
+        method: 'GET',
+        path: '/provider/{provider}/roles',
+        tags,
+        summary: 'List the roles that a provider defines',
+      },
     })
     .input(providerOperations.roles.input)
     .output(providerOperations.roles.output)
@@ -42,7 +47,7 @@ export const providersRouter = router({
         method: 'GET',
         path: '/provider/{provider}/permissions',
         tags,
-        summary: "List a provider's own permissions",
+        summary: 'List the permissions that a provider defines',
       },
     })
     .input(providerOperations.permissions.input)
@@ -54,7 +59,7 @@ export const providersRouter = router({
         method: 'GET',
         path: '/provider/{provider}/identities',
         tags,
-        summary: "List a provider's identities",
+        summary: 'List the identities of a provider',
       },
     })
     .input(providerOperations.identities.input)
@@ -66,7 +71,7 @@ export const providersRouter = router({
         method: 'POST',
         path: '/provider/{provider}/authorizeSession',
         tags,
-        summary: 'Begin to open a session with a provider (OAuth 2.0)',
+        summary: 'Start a session with a provider (OAuth 2.0)',
       },
     })
     .input(providerOperations.authorizeSession.input)

@@ -16,7 +16,7 @@ export const sessionsRouter = router({
         path: '/auth/session',
         tags: ['sessions'],
         protect: false,
-        summary: 'Say what a session token is worth, to an agent or a client that is asked to keep it',
+        summary: 'Check whether a session token is valid, as the agent or client that keeps it',
       },
       rest: { public: true },
     })

@@ -38,7 +38,7 @@ const http: CallFunction = {
         return { kind: 'outcome', outcome: { ok: false, fault: timeoutFault('The HTTP call took too long') } };
       }
       ctx.log.warn({ execution: call.executionId, step: call.key, error }, 'an HTTP call failed');
-      return failed(502, 'The HTTP call failed', error instanceof Error ? error.message : 'no answer');
+      return failed(502, 'The HTTP call failed', error instanceof Error ? error.message : 'no response');
     }
   },
 };
@@ -65,8 +65,8 @@ async function send(ctx: EngineContext, call: HttpCall, claimed: ClaimedCall, si
   if (response.status < 200 || response.status >= limit) {
     return failed(
       response.status,
-      response.statusText || 'The HTTP call was refused',
-      `${method} ${url.host} answered ${response.status}`,
+      response.statusText || 'The HTTP call is not allowed',
+      `${method} ${url.host} returned status ${response.status}`,
     );
   }
   const content = contentOf(response, bytes);

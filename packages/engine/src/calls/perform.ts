@@ -94,7 +94,7 @@ async function performHanded(
   }
   await holding(ctx, call, async () => {
     if (!(await writePending(ctx, call))) return;
-    await putOff(ctx, call, { after: backoffOf(ctx, call), because: 'a system that others wait for' });
+    await putOff(ctx, call, { after: backoffOf(ctx, call), because: 'a system that other calls wait for' });
   });
 }
 
@@ -153,7 +153,7 @@ function interpretError(ctx: EngineContext, call: ClaimedCall, error: unknown): 
   const detail = { execution: call.executionId, step: call.key, attempt: call.attempt, error };
   const explained = ctx.host.explain(error);
   if (explained.kind === 'again') {
-    ctx.log.warn(detail, 'a call is put off');
+    ctx.log.warn(detail, 'a call is postponed');
     return { ...explained, after: Math.max(backoffOf(ctx, call), explained.after ?? 0) };
   }
   if (!explained.expected) ctx.log.error(detail, 'a call failed');

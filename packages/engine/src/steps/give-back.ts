@@ -22,7 +22,8 @@ export function givingBack<Ctx extends EngineContext>(free: Free<Ctx>): (ctx: Ct
       try {
         for (const claimId of await free(ctx, [...claims.keys()])) claims.delete(claimId);
       } catch (error) {
-        if (!ctx.host.isOutage(error)) ctx.log.warn({ error }, 'claims could not be given back; their leases end');
+        if (!ctx.host.isOutage(error))
+          ctx.log.warn({ error }, 'claims could not be released; they can be claimed again when their leases end');
       }
       const now = ctx.clock().getTime();
       for (const [claimId, until] of claims) if (until <= now) claims.delete(claimId);

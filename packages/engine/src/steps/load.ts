@@ -47,7 +47,7 @@ export async function workflowOf(
     .from(executions)
     .leftJoin(definitions, eq(definitions.digest, executions.definitionDigest))
     .where(eq(executions.id, execution.id));
-  if (!row) throw new Error(`Execution ${execution.id} is gone`);
+  if (!row) throw new Error(`Execution ${execution.id} does not exist any more`);
   const workflow = loadWorkflow(row.document);
   keepWorkflow(execution.definitionDigest, workflow);
   return workflow;

@@ -30,7 +30,7 @@ async function freeSteps(ctx: EngineContext, claimIds: readonly string[]): Promi
       and split_part(claim, ' ', 2) = attempt::text
     returning execution_id, key, split_part(claim, ' ', 1) as claim_id`);
   if (freed.length > 0) ctx.crashpoint('step given back');
-  if (freed.length > 0) ctx.log.info({ count: freed.length }, 'claims of steps whose answers were lost are given back');
+  if (freed.length > 0) ctx.log.info({ count: freed.length }, 'released claims whose database response was lost');
   ctx.waker.wake(freed.map(({ execution_id, key }) => ({ queue: 'executions', executionId: execution_id, key })));
   return new Set(freed.map(({ claim_id }) => claim_id));
 }

@@ -36,8 +36,8 @@ export async function putBack(ctx: EngineContext, step: FailedStep, error: unkno
   if (!counts) return true;
   const detail = { execution: executionId, step: key, failures, error };
   if (failures === 1)
-    ctx.log.error(detail, 'an execution fails by an error of the service; it is tried again, later each time');
-  else ctx.log.debug(detail, 'an execution still fails');
+    ctx.log.error(detail, 'an execution failed with an internal error; it is retried with growing pauses');
+  else ctx.log.debug(detail, 'an execution still fails with an internal error');
   return true;
 }
 

@@ -53,7 +53,7 @@ export const verbs: Readonly<Record<string, string>> = {
   completed: 'completed',
   faulted: 'failed',
   cancelled: 'was cancelled',
-  retried: 'is tried again',
+  retried: 'is retried',
   created: 'was created',
   suspended: 'was suspended',
   resumed: 'was resumed',

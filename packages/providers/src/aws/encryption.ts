@@ -21,7 +21,7 @@ export function openEncryption(config: z.infer<typeof awsEncryption>, tools: Ser
       attempt(tools, signal, explain, async (abortSignal) => {
         const command = new EncryptCommand({ KeyId: config.key, Plaintext: material, EncryptionContext: context });
         const { CiphertextBlob, KeyId } = await client.send(command, { abortSignal });
-        if (!CiphertextBlob) throw new Retryable(`${service} answered without a ciphertext`);
+        if (!CiphertextBlob) throw new Retryable(`${service} returned no ciphertext`);
         return { wrapped: CiphertextBlob, key: KeyId ?? config.key };
       }),
     unwrap: ({ wrapped }, signal) =>
@@ -29,7 +29,7 @@ export function openEncryption(config: z.infer<typeof awsEncryption>, tools: Ser
         // The key that is configured and no other: whoever can write our rows could name one of their own.
         const command = new DecryptCommand({ KeyId: config.key, CiphertextBlob: wrapped, EncryptionContext: context });
         const { Plaintext } = await client.send(command, { abortSignal });
-        if (!Plaintext) throw new Retryable(`${service} answered without a plaintext`);
+        if (!Plaintext) throw new Retryable(`${service} returned no plaintext`);
         return Plaintext;
       }),
   };

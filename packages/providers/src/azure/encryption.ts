@@ -36,7 +36,7 @@ export function openEncryption(config: z.infer<typeof azureEncryption>, tools: S
       attempt(tools, signal, explain, async (abortSignal) => {
         // A version of the key that is configured and no other: whoever can write our rows could name one of their own.
         if (key !== name && !(key.startsWith(`${name}/`) && /^[A-Za-z0-9]+$/.test(key.slice(name.length + 1)))) {
-          throw new Terminal(`${service} wrapped this with another key than the one that is configured`);
+          throw new Terminal(`${service} wrapped the key with another key than the configured one`);
         }
         const { result } = await clientFor(key).unwrapKey(algorithm, wrapped, { abortSignal });
         return result;

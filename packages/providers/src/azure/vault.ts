@@ -15,7 +15,7 @@ export function openVault(config: z.infer<typeof azureVault>, tools: ServiceTool
     explain: explainFaults('Azure Key Vault'),
     async text(path, abortSignal) {
       if (!/^[A-Za-z0-9-]{1,127}$/.test(path)) {
-        throw new Terminal('The name of a secret at Azure Key Vault has letters, digits and dashes');
+        throw new Terminal('The name of a secret in Azure Key Vault must contain only letters, digits and dashes');
       }
       try {
         return (await client.getSecret(path, { abortSignal })).value;

@@ -35,6 +35,6 @@ export function openEncryption(config: z.infer<typeof googleEncryption>, tools: 
 
 function bytesOf(value: Uint8Array | string | null | undefined): Uint8Array {
   if (typeof value === 'string') return Buffer.from(value, 'base64');
-  if (!value) throw new Retryable(`${service} answered something else than its API documents`);
+  if (!value) throw new Retryable(`${service} returned a response that its API does not document`);
   return value;
 }

@@ -18,7 +18,9 @@ export function openVault(config: z.infer<typeof googleVault>, tools: ServiceToo
     explain: explainFaults('Google Secret Manager'),
     async text(path) {
       if (!/^[A-Za-z0-9_-]{1,255}$/.test(path)) {
-        throw new Terminal('The name of a secret at Google has letters, digits, dashes and underscores');
+        throw new Terminal(
+          'The name of a secret in Google Secret Manager must contain only letters, digits, dashes and underscores',
+        );
       }
       const name = `projects/${config.project}/secrets/${path}/versions/latest`;
       try {

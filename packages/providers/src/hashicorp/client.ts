@@ -92,13 +92,13 @@ function parse<T>(schema: z.ZodType<T>, text: string): T {
   } catch {
     // Not JSON: refused below, without the text.
   }
-  throw new Retryable(`${service} answered something else than its API documents`);
+  throw new Retryable(`${service} returned a response that its API does not document`);
 }
 
 /** Throws `Terminal` when there is nothing where there has to be something. */
 export function required<T>(schema: z.ZodType<T>, answer: unknown): T {
-  if (answer === undefined) throw new Terminal(`${service} has nothing under this name`);
+  if (answer === undefined) throw new Terminal(`${service} has no secret with this name`);
   const result = schema.safeParse(answer);
-  if (!result.success) throw new Retryable(`${service} answered something else than its API documents`);
+  if (!result.success) throw new Retryable(`${service} returned a response that its API does not document`);
   return result.data;
 }

@@ -21,7 +21,7 @@ export function openEncryption(config: z.infer<typeof hashicorpEncryption>, tool
     },
     async unwrap({ wrapped }, signal) {
       const ciphertext = Buffer.from(wrapped).toString('utf8');
-      if (!/^vault:v\d+:[A-Za-z0-9+/=]+$/.test(ciphertext)) throw new Terminal(`${service} did not wrap this`);
+      if (!/^vault:v\d+:[A-Za-z0-9+/=]+$/.test(ciphertext)) throw new Terminal(`The key was not wrapped by ${service}`);
       const answer = await client.ask(
         { method: 'POST', path: `${mount}/decrypt/${key}`, body: { ciphertext } },
         signal,

@@ -15,7 +15,7 @@ export function openVault(config: z.infer<typeof hashicorpVault>, tools: Service
     async read({ path, key }, signal) {
       const parts = path.split('/');
       if (parts.some((part) => part === '' || part === '.' || part === '..')) {
-        throw new Terminal('The path of a secret has no empty part, and none of dots');
+        throw new Terminal('The path of a secret must not contain empty, "." or ".." segments');
       }
       const escaped = parts.map(encodeURIComponent).join('/');
       const answer = await client.ask({ method: 'GET', path: `${config.mount}/data/${escaped}` }, signal);
@@ -26,7 +26,7 @@ export function openVault(config: z.infer<typeof hashicorpVault>, tools: Service
     async check(signal) {
       // The policy `default` lets every token look itself up.
       const answer = await client.ask({ method: 'GET', path: 'auth/token/lookup-self' }, signal);
-      if (answer === undefined) throw new Terminal(`${service} has nothing under this name`);
+      if (answer === undefined) throw new Terminal(`${service} has no secret with this name`);
     },
     close: async () => {},
   };

@@ -11,7 +11,7 @@ export function boundedFetch(maximumBytes: number, redirect: 'error' | 'manual' 
     let size = 0;
     for await (const part of (response.body ?? []) as AsyncIterable<Uint8Array>) {
       size += part.byteLength;
-      if (size > maximumBytes) throw new Terminal(`The answer is larger than ${maximumBytes} bytes`);
+      if (size > maximumBytes) throw new Terminal(`The response is larger than ${maximumBytes} bytes`);
       parts.push(part);
     }
     const headers = new Headers(response.headers);

@@ -5,7 +5,7 @@ const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 const endpoint = z.url({ protocol: /^https?$/ }).refine((text) => {
   const { username, password, search, hash } = new URL(text);
   return username === '' && password === '' && search === '' && hash === '';
-}, 'must have no credentials, query or fragment; the key goes into api_key');
+}, 'must have no credentials, query or fragment; set the key in api_key');
 
 const common = {
   model: z.string().min(1).max(200),
@@ -35,7 +35,7 @@ export const languageModelConfig = z
       const { protocol, hostname } = new URL(base_url);
       return protocol === 'https:' || loopback.test(hostname) || allow_insecure_endpoint;
     },
-    { path: ['base_url'], message: 'must be https, or set allow_insecure_endpoint' },
+    { path: ['base_url'], message: 'must be https; to permit http, set allow_insecure_endpoint' },
   );
 
 export type LanguageModelConfig = z.infer<typeof languageModelConfig>;

@@ -39,13 +39,15 @@ export async function openLanguageModel(input: unknown): Promise<LanguageModel> 
   return {
     async suggest(question, signal) {
       if (question.roles.length > mostRoles)
-        throw new Terminal(`More than ${mostRoles} roles are too many for a model`);
+        throw new Terminal(
+          `The catalog offers more than ${mostRoles} roles, which is the limit for the language model`,
+        );
       const schema = jsonSchema(answerJsonSchema(question.roles), {
         validate: (value) => {
           const checked = answerSchema.safeParse(value);
           return checked.success
             ? { success: true, value: checked.data }
-            : { success: false, error: new Terminal('The answer has another shape') };
+            : { success: false, error: new Terminal('The response of the language model does not match its schema') };
         },
       });
       const { output } = await untilAborted(
@@ -74,10 +76,10 @@ export async function openLanguageModel(input: unknown): Promise<LanguageModel> 
         headers: credentialsOf(config),
         signal,
       });
-      if (response.status === 401 || response.status === 403) throw new Terminal('The endpoint refuses the key');
+      if (response.status === 401 || response.status === 403) throw new Terminal('The endpoint rejected the API key');
       // Not every compatible server lists its models; one that says so is there.
       if (!response.ok && response.status !== 404 && response.status !== 405) {
-        throw new Retryable(`The endpoint answers ${response.status}`);
+        throw new Retryable(`The endpoint returned status ${response.status}`);
       }
     },
   };

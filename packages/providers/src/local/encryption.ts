@@ -11,7 +11,7 @@ export function openEncryption(keys: LocalTools['keys'], tools: Pick<ServiceTool
   const adapter: Pick<EncryptionService, 'wrap' | 'unwrap'> = {
     async wrap(material) {
       const [key] = await keys();
-      if (!key) throw new Terminal('There is no key to wrap with');
+      if (!key) throw new Terminal('BELAY_SECRET is missing: no key to wrap with');
       const nonce = tools.randomBytes(nonceLength);
       const cipher = createCipheriv('aes-256-gcm', key.material, nonce);
       cipher.setAAD(Buffer.from(key.id));
@@ -20,8 +20,9 @@ export function openEncryption(keys: LocalTools['keys'], tools: Pick<ServiceTool
     },
     async unwrap({ wrapped, key: id }) {
       const key = (await keys()).find((one) => one.id === id);
-      if (!key) throw new Terminal('It was wrapped with another BELAY_SECRET');
-      if (wrapped.byteLength < nonceLength + tagLength) throw new Terminal('It is not as it was wrapped');
+      if (!key) throw new Terminal('The key was wrapped with another BELAY_SECRET');
+      if (wrapped.byteLength < nonceLength + tagLength)
+        throw new Terminal('The wrapped key failed its integrity check');
       const bytes = Buffer.from(wrapped);
       const decipher = createDecipheriv('aes-256-gcm', key.material, bytes.subarray(0, nonceLength));
       decipher.setAAD(Buffer.from(id));
@@ -29,7 +30,7 @@ export function openEncryption(keys: LocalTools['keys'], tools: Pick<ServiceTool
       try {
         return Buffer.concat([decipher.update(bytes.subarray(nonceLength, -tagLength)), decipher.final()]);
       } catch {
-        throw new Terminal('It is not as it was wrapped');
+        throw new Terminal('The wrapped key failed its integrity check');
       }
     },
   };

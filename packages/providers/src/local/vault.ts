@@ -34,13 +34,15 @@ export function openLocalVault(
     if (text === undefined) return [];
     const [first, key, sealed, ...more] = text.trimEnd().split('\n');
     if (first !== header || key === undefined || sealed === undefined || more.length > 0) {
-      throw new Terminal(`${path} is no vault of Belay; move it away, or name another file in services.vault.path`);
+      throw new Terminal(
+        `${path} is not a vault file of Belay; move it away, or set another path in services.vault.path`,
+      );
     }
     const wrapped = Buffer.from(sealed, 'base64url');
     const opened = await encryption.unwrap({ wrapped, key }, signal).catch(() => undefined);
     if (opened === undefined) {
       throw new Terminal(
-        `${path} is damaged or was sealed with another BELAY_SECRET; restore it, or put the secret that sealed it into BELAY_SECRET_PREVIOUS`,
+        `${path} is damaged or was sealed with another BELAY_SECRET; restore it, or set BELAY_SECRET_PREVIOUS to the secret that sealed it`,
       );
     }
     return contents.parse(JSON.parse(Buffer.from(opened).toString()));

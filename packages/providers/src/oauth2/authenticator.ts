@@ -86,11 +86,11 @@ async function readSame(config: OAuth2Config, accessToken: string, subject: stri
 /** The code of an answer that is one, and the answer to our request (RFC 6749, 4.1.2). */
 function readCode(answer: URLSearchParams, state: string): string {
   const [code, ...others] = answer.getAll('code');
-  if (answer.getAll('state').join() !== state) throw new Terminal('The answer is not to what was asked');
+  if (answer.getAll('state').join() !== state) throw new Terminal('The response does not belong to this sign-in');
   const error = answer.get('error');
-  if (error === 'temporarily_unavailable') throw new Retryable('The identity provider is not available now');
-  if (error !== null) throw new Terminal('The sign-in was refused at the identity provider');
-  if (!code || others.length > 0) throw new Terminal('The answer of the identity provider has no code');
+  if (error === 'temporarily_unavailable') throw new Retryable('The identity provider is temporarily unavailable');
+  if (error !== null) throw new Terminal('The identity provider denied the sign-in');
+  if (!code || others.length > 0) throw new Terminal("The identity provider's response has no code");
   return code;
 }
 

@@ -43,7 +43,7 @@ export function readPerson(config: OAuth2Config, told: Told): Person {
 function readSubject(config: OAuth2Config, userInfo: unknown): string {
   const value = at(userInfo, config.claims.subject);
   const subject = Number.isSafeInteger(value) ? String(value) : text(value);
-  if (subject === undefined) throw new Terminal('The identity provider does not say who the person is');
+  if (subject === undefined) throw new Terminal('The identity provider returned no subject for the person');
   return subject;
 }
 
@@ -58,7 +58,8 @@ function claimed(config: OAuth2Config, { userInfo }: Told) {
 /** The primary address, and no other in its place when it is not verified: the person is to put that right there. */
 function listed(emails: unknown) {
   const all = z.array(address).safeParse(emails);
-  if (!all.success) throw new Terminal('The identity provider gives the addresses of the person in an unknown form');
+  if (!all.success)
+    throw new Terminal('The identity provider returned the e-mail addresses of the person in an unsupported form');
   const [chosen] = all.data.filter(({ primary }) => primary);
   if (chosen === undefined) throw noAddress();
   return { email: chosen.email, emailVerified: chosen.verified };
@@ -76,12 +77,13 @@ function listedNames(listed: unknown, name: string): string[] {
 
 function namesIn(given: unknown): string[] {
   const names = groupNames.safeParse(given);
-  if (!names.success) throw new Terminal('The identity provider gives the groups of the person in an unknown form');
+  if (!names.success)
+    throw new Terminal('The identity provider returned the groups of the person in an unsupported form');
   return [...new Set(names.data)];
 }
 
 function noAddress(): Terminal {
-  return new Terminal('The identity provider gives no e-mail address for the person');
+  return new Terminal('The identity provider returned no e-mail address for the person');
 }
 
 /** What a dotted name leads to; own fields only. */

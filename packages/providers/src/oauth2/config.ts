@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { emailDomain, endpoint } from '../endpoint.js';
 
-const scope = z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'is not a scope');
+const scope = z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'is not a valid scope');
 /** A field of a JSON answer; dots lead into objects. */
-const field = z.string().regex(/^[\w-]+(\.[\w-]+)*$/, 'is not the name of a field');
+const field = z.string().regex(/^[\w-]+(\.[\w-]+)*$/, 'is not a valid field name');
 
 const claims = z.strictObject({
   /** What never changes of a person and is never given to another. */
@@ -46,7 +46,7 @@ const settings = z
   })
   .refine((config) => config.emails_endpoint === undefined || config.email_domains === undefined, {
     path: ['email_domains'],
-    message: 'is not for a provider with an emails_endpoint: that one says which addresses are verified',
+    message: 'must not be set together with emails_endpoint, which returns the verified addresses',
   });
 
 export type OAuth2Config = z.output<typeof settings>;

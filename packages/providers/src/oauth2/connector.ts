@@ -8,7 +8,7 @@ import { knock } from './requests.js';
 /** An identity provider that speaks OAuth 2.0 without OpenID Connect, as GitHub does. */
 export const oauth2Connector: ReadyConnector<OAuth2Config> = {
   type: 'oauth2',
-  description: 'OAuth 2.0: signs people in where there is no OpenID Connect (GitHub)',
+  description: 'OAuth 2.0: signs people in at providers without OpenID Connect (GitHub)',
   capabilities: ['authenticator'],
   config: oauth2Config,
   create(config) {

@@ -9,17 +9,18 @@ export function toPortError(error: unknown): Retryable | Terminal {
   // What fetch throws when there was no answer, or none in time.
   const silent = error instanceof TypeError && ['fetch failed', 'terminated'].includes(error.message);
   const late = error instanceof DOMException && ['AbortError', 'TimeoutError'].includes(error.name);
-  if (silent || late) return new Retryable('The identity provider does not answer', { cause: error });
-  return new Terminal('The sign-in does not hold', { cause: error });
+  if (silent || late) return new Retryable('The identity provider cannot be reached', { cause: error });
+  return new Terminal('The sign-in is not valid', { cause: error });
 }
 
 /** The error of an answer, when it is one: of its status, or of its body, which some give with a 200 (GitHub). */
 export function refusal(status: number, body: unknown): Retryable | Terminal | undefined {
-  if (status >= 500 || status === 429 || status === 408) return new Retryable('The identity provider does not answer');
+  if (status >= 500 || status === 429 || status === 408)
+    return new Retryable('The identity provider cannot be reached');
   const code = typeof body === 'object' && body !== null && 'error' in body ? body.error : undefined;
   if (status >= 200 && status < 300 && (code === undefined || code === null)) return undefined;
   const about = overs.includes(String(code)) || (status === 401 && (code === undefined || code === 'invalid_token'));
-  return new Refused(`The identity provider refused the sign-in${named(code)}`, about);
+  return new Refused(`The identity provider rejected the sign-in${named(code)}`, about);
 }
 
 /** What the token endpoint says of a sign-in that it no longer honours (RFC 6749, 5.2), GitHub's own word beside it. */

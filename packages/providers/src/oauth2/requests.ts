@@ -36,7 +36,7 @@ export function askAs(accessToken: string, url: string, signal: AbortSignal): Pr
 /** Whether there is somebody at an address. Throws `Retryable` when there is not. */
 export async function knock(url: string, signal: AbortSignal): Promise<void> {
   const { status } = await ask(url, { headers, signal: within(signal, requestMilliseconds) });
-  if (status >= 500) throw new Retryable('The identity provider does not answer');
+  if (status >= 500) throw new Retryable('The identity provider cannot be reached');
 }
 
 async function askJson(
@@ -52,7 +52,7 @@ async function askJson(
   const body: unknown = await response.json().catch(() => undefined);
   const refused = refusal(response.status, body);
   if (refused) throw refused;
-  if (body === undefined) throw new Terminal('The answer of the identity provider does not hold');
+  if (body === undefined) throw new Terminal("The identity provider's response failed validation");
   return body;
 }
 
@@ -62,7 +62,7 @@ async function readTokens(body: unknown): Promise<ProviderTokens & { accessToken
   const tokens = new OAuth2Tokens(data);
   const accessToken = tokens.accessToken();
   if (tokens.tokenType().toLowerCase() !== 'bearer' || !/^[\x21-\x7e]+$/.test(accessToken)) {
-    throw new Terminal('The identity provider gives tokens of an unknown kind');
+    throw new Terminal('The identity provider returned a token of an unsupported type');
   }
   // Some write the number as text.
   const seconds = 'expires_in' in data ? Number(data.expires_in) : Number.NaN;

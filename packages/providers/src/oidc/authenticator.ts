@@ -43,7 +43,7 @@ export function createAuthenticator(config: OidcConfig, issuer: Issuer): Authent
           idTokenExpected: true,
         });
         const idToken = tokens.claims();
-        if (!idToken) throw new Terminal('The identity provider gave no ID token');
+        if (!idToken) throw new Terminal('The identity provider returned no ID token');
         const userInfo = configuration.serverMetadata().userinfo_endpoint
           ? await client.fetchUserInfo(configuration, tokens.access_token, idToken.sub)
           : {};
@@ -109,7 +109,7 @@ function toPortTokens(tokens: client.TokenEndpointResponse & client.TokenEndpoin
 /** openid-client takes what follows a `?` in the callback for the answer, and so cannot send it as redirect URI. */
 function refuseUnusable(redirectUri: string): void {
   const url = URL.canParse(redirectUri) ? new URL(redirectUri) : undefined;
-  if (!url || url.search || url.hash) throw new Terminal('The redirect URI must be a URL without query and fragment');
+  if (!url || url.search || url.hash) throw new Terminal('The redirect URI must be a URL without a query or fragment');
 }
 
 /** Runs `work` until `signal` says stop and gives its errors in the port's words. Requests have a time limit of their own. */

@@ -19,15 +19,16 @@ export function readClaims(
   organizationsClaim?: string,
 ): Omit<Authenticated, 'tokens' | 'endsAt'> {
   const subject = text(idToken.sub);
-  if (subject === undefined) throw new Terminal('The identity provider does not say who the person is');
+  if (subject === undefined) throw new Terminal('The identity provider returned no subject for the person');
   // An address and whether it is verified belong together: neither source may vouch for the other's address.
   const source = text(userInfo.email) === undefined ? idToken : userInfo;
   const email = text(source.email);
-  if (email === undefined) throw new Terminal('The identity provider gives no e-mail address for the person');
+  if (email === undefined) throw new Terminal('The identity provider returned no e-mail address for the person');
   const name = [userInfo.name, idToken.name, userInfo.preferred_username, idToken.preferred_username].map(text);
   const listed = (claim: string) => {
     const names = groups.safeParse(userInfo[claim] ?? idToken[claim] ?? []);
-    if (!names.success) throw new Terminal('The identity provider gives the groups of the person in an unknown form');
+    if (!names.success)
+      throw new Terminal('The identity provider returned the groups of the person in an unsupported form');
     return [...new Set(names.data)];
   };
   return {

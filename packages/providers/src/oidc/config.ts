@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isLoopback } from '../endpoint.js';
 
-const scope = z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'is not a scope');
+const scope = z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'is not a valid scope');
 
 /** What a provider of type `oidc` is configured with. */
 export const oidcConfig = z
@@ -30,8 +30,9 @@ export const oidcConfig = z
     if (!url) return;
     if (url.username || url.password || url.search || url.hash) refuse('must have no credentials, query or fragment');
     if (url.protocol !== 'http:') return;
-    if (!isLoopback(url)) refuse('must be https: without TLS anyone on the way can sign in as anyone');
-    else if (!config.allow_insecure_issuer) refuse('is not https; on this machine allow_insecure_issuer permits that');
+    if (!isLoopback(url)) refuse('must be https: without TLS an attacker on the network can sign in as anyone');
+    else if (!config.allow_insecure_issuer)
+      refuse('is not https; for an issuer on the local machine set allow_insecure_issuer');
   });
 
 export type OidcConfig = z.infer<typeof oidcConfig>;

@@ -8,7 +8,7 @@ import { createIssuer } from './issuer.js';
 /** Any identity provider that speaks OpenID Connect with discovery. */
 export const oidcConnector: ReadyConnector<OidcConfig> = {
   type: 'oidc',
-  description: 'OpenID Connect: signs people in and tells their groups',
+  description: 'OpenID Connect: signs people in and reads their groups',
   capabilities: ['authenticator'],
   config: oidcConfig,
   create(config) {

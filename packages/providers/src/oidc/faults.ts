@@ -11,32 +11,32 @@ const errorCode = /^[a-z_]{1,64}$/;
 export function toPortError(error: unknown): Retryable | Terminal {
   if (error instanceof Retryable || error instanceof Terminal) return error;
   if (error instanceof client.AuthorizationResponseError) {
-    if (error.error === 'access_denied') return new Terminal('The sign-in was refused at the identity provider');
+    if (error.error === 'access_denied') return new Terminal('The identity provider denied the sign-in');
     if (error.error === 'temporarily_unavailable') {
-      return new Retryable('The identity provider is not available now', { cause: error });
+      return new Retryable('The identity provider is temporarily unavailable', { cause: error });
     }
     return new Terminal(`The identity provider did not sign the person in${named(error.error)}`, { cause: error });
   }
   if (error instanceof client.ResponseBodyError) {
     if (mayPass(error.status)) return unavailable(error);
-    return new Terminal(`The identity provider refused the sign-in${named(error.error)}`, { cause: error });
+    return new Terminal(`The identity provider rejected the sign-in${named(error.error)}`, { cause: error });
   }
   if (error instanceof client.WWWAuthenticateChallengeError) {
     if (mayPass(error.status)) return unavailable(error);
     // RFC 6749, 5.2 for the client's credentials; RFC 6750, 3.1 for the token at the userinfo endpoint.
     const code = error.cause.map(({ parameters }) => parameters.error).find((one) => one !== undefined) ?? '';
-    return new Terminal(`The identity provider refuses the credentials of this service${named(code)}`, {
+    return new Terminal(`The identity provider rejected the credentials of this service${named(code)}`, {
       cause: error,
     });
   }
   if (error instanceof client.ClientError) {
     if (error.code === 'OAUTH_TIMEOUT' || error.code === 'OAUTH_ABORT') return unavailable(error);
     if (error.cause instanceof Response && mayPass(error.cause.status)) return unavailable(error);
-    return new Terminal('The answer of the identity provider does not hold', { cause: error });
+    return new Terminal("The identity provider's response failed validation", { cause: error });
   }
   // What fetch throws when there was no answer.
   if (error instanceof TypeError && error.message === 'fetch failed') return unavailable(error);
-  return new Terminal('The sign-in does not hold', { cause: error });
+  return new Terminal('The sign-in is not valid', { cause: error });
 }
 
 /** What the token endpoint says of a sign-in that it no longer honours (RFC 6749, 5.2; OpenID Connect Core, 3.1.2.6). */
@@ -64,7 +64,7 @@ function isAboutPerson(error: unknown): boolean {
 }
 
 function unavailable(cause: unknown): Retryable {
-  return new Retryable('The identity provider does not answer', { cause });
+  return new Retryable('The identity provider cannot be reached', { cause });
 }
 
 function mayPass(status: number): boolean {

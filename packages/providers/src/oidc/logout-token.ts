@@ -63,7 +63,7 @@ export async function readLogoutToken(
     jti !== '' &&
     named.length > 0 &&
     named.every((one) => typeof one === 'string' && one !== '');
-  if (!holds) throw new Terminal('The logout token does not hold');
+  if (!holds) throw new Terminal('The logout token is not valid');
   return {
     id: jti,
     ...(typeof sub === 'string' ? { subject: sub } : {}),
@@ -77,7 +77,7 @@ function toFault(cause: unknown): Retryable | Terminal {
     cause instanceof errors.JWKSTimeout || !(cause instanceof errors.JOSEError) || cause.code === 'ERR_JOSE_GENERIC';
   return unreachable
     ? new Retryable('The keys of the identity provider cannot be fetched', { cause })
-    : new Terminal('The logout token does not hold', { cause });
+    : new Terminal('The logout token is not valid', { cause });
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

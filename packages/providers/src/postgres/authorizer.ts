@@ -87,9 +87,9 @@ async function grant(
 function describeLeftBehind(config: PostgresConfig): { leavesBehind?: string } {
   const sentences = [
     config.accept_objects_left_behind &&
-      'Before PostgreSQL 16 the holder can create objects that keep the access of the database role.',
+      'Before PostgreSQL 16, the holder can create objects that keep the access of the database role after it ends.',
     config.allow_privileged_roles &&
-      'With a privileged database role the holder can build objects, or hand privileges on, that stay.',
+      'With a privileged database role, the holder can create objects or grant privileges that remain after the access ends.',
   ].filter((one) => one !== false);
   return sentences.length > 0 ? { leavesBehind: sentences.join(' ') } : {};
 }

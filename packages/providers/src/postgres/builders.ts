@@ -17,15 +17,15 @@ const commanding = [
 /** Why a role counts as privileged, as the end of "The database role …". */
 export const reasons = {
   attribute: 'is or can become a superuser, or has CREATEROLE, REPLICATION or BYPASSRLS',
-  login: 'can sign in itself, and before PostgreSQL 16 its holder can set its password',
-  predefined: 'is or holds a predefined role that acts on the whole server',
-  admin: 'can make others members of a role',
-  owner: 'owns objects, which its holder can change and hand on for good',
-  option: 'holds privileges with grant option, which its holder can hand on for good',
-  attach: 'holds TRIGGER or REFERENCES on a table, to which its holder can attach what stays',
-  create: 'can create objects in a schema or a database, which stay',
+  login: 'can sign in, and before PostgreSQL 16 its holder can set its password',
+  predefined: 'is or inherits a predefined role that acts on the whole server',
+  admin: 'can grant membership of a role to others',
+  owner: 'owns objects, which its holder can change or grant permanently',
+  option: 'holds privileges with grant option, which its holder can grant permanently',
+  attach: 'holds TRIGGER or REFERENCES on a table, with which its holder can attach objects that remain',
+  create: 'can create objects in a schema or a database, which remain',
   foreign:
-    'holds privileges on a foreign server or data wrapper, or on a setting, with which its holder can make what stays',
+    'holds privileges on a foreign server, a data wrapper or a setting, with which its holder can create objects that remain',
 } as const;
 
 export type Reason = keyof typeof reasons;

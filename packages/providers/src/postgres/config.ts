@@ -6,7 +6,7 @@ import { emailDomain } from '../endpoint.js';
 export const longestName = 63;
 
 const url = z.string().refine(isDatabaseUrl, {
-  message: 'must be postgres://<user>:<password>@<host>:<port>/<database>, with the user and the database named',
+  message: 'must be postgres://<user>:<password>@<host>:<port>/<database>, including the user and the database',
 });
 
 const table = z.record(z.string(), z.string().min(1)).superRefine((people, context) => {
@@ -14,7 +14,9 @@ const table = z.record(z.string(), z.string().min(1)).superRefine((people, conte
   for (const address of Object.keys(people)) {
     const folded = foldAddress(address);
     const message =
-      folded === undefined ? 'is not an e-mail address that can be compared' : 'names the same e-mail address twice';
+      folded === undefined
+        ? 'is not an e-mail address in canonical form, for example rita@example.com'
+        : 'contains the same e-mail address twice';
     if (folded === undefined || seen.has(folded)) context.addIssue({ code: 'custom', path: [address], message });
     else seen.add(folded);
   }
@@ -37,7 +39,7 @@ export const postgresConfig = z
   .refine(({ identity, email_domains }) => identity !== 'username' || email_domains !== undefined, {
     path: ['email_domains'],
     message:
-      'is required with identity: username, or rita@ any other domain is the same database user; name the domains of your people, as in [example.com]',
+      'is required with identity: username, because the part before the @ can repeat in other domains; list the domains of your people, for example [example.com]',
   });
 
 export type PostgresConfig = z.infer<typeof postgresConfig>;
@@ -52,7 +54,7 @@ export function isPossibleName(name: string): boolean {
 
 /** `name` as a quoted SQL identifier; throws on a name that PostgreSQL would cut off and so take for another one. */
 export function quoteName(name: string): string {
-  if (!isPossibleName(name)) throw new Error('Not the name of a database role');
+  if (!isPossibleName(name)) throw new Error('Not a valid name of a database role');
   return `"${name.replaceAll('"', '""')}"`;
 }
 

@@ -18,7 +18,7 @@ export async function findReasonElsewhere(
   signal: AbortSignal,
 ): Promise<Reason | null> {
   if (facts.elsewhere.length > mostDatabases) {
-    throw new Terminal('The database role has privileges in more databases of the server than can be examined');
+    throw new Terminal('The database role has privileges in more databases of the server than the connector can check');
   }
   for (const name of facts.elsewhere) {
     const reason = await database
@@ -35,7 +35,7 @@ export async function findReasonElsewhere(
       .catch((error: unknown) => {
         if (error instanceof Retryable) throw error;
         const message =
-          'The database role has privileges in another database, where the connector may not connect to examine them';
+          'The database role has privileges in another database, to which the connector cannot connect to check them';
         throw new Terminal(message, { cause: error });
       });
     if (reason !== null) return reason;

@@ -56,19 +56,19 @@ export async function readFacts(sql: Statements, { role, identity }: Subject): P
 /** Throws `Terminal` when the role may not be granted to the identity; `version` is the server's. */
 export function refuse(facts: Facts, config: PostgresConfig, version: number): void {
   if (!facts.identityCanLogin) throw new Terminal('The identity is a group of the database, not a login role');
-  if (facts.identityIsOurs) throw new Terminal('The identity is the one that the connector itself uses');
-  if (facts.roleIsOurs) throw new Terminal('The database role is the one that the connector itself uses');
+  if (facts.identityIsOurs) throw new Terminal('The identity is the database user of the connector');
+  if (facts.roleIsOurs) throw new Terminal('The database role is the database user of the connector');
   if (facts.identityObstructs && !config.allow_privileged_roles) {
     throw new Terminal(
-      'The login could keep the connector out: it owns the database, or is a member of pg_signal_backend, pg_maintain ' +
-        'or pg_use_reserved_connections; the provider has to say allow_privileged_roles for that',
+      'The login could lock the connector out: it owns the database, or is a member of pg_signal_backend, pg_maintain ' +
+        'or pg_use_reserved_connections; to permit this, set allow_privileged_roles for the provider',
     );
   }
   if (facts.reason !== null) refusePrivileged(facts.reason, config);
   if (!canWithholdSet(version) && !config.accept_objects_left_behind) {
     throw new Terminal(
-      'Before PostgreSQL 16 a member can become the role and create objects that keep its access; ' +
-        'the provider has to say accept_objects_left_behind for that',
+      'Before PostgreSQL 16, a member can become the role and create objects that keep its access; ' +
+        'to permit this, set accept_objects_left_behind for the provider',
     );
   }
 }
@@ -76,5 +76,7 @@ export function refuse(facts: Facts, config: PostgresConfig, version: number): v
 /** Throws `Terminal` when a role with such a reason may not be granted. */
 export function refusePrivileged(reason: Reason, config: PostgresConfig): void {
   if (config.allow_privileged_roles) return;
-  throw new Terminal(`The database role ${reasons[reason]}; the provider has to say allow_privileged_roles for that`);
+  throw new Terminal(
+    `The database role ${reasons[reason]}; to permit this, set allow_privileged_roles for the provider`,
+  );
 }

@@ -5,13 +5,13 @@ import { Retryable, Terminal } from '../errors.js';
 const passing = new Set(['23505', '55006']);
 
 const readable: Record<string, string> = {
-  '28P01': "The database refuses the connector's credentials",
-  '28000': "The database refuses the connector's credentials",
+  '28P01': "The database rejected the connector's credentials",
+  '28000': "The database rejected the connector's credentials",
   '3D000': 'The database does not exist',
   '42501': "The connector's database user is not permitted to do this",
   '42704': 'The database role does not exist',
   '0LP01': 'The database does not allow this membership',
-  '2BP01': 'The membership was handed on to others, and only an administrator can take it away',
+  '2BP01': 'The holder granted the membership to others; only an administrator can revoke it',
 };
 
 /** Whether the server had no connection, lock or memory left for us: it may have for what stands by. */
@@ -58,8 +58,8 @@ export function toPortError(error: unknown): Retryable | Terminal {
   // Two sessions that change the same membership at once: PostgreSQL reports it as an internal error.
   if (isCollision(error) && code === 'XX000') return new Retryable('The database is busy', { cause: error });
   if (isBusyState(code) || passing.has(code)) {
-    return new Retryable(`The database cannot do this now (${code})`, { cause: error });
+    return new Retryable(`The database is temporarily unavailable (${code})`, { cause: error });
   }
   const state = /^[0-9A-Z]{5}$/.test(code) ? ` (${code})` : '';
-  return new Terminal(`${readable[code] ?? 'The database refused'}${state}`, { cause: error });
+  return new Terminal(`${readable[code] ?? 'The database rejected the statement'}${state}`, { cause: error });
 }

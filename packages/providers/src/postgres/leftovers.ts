@@ -61,5 +61,5 @@ export async function findLeftovers(sql: Statements, subject: Subject, config: P
   if (!first) return null;
   const names = rows.map(({ name }) => name).join(', ');
   const more = first.total > rows.length ? ` and ${first.total - rows.length} more` : '';
-  return `The database keeps what can use the role without the membership: ${names}${more}`;
+  return `The database still holds objects or privileges that can use the role without the membership: ${names}${more}`;
 }

@@ -87,10 +87,10 @@ export async function revokeMembership(
   }
   if (!(await isStillNamed(sql, subject))) throw renamed();
   const left = await readMemberships(sql, subject);
-  if (left.length > 0 && !failure) throw new Overtaken('The membership was granted again meanwhile');
+  if (left.length > 0 && !failure) throw new Overtaken('The membership was granted again while it was revoked');
   return { revoked: grants.length - left.length, failure };
 }
 
 function renamed(): Overtaken {
-  return new Overtaken('The database role or the login was renamed meanwhile');
+  return new Overtaken('The database role or the login was renamed during the call');
 }

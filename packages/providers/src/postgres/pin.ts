@@ -61,7 +61,7 @@ export async function isStillNamed(sql: Statements, { role, identity }: Subject)
 /** Returns the names of an entitlement. Throws `Terminal` when its access is not one of this connector's. */
 function readNames(entitlement: EntitlementRef): { role: string; identity: string } {
   const access = membership.safeParse(entitlement.access);
-  if (!access.success) throw new Terminal('The access is not membership of a database role');
+  if (!access.success) throw new Terminal('The access is not a membership of a database role');
   return { role: access.data.role, identity: entitlement.identity };
 }
 

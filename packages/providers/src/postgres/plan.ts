@@ -12,13 +12,14 @@ export function planMemberships(_config: PostgresConfig, request: AccessRequest)
       request[kind][list].forEach((_, index) => {
         issues.push({
           path: `${kind}.${list}[${index}]`,
-          message: 'PostgreSQL access is membership of database roles: put the privileges on a role and inherit that',
+          message:
+            'PostgreSQL access is membership of database roles: grant the privileges to a role and inherit that role',
         });
       });
     }
   }
   if (request.roles.length === 0) {
-    issues.push({ path: 'inherits', message: 'names no database role to become a member of' });
+    issues.push({ path: 'inherits', message: 'must name at least one database role' });
   }
   request.roles.forEach((role, index) => {
     const fault = faultOfName(role);
@@ -29,7 +30,9 @@ export function planMemberships(_config: PostgresConfig, request: AccessRequest)
 }
 
 function faultOfName(role: string): string | undefined {
-  if (Buffer.byteLength(role) > longestName) return `is longer than the ${longestName} bytes of a database role's name`;
-  if (!plainName.test(role)) return 'is not the name of a database role: letters, digits, spaces and _ . @ $ + - only';
+  if (Buffer.byteLength(role) > longestName)
+    return `is longer than ${longestName} bytes, the limit for the name of a database role`;
+  if (!plainName.test(role))
+    return 'is not a valid name of a database role: use only letters, digits, spaces and _ . @ $ + -';
   return undefined;
 }

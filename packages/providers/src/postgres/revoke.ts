@@ -62,7 +62,11 @@ export function createRevoker(config: PostgresConfig, database: Database, tools:
     const { role, identity } = subject;
     const { count, at } = await endSessions(database, { identity: identity.id, role: role.id, since }, signal);
     if (count > 0) {
-      tools.log('Sessions ended with a membership', { role: role.name, identity: identity.name, sessions: count });
+      tools.log('sessions were terminated together with a membership', {
+        role: role.name,
+        identity: identity.name,
+        sessions: count,
+      });
     }
     return at;
   }
@@ -71,7 +75,10 @@ export function createRevoker(config: PostgresConfig, database: Database, tools:
     const holders = { identity: identity.id, role: role.id, since };
     const count = await endBorrowers(database, holders, at, signal);
     if (count > 0) {
-      tools.log('Transactions of others ended with a membership', { role: role.name, sessions: count });
+      tools.log('transactions of other sessions were rolled back together with a membership', {
+        role: role.name,
+        sessions: count,
+      });
     }
   }
 

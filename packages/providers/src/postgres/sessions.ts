@@ -54,7 +54,7 @@ async function untilEnded(database: Database, pids: number[], signal: AbortSigna
   let waited = 0;
   for (let wait = 5; left.length > 0; wait = Math.min(2 * wait, 200)) {
     waited += wait;
-    if (waited > endingMilliseconds) throw new Retryable("The identity's open sessions are still ending");
+    if (waited > endingMilliseconds) throw new Retryable("The identity's open sessions have not ended yet");
     await pause(wait, signal);
     const ids = left.join(',');
     left = await database.read(signal, async (sql) => {
@@ -96,7 +96,7 @@ async function terminateAll(sql: Statements, sessions: number[]): Promise<number
           refused = fault;
         });
     }
-    const message = "The connector's database user may not end sessions: it has to be a member of pg_signal_backend";
+    const message = "The connector's database user cannot terminate sessions: make it a member of pg_signal_backend";
     if (refused) throw new Terminal(message, { cause: refused });
   }
   return sessions;

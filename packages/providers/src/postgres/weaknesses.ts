@@ -34,7 +34,7 @@ export async function findWeaknesses(sql: Statements, config: PostgresConfig): P
 function* describe(setup: Setup, config: PostgresConfig): Generator<Weakness> {
   if (!setup.signals) {
     yield {
-      message: "the connector's user may not end sessions, which go on after a revocation",
+      message: "the connector's database user cannot terminate sessions, so they continue after a revocation",
       cure: 'grant it pg_signal_backend',
     };
   }
@@ -44,26 +44,26 @@ function* describe(setup: Setup, config: PostgresConfig): Generator<Weakness> {
       : 'give';
     yield {
       message:
-        'no connection is reserved for the connector: a holder who fills the server keeps it out after a restart',
+        'no connection is reserved for the connector: a holder who uses all connections locks it out after a restart',
       cure: `${reserve} people's logins a CONNECTION LIMIT`,
     };
   }
   if (setup.prepared > 0) {
     yield {
       message: `max_prepared_transactions is ${setup.prepared}: a holder can prepare a transaction that outlives the access`,
-      cure: 'set it to 0 where nothing needs it',
+      cure: 'set it to 0 unless an application needs it',
     };
   }
   if (!canWithholdSet(setup.version)) {
     const major = Math.floor(setup.version / 10_000);
     yield config.accept_objects_left_behind
       ? {
-          message: `on PostgreSQL ${major} a member can become the role and build as its owner`,
+          message: `on PostgreSQL ${major} a member can become the role and create objects as its owner`,
           cure: 'upgrade it to 16 or newer',
         }
       : {
           message: `nothing is granted on PostgreSQL ${major}, where a member can become the role`,
-          cure: 'upgrade it to 16 or newer, or say accept_objects_left_behind',
+          cure: 'upgrade it to 16 or newer, or set accept_objects_left_behind',
         };
   }
 }

@@ -59,13 +59,14 @@ export function readAssertion(
   const { Issuer, Subject, AuthnStatement, AttributeStatement = [] } = read.data.Assertion;
   const { $: confirmation, SubjectConfirmationData } = Subject.SubjectConfirmation;
   const { Recipient, InResponseTo } = SubjectConfirmationData.$;
-  if (Issuer._ !== expected.idpEntityId) throw refused('another issuer');
-  if (confirmation.Method !== 'urn:oasis:names:tc:SAML:2.0:cm:bearer') throw refused('another method');
-  if (Recipient !== expected.recipient) throw refused('another recipient');
-  if (InResponseTo !== expected.requestId) throw refused('another request');
+  if (Issuer._ !== expected.idpEntityId) throw refused('the issuer is another one');
+  if (confirmation.Method !== 'urn:oasis:names:tc:SAML:2.0:cm:bearer')
+    throw refused('the confirmation method is not bearer');
+  if (Recipient !== expected.recipient) throw refused('the recipient is another service');
+  if (InResponseTo !== expected.requestId) throw refused('it responds to another request');
   const ends = AuthnStatement.map(({ $ }) => $?.SessionNotOnOrAfter).filter((time) => time !== undefined);
   const times = ends.map((time) => Date.parse(time));
-  if (times.some(Number.isNaN)) throw refused('no time');
+  if (times.some(Number.isNaN)) throw refused('SessionNotOnOrAfter is not a time');
   const { NameID } = Subject;
   return {
     nameId: NameID && { value: NameID._, format: NameID.$?.Format },
@@ -86,5 +87,5 @@ function attributesOf(given: z.output<typeof attribute>[]): Map<string, string[]
 }
 
 function refused(cause: unknown): Terminal {
-  return new Terminal('The answer of the identity provider does not hold', { cause });
+  return new Terminal("The identity provider's response failed validation", { cause });
 }

@@ -30,7 +30,7 @@ export function createAuthenticator(config: SamlConfig): Authenticator {
         const { searchParams } = currentUrl;
         const [response, ...others] = searchParams.getAll('SAMLResponse');
         if (!response || others.length > 0 || searchParams.getAll('state').join() !== expected.state) {
-          throw new Terminal('The answer is not to what was asked');
+          throw new Terminal('The response does not belong to this sign-in');
         }
         requirePlainXml(response);
         const { serviceFor } = await load();
@@ -68,8 +68,8 @@ async function guarded<T>(signal: AbortSignal, work: () => Promise<T>): Promise<
     if (error instanceof Retryable || error instanceof Terminal) throw error;
     const { isRefusal } = await load();
     if (isRefusal(error)) {
-      throw new Terminal('The sign-in was refused at the identity provider', { cause: error });
+      throw new Terminal('The identity provider denied the sign-in', { cause: error });
     }
-    throw new Terminal('The answer of the identity provider does not hold', { cause: error });
+    throw new Terminal("The identity provider's response failed validation", { cause: error });
   }
 }

@@ -11,7 +11,7 @@ const certificate = z.string().transform((given, context) => {
       return read.toString().trim();
     context.addIssue('must have an RSA key of at least 2048 bits');
   } catch {
-    context.addIssue('is not a certificate (PEM, or its base64)');
+    context.addIssue('is not a certificate (PEM or base64)');
   }
   return z.NEVER;
 });

@@ -10,7 +10,7 @@ const requestMilliseconds = 10_000;
 /** An identity provider that speaks SAML 2.0. */
 export const samlConnector: ReadyConnector<SamlConfig> = {
   type: 'saml',
-  description: 'SAML 2.0: signs people in and tells their groups',
+  description: 'SAML 2.0: signs people in and reads their groups',
   capabilities: ['authenticator'],
   config: samlConfig,
   create(config) {
@@ -25,7 +25,7 @@ export const samlConnector: ReadyConnector<SamlConfig> = {
           asked.then((response) => response.body?.cancel()),
           signal,
         ).catch((cause: unknown) => {
-          throw new Retryable('The identity provider does not answer', { cause });
+          throw new Retryable('The identity provider cannot be reached', { cause });
         });
       },
       close: async () => {},

@@ -19,7 +19,7 @@ export function readPerson(
   const [email, ...others] = emails.length === 0 && nameId?.format === emailAddress ? [nameId.value] : emails;
   // Two addresses: no guess which of them is the person's.
   if (email === undefined || others.length > 0) {
-    throw new Terminal('The identity provider does not give the one e-mail address of the person');
+    throw new Terminal('The identity provider must return exactly one e-mail address for the person');
   }
   const { organizations } = config.attributes;
   return {
@@ -38,7 +38,7 @@ function readSubject(config: SamlConfig, { nameId, attributes }: Pick<Assertion,
   if (values.length === 1 && values[0] !== undefined) return values[0];
   // A transient name is another one at each sign-in: nobody would be known again.
   if (named !== undefined || nameId === undefined || nameId.format === transient) {
-    throw new Terminal('The identity provider does not say who the person is by a name that lasts');
+    throw new Terminal('The identity provider returned no persistent name identifier for the person');
   }
   return nameId.value;
 }

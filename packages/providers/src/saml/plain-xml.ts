@@ -23,7 +23,7 @@ export function requirePlainXml(base64: string): void {
   const body = xml.replace(/^\uFEFF?\s*<\?xml\s[^?>]*\?>/, '');
   if (/<[!?]/.test(body)) throw refused();
   if (/<([\w.-]+:)?Encrypted/.test(body)) {
-    throw new Terminal('The identity provider encrypts its answers, which is not supported');
+    throw new Terminal('The identity provider encrypts its responses, which is not supported');
   }
   for (const [, double, single] of body.matchAll(/\bAlgorithm\s*=\s*(?:"([^"]*)"|'([^']*)')?/g)) {
     if (!algorithms.has(double ?? single ?? '')) throw refused();
@@ -60,5 +60,5 @@ function decode(base64: string): string {
 }
 
 function refused(): Terminal {
-  return new Terminal('The answer of the identity provider does not hold');
+  return new Terminal("The identity provider's response failed validation");
 }

@@ -27,7 +27,7 @@ export async function attempt<T>(
     try {
       return await untilAborted(work(limited), limited);
     } catch (error) {
-      const fault = limited.aborted ? new Retryable('The service did not answer in time') : explain(error);
+      const fault = limited.aborted ? new Retryable('The service did not respond in time') : explain(error);
       if (fault instanceof Terminal || signal.aborted || tried === tries) throw fault;
       const wait = Math.min(fault.options.afterMilliseconds ?? pauseAfter(pauses, tried), pauses.last);
       await tools.delay(wait, signal).catch(() => {

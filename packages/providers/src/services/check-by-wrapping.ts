@@ -8,5 +8,5 @@ export async function checkByWrapping(
 ): Promise<void> {
   const material = new Uint8Array(32);
   const back = await service.unwrap(await service.wrap(material, signal), signal);
-  if (!Buffer.from(back).equals(material)) throw new Terminal('The service unwraps something else than it wrapped');
+  if (!Buffer.from(back).equals(material)) throw new Terminal('The service did not return the key that it wrapped');
 }

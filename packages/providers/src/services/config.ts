@@ -19,7 +19,10 @@ const text = z.string().min(1).max(4_096);
 /** A part of a path at HashiCorp Vault: what people name mounts and keys. */
 const segment = z
   .string()
-  .regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]*(\/[A-Za-z0-9_][A-Za-z0-9_.-]*)*$/, 'is no path of names');
+  .regex(
+    /^[A-Za-z0-9_][A-Za-z0-9_.-]*(\/[A-Za-z0-9_][A-Za-z0-9_.-]*)*$/,
+    'is not a valid path: use names separated by /',
+  );
 
 function isJsonObject(value: string): boolean {
   try {
@@ -32,7 +35,7 @@ function isJsonObject(value: string): boolean {
 
 const aws = {
   provider: z.literal('aws'),
-  region: z.string().regex(/^[a-z0-9-]+$/, 'is no region'),
+  region: z.string().regex(/^[a-z0-9-]+$/, 'is not a region, for example eu-central-1'),
   /** Absent, the SDK's own chain finds credentials: environment, container, instance. */
   access_key_id: text.optional(),
   secret_access_key: text.optional(),
@@ -72,17 +75,17 @@ export const googleEncryption = z.strictObject({
     .string()
     .regex(
       /^projects\/[^/]+\/locations\/[^/]+\/keyRings\/[^/]+\/cryptoKeys\/[^/]+$/,
-      'use projects/…/locations/…/keyRings/…/cryptoKeys/…',
+      'must be projects/…/locations/…/keyRings/…/cryptoKeys/…',
     ),
 });
 export const azureEncryption = z.strictObject({
   ...azure,
-  key: z.string().regex(/^[A-Za-z0-9-]{1,127}$/, 'use the name of the key'),
+  key: z.string().regex(/^[A-Za-z0-9-]{1,127}$/, 'must be the name of the key'),
 });
 export const hashicorpEncryption = z.strictObject({ ...hashicorp, mount: segment.default('transit'), key: segment });
 
 const whole = (names: readonly string[]) => ({
-  message: `set all of ${names.join(', ')}, or none of them`,
+  message: `set all of ${names.join(', ')}, or none`,
   test: (config: Record<string, unknown>) => {
     const set = names.filter((name) => config[name] !== undefined).length;
     return set === 0 || set === names.length;
@@ -117,7 +120,7 @@ export type EncryptionConfig = z.infer<typeof encryptionConfig>;
 export const awsVault = z.strictObject(aws);
 export const googleVault = z.strictObject({
   ...google,
-  project: z.string().regex(/^[a-z0-9:.-]+$/, 'is no project'),
+  project: z.string().regex(/^[a-z0-9:.-]+$/, 'is not a valid project id'),
 });
 export const azureVault = z.strictObject(azure);
 export const hashicorpVault = z.strictObject({ ...hashicorp, mount: segment.default('secret') });

@@ -42,9 +42,9 @@ export function explainFaults(service: string): Explain {
     if (error instanceof Retryable || error instanceof Terminal) return error;
     const name = error instanceof Error ? error.name : '';
     const status = statusOf(error);
-    if (busy.test(name)) return new Retryable(`${service} is too busy to answer`);
+    if (busy.test(name)) return new Retryable(`${service} has too many requests`);
     if (forbidden.test(name)) return refused(service);
-    if (missing.test(name)) return new Terminal(`${service} has nothing under this name`);
+    if (missing.test(name)) return new Terminal(`${service} has no secret with this name`);
     return explainStatus(service, status);
   };
 }
@@ -53,12 +53,14 @@ export function explainFaults(service: string): Explain {
 export function explainStatus(service: string, status: number | undefined): Retryable | Terminal {
   if (status === undefined) return new Retryable(`${service} cannot be reached`);
   if (status === 401 || status === 403) return refused(service);
-  if (status === 404) return new Terminal(`${service} has nothing under this name`);
-  if (status === 408 || status === 425 || status === 429) return new Retryable(`${service} is too busy to answer`);
-  if (status >= 500) return new Retryable(`${service} cannot answer now (${status})`);
-  return new Terminal(`${service} refuses what it was asked (${status}): another key, or not as it was wrapped`);
+  if (status === 404) return new Terminal(`${service} has no secret with this name`);
+  if (status === 408 || status === 425 || status === 429) return new Retryable(`${service} has too many requests`);
+  if (status >= 500) return new Retryable(`${service} is temporarily unavailable (${status})`);
+  return new Terminal(
+    `${service} rejected the request (${status}): it used another key, or the wrapped key failed its integrity check`,
+  );
 }
 
 function refused(service: string): Terminal {
-  return new Terminal(`${service} refuses our credentials, or they do not permit this`);
+  return new Terminal(`${service} rejected our credentials, or they do not permit this operation`);
 }

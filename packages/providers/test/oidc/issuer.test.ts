@@ -141,7 +141,7 @@ describe('the oidc connector tells', () => {
     const { exchange } = await openIssuer({ tokenAnswer: { status: 400, body } });
     const error = await exchange()?.catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(Terminal);
-    expect((error as Error).message).toBe('The identity provider refused the sign-in (invalid_grant)');
+    expect((error as Error).message).toBe('The identity provider rejected the sign-in (invalid_grant)');
   });
 
   it('whether the issuer is there', async () => {

@@ -188,7 +188,7 @@ describe('the postgres authorizer', () => {
     const [role, group, mine] = [await reader(), await server.role(), await server.login('superuser')];
     const own = authorizerOf({ url: server.url(mine) });
     expect(await terminal(own.ensurePresent(entitlement(role, mine.name), until, calm()))).toContain(
-      'connector itself',
+      'of the connector',
     );
     expect(await terminal(own.ensurePresent(entitlement(role, group), until, calm()))).toContain('not a login role');
     await own.ensureAbsent(entitlement(role, mine.name), calm());

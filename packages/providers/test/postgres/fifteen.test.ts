@@ -93,7 +93,7 @@ describe.runIf(hasFifteen())('the postgres authorizer before PostgreSQL 16', () 
     const [role, user] = [await server.login(), await server.login()];
     const one = { id: 'e', identity: user.name, access: { role: role.name } };
     const error = await failure(accepting().ensurePresent(one, until, calm()));
-    expect((error as Error).message).toContain('can sign in itself');
+    expect((error as Error).message).toContain('can sign in, and before');
   });
 
   it('takes calls that cross for normal, and stands by', async () => {

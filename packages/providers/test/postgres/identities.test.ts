@@ -110,7 +110,7 @@ describe('the postgres identities', () => {
     const sound = { url: 'postgres://user@host/database', email_domains: ['x.test'] };
     expect(postgresConnector.config.safeParse(sound).success).toBe(true);
     expect(postgresConnector.config.safeParse({ ...sound, email_domains: undefined }).error?.issues).toMatchObject([
-      { path: ['email_domains'], message: expect.stringContaining('name the domains of your people') },
+      { path: ['email_domains'], message: expect.stringContaining('list the domains of your people') },
     ]);
   });
 });

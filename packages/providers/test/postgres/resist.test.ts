@@ -83,7 +83,7 @@ describe('the postgres authorizer against what a role makes possible', () => {
       expect(listed).not.toContain(role);
     }
     const daring = authorizerOf({ allow_privileged_roles: true });
-    expect(daring.leavesBehind).toMatch(/stay/);
+    expect(daring.leavesBehind).toMatch(/remain/);
     await daring.ensurePresent(entitlement(inner, user.name), until, calm());
     await daring.ensureAbsent(entitlement(inner, user.name), calm());
     expect(await daring.holds(entitlement(inner, user.name), calm())).toBe(false);
@@ -115,7 +115,7 @@ describe('the postgres authorizer against what a role makes possible', () => {
         `revoke pg_signal_backend from ${one}; alter database ${server.database} owner to ${owner}`,
       );
       expect(error).toBeInstanceOf(Terminal);
-      expect((error as Error).message).toContain('keep the connector out');
+      expect((error as Error).message).toContain('lock the connector out');
     }
     await authorizer.ensurePresent(entitlement(role, user.name), until, calm());
     await authorizer.ensureAbsent(entitlement(role, user.name), calm());

@@ -212,6 +212,6 @@ describe('a document', () => {
         .replace('status:Success"/>', 'status:Responder"/><samlp:StatusMessage>the-message</samlp:StatusMessage>'),
     );
     const { message } = await refused(denied);
-    expect(message).toBe('The sign-in was refused at the identity provider');
+    expect(message).toBe('The identity provider denied the sign-in');
   });
 });

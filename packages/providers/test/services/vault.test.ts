@@ -99,8 +99,8 @@ describe('local', () => {
     const whole = file.text ?? '';
     const lines = whole.split('\n');
     const cases: [string, LocalKey, string][] = [
-      ['{"not": "ours"}\n', key, 'is no vault of Belay'],
-      ['', key, 'is no vault of Belay'],
+      ['{"not": "ours"}\n', key, 'is not a vault file of Belay'],
+      ['', key, 'is not a vault file of Belay'],
       [whole.slice(0, -20), key, 'is damaged'],
       [whole.replace('\nnow\n', '\nthen\n'), key, 'is damaged'],
       [[lines[0], lines[1], `A${lines[2]?.slice(1)}`, ''].join('\n'), key, 'is damaged'],

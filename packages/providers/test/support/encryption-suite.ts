@@ -93,7 +93,7 @@ export function remoteEncryptionSuite(start: () => Promise<EncryptionSubject & {
     subject.server.mood = 'forbidden';
     const fault = await faultOf(service.unwrap(wrapped, signal()));
     expect(fault).toBeInstanceOf(Terminal);
-    expect(fault.message).toContain('refuses our credentials');
+    expect(fault.message).toContain('rejected our credentials');
     for (const secret of subject.secrets) expect(everythingIn(fault)).not.toContain(secret);
     expect(tools.waited).toEqual([]);
     subject.server.mood = 'babbling';

@@ -36,7 +36,7 @@ function checkHttp(checking: Checking, path: string, value: Json): void {
   const call = issues.read(httpSchema, value, path);
   if (!call) return;
   if (call.endpoint !== undefined && call.uri !== undefined) {
-    issues.add('ERR_INVALID', `${path}/uri`, 'uri is another name of endpoint; only one of them can be given');
+    issues.add('ERR_INVALID', `${path}/uri`, 'uri and endpoint are the same setting; use only one of them');
   }
   const name = call.endpoint === undefined ? 'uri' : 'endpoint';
   const endpoint = call.endpoint ?? call.uri;
@@ -59,7 +59,7 @@ function checkHttp(checking: Checking, path: string, value: Json): void {
     if (!isObject(given)) continue;
     for (const [key, item] of Object.entries(given)) {
       if (typeof item === 'object' && item !== null && part === 'headers') {
-        issues.add('ERR_INVALID', `${path}/headers/${pointerSegment(key)}`, 'a header is a string');
+        issues.add('ERR_INVALID', `${path}/headers/${pointerSegment(key)}`, 'a header must be a string');
       }
     }
   }

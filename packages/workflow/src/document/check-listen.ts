@@ -11,7 +11,7 @@ export function checkStrategy(checking: Checking, path: string, value: Json, nam
   if (!strategy) return;
   const given = (['one', 'any', 'all'] as const).filter((name) => strategy[name] !== undefined);
   if (given.length !== 1) {
-    issues.add('ERR_INVALID', path, 'exactly one of one, any and all is required');
+    issues.add('ERR_INVALID', path, 'must have exactly one of one, any and all');
     return;
   }
   if (strategy.one !== undefined) checkFilter(checking, `${path}/one`, strategy.one, names);
@@ -20,7 +20,7 @@ export function checkStrategy(checking: Checking, path: string, value: Json, nam
   }
   if (strategy.until === undefined) return;
   if (nested || strategy.any === undefined) {
-    issues.add('ERR_INVALID', `${path}/until`, 'until goes with any, and not inside another until');
+    issues.add('ERR_INVALID', `${path}/until`, 'until is only allowed with any, and not inside another until');
   } else if (typeof strategy.until === 'string') {
     checkAlways(issues, `${path}/until`, strategy.until, [...ARGUMENTS.task, ...names]);
   } else {

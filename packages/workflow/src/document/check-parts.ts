@@ -119,7 +119,7 @@ export function checkRetry(checking: Checking, path: string, value: Json, names:
   if (isObject(value) && isObject(value.backoff)) {
     const [name, settings] = Object.entries(value.backoff)[0] ?? [];
     if (name !== undefined && isObject(settings) && Object.keys(settings).length > 0) {
-      issues.add('ERR_UNSUPPORTED_BACKOFF', `${path}/backoff/${name}`, 'a backoff takes no settings here');
+      issues.add('ERR_UNSUPPORTED_BACKOFF', `${path}/backoff/${name}`, 'settings of a backoff are not supported');
       return undefined;
     }
   }
@@ -143,6 +143,11 @@ export function checkRetry(checking: Checking, path: string, value: Json, names:
 
 /** The name of a variable that a loop or a catch introduces. */
 export function checkVariable({ issues }: Checking, path: string, name: string): void {
-  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) issues.add('ERR_INVALID', path, 'a variable is letters, digits and _');
-  else if (RESERVED.has(name)) issues.add('ERR_RESERVED', path, `$${name} has a meaning of its own`);
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
+    issues.add(
+      'ERR_INVALID',
+      path,
+      'a variable must contain only letters, digits and _, and must not begin with a digit',
+    );
+  else if (RESERVED.has(name)) issues.add('ERR_RESERVED', path, `$${name} is reserved`);
 }

@@ -54,7 +54,7 @@ async function checkInThread(schema: Json, value: string, caller?: Caller): Prom
   });
   caller?.spend?.(milliseconds);
   if (read.is === 'values') return read.values[0] as unknown as Differences;
-  if (read.is === 'starved') throw new ExpressionOutage('schemas do not get the processor time that they need');
+  if (read.is === 'starved') throw new ExpressionOutage('schemas do not get enough processor time');
   if (read.is === 'failed') return read.message;
   return value === '' ? 'takes too long to compile' : 'takes too long to check against its schema';
 }

@@ -49,7 +49,11 @@ const checks: { [K in TaskKindName]: Check<K> } = {
     }
     for (const name of Object.keys(event)) {
       if (!/^[a-z0-9]+$/.test(name)) {
-        issues.add('ERR_INVALID', `${path}/emit/event/with/${pointerSegment(name)}`, 'an attribute is a-z and 0-9');
+        issues.add(
+          'ERR_INVALID',
+          `${path}/emit/event/with/${pointerSegment(name)}`,
+          'an attribute must contain only a-z and 0-9',
+        );
       }
     }
     checkValue(issues, `${path}/emit/event/with`, event, [...ARGUMENTS.task, ...names]);
@@ -59,7 +63,8 @@ const checks: { [K in TaskKindName]: Check<K> } = {
     const at = task.for.at ?? 'index';
     checkVariable(checking, `${path}/for/each`, each);
     checkVariable(checking, `${path}/for/at`, at);
-    if (each === at) checking.issues.add('ERR_INVALID', `${path}/for/at`, 'the item and its index need two names');
+    if (each === at)
+      checking.issues.add('ERR_INVALID', `${path}/for/at`, 'the item and its index must have different names');
     checkAlways(checking.issues, `${path}/for/in`, task.for.in, [...ARGUMENTS.task, ...names]);
     const inner = [...names, each, at];
     if (task.while !== undefined)
@@ -68,7 +73,7 @@ const checks: { [K in TaskKindName]: Check<K> } = {
   },
   fork: (checking, path, task, names) => {
     if (task.fork.compete && task.fork.branches.length === 0) {
-      checking.issues.add('ERR_INVALID', `${path}/fork/branches`, 'a race needs at least one branch');
+      checking.issues.add('ERR_INVALID', `${path}/fork/branches`, 'a fork that competes must have at least one branch');
     }
     // Branches run side by side, so none of them can continue at another.
     checkTaskList(checking, `${path}/fork/branches`, task.fork.branches, names, new Set());
@@ -92,7 +97,8 @@ const checks: { [K in TaskKindName]: Check<K> } = {
   set: ({ issues }, path, task, names) => {
     const seen = [...ARGUMENTS.task, ...names];
     if (typeof task.set === 'string') checkAlways(issues, `${path}/set`, task.set, seen);
-    else if (Object.keys(task.set).length === 0) issues.add('ERR_INVALID', `${path}/set`, 'nothing is set');
+    else if (Object.keys(task.set).length === 0)
+      issues.add('ERR_INVALID', `${path}/set`, 'must set at least one value');
     else checkValue(issues, `${path}/set`, task.set, seen);
   },
   switch: (checking, path, task, names, targets) => {
@@ -107,7 +113,7 @@ const checks: { [K in TaskKindName]: Check<K> } = {
       if (read.when === undefined) defaults += 1;
       else checkAlways(checking.issues, `${at}/${pointerSegment(name)}/when`, read.when, [...ARGUMENTS.task, ...names]);
     });
-    if (defaults > 1) checking.issues.add('ERR_INVALID', `${path}/switch`, 'only one case can be without a condition');
+    if (defaults > 1) checking.issues.add('ERR_INVALID', `${path}/switch`, 'only one case can have no condition');
   },
   try: (checking, path, task, names) => {
     checkTaskList(checking, `${path}/try`, task.try, names);
@@ -136,7 +142,8 @@ export function checkTaskList(checking: Checking, path: string, list: TaskList, 
     if (!entry) return;
     const at = `${path}/${index}/${pointerSegment(entry[0])}`;
     if (own.has(entry[0])) checking.issues.add('ERR_DUPLICATE_NAME', at, `${entry[0]} is defined twice in this list`);
-    if (DIRECTIVES.has(entry[0])) checking.issues.add('ERR_RESERVED', at, `${entry[0]} is a flow directive`);
+    if (DIRECTIVES.has(entry[0]))
+      checking.issues.add('ERR_RESERVED', at, `${entry[0]} is a flow directive and cannot be the name of a task`);
     own.add(entry[0]);
   });
   entries.forEach((entry, index) => {
@@ -148,7 +155,7 @@ export function checkTaskList(checking: Checking, path: string, list: TaskList, 
 export function checkTask(checking: Checking, path: string, value: Json, names: Names, targets: Targets): void {
   const { issues } = checking;
   if (!isObject(value)) {
-    issues.add('ERR_INVALID', path, 'a task is an object');
+    issues.add('ERR_INVALID', path, 'a task must be an object');
     return;
   }
   const unsupported = UNSUPPORTED_TASKS.find((name) => Object.hasOwn(value, name));
@@ -165,7 +172,7 @@ export function checkTask(checking: Checking, path: string, value: Json, names: 
     issues.add(
       'ERR_TASK',
       path,
-      'not a task: none of call, do, emit, for, fork, listen, raise, set, switch, try, wait',
+      'not a task: must have one of call, do, emit, for, fork, listen, raise, set, switch, try, wait',
     );
     return;
   }
@@ -209,6 +216,6 @@ function onlyEntry({ issues }: Checking, path: string, item: { [key: string]: Js
   const entries = Object.entries(item);
   const [entry] = entries;
   if (entry && entries.length === 1) return entry;
-  issues.add('ERR_INVALID', path, 'an item has exactly one name');
+  issues.add('ERR_INVALID', path, 'an item must have exactly one name');
   return undefined;
 }

@@ -159,8 +159,13 @@ export const authenticationSchema = z.union([
 
 const label = z
   .string()
-  .regex(/^[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$/, 'letters, digits and hyphens, at most 63');
-const version = z.string().regex(/^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$/, 'a semantic version');
+  .regex(
+    /^[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$/,
+    'must contain only letters, digits and hyphens, at most 63',
+  );
+const version = z
+  .string()
+  .regex(/^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$/, 'must be a semantic version, for example 1.0.0');
 
 export const workflowSchema = z.strictObject({
   document: z.strictObject({

@@ -46,7 +46,8 @@ export function collectIssues(): Issues {
 function addShape(add: Issues['add'], issue: z.core.$ZodIssue, path: string): void {
   const at = `${path}${issue.path.map((segment) => `/${pointerSegment(String(segment))}`).join('')}`;
   if (issue.code === 'unrecognized_keys') {
-    for (const key of issue.keys) add('ERR_UNKNOWN_KEY', `${at}/${pointerSegment(key)}`, `${key} is not known here`);
+    for (const key of issue.keys)
+      add('ERR_UNKNOWN_KEY', `${at}/${pointerSegment(key)}`, `${key} is not a known property`);
     return;
   }
   if (issue.code === 'invalid_type' && issue.input === undefined && issue.message.includes('undefined')) {

@@ -100,7 +100,7 @@ function checkUse(checking: Checking): void {
       issues.add(`ERR_UNSUPPORTED_${name.toUpperCase()}`, `/use/${name}`, `${name} are not supported`);
   }
   for (const [at, timeout] of named('/use/timeouts', use.timeouts)) {
-    if (typeof timeout === 'string') issues.add('ERR_INVALID', at, 'a timeout is an object');
+    if (typeof timeout === 'string') issues.add('ERR_INVALID', at, 'a timeout must be an object');
     else checkTimeout(checking, at, timeout, []);
   }
   for (const [at, error] of named('/use/errors', use.errors)) checkError(checking, at, error, []);
@@ -109,7 +109,7 @@ function checkUse(checking: Checking): void {
   for (const [at, value] of named('/use/authentications', use.authentications)) {
     checkAuthentication(checking, at, value);
     if (isObject(value) && value.use !== undefined)
-      issues.add('ERR_INVALID', at, 'a reusable authentication is inline');
+      issues.add('ERR_INVALID', at, 'a reusable authentication must be defined inline');
     checkValue(issues, at, value, ARGUMENTS.task);
   }
   for (const [at, task] of named('/use/functions', use.functions)) checkTask(checking, at, task, [], new Set());
@@ -136,7 +136,7 @@ function checkFunctionNames({ issues, use, functions }: Checking): void {
   for (const name of calls.keys()) {
     const at = `/use/functions/${pointerSegment(name)}`;
     if (RESERVED_FUNCTIONS.has(name) || Object.hasOwn(functions, name)) {
-      issues.add('ERR_RESERVED', at, `${name} is a function already`);
+      issues.add('ERR_RESERVED', at, `${name} is already the name of a built-in function`);
     }
     const reached = new Set<string>();
     const next = [...(calls.get(name) ?? [])];

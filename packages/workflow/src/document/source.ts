@@ -17,11 +17,11 @@ export function readSource(source: unknown): { ok: true; value: Json } | { ok: f
       logLevel: 'silent',
     });
     const [problem] = [...document.errors, ...document.warnings];
-    if (problem) return refuse('ERR_SOURCE', '', problem.message.split('\n')[0] ?? 'not YAML');
+    if (problem) return refuse('ERR_SOURCE', '', problem.message.split('\n')[0] ?? 'not valid YAML');
     try {
       value = document.toJS({ maxAliasCount: 100 });
     } catch {
-      return refuse('ERR_SOURCE', '', 'too many aliases');
+      return refuse('ERR_SOURCE', '', 'too many YAML aliases');
     }
   }
   const problem: { path: string; message: string }[] = [];
@@ -42,7 +42,7 @@ function copy(value: unknown, path: string, depth: number, refused: (path: strin
   if (value === null || typeof value === 'boolean') return value;
   if (typeof value === 'number' && Number.isFinite(value)) return value;
   if (depth > DEEPEST) {
-    refused(path, `nests deeper than ${DEEPEST} levels`);
+    refused(path, `nested deeper than ${DEEPEST} levels`);
     return null;
   }
   if (Array.isArray(value)) return value.map((item, index) => copy(item, `${path}/${index}`, depth + 1, refused));
@@ -50,12 +50,12 @@ function copy(value: unknown, path: string, depth: number, refused: (path: strin
     const entries: [string, Json][] = [];
     for (const [key, item] of Object.entries(value)) {
       const at = `${path}/${pointerSegment(key)}`;
-      if (key === '__proto__') refused(at, '__proto__ may not be a key');
+      if (key === '__proto__') refused(at, '__proto__ must not be a key');
       else if (storable(key) !== key) refused(at, BEYOND.text);
       else if (item !== undefined) entries.push([key, copy(item, at, depth + 1, refused)]);
     }
     return Object.fromEntries(entries);
   }
-  refused(path, 'not a JSON value');
+  refused(path, 'cannot be represented in JSON');
   return null;
 }

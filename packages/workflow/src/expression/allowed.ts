@@ -67,13 +67,13 @@ function refuse(tokens: Token[]): void {
       if (token.text === ')' || token.text === ']' || token.text === '}') open.pop();
     }
     if (token.type === 'variable' && (REFUSED_VARIABLES.has(token.value ?? '') || token.text.includes('::'))) {
-      throw new ExpressionError('ERR_EXPRESSION_REFUSED', `${token.text} may not be used in a workflow`);
+      throw new ExpressionError('ERR_EXPRESSION_REFUSED', `${token.text} is not allowed in a workflow`);
     }
     if (token.type !== 'word') return;
     const before = tokens[index - 1];
     const isKey = open.at(-1) === '{' && before?.type === 'symbol' && (before.text === '{' || before.text === ',');
     if (!isKey && (REFUSED.has(token.text) || token.text.includes('::'))) {
-      throw new ExpressionError('ERR_EXPRESSION_REFUSED', `${token.text} may not be used in a workflow`);
+      throw new ExpressionError('ERR_EXPRESSION_REFUSED', `${token.text} is not allowed in a workflow`);
     }
   });
 }

@@ -30,7 +30,7 @@ export async function compileExpressions(expressions: readonly Expression[]): Pr
         await thread.end();
         thread = await startCompiler();
       }
-      if (result.is === 'starved') throw new ExpressionOutage('expressions cannot be compiled now');
+      if (result.is === 'starved') throw new ExpressionOutage('expressions cannot be compiled at the moment');
       return result;
     };
     for (let at = 0; at < unknown.length; at += TOGETHER) {
@@ -56,7 +56,7 @@ async function startCompiler(): Promise<Thread> {
   try {
     return await startThread('jq');
   } catch (error) {
-    throw new ExpressionOutage('no thread can be started for expressions', { cause: error });
+    throw new ExpressionOutage('no thread could be started for expressions', { cause: error });
   }
 }
 
@@ -73,7 +73,7 @@ function remember(program: string): void {
 
 function issueOf({ path, program }: Expression, result: Result): Issue {
   const shown = program.length > LONGEST_SHOWN ? `${program.slice(0, LONGEST_SHOWN)}…` : program;
-  const why = result.is === 'failed' ? syntaxMessage(result.message) : 'it is too much for jq';
+  const why = result.is === 'failed' ? syntaxMessage(result.message) : 'it is too large for jq';
   return {
     code: 'ERR_EXPRESSION_SYNTAX',
     path,

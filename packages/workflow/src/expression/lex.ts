@@ -52,8 +52,8 @@ export function lex(text: string, start = 0, stop?: '}' | ')'): { tokens: Token[
     if (char === '.' || char === '$' || char === '@') {
       at += 1;
       const word = match(WORD);
-      if (char === '$' && !word) throw syntax('a variable needs its name right after the $');
-      if (char === '@' && !word) throw syntax('a format needs its name right after the @');
+      if (char === '$' && !word) throw syntax('a variable must have its name directly after the $');
+      if (char === '@' && !word) throw syntax('a format must have its name directly after the @');
       if (char === '.' && !word) {
         const twice = text[at] === '.';
         tokens.push({ type: 'symbol', text: twice ? '..' : '.' });
@@ -82,7 +82,7 @@ export function lex(text: string, start = 0, stop?: '}' | ')'): { tokens: Token[
       const opener = open.pop();
       if (opener === undefined) {
         if (char === stop) return { tokens, end: at };
-        throw syntax(`${char} closes nothing`);
+        throw syntax(`${char} has no matching opening bracket`);
       }
       if (CLOSER[opener] !== char) throw syntax(`${opener} is closed by ${char}`);
     }
@@ -90,7 +90,7 @@ export function lex(text: string, start = 0, stop?: '}' | ')'): { tokens: Token[
     at += 1;
   }
   if (stop !== undefined) throw syntax(`${stop} is missing`);
-  if (open.length > 0) throw syntax(`${open.at(-1)} is never closed`);
+  if (open.length > 0) throw syntax(`${open.at(-1)} is not closed`);
   return { tokens, end: at };
 }
 
@@ -115,7 +115,7 @@ function lexString(text: string, start: number, tokens: Token[]): number {
     }
     at += char === '\\' ? 2 : 1;
   }
-  throw syntax('a string is never closed');
+  throw syntax('a string is not closed');
 }
 
 function plainString(quoted: string): string {

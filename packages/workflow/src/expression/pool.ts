@@ -52,7 +52,7 @@ function prepare(expression: string, input: Json, args: { [name: string]: Json }
   const whole = { i: input, a: used };
   const excess = exceeds(whole, { depth: DEEPEST, length: LONGEST_INPUT });
   if (excess === 'depth') {
-    throw new ExpressionError('ERR_EXPRESSION_TOO_DEEP', `the input nests deeper than ${DEEPEST - 2} levels`);
+    throw new ExpressionError('ERR_EXPRESSION_TOO_DEEP', `the input is nested deeper than ${DEEPEST - 2} levels`);
   }
   if (excess === 'length') throw new ExpressionError('ERR_EXPRESSION_TOO_LONG', 'the input is too long');
   return {

@@ -36,13 +36,13 @@ export function readValue(read: Read): Json {
     }
     case 'exceeded':
       if (read.what === 'output') throw new ExpressionError('ERR_EXPRESSION_RESULT', 'the result is too long');
-      throw new ExpressionError('ERR_EXPRESSION_FAILED', 'the expression takes too much memory');
+      throw new ExpressionError('ERR_EXPRESSION_FAILED', 'the expression uses too much memory');
     case 'broken':
-      throw new ExpressionError('ERR_EXPRESSION_FAILED', 'the expression was too much for jq');
+      throw new ExpressionError('ERR_EXPRESSION_FAILED', 'the expression is too large for jq');
     case 'timeout':
       throw new ExpressionError('ERR_EXPRESSION_TIMEOUT', 'the expression took too long');
     case 'starved':
-      throw new ExpressionOutage('expressions do not get the processor time that they need');
+      throw new ExpressionOutage('expressions do not get enough processor time');
   }
 }
 

@@ -55,5 +55,5 @@ export function programOf(text: string): string {
   const template = readTemplate(text);
   if (template.is === 'literal') return text.trim();
   if (template.is === 'expression') return template.program;
-  throw new ExpressionError('ERR_EXPRESSION_SYNTAX', 'text around an expression is not possible here');
+  throw new ExpressionError('ERR_EXPRESSION_SYNTAX', 'text around an expression is not supported here');
 }

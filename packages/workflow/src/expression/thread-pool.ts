@@ -58,7 +58,7 @@ export function createThreadPool({ does, size, limit }: { does: Work; size: numb
       return thread;
     } catch (error) {
       if (error instanceof ExpressionOutage) throw error;
-      throw new ExpressionOutage('no thread can be started for expressions', { cause: error });
+      throw new ExpressionOutage('no thread could be started for expressions', { cause: error });
     } finally {
       starting -= 1;
     }
@@ -111,8 +111,7 @@ export function createThreadPool({ does, size, limit }: { does: Work; size: numb
     run: (owner, text, prepare) =>
       new Promise((give, refuse) => {
         if (closed) return refuse(closedError());
-        if (queue.size >= MOST_WAITING)
-          return refuse(new ExpressionOutage('too many expressions wait to be evaluated'));
+        if (queue.size >= MOST_WAITING) return refuse(new ExpressionOutage('too many expressions are waiting'));
         queue.add(owner, { text, prepare, give, refuse });
         next();
       }),

@@ -44,7 +44,7 @@ function meteredEvaluate(run: Run): Sight['evaluate'] {
   return async (expression, input, args) => {
     run.fuel -= JQ_FUEL;
     if (run.spent > TASK_LIMIT) {
-      throw new ExpressionError('ERR_EXPRESSION_TIMEOUT', 'the expressions of this task took too long together');
+      throw new ExpressionError('ERR_EXPRESSION_TIMEOUT', 'the expressions of this task together took too long');
     }
     const spend = (milliseconds: number) => {
       run.spent += milliseconds;

@@ -18,7 +18,7 @@ export async function enterList(run: Run, list: ListFrame, input: Json, variable
 
 /** Hands a signal to the list's task under way and goes on from there. */
 export async function advanceList(run: Run, list: ListFrame, variables: Variables, signal: Signal): Promise<Progress> {
-  if (!list.current) throw new TypeError(`nothing is under way at ${list.at}`);
+  if (!list.current) throw new TypeError(`no task is running at ${list.at}`);
   const progress = await advanceTask(run, list.current, variables, signal);
   return await follow(run, list, progress, variables);
 }

@@ -113,7 +113,7 @@ export function holds(frame: Frame, owner: string): boolean {
 }
 
 export function bodyOf<K extends Body['is']>(frame: Frame, is: K): Extract<Body, { is: K }> {
-  if (frame.body?.is !== is) throw new TypeError(`the state and the definition disagree at ${frame.key}`);
+  if (frame.body?.is !== is) throw new TypeError(`the state does not match the definition at ${frame.key}`);
   return frame.body as Extract<Body, { is: K }>;
 }
 

@@ -150,7 +150,7 @@ export function parseState(value: unknown): State {
   const result = state.safeParse(value);
   if (result.success) return result.data;
   const [issue] = result.error.issues;
-  throw new TypeError(`not a state of this machine: ${issue?.path.join('.')} ${issue?.message}`);
+  throw new TypeError(`not a valid state of a workflow: ${issue?.path.join('.')} ${issue?.message}`);
 }
 
 /** A copy whose frames can be changed. Task data is shared, because nothing ever changes it in place. */

@@ -143,7 +143,7 @@ async function startTimeout(run: Run, frame: Frame, task: Task, variables: Varia
 
 function kindOf(run: Run, task: Task): TaskKind {
   const name = KINDS.find((each) => Object.hasOwn(task, each));
-  if (!name) throw new TypeError('the definition has a task of no known kind');
+  if (!name) throw new TypeError('the definition has a task of an unknown kind');
   return run.kinds[name];
 }
 

@@ -62,7 +62,7 @@ export function isOver(state: State): boolean {
 /** Hands a signal to whatever waits for it. */
 export async function advanceRoot(run: Run, signal: Signal): Promise<Progress> {
   const { root } = run.state;
-  if (!root) throw new TypeError('the execution is over');
+  if (!root) throw new TypeError('the execution has ended');
   return await advanceList(run, root, {}, signal);
 }
 

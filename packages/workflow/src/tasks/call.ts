@@ -39,7 +39,7 @@ export const callTask: TaskKind<TaskOf<'call'>> = {
   async advance(run, frame, _task, _variables, signal) {
     if (frame.body?.is === 'step') return settleStep(run, frame, signal);
     const body = bodyOf(frame, 'function');
-    if (!body.frame) throw new TypeError(`nothing is under way at ${frame.key}`);
+    if (!body.frame) throw new TypeError(`no task is running at ${frame.key}`);
     return finish(frame, await advanceTask(run, body.frame, {}, signal));
   },
 };

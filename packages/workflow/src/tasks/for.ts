@@ -15,7 +15,8 @@ type ForTask = TaskOf<'for'>;
 export const forTask: TaskKind<ForTask> = {
   async start(run, frame, task, variables) {
     const items = await evaluateAlways(task.for.in, taskSight(run, frame, variables));
-    if (!Array.isArray(items)) throw new Raised(standardFault('expression', { detail: 'for.in must give an array' }));
+    if (!Array.isArray(items))
+      throw new Raised(standardFault('expression', { detail: 'for.in must evaluate to an array' }));
     // Without tasks nothing can come of it, and nothing would count against the transition's fuel.
     if (task.do.length === 0) return { is: 'done', value: inputOf(frame) };
     frame.body = { is: 'for', items, index: 0, list: listFor(frame, 0) };

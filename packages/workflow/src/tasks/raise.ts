@@ -14,7 +14,7 @@ export const raiseTask: TaskKind<TaskOf<'raise'>> = {
     const { status } = definition;
     const { type } = evaluated;
     if (typeof type !== 'string' || type === CANCELLED) {
-      const detail = 'the type of an error must be a URI, and not the one reserved for cancellation';
+      const detail = 'the type of an error must be a URI, and must not be the type that is reserved for cancellation';
       return { is: 'fault', fault: standardFault('expression', { detail, instance: frame.task }) };
     }
     const instance = typeof evaluated.instance === 'string' ? evaluated.instance : frame.task;

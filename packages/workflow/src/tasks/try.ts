@@ -50,7 +50,7 @@ export const tryTask: TaskKind<TryTask> = {
     }
     // What cleans up inside must not be cut short by the time an attempt has.
     if (signal.is === 'cancel') closeStep(run, attemptKey(frame));
-    if (!body.list) throw new TypeError(`nothing is under way at ${frame.key}`);
+    if (!body.list) throw new TypeError(`no task is running at ${frame.key}`);
     const inner = body.phase === 'try' ? variables : handlerVariables(frame, task, variables);
     return await after(run, frame, task, variables, await advanceList(run, body.list, inner, signal));
   },
