@@ -28,7 +28,7 @@ export const agentOnly = procedure.use(async ({ next, ctx, path, getRawInput }) 
   const { actor } = ctx;
   if (actor === null) throw unauthenticated(ctx.token !== null);
   if (actor.kind !== 'agent')
-    throw forbidden('Only agents can call this operation, with the credential they were enrolled with');
+    throw forbidden('Only agents can call this operation, with the credential that they were enrolled with');
   const agent: AgentActor = actor;
   return settle(await next({ ctx: { actor: agent, caller: withActor(ctx.core, agent) } }), ctx, path);
 });

@@ -1,7 +1,7 @@
 import { AccessError } from './errors.js';
 
 /** What a caller is told while the service lacks something of its own: its database, or room for expressions. */
-export const outageMessage = 'The service cannot serve this request at the moment; try again';
+export const outageMessage = 'The service is temporarily unavailable; try again';
 
 /** Too many expressions wait, or no thread can run them (`ExpressionOutage` of the workflow package). */
 export const expressionOutage = 'EXPRESSIONS_UNAVAILABLE';

@@ -47,6 +47,6 @@ export function pageOf<T>(
 
 function placeOf(cursor: string, mark: string): number {
   const [place = '', rest] = cursor.split('.');
-  if (!/^\d{1,9}$/.test(place) || rest !== mark) throw invalid('cursor', 'is not one of this list');
+  if (!/^\d{1,9}$/.test(place) || rest !== mark) throw invalid('cursor', 'is not a cursor of this list');
   return Number(place);
 }

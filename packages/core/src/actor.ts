@@ -18,14 +18,14 @@ export function requireUser(ctx: ActorContext): UserActor {
  */
 export function requireFreshGroups({ stale, provider }: UserActor): void {
   if (stale !== true) return;
-  throw new AccessError('unavailable', `"${provider}" does not say now which groups you are in; try again shortly`);
+  throw new AccessError('unavailable', `"${provider}" cannot return your groups at the moment; try again shortly`);
 }
 
 /** The agent that calls. Throws `forbidden` for people, whose rights are others, and `unauthenticated` for nobody. */
 export function requireAgent(ctx: ActorContext): AgentActor {
   if (ctx.actor.kind === 'agent') return ctx.actor;
-  if (ctx.actor.kind === 'user') throw new AccessError('forbidden', 'This is for agents; people sign in elsewhere');
-  throw new AccessError('unauthenticated', 'Present the credential of an agent');
+  if (ctx.actor.kind === 'user') throw new AccessError('forbidden', 'Only agents can call this operation');
+  throw new AccessError('unauthenticated', 'An agent credential is required');
 }
 
 /** Returns what an entry of the ledger calls whoever moved an execution. */

@@ -7,7 +7,7 @@ export function readDuration(text: string | undefined, path: string, issues: Err
   try {
     const milliseconds = parseDuration(text);
     if (milliseconds > 0) return milliseconds;
-    issues.push({ path, message: 'must be longer than nothing' });
+    issues.push({ path, message: 'must be longer than zero' });
   } catch {
     issues.push({
       path,

@@ -13,7 +13,7 @@ const byCode: Partial<Record<ErrorCode, { type: string; status: number; title: s
   invalid: { type: `${standard}/validation`, status: 400, title: 'Invalid request' },
   not_found: { type: `${standard}/validation`, status: 404, title: 'Not found' },
   forbidden: { type: `${standard}/authorization`, status: 403, title: 'Not allowed' },
-  held_outside: { type: HELD_OUTSIDE, status: 409, title: 'Held outside this service' },
+  held_outside: { type: HELD_OUTSIDE, status: 409, title: 'The access is already held outside this service' },
   unavailable: { type: `${standard}/communication`, status: 503, title: 'Unavailable' },
 };
 
@@ -28,7 +28,12 @@ export function faultOf(error: unknown): Fault {
       };
   }
   if (error instanceof Terminal || error instanceof Retryable) {
-    return { type: `${standard}/communication`, status: 502, title: 'The provider refused', detail: error.message };
+    return {
+      type: `${standard}/communication`,
+      status: 502,
+      title: 'The provider rejected the request',
+      detail: error.message,
+    };
   }
   return { type: `${standard}/runtime`, status: 500, title: 'The task failed unexpectedly' };
 }

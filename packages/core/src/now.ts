@@ -4,6 +4,6 @@ import { sql } from 'drizzle-orm';
 /** The time as the database tells it: the only clock the verbs read (docs/architecture.md, section 10). */
 export async function readNow(db: Database | Transaction): Promise<Date> {
   const [row] = await db.execute<{ now: string }>(sql`select app_now() as now`);
-  if (!row) throw new Error('The database did not tell the time');
+  if (!row) throw new Error('The database did not return the time');
   return new Date(row.now);
 }

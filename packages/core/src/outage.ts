@@ -21,5 +21,5 @@ export function noteOutage(ctx: Pick<Context, 'log' | 'clock'>, error: unknown):
   noted.set(ctx.log, now);
   const because = codeOfCause(error) || 'unknown';
   const what = because === expressionOutage ? 'expressions cannot be evaluated' : 'the database cannot be reached';
-  ctx.log.error({ because }, `${what}; requests are answered with 503 until that is over`);
+  ctx.log.error({ because }, `${what}; requests are rejected with 503 meanwhile`);
 }

@@ -31,7 +31,7 @@ export function createProbe(options: ProbeOptions): () => Promise<string> {
       return 'healthy';
     } catch (error) {
       options.log.warn({ error }, `${options.name} is not healthy`);
-      return error instanceof Terminal ? 'degraded: it refuses what it is asked' : 'degraded: it does not answer';
+      return error instanceof Terminal ? 'degraded: it rejects the request' : 'degraded: it does not respond';
     }
   }
 }
@@ -39,6 +39,6 @@ export function createProbe(options: ProbeOptions): () => Promise<string> {
 /** For a client that does not heed its signal: it is waited for no longer than one that does. */
 function rejectWhenAborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(new Error('It did not answer in time')), { once: true });
+    signal.addEventListener('abort', () => reject(new Error('The service did not respond in time')), { once: true });
   });
 }

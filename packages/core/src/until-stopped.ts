@@ -26,5 +26,5 @@ export async function untilStopped<T>(work: Promise<T>, signal: AbortSignal, lat
     clearTimeout(timer);
   }
   work.catch(() => {}).finally(late);
-  throw new Retryable('The provider did not answer in time');
+  throw new Retryable('The provider did not respond in time');
 }

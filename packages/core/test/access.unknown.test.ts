@@ -23,7 +23,7 @@ function blindConnector(state: MemoryProvider): Connector {
   } as Connector;
 }
 
-describe('a provider that cannot say whether the access is held', () => {
+describe('a provider that cannot report whether the access is held', () => {
   let cast: Cast | undefined;
   afterEach(async () => {
     await cast?.[Symbol.asyncDispose]();
@@ -44,7 +44,7 @@ describe('a provider that cannot say whether the access is held', () => {
     const id = await ask(house, ada, { workflow: 'automatic' });
     expect(house.provider.count('ensurePresent')).toBe(0);
     expect((await getExecution(ada, { id })).grants).toEqual([]);
-    expect((await getExecution(ada, { id })).waiting_for?.join()).toContain('cannot say');
+    expect((await getExecution(ada, { id })).waiting_for?.join()).toContain('cannot report');
     await house.pass(5 * second);
     await house.pass(5 * second);
     expect(await statusOf(ada, id)).toBe('faulted');
@@ -66,7 +66,7 @@ describe('a provider that cannot say whether the access is held', () => {
     await working;
     expect(held()).toBe(false);
     expect((await getExecution(ada, { id })).grants).toMatchObject([{ state: 'granting' }]);
-    expect((await told('entitlement.grant_failed')).map(({ message }) => message).join()).toContain('cannot say');
+    expect((await told('entitlement.grant_failed')).map(({ message }) => message).join()).toContain('cannot report');
     await house.pass(5 * second);
     expect(held()).toBe(true);
     expect((await getExecution(ada, { id })).grants).toMatchObject([{ state: 'active' }]);
@@ -81,7 +81,7 @@ describe('a provider that cannot say whether the access is held', () => {
     expect(held()).toBe(true);
     expect((await getExecution(ada, { id })).grants).not.toMatchObject([{ state: 'gone' }]);
     expect(await told('entitlement.revoked')).toHaveLength(0);
-    expect((await told('entitlement.revoke_failed')).map(({ message }) => message).join()).toContain('cannot say');
+    expect((await told('entitlement.revoke_failed')).map(({ message }) => message).join()).toContain('cannot report');
     await house.pass(15 * second);
     expect(held()).toBe(false);
     expect(await told('entitlement.revoked')).toMatchObject([{ data: { verified: true } }]);

@@ -65,7 +65,7 @@ describe('a role whose workflow is disabled', () => {
       const request = requestElevation(ada, { role: 'reader', reason: 'a ticket', ...(workflow && { workflow }) });
       await expect(request).rejects.toMatchObject({
         code: 'invalid',
-        issues: [{ path: 'workflow', message: 'the workflow "approved" is disabled; choose another one: automatic' }],
+        issues: [{ path: 'workflow', message: 'the workflow "approved" is disabled; use another one: automatic' }],
       });
     }
     const dynamic = requestDynamicElevation(ada, { providers: ['memory'], groups: ['read'], reason: 'a ticket' });

@@ -51,7 +51,7 @@ describe('a change of the configuration never makes access stay', () => {
     await house.applyCatalog(switchedOff);
     await house.pass(minute);
     const execution = await getExecution(ada, { id });
-    expect(execution).toMatchObject({ status: 'faulted', error: { detail: expect.stringContaining('switched off') } });
+    expect(execution).toMatchObject({ status: 'faulted', error: { detail: expect.stringContaining('is disabled') } });
     await house.pass(16 * minute);
     expect(house.provider.held()).toEqual([]);
   });

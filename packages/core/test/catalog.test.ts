@@ -85,7 +85,7 @@ describe('a configuration is refused whole, and every fault is named with its pa
       /^roles\.reader\.resources\.allow\[0\]: /,
     ],
     [
-      'a duration that is none',
+      'is not a valid ISO 8601 duration',
       role({ max_duration: 'soon' }),
       /^roles\.reader\.max_duration: "soon" is not a duration/,
     ],

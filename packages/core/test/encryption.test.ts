@@ -161,7 +161,7 @@ describe('a keyring that a key management service guards', () => {
     const { service } = await wrappingBy();
     const planted = await service.wrap(randomBytes(32), new AbortController().signal);
     await house.database.sql`update encryption_keys set wrapped = ${Buffer.from(planted.wrapped)}`;
-    await expect(startProcess()).rejects.toThrow('not the key that was wrapped');
+    await expect(startProcess()).rejects.toThrow('differs from the key that was wrapped');
   });
 
   it('says that a retired key cannot be unwrapped, and starts', async () => {
@@ -169,7 +169,7 @@ describe('a keyring that a key management service guards', () => {
     await rotate();
     await house.database.sql`update encryption_keys set wrapped = 'vault:v1:AAAA'::bytea where retired_at is not null`;
     const keyring = await startProcess();
-    expect(said).toContain('a retired key cannot be unwrapped: what it sealed does not open');
+    expect(said).toContain('a retired key cannot be unwrapped: tokens that it sealed cannot be opened');
     await expect(opens(keyring, before)).rejects.toMatchObject({ code: 'invalid' });
   });
 
@@ -225,10 +225,10 @@ describe('the health of encryption', () => {
     kms.mood = 'unavailable';
     expect(await look()).toEqual(['healthy', 'healthy']);
     time += 30_000;
-    expect(await look()).toEqual(['degraded', 'degraded: it does not answer']);
+    expect(await look()).toEqual(['degraded', 'degraded: it does not respond']);
     kms.mood = 'forbidden';
     time += 30_000;
-    expect(await look()).toEqual(['degraded', 'degraded: it refuses what it is asked']);
+    expect(await look()).toEqual(['degraded', 'degraded: it rejects the request']);
     kms.mood = 'silent';
     time += 30_000;
     expect((await look())[0]).toBe('degraded');
@@ -244,12 +244,12 @@ describe('the health of encryption', () => {
     const stuck = await ask({ ...house.ctx, vault: { configured: () => true, health }, encryption: { health } });
     expect([stuck.status, stuck.services.vault, stuck.services.encryption]).toEqual([
       'degraded',
-      'degraded: it does not answer',
-      'degraded: it does not answer',
+      'degraded: it does not respond',
+      'degraded: it does not respond',
     ]);
     // Whoever asks a service in another way is held to the limit of /health itself.
     const late = await ask({ ...house.ctx, vault: { configured: () => true, health: never } });
-    expect([late.status, late.services.vault]).toEqual(['degraded', 'unhealthy: no answer in time']);
+    expect([late.status, late.services.vault]).toEqual(['degraded', 'unhealthy: no response in time']);
     expect(said).toContain('the vault is not healthy');
   });
 });

@@ -259,11 +259,11 @@ describe('a configuration', () => {
     expect(
       await issues({ github: { ...github, capabilities: [], groups: 'all', sign_in: { groups: ['a'] } } }),
     ).toEqual([
-      'providers.github.groups: is for providers that people sign in with',
-      'providers.github.sign_in: is for providers that people sign in with',
+      'providers.github.groups: is only allowed for providers that people sign in with',
+      'providers.github.sign_in: is only allowed for providers that people sign in with',
     ]);
     expect(await issues({ operator: github })).toEqual([
-      'providers.operator: is a reserved name: operators make tokens under it',
+      'providers.operator: is a reserved name: it is used for tokens that operators create',
     ]);
   });
 

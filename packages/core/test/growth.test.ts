@@ -193,7 +193,7 @@ describe('a workflow without an end', () => {
     expect(first).toBe(1_000);
     expect(last).toBeGreaterThanOrEqual(1_000);
     expect(last).toBeLessThan(1_100);
-    expect(history[gap]?.message).toBe(`${had - first - last} events of tasks before this are not kept`);
+    expect(history[gap]?.message).toBe(`${had - first - last} earlier task events are not kept`);
     expect(history.slice(0, 3).map(({ event_type }) => event_type)).toEqual([
       'elevation.requested',
       'io.serverlessworkflow.workflow.started.v1',

@@ -118,11 +118,11 @@ describe('roles and resources that belong together stay together', () => {
 
   it('refuses resources that go with nothing, and those of a provider that the role is not for', async () => {
     expect(await given({ base: shop, child: { inherits: ['base'], ...resources('dev') } }, 'child')).toEqual([
-      'roles.child.resources: go with no role and no permission (provider "k8s")',
+      'roles.child.resources: must be used with a role or a permission (provider "k8s")',
     ]);
     expect(await given({ role: { inherits: ['k8s:view'], ...resources('cloud:shop', 'k8s:') } }, 'role')).toEqual([
       'roles.role.resources.allow[0]: the role is not for the provider "cloud"',
-      'roles.role.resources.allow[1]: names no resource',
+      'roles.role.resources.allow[1]: must name a resource',
     ]);
   });
 

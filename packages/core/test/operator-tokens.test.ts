@@ -40,8 +40,8 @@ describe.each([
         user_id: me.actor.id,
         level: 'warning',
         message:
-          'Rita@example.com at "corp" is rita@example.com from now on (an operator made a token for this address)',
-        data: { because: 'an operator made a token for this address' },
+          'Rita@example.com at "corp" is linked to rita@example.com (an operator created a token for this address)',
+        data: { because: 'an operator created a token for this address' },
       },
     ]);
     // Once she has signed in, what she is and her groups come from there.
@@ -115,7 +115,7 @@ describe('a token for an address', () => {
 
   it.each([
     ['that is not verified', { emailVerified: false }],
-    ['that could be taken for another', { email: 'rıta@example.com' }],
+    ['that can be confused with another', { email: 'rıta@example.com' }],
   ])('is not for an account with an address %s', async (_what, more) => {
     await using doors = await openDoors(sole);
     const { signIn, corp, house } = doors;

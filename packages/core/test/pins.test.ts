@@ -156,7 +156,7 @@ describe('an entitlement is what its pin says', () => {
       await makeUnpinned(house);
       house.provider.options.people = [];
       await house.pass(11 * minute);
-      expect(lines).toContainEqual(expect.stringContaining('names that its provider no longer knows'));
+      expect(lines).toContainEqual(expect.stringContaining('no longer knows the names'));
       expect(holds()).toBe(false);
       await runOut(house);
       expect(await rowsOf(cast as Cast)).toMatchObject([{ target: null, state: 'absent' }]);

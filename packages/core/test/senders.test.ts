@@ -188,7 +188,7 @@ describe('whose word counts for a listen', () => {
       tried('hook', token, event(id)),
     ]);
     expect(new Set(wrong)).toEqual(
-      new Set(['unauthenticated: The source is not known, or its credential is not valid']),
+      new Set(['unauthenticated: The event source is unknown, or its credential is not valid']),
     );
     const missing = await Promise.all([
       tried('ci', token, event('0197a9f2-0000-7000-8000-000000000000')),

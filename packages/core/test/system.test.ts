@@ -46,7 +46,7 @@ it('a database that hangs holds up nobody who asks how the service is', async ()
     expect(await readReadiness(ctx, async () => true)).toMatchObject({ status: 'not ready' });
     expect(await readHealth(ctx, { path: '/health', scheduler: async () => 'healthy' })).toMatchObject({
       status: 'unhealthy',
-      services: { storage: 'unhealthy: no answer in time', workflow_engine: 'unhealthy', scheduler: 'healthy' },
+      services: { storage: 'unhealthy: no response in time', workflow_engine: 'unhealthy', scheduler: 'healthy' },
     });
     await expect(readMetrics(ctx, { uptimeMilliseconds: 1, requests: 1 })).rejects.toMatchObject({
       code: 'unavailable',

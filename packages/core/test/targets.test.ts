@@ -146,7 +146,7 @@ describe('access stays where it was approved and granted (R7)', () => {
     await house.work();
     expect(await getExecution(ada, { id })).toMatchObject({
       status: 'faulted',
-      error: { type: NOT_APPROVED, detail: expect.stringContaining('shop is another target now') },
+      error: { type: NOT_APPROVED, detail: expect.stringContaining('shop now leads to another target') },
       grants: [],
     });
     expect(await isHeld()).toBe(false);
@@ -162,7 +162,7 @@ describe('access stays where it was approved and granted (R7)', () => {
     await house.work();
     expect(holds()).toBe(true);
     expect(await places(cast)).toMatchObject([{ state: 'revoking', elsewhere: true }]);
-    expect(await health(cast)).toBe('degraded: 1 at providers whose address leads to another target');
+    expect(await health(cast)).toBe('degraded: 1 at providers whose address now leads to another target');
     expect(await readMetrics(house.ctx, { uptimeMilliseconds: 1, requests: 1 })).toMatchObject({
       overdue_revocations: 1,
     });
@@ -191,7 +191,7 @@ describe('access stays where it was approved and granted (R7)', () => {
     await house.work();
     expect(await isHeld()).toBe(true);
     expect(await places(cast as Cast)).toMatchObject([{ state: 'revoking', elsewhere: true }]);
-    expect(await health(cast as Cast)).toBe('degraded: 1 at providers whose address leads to another target');
+    expect(await health(cast as Cast)).toBe('degraded: 1 at providers whose address now leads to another target');
     expect(await readMetrics(house.ctx, { uptimeMilliseconds: 1, requests: 1 })).toMatchObject({
       overdue_revocations: 1,
     });

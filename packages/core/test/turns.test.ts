@@ -143,7 +143,7 @@ describe('an execution with much to compute', () => {
         (await readMetrics(house.ctx, { uptimeMilliseconds: 1, requests: 1 })).failing_executions,
         (await readHealth(house.ctx, { path: '/health', scheduler: async () => 'healthy' })).services.workflow_engine,
       ];
-      expect(await readings()).toEqual([1, 'degraded: 1 executions fail by an error of the service; see the log']);
+      expect(await readings()).toEqual([1, 'degraded: 1 executions fail with an internal error; see the log']);
       await house.database.sql`update executions set status = 'pending', state = '{}' where id = ${id}`;
       await performStep(ctx, { executionId: id, key: TURN });
       expect(await statusOf(cast.ada, id)).toBe('completed');

@@ -1,4 +1,4 @@
-/** Runs a transaction again that PostgreSQL ended so that others could go on (40P01). Throws what the last attempt throws. */
+/** Repeats a transaction that PostgreSQL ended because of a deadlock (40P01). Throws the error of the last attempt. */
 export async function retryDeadlock<T>(attempt: () => Promise<T>, attempts = 2): Promise<T> {
   for (let made = 1; ; made += 1) {
     try {

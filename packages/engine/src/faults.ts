@@ -10,7 +10,7 @@ export function timeoutFault(detail: string): Fault {
   return { type: `${standard}/timeout`, status: 408, title: 'Timed out', detail };
 }
 
-/** The fault of a call of a function that is not registered. */
+/** Returns the fault of a call of a function that is not registered. */
 export function unknownFunction(name: string): Fault {
   return {
     type: `${standard}/validation`,

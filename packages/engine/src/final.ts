@@ -2,7 +2,7 @@ import type { ExecutionStatus } from '@belay/db';
 
 const final: readonly string[] = ['completed', 'faulted', 'cancelled', 'terminated'] satisfies ExecutionStatus[];
 
-/** Whether an execution with this status has ended. */
+/** Returns whether an execution with this status has ended. */
 export function isFinal(status: string): boolean {
   return final.includes(status);
 }

@@ -12,10 +12,10 @@ import {
 
 const tracer = trace.getTracer('belay');
 
-/** A span to be opened. Attributes carry ids and names of the configuration: no secret, no person, no message. */
+/** A span to open. Attributes contain ids and names of the configuration, and no secret, person or message. */
 export interface Traced {
   name: string;
-  /** The execution that the work is for, when there is one. */
+  /** The execution that the work is for, if any. */
   executionId: string | undefined;
   /** Whether the work is a request to another system. */
   client?: boolean;
@@ -23,8 +23,8 @@ export interface Traced {
 }
 
 /**
- * Does work in a span of its execution's trace, and returns what the work returns. An error is recorded by its code. Does
- * nothing but the work while no SDK is registered.
+ * Does work in a span of its execution's trace, and returns its result. An error is recorded by its code. Without a
+ * registered SDK it only does the work.
  */
 export function traced<T>(
   { name, executionId, client = false, attributes }: Traced,
@@ -46,22 +46,22 @@ export function traced<T>(
   });
 }
 
-/** Links the caller's span, when there is one, to the trace of an execution that it has started. */
+/** Links the caller's span, if any, to the trace of an execution that it has started. */
 export function linkExecution(executionId: string): void {
   const span = trace.getActiveSpan();
   span?.setAttribute('belay.execution.id', executionId).addLink({ context: spanContextOf(executionId) });
 }
 
 /**
- * The trace of an execution has the execution's id as its own, so that what different processes do for it, days apart, is one
- * trace without anything stored. Its root is a span that nobody records.
+ * Returns the trace context of an execution, whose trace id is its own id. So the work of different processes, even
+ * days apart, is one trace without stored state. Its root span is never recorded.
  */
 function spanContextOf(executionId: string): SpanContext {
   const traceId = executionId.replaceAll('-', '');
   return { traceId, spanId: traceId.slice(16), traceFlags: TraceFlags.SAMPLED, isRemote: true };
 }
 
-/** Never the context of the caller: a worker goes from one execution to the next. */
+/** Never the context of the caller, because a worker changes from one execution to the next. */
 function contextOf(executionId: string | undefined): Context {
   return executionId === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, spanContextOf(executionId));
 }
@@ -70,7 +70,7 @@ function markFailed(span: Span, code: string): void {
   span.setStatus({ code: SpanStatusCode.ERROR }).setAttribute('error.type', code);
 }
 
-/** The code of an error, or the name of its class; a message can carry what a person wrote. */
+/** Returns the code of an error, or the name of its class, because a message can contain what a person wrote. */
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name;

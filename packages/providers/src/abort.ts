@@ -1,8 +1,8 @@
 import { Retryable } from './errors.js';
 
 /**
- * Gives what `work` gives, or throws `Retryable` as soon as `signal` says stop. The work may still finish at the
- * provider afterwards: whoever called has to count an aborted mutation as one that happened (R4).
+ * Returns the result of `work`, or throws `Retryable` as soon as `signal` aborts. The work may still finish at the
+ * provider afterwards: the caller must count an aborted mutation as one that happened (R4).
  */
 export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise<T>((resolve, reject) => {
@@ -17,7 +17,7 @@ export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
   });
 }
 
-/** Throws `Retryable` when `signal` has said stop already, so that nothing new is started. */
+/** Throws `Retryable` when `signal` is already aborted, so that nothing new is started. */
 export function refuseWhenAborted(signal: AbortSignal): void {
   if (signal.aborted) throw stopped(signal);
 }

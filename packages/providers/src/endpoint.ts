@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
-/** Whether a URL can only lead to this machine (RFC 8252, 7.3). */
+/** Returns whether a URL can only lead to the local machine (RFC 8252, 7.3). */
 export function isLoopback(url: URL): boolean {
   return ['localhost', '[::1]'].includes(url.hostname) || /^127(\.\d{1,3}){3}$/.test(url.hostname);
 }
 
-/** An address that secrets or people are sent to: https, or this machine; without credentials and fragment. */
+/** An address to which secrets or people are sent: https, or the local machine; without credentials and fragment. */
 export const endpoint = z.string().refine(isEndpoint, {
   message: 'must be an https URL without credentials or a fragment (http only for the local machine)',
 });

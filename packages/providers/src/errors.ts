@@ -1,4 +1,4 @@
-/** The provider may answer differently later. `afterMilliseconds` is its own wish, when it states one. */
+/** The call may succeed later. `afterMilliseconds` is the pause that the provider requests, if any. */
 export class Retryable extends Error {
   override readonly name: string = 'Retryable';
   constructor(
@@ -17,7 +17,7 @@ export class Pending extends Retryable {
   override readonly name = 'Pending';
 }
 
-/** The provider will not answer differently; messages are fit for the requester to read and carry no secret. */
+/** The call will not succeed when repeated. Messages can be shown to the requester and contain no secret. */
 export class Terminal extends Error {
   override readonly name: string = 'Terminal';
   constructor(message: string, options: { cause?: unknown } = {}) {
@@ -25,7 +25,7 @@ export class Terminal extends Error {
   }
 }
 
-/** The target is not the one that the entitlement was pinned at: nothing was read or changed there. */
+/** The target is not the one that the entitlement was pinned at; nothing was read or changed there. */
 export class OtherTarget extends Terminal {
   override readonly name = 'OtherTarget';
   constructor() {

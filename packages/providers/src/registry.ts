@@ -2,7 +2,7 @@ import type { Connector } from './port.js';
 
 export type ConnectorRegistry = ReadonlyMap<string, Connector>;
 
-/** A registry of connectors by type; throws when a type is registered twice. */
+/** Creates a registry of connectors by type; throws when a type is registered twice. */
 export function createRegistry(connectors: readonly Connector[]): ConnectorRegistry {
   const registry = new Map<string, Connector>();
   for (const connector of connectors) {

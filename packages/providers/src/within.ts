@@ -1,7 +1,7 @@
-/** Keeps the two signals behind a joined one: Node.js 20 holds them weakly, and a timeout that is collected never fires. */
+/** Keeps the two signals of a joined one alive: Node.js 20 holds them weakly, and a collected timeout never fires. */
 const sources = new WeakMap<AbortSignal, readonly AbortSignal[]>();
 
-/** Returns a signal that aborts with another one, or after a time in milliseconds. */
+/** Returns a signal that aborts together with another one, or after a time in milliseconds. */
 export function within(signal: AbortSignal, milliseconds: number): AbortSignal {
   const limit = AbortSignal.timeout(milliseconds);
   const either = AbortSignal.any([signal, limit]);

@@ -17,7 +17,7 @@ async function freeEntitlements(ctx: Context, claimIds: readonly string[]): Prom
       and split_part(claim, ' ', 2) = fence::text
     returning id, provider, split_part(claim, ' ', 1) as claim_id`);
   if (freed.length > 0) ctx.crashpoint('entitlement given back');
-  if (freed.length > 0) ctx.log.info({ count: freed.length }, 'claims whose answers were lost are given back');
+  if (freed.length > 0) ctx.log.info({ count: freed.length }, 'released claims whose database response was lost');
   ctx.waker.wake(freed.map(({ id, provider }) => ({ queue: 'entitlements', entitlementId: id, provider })));
   return new Set(freed.map(({ claim_id }) => claim_id));
 }

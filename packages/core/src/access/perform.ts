@@ -46,7 +46,7 @@ export async function performClaims(
       .catch((error: unknown) =>
         ctx.log.error(
           { entitlement: claim.id, provider: claim.provider, error },
-          'a claimed call could not be performed or recorded; it is due again when its lease ends',
+          'a claimed call could not be made or recorded; it is due again when its lease ends',
         ),
       )
       .finally(() => settled(claim)),

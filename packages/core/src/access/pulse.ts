@@ -119,7 +119,7 @@ async function ask(ctx: Context, system: string, client: ProviderClient, pulse: 
   try {
     await untilStopped(client.check(signal), signal);
   } catch (error) {
-    if (!pulse.silent) ctx.log.warn({ provider: system, error }, 'a provider does not answer');
+    if (!pulse.silent) ctx.log.warn({ provider: system, error }, 'a provider does not respond');
     pulse.silent = true;
     return;
   }
@@ -132,16 +132,16 @@ function answer(ctx: Context, system: string, pulse: Pulse, asked: number): void
   pulse.doubtedUntil = 0;
   if (!pulse.silent) return;
   pulse.silent = false;
-  ctx.log.info({ provider: system }, 'a provider answers again');
+  ctx.log.info({ provider: system }, 'a provider responds again');
   for (const call of pulse.calls) {
     if (call.since >= asked) continue;
     call.overtaken = true;
-    call.stop.abort(new Retryable('The provider answers again; what it did not answer is repeated'));
+    call.stop.abort(new Retryable('The provider responds again; the calls that failed are repeated'));
   }
   retryAtOnce(ctx, system).catch((error: unknown) =>
     ctx.log.warn(
       { provider: system, error },
-      'what was put off at a provider could not be made due; it is tried again after its pause',
+      'calls that were postponed at a provider could not be made due; they are retried after their pause',
     ),
   );
 }

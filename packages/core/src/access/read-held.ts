@@ -12,6 +12,6 @@ export async function readHeld(
 ): Promise<Held> {
   const held = await authorizer.holds(entitlement, signal);
   if (settles(held, authorizer.knows)) return held;
-  if (held === 'changing') throw new Pending('An operation for this access is under way');
-  throw new Retryable('The provider cannot say whether the access is held');
+  if (held === 'changing') throw new Pending('Another operation for this access is still running');
+  throw new Retryable('The provider cannot report whether the access is held');
 }

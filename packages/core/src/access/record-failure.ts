@@ -127,7 +127,7 @@ function failedEntry(
   return {
     type: task === 'grant' ? 'entitlement.grant_failed' : 'entitlement.revoke_failed',
     level: task === 'grant' && !refused ? 'warning' : 'error',
-    message: `${task === 'grant' ? 'Granting' : 'Revoking'} at ${provider} failed${refused ? '' : ' and is tried again'}: ${message}`,
+    message: `${task === 'grant' ? 'Granting' : 'Revoking'} at ${provider} failed${refused ? '' : ' and is retried'}: ${message}`,
     actor: { kind: 'system', name: 'reconcile' },
     provider,
     entitlementId: id,

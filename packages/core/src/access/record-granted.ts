@@ -17,7 +17,7 @@ import { isLive, overAt } from './wanted.js';
  */
 export async function recordGranted(ctx: Context, claim: Claimed, held: Held): Promise<void> {
   if (held === false) {
-    await recordFailure(ctx, claim, 'The provider does not hold what it was told to grant');
+    await recordFailure(ctx, claim, 'The provider confirmed the grant, but does not hold the access');
     return;
   }
   const next = await ctx.db

@@ -23,7 +23,7 @@ export async function recordLate(ctx: Context, claim: Claimed): Promise<void> {
       {
         type: 'entitlement.call_late',
         level: 'warning',
-        message: `A ${claim.task} call for ${claim.identity} at ${claim.provider} came back after another worker had taken over; the access is checked again`,
+        message: `A ${claim.task} call for ${claim.identity} at ${claim.provider} finished after another worker had claimed it; the access is checked again`,
         actor: { kind: 'system', name: 'reconcile' },
         provider: claim.provider,
         entitlementId: claim.id,

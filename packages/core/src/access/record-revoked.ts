@@ -16,7 +16,7 @@ import { isLive, isOver } from './wanted.js';
  */
 export async function recordRevoked(ctx: Context, claim: Claimed, held: Held): Promise<void> {
   if (held === true) {
-    await recordFailure(ctx, claim, 'The provider still holds what it was told to revoke');
+    await recordFailure(ctx, claim, 'The provider confirmed the revocation, but still holds the access');
     return;
   }
   const over = and(eq(grants.entitlementId, claim.id), isNull(grants.goneAt), isOver);

@@ -30,7 +30,7 @@ export async function referTo(
   }
   ctx.log.warn(
     { entitlement: row.id, provider: row.provider, identity: row.identity, access: row.access },
-    'access of an older version has names that its provider no longer knows: it is called by these names',
+    'the provider no longer knows the names of access from an older version; its calls use these names',
   );
   return named;
 }
@@ -43,7 +43,7 @@ export async function pinResting(ctx: Context, row: Resting): Promise<void> {
   } catch (error) {
     ctx.log.warn(
       { entitlement: row.id, provider: row.provider, error },
-      'access of an older version is not pinned yet',
+      'access from an older version has no stored provider identifiers yet',
     );
   }
 }
@@ -76,7 +76,7 @@ async function storePin(ctx: Context, row: Omit<Resting, 'task'>, pin: Pin): Pro
     await appendLedger(tx, [
       {
         type: 'entitlement.pinned',
-        message: `The access of ${identity} at ${provider} is from an older version, and is pinned now`,
+        message: `The access of ${identity} at ${provider} is from an older version; its provider identifiers are stored now`,
         actor: { kind: 'system', name: 'reconcile' },
         provider,
         entitlementId: id,

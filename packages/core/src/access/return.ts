@@ -22,7 +22,7 @@ export async function returnAccess(
   const own = isId(id) && (await endHeld(ctx, { id }, { reason: 'returned', owner: user.id }));
   if (!own) {
     await findExecution(ctx, user, id);
-    throw new AccessError('forbidden', 'The access belongs to somebody else');
+    throw new AccessError('forbidden', 'The access belongs to another person');
   }
   return { status: 'ok', message: 'The access is given back' };
 }
@@ -67,7 +67,7 @@ async function end(
   if (!locked || (how.owner !== undefined && how.owner !== locked.ownerId)) return null;
   const { running } = locked;
   const ended = hintsOf(due);
-  if (ended.length === 0) throw new AccessError('conflict', 'The execution holds nothing');
+  if (ended.length === 0) throw new AccessError('conflict', 'The execution holds no access');
   if (how.entry) await appendLedger(tx, [how.entry]);
   const hints = running ? await settleParked(ctx, tx, running) : [];
   await places.claim(tx, ended, 'revoke', { last: true });

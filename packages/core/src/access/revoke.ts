@@ -27,9 +27,9 @@ export async function revokeAccess(
   const reason = requireText(input.reason.trim(), 'reason', limits.operatorReason);
   if (reason.length === 0) throw invalid('reason', 'is required');
   const executions = isId(input.of) ? [input.of] : await executionsOf(ctx, input.of);
-  if (executions.length === 0) throw new AccessError('conflict', `${input.of} holds nothing`);
+  if (executions.length === 0) throw new AccessError('conflict', `${input.of} holds no access`);
   for (const id of executions) await revokeOne(ctx, id, reason);
-  return { status: 'ok', message: `The access of ${executions.length} request(s) ends now`, executions };
+  return { status: 'ok', message: `The access of ${executions.length} request(s) is being revoked`, executions };
 }
 
 async function executionsOf(ctx: ActorContext, email: string): Promise<string[]> {

@@ -72,11 +72,11 @@ async function keep(ctx: Context, provider: string, authorizer: Authorizer, stop
       return;
     }
     await authorizer.standBy?.(call);
-    if (state.failing) ctx.log.info({ provider }, 'a revocation at the provider has its way again');
+    if (state.failing) ctx.log.info({ provider }, 'the provider can be reached for revocations again');
     state.failing = false;
   } catch (error) {
     if (!state.failing && !stop.aborted) {
-      ctx.log.error({ provider, error }, `a revocation at the provider has no sure way: ${publicMessage(error)}`);
+      ctx.log.error({ provider, error }, `revocations may not reach the provider: ${publicMessage(error)}`);
     }
     state.failing = true;
   } finally {

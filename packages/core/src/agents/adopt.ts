@@ -32,11 +32,11 @@ export async function adoptCredential(
       // Only in the place of the one it called with: that may have been replaced since, by an operator even.
       .where(and(eq(agents.id, agent.id), eq(agents.secretHash, hashSecret(input.presented))))
       .returning({ expiresAt: agents.expiresAt });
-    if (!held) throw new AccessError('unauthenticated', 'The credential was replaced meanwhile');
+    if (!held) throw new AccessError('unauthenticated', 'The credential was replaced by another call');
     await appendLedger(tx, [
       {
         type: 'agent.credential_adopted',
-        message: `The agent "${agent.name}" replaced its credential by its own`,
+        message: `The agent "${agent.name}" replaced its credential with one that it generated`,
         actor: agent,
         data: { expires_at: held.expiresAt.toISOString() },
       },

@@ -29,11 +29,11 @@ export async function enrollAgent(
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(input.name)) {
     throw invalid(
       'name',
-      'use up to 100 letters, digits, dots, dashes and underscores, beginning with a letter or digit',
+      'must contain only letters, digits, dots, dashes and underscores, at most 100, and begin with a letter or digit',
     );
   }
   const ttl = requireDuration(input.ttl, 'ttl');
-  if (ttl > longest) throw invalid('ttl', 'is longer than a year');
+  if (ttl > longest) throw invalid('ttl', 'is longer than one year');
   const credential = newAgentCredential(ctx);
   const held = {
     secretHash: hashSecret(credential),

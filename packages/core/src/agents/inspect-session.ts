@@ -16,7 +16,7 @@ export async function inspectSession(ctx: Context, input: { session: string }): 
   const subject = active?.subject;
   const person = subject === undefined ? undefined : await readPerson(ctx, ctx.db, { userId: user, provider, subject });
   if (active?.version !== version || !person) {
-    throw new AccessError('unauthenticated', `The session with "${provider}" is over; sign in there again`);
+    throw new AccessError('unauthenticated', `The session with "${provider}" has ended; sign in with it again`);
   }
   const { email, name, groups } = person;
   return { provider, version, expiry: active.expiresAt.toISOString(), user: { email, name, groups, provider } };

@@ -42,7 +42,7 @@ export async function registerAgent(
     await appendLedger(tx, [
       {
         type: 'agent.registered',
-        message: `The agent "${agent.name}" has the configuration ${versionText(catalogVersion)}`,
+        message: `The agent "${agent.name}" received the configuration ${versionText(catalogVersion)}`,
         actor: agent,
         data: { environment, catalog_version: catalogVersion },
       },

@@ -27,7 +27,7 @@ export async function reportAgent(
     {
       type: `agent.${phase}`,
       level: failed === 0 ? 'info' : 'warning',
-      message: `The agent "${agent.name}" reported its ${phase}: ${failed === 0 ? 'well' : `${failed} checks failed`}`,
+      message: `The agent "${agent.name}" reported its ${phase} checks: ${failed === 0 ? 'all passed' : `${failed} failed`}`,
       actor: agent,
       data: {
         ...(environment ? { environment } : {}),

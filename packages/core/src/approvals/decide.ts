@@ -38,10 +38,13 @@ export async function decideApproval(ctx: ActorContext, input: Decide): Promise<
   if (!found) throw notFound('The approval');
   await requireApprover(ctx, user, found, input.verdict);
   if (input.request_digest !== undefined && input.request_digest !== found.requestDigest) {
-    throw new AccessError('conflict', 'The request is not the one you decided on');
+    throw new AccessError('conflict', 'The request has changed since you viewed it');
   }
   if (input.seenAt !== undefined && input.seenAt < found.createdAt) {
-    throw new AccessError('conflict', 'The request was asked again after you decided; look at it and decide anew');
+    throw new AccessError(
+      'conflict',
+      'The approval was requested again after you viewed it; review the request and decide again',
+    );
   }
   const { status, settled, at } = await retryDeadlock(() =>
     ctx.db.transaction((tx) => record(ctx, tx, { user, input, found })),
@@ -72,7 +75,7 @@ async function record(
     .for('update');
   // A decision that comes late is none: an approval past its time can only be refused (docs/architecture.md, section 5).
   if (row?.status !== 'open' || row.expired || !execution.step)
-    throw new AccessError('conflict', 'The request has been decided already, or its time is over');
+    throw new AccessError('conflict', 'The request has already been decided, or its approval has expired');
   await refuseSelf(tx, user, found);
   const [made] = await tx
     .insert(decisions)
@@ -86,11 +89,11 @@ async function record(
     })
     .onConflictDoNothing()
     .returning({ approvalId: decisions.approvalId });
-  if (!made) throw new AccessError('conflict', 'You have decided already');
+  if (!made) throw new AccessError('conflict', 'You have already decided on this request');
   await appendLedger(tx, [
     {
       type: 'approval.decided',
-      message: `${user.email} ${input.verdict === 'approve' ? 'approved' : 'refused'} the request${input.comment ? `: ${input.comment}` : ''}`,
+      message: `${user.email} ${input.verdict === 'approve' ? 'approved' : 'denied'} the request${input.comment ? `: ${input.comment}` : ''}`,
       actor: user,
       userId: found.ownerId,
       executionId,
@@ -128,7 +131,7 @@ async function refuseSelf(tx: Transaction, user: UserActor, approval: Approval):
     .from(decisions)
     .where(and(eq(decisions.approvalId, approval.id), inArray(decisions.approverId, ids)))
     .limit(1);
-  if (earlier) throw new AccessError('conflict', 'You have decided already');
+  if (earlier) throw new AccessError('conflict', 'You have already decided on this request');
 }
 
 /** Throws `forbidden` for the requester and for the person to be elevated, by any of their identities. */
@@ -142,7 +145,7 @@ function ownRequest(): AccessError {
 }
 
 function ownAccess(): AccessError {
-  return new AccessError('forbidden', 'You cannot decide on access for yourself');
+  return new AccessError('forbidden', 'You cannot decide on access that is granted to you');
 }
 
 function isApproved(value: unknown): boolean {

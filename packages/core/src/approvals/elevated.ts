@@ -52,9 +52,13 @@ async function ownIdentities(ctx: Context, provider: string, faces: readonly Per
   const known = silent.length === 0 ? new Map<string, string | null>() : await readKnown(ctx, silent);
   for (const { key, cause } of silent) {
     if (known.has(key)) continue;
-    throw new AccessError('unavailable', `The provider "${provider}" cannot be asked who you are there; try again`, {
-      cause,
-    });
+    throw new AccessError(
+      'unavailable',
+      `The provider "${provider}" cannot return your identity at the moment; try again`,
+      {
+        cause,
+      },
+    );
   }
   return new Set([...results.map(({ identity }) => identity ?? null), ...known.values()]);
 }

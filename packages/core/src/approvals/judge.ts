@@ -23,8 +23,8 @@ export function judgeApprovals(current: readonly CurrentApproval[], plan: Plan):
     const moved = new Set(current.flatMap((approval) => placesMoved(approval.subject, plan)));
     return notApproved(
       moved.size === 0
-        ? 'What would be granted is no longer what was approved'
-        : `What would be granted is no longer where it was approved: ${[...moved].join(', ')} is another target now`,
+        ? 'The access to grant differs from the access that was approved'
+        : `The access would be granted at another target than the approved one: ${[...moved].join(', ')} now leads to another target`,
     );
   }
   const ends = current.flatMap(({ until }) => (until ? [until.getTime()] : []));

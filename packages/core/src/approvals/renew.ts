@@ -49,7 +49,7 @@ export async function renewApprovals(
   const dueAt = new Date(Math.min(...rows.map((row) => row.expiresAt.getTime())));
   await tx.insert(approvals).values(rows);
   await parkCall(tx, call, {
-    waitingFor: `approval by ${describeRule(first.rule)}, asked again: ${first.because}`,
+    waitingFor: `approval by ${describeRule(first.rule)}, requested again: ${first.because}`,
     dueAt,
     waiting: true,
   });

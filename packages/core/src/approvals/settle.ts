@@ -10,9 +10,9 @@ import { countPeople } from '../people/selves.js';
 const messages: Record<ApprovalStatus, string> = {
   open: 'The request waits for approval',
   approved: 'The request was approved',
-  denied: 'The request was refused',
+  denied: 'The request was denied',
   expired: 'No approver decided in time: the request is denied',
-  withdrawn: 'The request was withdrawn',
+  withdrawn: 'The request was cancelled',
 };
 
 /**
@@ -60,7 +60,7 @@ export async function settleRenewals(tx: Transaction, execution: Locked, key: st
   const statuses: ApprovalStatus[] = [];
   for (const row of rows) statuses.push((await settleOne(tx, execution, row)).status);
   if (statuses.some((status) => status !== 'open' && status !== 'approved')) {
-    const detail = 'The request was not approved when it was asked again';
+    const detail = 'The request was not approved when approval was requested again';
     return { outcome: { ok: false, fault: { type: NOT_APPROVED, status: 403, title: 'Not approved', detail } } };
   }
   if (!statuses.includes('open')) {

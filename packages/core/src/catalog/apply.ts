@@ -19,7 +19,7 @@ export async function applyCatalog(
   options: CompileOptions,
 ): Promise<{ version: number; applied: boolean; warnings: Catalog['warnings'] }> {
   const result = await compileCatalog(input.document, options);
-  if (!result.ok) throw new AccessError('invalid', 'The configuration was refused', { issues: result.issues });
+  if (!result.ok) throw new AccessError('invalid', 'The configuration was rejected', { issues: result.issues });
   const { catalog } = result;
   const { text } = await writeDocument(catalog.document, options.breathe ?? inOnePiece);
   const asked: AskedTargets = new Map();
@@ -66,5 +66,5 @@ async function apply(
 }
 
 function refuseIssues(issues: ErrorIssue[]): void {
-  if (issues.length > 0) throw new AccessError('invalid', 'The configuration was refused', { issues });
+  if (issues.length > 0) throw new AccessError('invalid', 'The configuration was rejected', { issues });
 }

@@ -9,7 +9,7 @@ export function authorizerOf(ctx: Context, provider: string, task: 'observe' | '
   const authorizer = ctx.catalog.client(provider)?.authorizer;
   if (!authorizer) throw new Retryable(`The provider "${provider}" is not available`);
   if (task === 'grant' && !ctx.catalog.current().providers.get(provider)?.enabled) {
-    throw new Terminal(`The provider "${provider}" is switched off`);
+    throw new Terminal(`The provider "${provider}" is disabled`);
   }
   return authorizer;
 }
@@ -19,7 +19,7 @@ export function publicMessage(error: unknown): string {
   if (error instanceof Error && ['Retryable', 'Pending', 'Terminal', 'OtherTarget'].includes(error.name))
     return error.message.slice(0, 500);
   if (error instanceof Error && (error.name === 'TimeoutError' || error.name === 'AbortError'))
-    return 'The provider did not answer in time';
+    return 'The provider did not respond in time';
   return 'The provider failed unexpectedly';
 }
 

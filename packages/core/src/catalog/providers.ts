@@ -70,7 +70,10 @@ export async function listProviderPermissions(ctx: ActorContext, input: Provider
 export async function listProviderIdentities(ctx: ActorContext, input: ProviderSearch) {
   const { id } = findProvider(ctx, input.provider);
   if (!mayRequestAt(ctx, id)) {
-    throw new AccessError('forbidden', `Only people who may request access at "${id}" can list its identities`);
+    throw new AccessError(
+      'forbidden',
+      `You cannot list the identities of "${id}": only people who may request access there can`,
+    );
   }
   const { q } = input;
   const listed = await ask(ctx, input.provider, (client, signal) => client.identities?.list(signal));
@@ -124,9 +127,11 @@ async function ask<T>(
   findProvider(ctx, id);
   const client = ctx.catalog.client(id);
   const answer = client && question(client, AbortSignal.timeout(ctx.timing.callTimeout));
-  if (!answer) throw new AccessError('not_configured', `The provider "${id}" has no such list`);
+  if (!answer) throw new AccessError('not_configured', `The provider "${id}" does not support this list`);
   return answer.catch((cause: unknown) => {
-    throw new AccessError('unavailable', `The provider "${id}" cannot be asked: ${publicMessage(cause)}`, { cause });
+    throw new AccessError('unavailable', `The provider "${id}" did not return the list: ${publicMessage(cause)}`, {
+      cause,
+    });
   });
 }
 

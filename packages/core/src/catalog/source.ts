@@ -61,13 +61,15 @@ export async function openCatalog(options: CatalogSourceOptions): Promise<LiveCa
     if (!result.ok) {
       const [first] = result.issues;
       throw new Error(
-        `The configuration ${versionText(version)} cannot be used here: ${first?.path}: ${first?.message}`,
+        `The configuration ${versionText(version)} cannot be used on this server: ${first?.path}: ${first?.message}`,
       );
     }
     // R7: another process may have applied it, with another environment than this one has.
     const [moved] = await checkTargets(db, result.catalog);
     if (moved) {
-      throw new Error(`The configuration ${versionText(version)} cannot be used here: ${moved.path}: ${moved.message}`);
+      throw new Error(
+        `The configuration ${versionText(version)} cannot be used on this server: ${moved.path}: ${moved.message}`,
+      );
     }
     current = { ...result.catalog, version };
     await openClients(current);
@@ -90,14 +92,14 @@ export async function openCatalog(options: CatalogSourceOptions): Promise<LiveCa
         });
         clients.set(provider.id, { fingerprint: fingerprint(provider), client });
       } catch (error) {
-        log.error({ provider: provider.id, error }, 'the client of a provider could not be made');
+        log.error({ provider: provider.id, error }, 'the client of a provider could not be created');
       }
     }
     await Promise.all(stale.map((client) => client.close().catch(() => undefined)));
   }
 
   await refresh();
-  if (!current) throw new Error('There is no configuration yet: start a server with one first');
+  if (!current) throw new Error('There is no configuration yet: start a server with a configuration first');
   return {
     current() {
       if (!current) throw new Error('The catalog is closed');
@@ -112,7 +114,7 @@ export async function openCatalog(options: CatalogSourceOptions): Promise<LiveCa
             await options.delay(options.timing.catalogRefresh, ended.signal);
             await refresh();
           } catch (error) {
-            if (!ended.signal.aborted) log.warn({ error }, 'the newest configuration could not be taken in force');
+            if (!ended.signal.aborted) log.warn({ error }, 'the newest configuration could not be loaded');
           }
         }
       })();

@@ -31,10 +31,10 @@ export async function lookAtTargets(
     const provider = catalog.providers.get(id);
     if (!provider?.connector.plan) {
       const message =
-        'access that was granted there is not settled yet; keep the provider, with enabled: false, until it is';
+        'cannot be removed while its access is not settled; keep the provider with enabled: false until then';
       faults.set(id, { path: `providers.${id}`, message });
     } else if (provider.config === undefined) {
-      const message = 'must be complete while access is held there: without it nothing can be revoked';
+      const message = 'must be complete while access is held at this provider: without it nothing can be revoked';
       faults.set(id, { path: `providers.${id}.config`, message });
     } else if (isMoved(place, catalog)) {
       const answer = asked.get(id);
@@ -43,13 +43,13 @@ export async function lookAtTargets(
       const message =
         'target' in answer
           ? 'leads to another target than the one where access is held'
-          : `has another address, and its target cannot be read (${answer.reason}), while access is held at the old one`;
+          : `has a new address whose target cannot be read (${answer.reason}), while access is held at the old one`;
       faults.set(id, { path: `providers.${id}.config`, message });
     }
   }
   const issues: ErrorIssue[] = [];
   for (const [id, { path, message }] of faults) {
-    issues.push({ path, message: `${message}. Held there: ${await listHolders(db, id)}` });
+    issues.push({ path, message: `${message}. Access held: ${await listHolders(db, id)}` });
   }
   return { issues };
 }

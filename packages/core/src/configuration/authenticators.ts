@@ -16,12 +16,18 @@ export function checkAuthenticators(
   const authenticators = signIn.filter(({ enabled }) => enabled).map(({ id }) => id);
   for (const { id, definition, capabilities } of providers.values()) {
     if (id === operatorProvider) {
-      issues.push({ path: `providers.${id}`, message: 'is a reserved name: operators make tokens under it' });
+      issues.push({
+        path: `providers.${id}`,
+        message: 'is a reserved name: it is used for tokens that operators create',
+      });
     }
     if (capabilities.has('authenticator')) continue;
     for (const key of ['groups', 'sign_in'] as const) {
       if (definition[key] === undefined) continue;
-      issues.push({ path: `providers.${id}.${key}`, message: 'is for providers that people sign in with' });
+      issues.push({
+        path: `providers.${id}.${key}`,
+        message: 'is only allowed for providers that people sign in with',
+      });
     }
   }
   const silent = authenticators.filter((id) => providers.get(id)?.definition.groups === undefined);
@@ -33,6 +39,6 @@ function warningFor(id: string): ErrorIssue {
   return {
     path: `providers.${id}`,
     message:
-      'none of its groups pass, because there are several providers to sign in with; add groups: all, {allow: [group, …]} or {map: {their group: our group, …}}',
+      'is required when several sign-in providers are configured: set groups to all, {allow: [group, …]} or {map: {their group: our group, …}}; otherwise none of its groups are accepted',
   };
 }

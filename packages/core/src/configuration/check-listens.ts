@@ -46,7 +46,7 @@ export function checkListens(
         issues.push({
           path: at,
           message:
-            'is required, because the workflow grants access: say whose events count (requester: true, approvers: true, groups or sources)',
+            'is required, because the workflow grants access: name who may send the events (requester: true, approvers: true, groups or sources)',
         });
       }
       continue;
@@ -59,7 +59,10 @@ export function checkListens(
       continue;
     }
     if (parsed.data.approvers === true && !asking) {
-      issues.push({ path: `${at}/approvers`, message: 'there are none: the workflow has no access.approve' });
+      issues.push({
+        path: `${at}/approvers`,
+        message: 'is not allowed: the workflow has no access.approve, so it has no approvers',
+      });
     }
     for (const source of parsed.data.sources ?? []) {
       if (!sources.has(source)) issues.push({ path: `${at}/sources`, message: `events.sources has no "${source}"` });

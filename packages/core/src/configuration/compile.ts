@@ -105,7 +105,7 @@ function compileProviders(document: CatalogDocument, options: CompileOptions, is
       const known = [...options.connectors.keys()].sort().join(', ');
       issues.push({
         path: `${path}.provider`,
-        message: `"${definition.provider}" is not a type of provider; known: ${known}`,
+        message: `"${definition.provider}" is not a provider type; available: ${known}`,
       });
       continue;
     }
@@ -124,7 +124,10 @@ function compileProviders(document: CatalogDocument, options: CompileOptions, is
     }
     const taken = definition.capabilities?.filter((capability) => !connector.capabilities.includes(capability)) ?? [];
     for (const capability of taken) {
-      issues.push({ path: `${path}.capabilities`, message: `a ${connector.type} provider has no ${capability}` });
+      issues.push({
+        path: `${path}.capabilities`,
+        message: `the provider type ${connector.type} does not support ${capability}`,
+      });
     }
     providers.set(id, {
       id,
@@ -219,7 +222,7 @@ async function compileRoles(
 /** A role or a workflow is known by one name everywhere: its key. Writing it again is allowed, another one is not. */
 function checkName(given: string | undefined, key: string, path: string, issues: ErrorIssue[]): void {
   if (given !== undefined && given !== key)
-    issues.push({ path: `${path}.name`, message: `must be "${key}", as its key` });
+    issues.push({ path: `${path}.name`, message: `must be "${key}", the same as its key` });
 }
 
 function planAccess(
@@ -243,7 +246,7 @@ function planAccess(
     if (!provider || !contributions || provider.config === undefined) return;
     const { plan } = provider.connector;
     if (!plan || !provider.capabilities.has('authorizer')) {
-      issues.push({ path: at, message: `"${id}" cannot grant anything: it is no authorizer` });
+      issues.push({ path: at, message: `"${id}" cannot grant access: its provider type has no authorizer` });
       return;
     }
     const found: ErrorIssue[] = [];
@@ -251,7 +254,7 @@ function planAccess(
     const asked = contributions.length > 0 ? contributions : [nothingOf(name)];
     const planned = asked.flatMap((one) => planContribution(provider, plan, one, found));
     if (planned.length > 0) accesses.set(id, unite(planned));
-    else if (found.length === 0) found.push({ path: at, message: `the role gives nothing at "${id}"` });
+    else if (found.length === 0) found.push({ path: at, message: `the role grants nothing at "${id}"` });
     for (const issue of found) {
       // What a parent asks for is planned for each of its children.
       if (!issues.some((one) => one.path === issue.path && one.message === issue.message)) issues.push(issue);
@@ -287,7 +290,10 @@ function planContribution(
   const result = plan(config, request);
   if (result.ok) {
     if (resourcesOnly && result.accesses.length === 0) {
-      issues.push({ path: `roles.${role}.resources`, message: `go with no role and no permission (provider "${id}")` });
+      issues.push({
+        path: `roles.${role}.resources`,
+        message: `must be used with a role or a permission (provider "${id}")`,
+      });
     }
     return result.accesses;
   }

@@ -58,7 +58,7 @@ function checkWorkflows(
 ): void {
   definition.workflows.forEach((name, index) => {
     if (workflows.has(name)) return;
-    issues.push({ path: `${path}.workflows[${index}]`, message: `there is no sound workflow "${name}"` });
+    issues.push({ path: `${path}.workflows[${index}]`, message: `there is no valid workflow "${name}"` });
   });
 }
 
@@ -71,11 +71,11 @@ function checkGrantable(
 ): void {
   const { connector, config } = provider;
   if (!connector.plan || !provider.capabilities.has('authorizer')) {
-    issues.push({ path, message: `"${provider.id}" cannot grant anything: it is no authorizer` });
+    issues.push({ path, message: `"${provider.id}" cannot grant access: its provider type has no authorizer` });
     return;
   }
   if (definition.permissions.allow.length + definition.groups.allow.length === 0) {
-    issues.push({ path, message: 'allows neither permissions nor groups' });
+    issues.push({ path, message: 'must allow permissions or groups' });
     return;
   }
   if (config === undefined) return;
@@ -86,7 +86,9 @@ function checkGrantable(
   );
   const plan = literal.ok ? literal : connector.plan(config, requestOf(definition, sample));
   if (plan.ok && plan.accesses.length > 0) return;
-  const found = plan.ok ? [{ path: 'groups.allow', message: 'comes to nothing' }] : plan.issues;
+  const found = plan.ok
+    ? [{ path: 'groups.allow', message: 'must allow at least one group that grants access' }]
+    : plan.issues;
   for (const issue of found) {
     issues.push({ path: `${path}.${issue.path.replace(/^inherits/, 'groups.allow')}`, message: issue.message });
   }

@@ -37,7 +37,7 @@ export function compileEventSources(
         ? { kind: 'standard_webhooks', secret: Buffer.from(secret.replace(/^whsec_/, ''), 'base64') }
         : { kind: 'token', token: secret };
     const length = source.kind === 'token' ? source.token.length : source.secret.length;
-    if (length < shortest) issues.push({ path: at, message: `is too short: at least ${shortest} bytes` });
+    if (length < shortest) issues.push({ path: at, message: `is too short: must have at least ${shortest} bytes` });
     else sources.set(name, source);
   }
   return sources;

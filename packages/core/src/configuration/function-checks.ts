@@ -28,13 +28,16 @@ export const approveWith = z.strictObject({
       z.strictObject({
         approvers: z
           .strictObject({ users: addresses, groups: names })
-          .refine((approvers) => approvers.users.length + approvers.groups.length > 0, 'names nobody'),
+          .refine(
+            (approvers) => approvers.users.length + approvers.groups.length > 0,
+            'must name at least one approver',
+          ),
         count: z.int().min(1).max(20).default(1),
         refusals: z.int().min(1).max(20).default(1),
         timeout: durationText.optional(),
       }),
     )
-    .length(1, 'must have exactly one stage: several are not supported yet'),
+    .length(1, 'must have exactly one stage: several stages are not supported'),
   notify: z
     .strictObject({ provider: z.string().min(1), to: z.string().min(1), message: z.string().optional() })
     .optional(),

@@ -90,7 +90,7 @@ function checkResources(name: string, role: RoleDefinition, graph: RoleGraph, is
       const { provider, name: resource } = splitResource(entry, (id) => Object.hasOwn(graph.providers, id));
       const path = `roles.${name}.resources.${list}[${index}]`;
       if (provider === undefined) return;
-      if (resource === '') issues.push({ path, message: 'names no resource' });
+      if (resource === '') issues.push({ path, message: 'must name a resource' });
       else if (!role.providers.includes(provider)) {
         issues.push({ path, message: `the role is not for the provider "${provider}"` });
       }

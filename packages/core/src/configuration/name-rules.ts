@@ -8,9 +8,9 @@ export interface CompiledNames {
  * granted was named. Nor is text that only looks like a name, because a provider might read it as another one.
  */
 export function faultOfName(name: string): string | undefined {
-  if (/[*?]/.test(name)) return 'must be one name, not a pattern';
+  if (/[*?]/.test(name)) return 'must be a single name, not a pattern';
   if (name === '' || name !== name.normalize('NFKC') || /[\p{C}\p{Zl}\p{Zp}]|[^\S ]|^ | $| {2}/u.test(name)) {
-    return 'has characters that are in no name';
+    return 'contains characters that names cannot have';
   }
   return undefined;
 }

@@ -22,7 +22,7 @@ export async function readDefinitions(db: Database, connectors: ConnectorRegistr
     providers.set(id, { id, definition, enabled, connector, capabilities, config: undefined, maxDuration: undefined });
   }
   const nothing = await compileCatalog({}, { connectors, resolve: () => undefined });
-  if (!nothing.ok) throw new Error('A configuration without anything has to compile');
+  if (!nothing.ok) throw new Error('The empty configuration must compile');
   const { version = 0, digest = '' } = latest ?? {};
   return { ...nothing.catalog, version, digest, document, providers, ...checkAuthenticators(providers, []) };
 }

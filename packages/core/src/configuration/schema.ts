@@ -9,13 +9,13 @@ const name = z
   .max(128)
   .regex(
     /^[A-Za-z0-9][A-Za-z0-9._-]*$/,
-    'use letters, digits, dots, dashes and underscores, beginning with a letter or digit',
+    'must contain only letters, digits, dots, dashes and underscores, and begin with a letter or digit',
   );
 
 /** An address of a person as the configuration names them; one that cannot be compared would name another, or no one. */
 export const address = z.string().refine((text) => foldAddress(text) !== undefined, {
   message:
-    'is not an e-mail address that can be compared: write it as rita@example.com, without letters whose lower case is in doubt',
+    'is not an e-mail address in canonical form: write it as rita@example.com, without letters whose lower case is ambiguous',
 });
 const audience = { users: z.array(address).optional(), groups: z.array(z.string().min(1)).optional() };
 const strings = z.array(z.string().min(1)).default([]);
@@ -37,7 +37,7 @@ const dynamicSchema = z.strictObject({
   /** Who may ask. Nobody, unless named. */
   requesters: z
     .strictObject(audience)
-    .refine(({ users = [], groups = [] }) => users.length + groups.length > 0, 'names nobody'),
+    .refine(({ users = [], groups = [] }) => users.length + groups.length > 0, 'must name at least one user or group'),
   /** Who of them may ask for others (docs/interface.md, section 16, rule 14). */
   delegates: z.strictObject(audience).optional(),
   authenticators: z.array(name).optional(),
@@ -161,8 +161,8 @@ const servicesSchema = z.strictObject({
   encryption: service,
   llm: service,
   vault: service,
-  scheduler: elsewhere('has no settings here: REDIS_URL says where the queue is'),
-  storage: elsewhere('has no settings here: DATABASE_URL says where the rows are'),
+  scheduler: elsewhere('must have no settings here: REDIS_URL is the address of the queue'),
+  storage: elsewhere('must have no settings here: DATABASE_URL is the address of the database'),
 });
 
 /** Programs that may send events to executions; each with one secret, as a reference. */

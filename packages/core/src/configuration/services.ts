@@ -16,7 +16,7 @@ export function checkServices(
     if (definition === undefined) continue;
     const path = `services.${name}`;
     if (name === 'vault' && findReferences(definition, 'vault').length > 0) {
-      issues.push({ path, message: 'what opens the vault cannot be in the vault; use ${env:NAME}' });
+      issues.push({ path, message: 'must not come from the vault, because it opens the vault; use ${env:NAME}' });
       continue;
     }
     const unresolved: ErrorIssue[] = [];

@@ -19,7 +19,7 @@ export async function checkAuthenticator(
   const allowed = role.definition.authenticators;
   const presented = session === undefined ? undefined : await verifySession(ctx, session);
   if (authenticator !== undefined && presented !== undefined && presented.provider !== authenticator) {
-    throw invalid('authenticator', `the session is one with "${presented.provider}"`);
+    throw invalid('authenticator', `the session belongs to "${presented.provider}"`);
   }
   if (authenticator === undefined && allowed === undefined) return;
   const own = await findSessions(ctx, user, { loginId: user.loginId });
@@ -30,6 +30,6 @@ export async function checkAuthenticator(
   }
   const counted = authenticator === undefined ? [...proved] : [authenticator];
   if (allowed && !counted.some((one) => allowed.includes(one))) {
-    throw new AccessError('forbidden', `Sign in with ${allowed.join(' or ')} to ask for this role`);
+    throw new AccessError('forbidden', `Sign in with ${allowed.join(' or ')} to request this role`);
   }
 }

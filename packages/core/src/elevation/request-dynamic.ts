@@ -54,12 +54,12 @@ function qualify(catalog: Catalog, providers: readonly string[], groups: readonl
     const prefix = group.slice(0, Math.max(0, group.indexOf(':')));
     if (providers.includes(prefix)) return group;
     if (prefix !== '' && catalog.providers.has(prefix)) {
-      issues.push({ path: `groups[${index}]`, message: 'is of a provider that the request does not name' });
+      issues.push({ path: `groups[${index}]`, message: 'belongs to a provider that the request does not name' });
     } else if (providers.length > 1) {
-      issues.push({ path: `groups[${index}]`, message: 'must say of which provider: <provider>:<group>' });
+      issues.push({ path: `groups[${index}]`, message: 'must name its provider: <provider>:<group>' });
     }
     return `${providers[0]}:${group}`;
   });
-  if (issues.length > 0) throw new AccessError('invalid', 'The request asks for what may not be asked for', { issues });
+  if (issues.length > 0) throw new AccessError('invalid', 'The request exceeds what may be requested', { issues });
   return qualified;
 }

@@ -27,14 +27,14 @@ export function resolveRole(ctx: ActorContext, role: string | AskedRole): string
   if (typeof role === 'string') return role;
   const defined = getRole(ctx, { role: role.name });
   const issues = wider(role, defined);
-  if (issues.length > 0) throw new AccessError('invalid', 'The role asks for more than it is defined as', { issues });
+  if (issues.length > 0) throw new AccessError('invalid', 'The request exceeds the definition of the role', { issues });
   return role.name;
 }
 
 function wider(asked: AskedRole, defined: Role): ErrorIssue[] {
   const issues: ErrorIssue[] = [];
   const refuse = (path: string): void => {
-    issues.push({ path: `role.${path}`, message: 'is more than the role is defined as' });
+    issues.push({ path: `role.${path}`, message: 'exceeds the definition of the role' });
   };
   const within = (
     path: string,

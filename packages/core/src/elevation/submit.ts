@@ -80,7 +80,7 @@ export async function submitRequest(ctx: ActorContext, submission: Submission): 
   const workflow = chooseWorkflow(catalog, role, terms.workflow);
   const issues = await validateInput(workflow.workflow, input as Json);
   if (issues.length > 0) {
-    throw new AccessError('invalid', 'The request does not fit the workflow', {
+    throw new AccessError('invalid', 'The request does not match the input of the workflow', {
       issues: issues.map((issue) => ({ path: pointerText(issue.path), message: issue.message })),
     });
   }
@@ -116,7 +116,7 @@ function chooseProviders(
   providers.forEach((id, index) => {
     const provider = catalog.providers.get(id);
     if (!role.providers.includes(id) || !provider || !can(user, 'view', { provider })) {
-      throw invalid(`providers[${index}]`, `the role "${role.name}" cannot be had at "${id}"`);
+      throw invalid(`providers[${index}]`, `the role "${role.name}" cannot be requested at "${id}"`);
     }
     if (!ctx.catalog.client(id)?.authorizer) throw new AccessError('unavailable', `The provider "${id}" is not ready`);
   });
@@ -130,7 +130,7 @@ function checkReason(role: CompiledRole, reason: string | undefined): string {
   if (text.length === 0 && role.reason.required) throw invalid('reason', 'is required');
   requireText(text, 'reason', limits.reason);
   if (text.length > 0 && role.reason.pattern && !role.reason.pattern.test(text)) {
-    throw invalid('reason', `does not match what the role asks for: ${role.reason.pattern.source}`);
+    throw invalid('reason', `must match the pattern ${role.reason.pattern.source}`);
   }
   return text;
 }
@@ -164,7 +164,7 @@ async function refuseEarly(ctx: ActorContext, request: { input: ElevationInput; 
     if (!(error instanceof Retryable) && !(error instanceof Error && error.name === 'TimeoutError')) throw error;
     ctx.log.warn(
       { error, providers: request.input.providers },
-      'a provider could not be asked; the request waits for it',
+      'a provider did not respond to a new request; the request waits for it',
     );
   }
 }
@@ -198,7 +198,7 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
     // What was requested in full is the execution's input.
     entry: {
       type: 'elevation.requested',
-      message: `${user.email} asks for ${wantedBy(input)} at ${input.providers.join(', ')} for ${input.duration}: ${input.reason}`,
+      message: `${user.email} requests ${wantedBy(input)} at ${input.providers.join(', ')} for ${input.duration}: ${input.reason}`,
       actor: ctx.actor,
       userId: user.id,
       provider: input.provider,
@@ -257,7 +257,7 @@ function requireStarted(started: Started | undefined, limit: number): Started {
   if (open < limit) return started;
   throw new AccessError(
     'too_many_requests',
-    `You have ${open} open requests, and ${limit} is the limit for one person; cancel one, give access back, or wait until one ends`,
+    `You have ${open} open requests, which is the limit of ${limit} for one person; cancel one, give access back, or wait until one ends`,
     { retryAfter: 60 },
   );
 }

@@ -51,9 +51,9 @@ async function answer(ctx: SuggestionContext, question: SuggestionQuestion): Pro
       const sound = answers.filter(({ role }) => offered.has(role));
       // A model that answers with roles it was not shown is not answering the question.
       if (sound.length > 0 || answers.length === 0) return { answers: withOwnWords(sound, question), engine: 'model' };
-      ctx.log.warn({}, 'the language model named roles that it was not offered; the lexical matcher answers');
+      ctx.log.warn({}, 'the language model named roles that are not in its list; the lexical matcher is used instead');
     } catch (error) {
-      ctx.log.warn({ error }, 'the language model did not answer; the lexical matcher does');
+      ctx.log.warn({ error }, 'the language model did not respond; the lexical matcher is used instead');
     }
   }
   const lexical = lexicalSuggester(

@@ -94,10 +94,10 @@ async function noteCancellation(ctx: ActorContext, tx: Transaction, { id, ownerI
 /** Only the owner may move an execution; whoever merely sees it is told so. Throws `conflict` for one that has ended. */
 export async function requireOwned(ctx: ActorContext, id: string): Promise<void> {
   const found = await findExecution(ctx, ctx.actor, id);
-  if (found.sight === 'approver') throw new AccessError('forbidden', 'The execution belongs to somebody else');
+  if (found.sight === 'approver') throw new AccessError('forbidden', 'The execution belongs to another person');
   if (found.execution.endedAt) throw hasEnded();
 }
 
 function hasEnded(): AccessError {
-  return new AccessError('conflict', 'The execution has ended already');
+  return new AccessError('conflict', 'The execution has already ended');
 }

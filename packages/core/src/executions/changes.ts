@@ -22,14 +22,14 @@ export function openChanges({ databaseUrl, log, delay }: OpenChanges): Changes &
       for (const wake of subscribers.get(executionId) ?? []) wake();
     },
     connected() {
-      if (!healthy) log.info({}, 'The database is listened to again');
+      if (!healthy) log.info({}, 'notifications of the database are received again');
       healthy = true;
       // What was sent while nothing listened was not heard.
       for (const wakes of subscribers.values()) for (const wake of wakes) wake();
     },
     lost(error) {
       if (healthy)
-        log.warn({ error }, 'The database is not listened to: executions are followed by looking, with a delay');
+        log.warn({ error }, 'notifications of the database are not received; executions are polled, with a delay');
       healthy = false;
     },
     pause: (signal) => delay(pause, signal),

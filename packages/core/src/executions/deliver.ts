@@ -101,9 +101,9 @@ export async function deliverEvent(
 ): Promise<void> {
   requireFreshGroups(user);
   if (!expressly && sight === 'approver' && !(await isAsked(ctx, user, execution))) {
-    throw new AccessError('forbidden', 'The execution does not wait for you');
+    throw new AccessError('forbidden', 'The execution does not wait for an event from you');
   }
-  if (!heard) throw new AccessError('forbidden', 'No task of this execution takes events from you');
+  if (!heard) throw new AccessError('forbidden', 'No task of this execution accepts events from you');
   await acceptEvent(ctx, { executionId: execution.id, event, sender, early });
 }
 
@@ -120,7 +120,7 @@ export interface Arrival {
 /** Keeps a verified sender's event for the execution's turn, which gives it to a task. Throws as `deliverEvent` does. */
 export async function acceptEvent(ctx: ActorContext, arrival: Arrival): Promise<void> {
   let refusal =
-    arrival.early === 'refused' ? new AccessError('conflict', 'The execution does not wait for this') : null;
+    arrival.early === 'refused' ? new AccessError('conflict', 'The execution does not wait for this event') : null;
   for (let made = 1; ; made += 1) {
     // What a task takes needs no room in the inbox; whether one does is seen without a lock, and only where it matters.
     const seen = refusal ? await lookFor(ctx, arrival, refusal) : null;
@@ -209,7 +209,7 @@ function ended(): AccessError {
 }
 
 function repeated(): AccessError {
-  return new AccessError('conflict', 'The signal was delivered already');
+  return new AccessError('conflict', 'The signal was already delivered');
 }
 
 /** The refusal of one event more than a sender may have waiting at one execution; the execution's lock is held. */
@@ -226,7 +226,7 @@ async function refuseMore(
   if ((counted?.waiting ?? 0) < limit) return null;
   return new AccessError(
     'too_many_requests',
-    `${limit} events of yours wait at this execution, which is the limit for one sender; send more when a task has taken some`,
+    `${limit} events from you wait at this execution, which is the limit for one sender; send more when a task has taken some`,
     { retryAfter: 60 },
   );
 }

@@ -100,7 +100,7 @@ function startFeed(ctx: Context, id: string): Shared {
   const reader = createReader(ctx, id, feed);
   feed.ready = reader.look();
   follow(ctx, id, feed, reader).catch((error: unknown) =>
-    ctx.log.error({ error }, 'an execution is not followed any more'),
+    ctx.log.error({ error }, 'an execution is no longer followed'),
   );
   return feed;
 }

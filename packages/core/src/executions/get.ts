@@ -60,7 +60,7 @@ async function readHistory(
   execution: { id: string; taskEvents: number },
   { limit = mostHistory, cursor }: PageOf,
 ): Promise<{ history: HistoryEntry[]; next: string | null }> {
-  if (cursor !== undefined && !/^\d{1,15}$/.test(cursor)) throw invalid('cursor', 'is not one of this list');
+  if (cursor !== undefined && !/^\d{1,15}$/.test(cursor)) throw invalid('cursor', 'is not a cursor of this list');
   const before = cursor === undefined ? undefined : Number(cursor);
   const wanted = Math.min(limit, mostHistory);
   const [found, gap] = await Promise.all([
@@ -83,7 +83,7 @@ function describeGap({ at, count }: { at: Date; count: number }): HistoryEntry {
   return {
     event_type: 'belay.history.omitted',
     timestamp: at.toISOString(),
-    message: `${count} events of tasks before this are not kept`,
+    message: `${count} earlier task events are not kept`,
   };
 }
 

@@ -64,7 +64,7 @@ async function placeOf(ctx: ActorContext, ownerId: string, cursor: string) {
         .from(executions)
         .where(and(eq(executions.id, cursor), eq(executions.ownerId, ownerId)))
     : [];
-  if (!row) throw invalid('cursor', 'is not one of this list');
+  if (!row) throw invalid('cursor', 'is not a cursor of this list');
   return { id: sql`${row.id}::uuid`, createdAt: sql`${row.createdAt}::timestamptz` };
 }
 

@@ -47,7 +47,7 @@ export async function receiveEvent(ctx: Context, received: ReceivedEvent): Promi
   const source = ctx.catalog.current().eventSources.get(name);
   const now = await readNow(ctx.db);
   if (!isProved(source, received, now)) {
-    throw new AccessError('unauthenticated', 'The source is not known, or its credential is not valid');
+    throw new AccessError('unauthenticated', 'The event source is unknown, or its credential is not valid');
   }
   const event = readEvent(body);
   const sender: Sender = { kind: 'source', name };

@@ -66,7 +66,7 @@ export async function resumeExecution(ctx: ActorContext, input: { state: string 
   const user = requireUser(ctx);
   const now = await readNow(ctx.db);
   const state = await openEither(ctx, input.state, now);
-  if (state.userId !== user.id) throw new AccessError('forbidden', 'The link was made for another person');
+  if (state.userId !== user.id) throw new AccessError('forbidden', 'The link was created for another person');
   const found = await findToSignal(ctx, user, state.executionId);
   return {
     workflow_id: found.execution.id,

@@ -54,7 +54,7 @@ export async function signalExecution(
   const { execution } = found;
   if (!parsed.success || parsed.data.executionId !== execution.id)
     throw invalid('input', 'is not a signal for this execution');
-  if (parsed.data.userId !== user.id) throw new AccessError('forbidden', 'The signal was made for another person');
+  if (parsed.data.userId !== user.id) throw new AccessError('forbidden', 'The signal was created for another person');
   const { event } = parsed.data;
   if (event.type === APPROVAL_DECIDED) {
     const decision = decisionSchema.safeParse(event.data);

@@ -16,7 +16,7 @@ export async function terminateExecution(
   const hints = await retryDeadlock(() =>
     ctx.db.transaction(async (tx) => {
       const execution = await lockExecution(tx, input.id);
-      if (!execution) throw new AccessError('conflict', 'The execution has ended already');
+      if (!execution) throw new AccessError('conflict', 'The execution has already ended');
       const move = endByForce(execution, { actor: ctx.actor, name: nameOf(ctx.actor) });
       await writePrepared(ctx, tx, move, { locked: true });
       return move.hints;

@@ -36,7 +36,7 @@ export async function waitForExecution(
   const { id, until, limit, cursor } = input;
   const get = () => getExecution(ctx, { id, limit, cursor });
   if (until === undefined) {
-    if (input.wait !== undefined) throw invalid('wait', 'needs "until", which says what to wait for');
+    if (input.wait !== undefined) throw invalid('wait', 'must be used together with "until", the state to wait for');
     return get();
   }
   const milliseconds = requireDuration(input.wait ?? usual, 'wait');
@@ -61,7 +61,7 @@ export async function waitForExecution(
 async function inTime<T>(ctx: ActorContext, look: Promise<T>): Promise<T> {
   const answered = new AbortController();
   const late = ctx.delay(lastLook, answered.signal).then((): never => {
-    throw new AccessError('unavailable', 'The execution cannot be read now; try again');
+    throw new AccessError('unavailable', 'The execution cannot be read at the moment; try again');
   });
   // Whichever of the two loses is nobody's.
   for (const one of [look, late]) one.catch(() => undefined);

@@ -19,8 +19,7 @@ export const approve = {
   async perform(ctx: Context, call: ElevationCall, signal: AbortSignal): Promise<Performed> {
     const settings = approveWith.safeParse(call.with ?? {});
     const stage = settings.success ? settings.data.stages[0] : undefined;
-    if (!settings.success || !stage)
-      throw new AccessError('invalid', 'The approval of the workflow names no approvers');
+    if (!settings.success || !stage) throw new AccessError('invalid', 'access.approve must name at least one approver');
     const [opened] = await ctx.db
       .select({ expiresAt: approvals.expiresAt })
       .from(approvals)
@@ -68,7 +67,7 @@ export const approve = {
     ctx.crashpoint('approval opened');
     if (plan && settings.data.notify) {
       const { provider, to, message } = settings.data.notify;
-      const text = message ?? `${plan.requester.name} asks for ${plan.role}: ${plan.reason}`;
+      const text = message ?? `${plan.requester.name} requests ${plan.role}: ${plan.reason}`;
       // A message that cannot be delivered delays nobody: the inbox shows the request all the same.
       await deliverMessage(
         ctx,
@@ -82,7 +81,9 @@ export const approve = {
           idempotencyKey: `${call.executionId}${call.key}`,
         },
         signal,
-      ).catch((error: unknown) => ctx.log.warn({ execution: call.executionId, error }, 'approvers could not be told'));
+      ).catch((error: unknown) =>
+        ctx.log.warn({ execution: call.executionId, error }, 'approvers could not be notified'),
+      );
     }
     if (expiresAt) {
       ctx.waker.wake([{ queue: 'executions', executionId: call.executionId, key: call.key, dueAt: expiresAt }]);

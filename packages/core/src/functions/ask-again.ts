@@ -27,7 +27,7 @@ export async function askAgain(
     const [first] = own;
     if (first) {
       await parkCall(tx, call, {
-        waitingFor: `approval by ${describeRule(first.rule)}, asked again: ${first.because}`,
+        waitingFor: `approval by ${describeRule(first.rule)}, requested again: ${first.because}`,
         dueAt: new Date(Math.min(...own.map(({ expiresAt }) => expiresAt.getTime()))),
         waiting: true,
       });
@@ -43,12 +43,12 @@ export async function askAgain(
   });
   ctx.crashpoint('asked again');
   for (const { provider, to, message } of asked.tell ?? []) {
-    const text = message ?? `${plan.requester.name} asks again for ${plan.role}: ${plan.reason}`;
+    const text = message ?? `${plan.requester.name} requests ${plan.role} again: ${plan.reason}`;
     const title = 'A request waits for your decision again';
     const idempotencyKey = `${call.executionId}${call.key}#${asked.dueAt?.getTime()}`;
     // The inbox shows the request all the same.
     await deliverMessage(ctx, { provider, to, title, text, facts: [], actions: [], idempotencyKey }, signal).catch(
-      (error: unknown) => ctx.log.warn({ execution: call.executionId, error }, 'approvers could not be told'),
+      (error: unknown) => ctx.log.warn({ execution: call.executionId, error }, 'approvers could not be notified'),
     );
   }
   if (asked.dueAt) {

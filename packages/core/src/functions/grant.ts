@@ -58,7 +58,7 @@ export const grant = {
     if (intended.outcome === 'held_outside') {
       throw new AccessError(
         'held_outside',
-        `${intended.identity} holds this at ${intended.provider} already, outside this service`,
+        `${intended.identity} already holds this access at ${intended.provider} outside this service`,
       );
     }
     if (intended.outcome === 'cancelled') throw new AccessError('forbidden', 'The request was cancelled');
@@ -94,7 +94,7 @@ async function lookAgain(ctx: Context, call: ElevationCall): Promise<Performed> 
 /** A workflow may grant for less than was asked, never for more. */
 function shortened(call: ElevationCall): ElevationCall['input'] {
   const settings = grantWith.safeParse(call.with ?? {});
-  if (!settings.success) throw new AccessError('invalid', 'access.grant has a duration that is none');
+  if (!settings.success) throw new AccessError('invalid', 'access.grant: "duration" is not a valid ISO 8601 duration');
   const { duration } = settings.data;
   if (duration === undefined) return call.input;
   const asked = requireDuration(call.input.duration, 'duration');
@@ -132,7 +132,7 @@ async function settleGrants(ctx: Context, tx: Transaction, execution: Locked, ke
       reason: 'failed',
       actor: { kind: 'system', name: 'access.grant' },
     });
-    const detail = `${lost.provider}: ${lost.lastError ?? 'it was not reached in time'}`;
+    const detail = `${lost.provider}: ${lost.lastError ?? 'the provider was not reached in time'}`;
     return { outcome: { ok: false, fault: communicationFault(502, 'The access could not be granted', detail) }, hints };
   }
   const active = rows.flatMap((row) => {
@@ -181,6 +181,6 @@ async function lapse(tx: Transaction, execution: Locked, key: string): Promise<v
     reason: 'lapsed',
     actor: { kind: 'system', name: 'access.grant' },
   });
-  const waitingFor = 'an approval: the one it had ended before the provider granted';
+  const waitingFor = 'a new approval: the earlier one expired before the provider granted';
   await waitOn(tx, { executionId: execution.id, key }, { waitingFor, after: 0 });
 }

@@ -17,7 +17,7 @@ export async function deliverMessage(
   const defined = ctx.catalog.current().providers.get(provider);
   const notifications = ctx.catalog.client(provider)?.notifications;
   if (!notifications || !defined?.enabled || !defined.capabilities.has('notifications'))
-    throw new Terminal(`The provider "${provider}" delivers no messages`);
+    throw new Terminal(`The provider "${provider}" does not support messages`);
   await notifications.deliver(rest, signal);
 }
 

@@ -19,8 +19,8 @@ export async function recordLogs(
 ): Promise<{ accepted: number }> {
   const agent = requireAgent(ctx);
   const { entries } = input;
-  if (entries.length === 0) throw new AccessError('invalid', 'There are no entries');
-  if (entries.length > most) throw invalid('entries', `are more than ${most}`);
+  if (entries.length === 0) throw new AccessError('invalid', 'must have at least one entry');
+  if (entries.length > most) throw invalid('entries', `must have at most ${most} entries`);
   const rows = entries.map((entry, index) => {
     const at = `entries[${index}]`;
     const message = requireText(entry.message, `${at}.message`, limits.remark);

@@ -24,7 +24,7 @@ export async function authorizeSession(ctx: ActorContext, input: AuthorizeSessio
   const user = requireUser(ctx);
   const provider = findProvider(ctx, input.provider);
   if (!provider.capabilities.has('authenticator') || !ctx.catalog.client(provider.id)?.authenticator) {
-    throw new AccessError('not_configured', `The provider "${provider.id}" signs nobody in`);
+    throw new AccessError('not_configured', `The provider "${provider.id}" does not support sign-in`);
   }
   const url = await beginFlow(ctx, {
     provider: provider.id,

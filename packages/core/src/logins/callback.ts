@@ -14,7 +14,7 @@ export function checkCallback(ctx: Context, callback: string, path = 'callback')
     .current()
     .callbacks.some((allowed) => new URL(allowed).origin === url.origin && new URL(allowed).pathname === url.pathname);
   if (own || isLoopback(url) || listed) return url;
-  throw invalid(path, 'is not among the URLs that a login may return to (server.callbacks)');
+  throw invalid(path, 'is not an allowed return URL; add it to server.callbacks');
 }
 
 /** A program on the person's own machine (RFC 8252, section 7.3). */

@@ -43,7 +43,7 @@ export async function completeSession(ctx: Context, input: CompleteSession): Pro
     const proved = identityOf(ctx, provider, answered);
     const user = await findOwner(ctx, tx, proved, mayLink ? userId : null);
     if (user?.id !== userId) {
-      throw new AccessError('forbidden', `You signed in with "${provider}" as somebody else, or for the first time`);
+      throw new AccessError('forbidden', `You signed in with "${provider}" as another person, or for the first time`);
     }
     await openSession(ctx, tx, { user, loginId, kind, tokens, now });
   });
@@ -57,6 +57,6 @@ async function lockLogin(tx: Transaction, loginId: string): Promise<{ userId: st
     .from(logins)
     .where(and(eq(logins.id, loginId), gt(logins.expiresAt, sql`app_now()`)))
     .for('update');
-  if (!login) throw new AccessError('forbidden', 'The login that asked for this has ended; sign in again');
+  if (!login) throw new AccessError('forbidden', 'The login that started this has ended; sign in again');
   return login;
 }

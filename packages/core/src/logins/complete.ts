@@ -47,8 +47,8 @@ export async function completeLogin(ctx: Context, input: CompleteLogin): Promise
   authenticatorOf(ctx, provider);
   const state = currentUrl.searchParams.get('state') ?? '';
   const flow = await takeFlow(ctx, { provider, purpose: 'login', state, browserSecret });
-  if (!flow) throw invalid('state', 'is unknown, used or too old; sign in again');
-  if (currentUrl.searchParams.has('error')) throw new AccessError('forbidden', 'The provider refused to sign you in');
+  if (!flow) throw invalid('state', 'is unknown, already used or expired; sign in again');
+  if (currentUrl.searchParams.has('error')) throw new AccessError('forbidden', 'The provider denied the sign-in');
   const now = await readNow(ctx.db);
   const { label = null, ...secrets } = await openFlow(ctx, flow, now);
   const proved = await exchangeAnswer(ctx, flow, currentUrl, secrets, now);

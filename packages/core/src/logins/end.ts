@@ -20,10 +20,10 @@ export async function endLogin(ctx: ActorContext, input: { provider?: string | u
   return ctx.db.transaction(async (tx) => {
     // Signing out twice at once takes turns, so that the second sees what the first left.
     const [login] = await tx.select().from(logins).where(eq(logins.id, user.loginId)).for('update');
-    if (!login) return { message: 'You were not signed in there', ended: false };
+    if (!login) return { message: 'You were not signed in with this provider', ended: false };
     if (input.provider === undefined) return endWhole(tx, user);
     const left = await leaveProvider(tx, login, input.provider);
-    if (left === 'nothing') return { message: 'You were not signed in there', ended: false };
+    if (left === 'nothing') return { message: 'You were not signed in with this provider', ended: false };
     if (left === 'login') return endWhole(tx, user);
     await appendLedger(tx, [
       {
@@ -35,7 +35,10 @@ export async function endLogin(ctx: ActorContext, input: { provider?: string | u
         data: { login_id: login.id },
       },
     ]);
-    return { message: `You are signed out of "${input.provider}", and still signed in elsewhere`, ended: false };
+    return {
+      message: `You are signed out of "${input.provider}", and still signed in with other providers`,
+      ended: false,
+    };
   });
 }
 

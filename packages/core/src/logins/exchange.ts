@@ -66,7 +66,7 @@ async function requireApprovedIn(tx: Transaction, loginId: string | null): Promi
 }
 
 function unknown(): AccessError {
-  return new AccessError('forbidden', 'The code is unknown, used or too old');
+  return new AccessError('forbidden', 'The code is unknown, already used or expired');
 }
 
 /** S256: the challenge is the hash of the verifier. */

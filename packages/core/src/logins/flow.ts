@@ -132,7 +132,7 @@ export async function exchangeAnswer(
   if (endsAt === undefined) return proved;
   const left = endsAt.getTime() - now.getTime();
   if (left <= 0)
-    throw new AccessError('forbidden', `Your session with "${flow.provider}" is over; sign in there again`);
+    throw new AccessError('forbidden', `Your session with "${flow.provider}" has ended; sign in with it again`);
   const expiresInMilliseconds = Math.min(left, tokens.expiresInMilliseconds ?? left);
   return { ...proved, tokens: { ...tokens, expiresInMilliseconds } };
 }
@@ -157,7 +157,7 @@ export async function verifyAnswer(
       ctx.log.warn({ provider, error: cause }, 'a login could not be completed');
       if (cause instanceof Retryable)
         throw new AccessError('unavailable', `The provider "${provider}" cannot be reached`, { cause });
-      throw new AccessError('forbidden', 'The provider did not prove who you are', { cause });
+      throw new AccessError('forbidden', 'The provider did not confirm your identity', { cause });
     });
   return requireReadable(proved);
 }

@@ -8,6 +8,7 @@ import { requireText } from '../text.js';
  */
 export function requireLabel(given: string): string {
   const label = requireText(given.trim(), 'label', limits.name);
-  if (label === '' || /[\p{C}\p{Zl}\p{Zp}]/u.test(label)) throw invalid('label', 'is not a name that can be shown');
+  if (label === '' || /[\p{C}\p{Zl}\p{Zp}]/u.test(label))
+    throw invalid('label', 'contains characters that cannot be displayed');
   return label;
 }

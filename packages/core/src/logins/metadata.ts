@@ -6,7 +6,7 @@ import { authenticatorOf, redirectUri } from './flow.js';
 export async function readSignInMetadata(ctx: Context, input: { provider: string }): Promise<{ metadata: string }> {
   const metadata = await authenticatorOf(ctx, input.provider).metadata?.(redirectUri(ctx, input.provider));
   if (metadata === undefined) {
-    throw new AccessError('not_configured', `The provider "${input.provider}" has no use for metadata`);
+    throw new AccessError('not_configured', `The provider "${input.provider}" does not use metadata`);
   }
   return { metadata };
 }

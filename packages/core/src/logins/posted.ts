@@ -37,7 +37,7 @@ export async function openAnswer(
   now: Date,
 ): Promise<Authenticated> {
   if (flow.answer === null || flow.answerHash !== hashSecret(code)) {
-    throw new AccessError('forbidden', 'The provider did not prove who you are');
+    throw new AccessError('forbidden', 'The provider did not confirm your identity');
   }
   return stored.parse(await open(ctx.keyring, 'oauth', flow.answer, now)).proved;
 }

@@ -20,11 +20,11 @@ export async function receiveLogout(
 ): Promise<{ message: string }> {
   const { provider } = input;
   const authenticator = authenticatorOf(ctx, provider);
-  if (!authenticator.readLogout) throw invalid('provider', 'sends no logout tokens');
+  if (!authenticator.readLogout) throw invalid('provider', 'does not send logout tokens');
   const now = await readNow(ctx.db);
   const signal = AbortSignal.timeout(ctx.timing.callTimeout);
   const told = await authenticator.readLogout(input.logout_token, now, signal).catch((cause: unknown) => {
-    ctx.log.warn({ provider, error: cause }, 'a logout token was refused');
+    ctx.log.warn({ provider, error: cause }, 'a logout token was rejected');
     if (cause instanceof Retryable)
       throw new AccessError('unavailable', `The provider "${provider}" cannot be reached`, { cause });
     throw invalid('logout_token', 'is not a valid logout token for this service');
@@ -36,14 +36,14 @@ export async function receiveLogout(
       .values({ provider, tokenHash: hashSecret(id), sid: sid ?? null, expiresAt: until })
       .onConflictDoNothing()
       .returning({ provider: logoutTokens.provider });
-    if (!first) throw invalid('logout_token', 'was received already');
-    const because = `"${provider}" has signed the person out`;
+    if (!first) throw invalid('logout_token', 'was already received');
+    const because = `"${provider}" signed the person out`;
     const ended = await endAtProvider(tx, { provider, ended: { subject, sid }, because });
     await appendLedger(tx, [
       {
         type: 'logout.received',
         level: 'warning',
-        message: `"${provider}" sent a logout: ${ended} logins ended or changed`,
+        message: `"${provider}" sent a logout token: ${ended} logins ended or changed`,
         actor: { kind: 'system', name: 'sessions' },
         provider,
         data: { logins: ended, whole: sid === undefined },

@@ -19,7 +19,7 @@ export async function receiveAnswer(
 ): Promise<{ url: string }> {
   const { provider, state, fields } = input;
   if (authenticatorOf(ctx, provider).answersBy !== 'form') {
-    throw invalid('provider', 'does not answer with a form');
+    throw invalid('provider', 'does not return its response with a form');
   }
   const [flow] = await ctx.db.select().from(oauthFlows).where(waiting(provider, state));
   if (!flow) throw unknown();
@@ -52,5 +52,5 @@ function waiting(provider: Flow['provider'], state: string) {
 }
 
 function unknown() {
-  return invalid('state', 'is unknown, used or too old; sign in again');
+  return invalid('state', 'is unknown, already used or expired; sign in again');
 }

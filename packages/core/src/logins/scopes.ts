@@ -10,7 +10,7 @@ export function checkScopes(provider: CompiledProvider, asked: readonly string[]
   const parsed = scopesOf.safeParse(provider.config ?? {});
   const allowed = new Set(parsed.success ? [...parsed.data.scopes, ...parsed.data.session_scopes] : []);
   asked.forEach((scope, index) => {
-    if (!allowed.has(scope)) throw invalid(`scopes[${index}]`, 'is not a scope that this provider may be asked for');
+    if (!allowed.has(scope)) throw invalid(`scopes[${index}]`, 'is not an allowed scope of this provider');
   });
   return [...new Set(asked)];
 }

@@ -34,12 +34,12 @@ export async function createToken(
   ctx: ActorContext,
   input: CreateToken,
 ): Promise<{ token: string; expires_at: string; user: { email: string; name: string; groups: string[] } }> {
-  if (ctx.actor.kind !== 'operator') throw new AccessError('forbidden', 'Only operators make tokens');
+  if (ctx.actor.kind !== 'operator') throw new AccessError('forbidden', 'Only operators create tokens');
   const ttl = requireDuration(input.ttl, 'ttl');
-  if (ttl > longest) throw invalid('ttl', 'is longer than a year');
+  if (ttl > longest) throw invalid('ttl', 'is longer than one year');
   const email = foldAddress(input.user.trim());
   if (email === undefined) {
-    throw invalid('user', 'is not an e-mail address that can be compared: write it as rita@example.com');
+    throw invalid('user', 'is not an e-mail address in canonical form: write it as rita@example.com');
   }
   if (input.label !== undefined) requireText(input.label, 'label', limits.name);
   const token = newLoginSecret(ctx);
@@ -65,7 +65,7 @@ export async function createToken(
       {
         type: 'token.created',
         level: 'warning',
-        message: `A token was made for ${user.email}`,
+        message: `A token was created for ${user.email}`,
         actor,
         userId: user.id,
         data: { login_id: loginId, label: input.label ?? null, expires_at: login?.expiresAt.toISOString() ?? null },

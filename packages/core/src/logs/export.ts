@@ -13,7 +13,8 @@ export async function exportLogs(
   input: LogFilter & { cursor?: string | undefined },
 ): Promise<LogPage> {
   const { cursor, limit, ...filter } = input;
-  if (cursor !== undefined && !/^\d{1,15}$/.test(cursor)) throw invalid('cursor', 'is none of ours');
+  if (cursor !== undefined && !/^\d{1,15}$/.test(cursor))
+    throw invalid('cursor', 'is not a cursor issued by this server');
   const wanted = Math.min(limit ?? most, most);
   const before = cursor === undefined ? undefined : Number(cursor);
   const rows = await readLedger(ctx, requireUser(ctx), filter, { before, limit: wanted });

@@ -38,9 +38,9 @@ export function unmetCondition(catalog: Catalog, told: Told): 'email_domains' | 
 }
 
 const unmet = {
-  email_domains: 'your e-mail address is not in a domain that may sign in here',
-  organizations: 'you are not a member of an organization that may sign in here',
-  groups: 'you are not in a group that may sign in here',
+  email_domains: 'the domain of your e-mail address is not allowed to sign in',
+  organizations: 'you are not a member of an organization that is allowed to sign in',
+  groups: 'you are not in a group that is allowed to sign in',
 };
 
 /**
@@ -63,5 +63,5 @@ export async function requireAdmitted(ctx: Context, proved: ProvedIdentity): Pro
     },
   ]);
   const name = catalog.providers.get(provider)?.definition.name ?? provider;
-  throw new AccessError('forbidden', `${name} proved who you are, but ${unmet[condition]}`);
+  throw new AccessError('forbidden', `${name} confirmed your identity, but ${unmet[condition]}`);
 }

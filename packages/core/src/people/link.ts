@@ -81,7 +81,7 @@ async function link(
     {
       type: 'identity.linked',
       level: 'warning',
-      message: `${proved.email} at "${proved.provider}" is ${user.email} from now on (${because})`,
+      message: `${proved.email} at "${proved.provider}" is linked to ${user.email} (${because})`,
       actor: { kind: 'user', ...person, loginId: '' },
       userId,
       provider: proved.provider,
@@ -121,7 +121,7 @@ async function findTrusted(
   // Two people with one address: no guess.
   if (owner !== undefined) return owners.size === 1 ? { userId: owner, because: 'trusted e-mail' } : undefined;
   const awaited = same.find(({ provider }) => provider === operatorProvider);
-  return awaited && { userId: awaited.userId, because: 'an operator made a token for this address' };
+  return awaited && { userId: awaited.userId, because: 'an operator created a token for this address' };
 }
 
 /** Whether a provider's word counts for an address: it is trusted for the domain, or there is no other to sign in with. */

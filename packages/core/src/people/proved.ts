@@ -18,10 +18,10 @@ export function requireReadable(proved: Authenticated): Authenticated {
     throw new AccessError('forbidden', 'The provider has not verified your e-mail address');
   }
   if (foldAddress(email) === undefined) {
-    throw new AccessError('forbidden', 'The provider gives an e-mail address that could be taken for another one');
+    throw new AccessError('forbidden', 'The provider returned an e-mail address that can be confused with another one');
   }
   if (subject.length > longest.subject || [subject, ...groups, ...organizations].some((text) => !isStorable(text))) {
-    throw new AccessError('forbidden', 'The provider says of you what cannot be kept');
+    throw new AccessError('forbidden', 'The provider returned a user whose data cannot be stored');
   }
   const shown = name.replace(new RegExp(`${unseen.source}+`, 'gu'), ' ').trim();
   return { ...proved, name: Array.from(shown).slice(0, longest.name).join('') };

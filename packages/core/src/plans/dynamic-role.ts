@@ -44,7 +44,7 @@ export function composeRole(
     checkName(`groups[${index}]`, name, 'groups', own, issues);
   });
   if (asked.permissions.length + asked.groups.length === 0) {
-    issues.push({ path: 'permissions', message: 'name permissions or groups' });
+    issues.push({ path: 'permissions', message: 'is required: name permissions or groups' });
   }
   if (issues.length === 0) issues.push(...plannable(catalog, places, asked));
   if (issues.length > 0) throw refusal(issues);
@@ -53,7 +53,9 @@ export function composeRole(
     places.every(({ bounds }) => bounds.workflows.includes(name)),
   );
   if (workflows.length === 0) {
-    throw refusal([{ path: 'providers', message: 'have no workflow in common: ask for each by itself' }]);
+    throw refusal([
+      { path: 'providers', message: 'have no workflow in common: request access at each of them separately' },
+    ]);
   }
   const authenticators = commonAuthenticators(places);
   const mayDelegate = places.every(({ bounds }) => bounds.delegates !== undefined && isNamed(user, bounds.delegates));
@@ -95,12 +97,12 @@ function findPlace(
 ): Place {
   const provider = catalog.providers.get(id);
   if (!provider?.enabled || !isInAudience(user, provider.definition.permissions)) {
-    throw refusal([{ path: `providers[${index}]`, message: `there is no provider "${id}" for you` }]);
+    throw refusal([{ path: `providers[${index}]`, message: `there is no provider "${id}" that you can use` }]);
   }
   const bounds = catalog.dynamic.get(id);
   if (!bounds || !isNamed(user, bounds.requesters)) {
-    const message = `access there is to be had by roles only, for you`;
-    throw new AccessError('forbidden', `You may not ask for access of your own choosing at "${id}"`, {
+    const message = `access at this provider can only be requested by role`;
+    throw new AccessError('forbidden', `You may not request permissions or groups directly at "${id}"`, {
       issues: [{ path: `providers[${index}]`, message }],
     });
   }
@@ -129,7 +131,7 @@ function checkName(
   const outside = places.find(({ bounds }) => !permits(bounds[kind] satisfies CompiledNames, name));
   if (outside === undefined && places.length > 0) return;
   const where = outside === undefined ? '' : ` at "${outside.provider.id}"`;
-  issues.push({ path, message: `is not among what you may ask for${where}` });
+  issues.push({ path, message: `is not something that you may request${where}` });
 }
 
 function requestFor(catalog: Catalog, { provider, bounds }: Place, asked: DynamicAsk['asked']) {
@@ -154,7 +156,7 @@ function plannable(catalog: Catalog, places: readonly Place[], asked: DynamicAsk
     const planned = planOf(catalog, place, asked);
     const { id } = place.provider;
     if (planned?.ok && planned.accesses.length > 0) return [];
-    if (!planned || planned.ok) return [{ path: 'providers', message: `the request gives nothing at "${id}"` }];
+    if (!planned || planned.ok) return [{ path: 'providers', message: `the request grants nothing at "${id}"` }];
     return planned.issues.map(({ path, message }) => ({
       path: path.replace(/^inherits/, 'groups').replace(/\.(allow|deny)/, ''),
       message: `${message} (provider "${id}")`,
@@ -175,5 +177,5 @@ function commonAuthenticators(places: readonly Place[]): string[] | undefined {
 }
 
 function refusal(issues: ErrorIssue[]): AccessError {
-  return new AccessError('invalid', 'The request asks for what may not be asked for', { issues });
+  return new AccessError('invalid', 'The request exceeds what may be requested', { issues });
 }

@@ -71,7 +71,7 @@ export async function planElevation(
     grants.push(...(await planProvider(ctx, catalog, role, id, input, signal)));
     if (grants.length > mostGrants) throw tooMany(input);
   }
-  if (grants.length === 0) throw invalid('providers', 'the request comes to nothing');
+  if (grants.length === 0) throw invalid('providers', 'the request grants no access');
   const requester = { email: input.user.email, name: input.user.name };
   const content = { role: role.name, reason: input.reason, duration, grants, requester };
   return { ...content, digest: digestOf(content) };
@@ -102,7 +102,7 @@ async function planProvider(
   const provider = catalog.providers.get(id);
   const accesses = role.accesses.get(id);
   if (!provider?.enabled || !accesses || !isInAudience(input.user, provider.definition.permissions)) {
-    throw invalid('providers', `the role cannot be had at "${id}"`);
+    throw invalid('providers', `the role cannot be requested at "${id}"`);
   }
   const client = ctx.catalog.client(id);
   if (!client?.authorizer || !client.identities) throw new Retryable(`The provider "${id}" has no client yet`);
@@ -147,7 +147,7 @@ async function pin(
 
 function tooMany(input: ElevationInput): AccessError {
   const path = input.identities.length > 1 ? 'identities' : 'providers';
-  return invalid(path, `come to more than ${mostGrants} grants: split them into several requests`);
+  return invalid(path, `exceed ${mostGrants} grants: split them into several requests`);
 }
 
 async function findIdentities(
@@ -164,8 +164,8 @@ async function findIdentities(
   if (own && wanted.length === 1 && [own.id, own.email, own.name].includes(wanted[0] ?? '')) return [own];
   const { delegates } = role.definition.permissions ?? {};
   if (!delegates || !isNamed(input.user, delegates)) {
-    throw new AccessError('forbidden', 'The role may not be asked for on behalf of others', {
-      issues: [{ path: 'identities', message: 'names somebody else' }],
+    throw new AccessError('forbidden', 'The role cannot be requested on behalf of others', {
+      issues: [{ path: 'identities', message: 'is the identity of another person' }],
     });
   }
   return Promise.all(wanted.map((name) => findNamed(identities, { provider, name }, signal)));

@@ -11,6 +11,6 @@ export function requireWorkflow(catalog: Catalog, role: CompiledRole, name: stri
   }
   if (catalog.workflows.get(name)?.enabled) return;
   const others = role.workflows.filter((each) => catalog.workflows.get(each)?.enabled);
-  const instead = others.length === 0 ? '' : `; choose another one: ${others.join(', ')}`;
+  const instead = others.length === 0 ? '' : `; use another one: ${others.join(', ')}`;
   throw invalid('workflow', `the workflow "${name}" is disabled${instead}`);
 }

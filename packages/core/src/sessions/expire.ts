@@ -23,7 +23,7 @@ export async function expireSessions(ctx: Context): Promise<number> {
       tx,
       gone.map(({ userId, provider, loginId }) => ({
         type: 'session.expired',
-        message: `The session with ${provider} is over`,
+        message: `The session with ${provider} has ended`,
         actor: { kind: 'system' as const, name: 'sessions' },
         userId,
         provider,

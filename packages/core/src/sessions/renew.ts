@@ -29,7 +29,7 @@ const actor = { kind: 'system' as const, name: 'sessions' };
 export async function renewSession(ctx: Context, row: Row, want: 'tokens' | 'person'): Promise<Renewal> {
   const now = await readNow(ctx.db);
   const old = await openTokens(ctx, row.sealed, now).catch(() => undefined);
-  if (old === undefined) return giveUp(ctx, row, 'its tokens cannot be read any more');
+  if (old === undefined) return giveUp(ctx, row, 'its tokens can no longer be read');
   try {
     // Switched off, or not ready here: that may pass, and another process may know better.
     const client = ctx.catalog.client(row.provider);
@@ -37,7 +37,9 @@ export async function renewSession(ctx: Context, row: Row, want: 'tokens' | 'per
     const told = want === 'person' && row.expiresAt > now ? await reread(ctx, client.authenticator, row, old) : null;
     if (told) return await record(ctx, row, { person: told });
     if (!client.authenticator?.refresh || old.refreshToken === undefined) {
-      return want === 'tokens' ? giveUp(ctx, row, 'the provider refreshes no sessions') : await release(ctx, row);
+      return want === 'tokens'
+        ? giveUp(ctx, row, 'the provider does not support refreshing sessions')
+        : await release(ctx, row);
     }
     const request = { refreshToken: old.refreshToken, subject: row.subject, idToken: old.idToken };
     const { tokens, person } = await client.authenticator.refresh(request, AbortSignal.timeout(ctx.timing.callTimeout));
@@ -108,7 +110,7 @@ async function record(
         await appendLedger(tx, [
           {
             type: 'groups.changed',
-            message: `"${provider}" says other groups of ${email} now`,
+            message: `"${provider}" returned different groups for ${email}`,
             actor,
             userId,
             provider,
@@ -121,7 +123,7 @@ async function record(
     await appendLedger(tx, [
       {
         type: 'session.refreshed',
-        message: `The session with ${provider} goes on`,
+        message: `The session with ${provider} was refreshed`,
         actor,
         userId,
         provider,
@@ -146,7 +148,7 @@ async function end(ctx: Context, row: Row): Promise<Renewal> {
   await ctx.db.transaction(async (tx) => {
     const [claimed] = await tx.select({ loginId: sessions.loginId }).from(sessions).where(unchanged(row));
     if (!claimed) return;
-    const because = `"${row.provider}" no longer honours the sign-in`;
+    const because = `"${row.provider}" no longer accepts the sign-in`;
     await endAtProvider(tx, { provider: row.provider, ended: { loginId: claimed.loginId }, because });
   });
   return 'over';
@@ -165,7 +167,7 @@ async function giveUp(ctx: Context, row: Row, because: string): Promise<Renewal>
       {
         type: 'session.refresh.refused',
         level: 'warning',
-        message: `The session with ${row.provider} will not go on: ${because}`,
+        message: `The session with ${row.provider} will not be refreshed: ${because}`,
         actor,
         userId: row.userId,
         provider: row.provider,

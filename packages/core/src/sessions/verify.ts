@@ -31,14 +31,14 @@ export async function verifySession(ctx: ActorContext, input: PresentedSession):
   const token = await openSessionToken(ctx, input.session, await readNow(ctx.db));
   const { user: owner, login: loginId, provider, version } = token;
   if (input.version !== undefined && input.version !== version) {
-    throw invalid('session.version', 'is not the version of the session');
+    throw invalid('session.version', 'is not the current version of the session');
   }
   if (input.expiry !== undefined && !z.iso.datetime({ offset: true }).safeParse(input.expiry).success) {
     throw invalid('session.expiry', 'is not a time');
   }
   const [active] = owner === user.id ? await findSessions(ctx, user, { loginId, provider }) : [];
   if (active?.version !== version) {
-    throw new AccessError('unauthenticated', `The session with "${provider}" is over; sign in there again`);
+    throw new AccessError('unauthenticated', `The session with "${provider}" has ended; sign in with it again`);
   }
   return active;
 }

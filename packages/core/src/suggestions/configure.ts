@@ -76,7 +76,7 @@ export function configureSuggester(options: ConfigureOptions): ModelSuggester {
       );
       if (!usable) return 'degraded: the configuration cannot be used';
       const health = await found.health();
-      return health === 'healthy' && found.failed === true ? 'degraded: the latest question was not answered' : health;
+      return health === 'healthy' && found.failed === true ? 'degraded: the latest question got no response' : health;
     },
   };
 

@@ -56,15 +56,15 @@ async function engineHealth(ctx: Context): Promise<string> {
   const alarms = [
     ...(overdue > 0 ? [`${overdue} revocations overdue`] : []),
     // At once: it ends only when the address leads back.
-    ...(elsewhere > 0 ? [`${elsewhere} at providers whose address leads to another target`] : []),
-    ...(failing > 0 ? [`${failing} executions fail by an error of the service; see the log`] : []),
+    ...(elsewhere > 0 ? [`${elsewhere} at providers whose address now leads to another target`] : []),
+    ...(failing > 0 ? [`${failing} executions fail with an internal error; see the log`] : []),
   ];
   return alarms.length === 0 ? 'healthy' : `degraded: ${alarms.join(', ')}`;
 }
 
 async function ask(ctx: Context, question: () => Promise<string>): Promise<string> {
   try {
-    return await answerInTime(ctx, question, () => 'unhealthy: no answer in time');
+    return await answerInTime(ctx, question, () => 'unhealthy: no response in time');
   } catch (error) {
     ctx.log.warn({ error }, 'a service is not healthy');
     return 'unhealthy';

@@ -26,7 +26,7 @@ export async function readMetrics(
       countFailing(ctx),
     ]);
   const [[counted], overdue, elsewhere, failing] = await answerInTime(ctx, count, () => {
-    throw new AccessError('unavailable', 'The database does not answer');
+    throw new AccessError('unavailable', 'The database does not respond');
   });
   return {
     uptime: formatDuration(input.uptimeMilliseconds),

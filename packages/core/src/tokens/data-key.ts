@@ -30,7 +30,7 @@ export async function unwrapDataKey(
 ): Promise<Uint8Array> {
   const material = await service.unwrap({ wrapped: row.wrapped, key: row.wrappedBy }, signal);
   if (material.byteLength !== length || identifyKey(material) !== row.kid) {
-    throw new Terminal('What was unwrapped is not the key that was wrapped');
+    throw new Terminal('The unwrapped key differs from the key that was wrapped');
   }
   return new Uint8Array(material);
 }

@@ -70,7 +70,7 @@ export async function openKeyring(options: OpenKeyringOptions): Promise<LiveKeyr
     await db.insert(encryptionKeys).values(made).onConflictDoNothing();
   }
   await refresh();
-  if (current === '') throw new Error('The key in use was taken away while it was read');
+  if (current === '') throw new Error('The current key was removed while it was read');
   const retired = await db
     .select()
     .from(encryptionKeys)
@@ -78,7 +78,7 @@ export async function openKeyring(options: OpenKeyringOptions): Promise<LiveKeyr
     .orderBy(desc(encryptionKeys.createdAt));
   for (const row of retired) {
     await take(row).catch((error: unknown) =>
-      log.warn({ kid: row.kid, error }, 'a retired key cannot be unwrapped: what it sealed does not open'),
+      log.warn({ kid: row.kid, error }, 'a retired key cannot be unwrapped: tokens that it sealed cannot be opened'),
     );
   }
   await warnOfForeign(options);
@@ -103,7 +103,7 @@ export async function openKeyring(options: OpenKeyringOptions): Promise<LiveKeyr
         return await take(row);
       } catch (cause) {
         failed.set(kid, options.now());
-        log.warn({ kid, error: cause }, 'a key that another process made cannot be unwrapped');
+        log.warn({ kid, error: cause }, 'a key that another process created cannot be unwrapped');
         if (cause instanceof Retryable) throw new AccessError('unavailable', 'Try again in a moment', { cause });
         return undefined;
       }
@@ -116,7 +116,7 @@ export async function openKeyring(options: OpenKeyringOptions): Promise<LiveKeyr
             await options.delay(refreshEvery, ended.signal);
             await refresh();
           } catch (error) {
-            if (!ended.signal.aborted) log.warn({ error }, 'the newest key cannot be taken in use');
+            if (!ended.signal.aborted) log.warn({ error }, 'the newest key cannot be used');
           }
         }
       })();
@@ -137,6 +137,6 @@ async function warnOfForeign({ db, log, wrapping }: OpenKeyringOptions): Promise
   if (!foreign || foreign.count === 0) return;
   log.warn(
     { keys: foreign.count },
-    'keys that another service or key wrapped are left out: what they sealed does not open, and people sign in again',
+    'keys that another service or key wrapped are left out: tokens that they sealed cannot be opened, and people sign in again',
   );
 }

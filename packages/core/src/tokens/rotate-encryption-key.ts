@@ -21,8 +21,8 @@ export async function rotateEncryptionKey(
   if (actor.kind !== 'operator') throw new AccessError('forbidden', 'Only operators rotate keys');
   const made = await makeDataKey(input.wrapping, ctx.randomBytes, AbortSignal.timeout(patience)).catch(
     (cause: unknown) => {
-      const reason = cause instanceof Error ? cause.message : 'it does not answer';
-      throw new AccessError('unavailable', `No new key could be made: ${reason}`, { cause });
+      const reason = cause instanceof Error ? cause.message : 'it does not respond';
+      throw new AccessError('unavailable', `No new key could be created: ${reason}`, { cause });
     },
   );
   return ctx.db.transaction(async (tx) => {
@@ -39,7 +39,7 @@ export async function rotateEncryptionKey(
       {
         type: 'encryption.rotated',
         level: 'warning',
-        message: 'The key that seals was rotated',
+        message: 'The sealing key was rotated',
         actor,
         data: { kid: row.kid, ...(before && { retired: before.kid }), service: row.service },
       },

@@ -104,7 +104,7 @@ async function stop(
       data: { login_id: login.id, kind: login.kind, label: login.label },
     })),
   ]);
-  const message = `${known.email} is stopped: ${ended.length} logins and tokens, ${requests.length} open requests and the access of ${access.length} earlier ones ended`;
+  const message = `${known.email} is stopped: ended ${ended.length} logins and tokens, ${requests.length} open requests and the access of ${access.length} earlier requests`;
   return { message, ...counts, hints };
 }
 

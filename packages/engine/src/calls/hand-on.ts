@@ -1,7 +1,7 @@
 import type { ClaimedCall, EngineContext } from '../ports.js';
 
 /**
- * Hands a claimed call on to the lane of the systems that it asks, so that those who wait for a silent one take no places from
+ * Moves a claimed call to the lane of the systems that it calls, so that calls to a silent system take no places from
  * executions; returns whether it did. `perform` is told whether there was a place in time.
  */
 export function handOn(ctx: EngineContext, call: ClaimedCall, perform: (inTime: boolean) => Promise<void>): boolean {

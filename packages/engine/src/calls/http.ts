@@ -4,7 +4,7 @@ import { communicationFault, timeoutFault } from '../faults.js';
 import type { CallFunction, ClaimedCall, EngineContext, Performed } from '../ports.js';
 import { done } from '../steps/park.js';
 
-/** What the machine has evaluated for `call: http` (DSL reference, HTTP Call). */
+/** The evaluated arguments of `call: http` (DSL reference, HTTP Call). */
 const httpWith = z.object({
   method: z.string(),
   uri: z.string(),
@@ -22,7 +22,7 @@ const httpWith = z.object({
 });
 type HttpCall = z.infer<typeof httpWith>;
 
-/** `call: http`, through the one outbound client of the process. */
+/** Performs `call: http` with the outbound HTTP client of the process. */
 const http: CallFunction = {
   asks(call) {
     const parsed = httpWith.safeParse(call.with);
@@ -49,7 +49,7 @@ async function send(ctx: EngineContext, call: HttpCall, claimed: ClaimedCall, si
   const headers = new Headers(
     Object.entries(call.headers).map(([name, value]): [string, string] => [name, textOf(value)]),
   );
-  // The receiver can tell a repeat: the same step always carries the same key.
+  // The receiver can recognise a repeat: the same step always sends the same key.
   if (!headers.has('idempotency-key')) headers.set('idempotency-key', `${claimed.executionId}${claimed.key}`);
   authenticate(headers, call);
   let body: string | null = null;
@@ -112,7 +112,7 @@ function failed(status: number, title: string, detail: string): Performed {
   return { kind: 'outcome', outcome: { ok: false, fault: communicationFault(status, title, detail) } };
 }
 
-/** Every function that a workflow can call: the DSL's own, and those that the composer registers. */
+/** Returns every function that a workflow can call: those of the DSL, and those that the composer registers. */
 export function registerFunctions(more: Readonly<Record<string, CallFunction>>): ReadonlyMap<string, CallFunction> {
   return new Map([['http', http], ...Object.entries(more)]);
 }

@@ -15,7 +15,7 @@ import { resolveCall, takeTurn } from '../turns/take-turn.js';
 import { handOn } from './hand-on.js';
 import { writePending } from './pending.js';
 
-/** How many calls in a row one job performs before it lets others have their turn. */
+/** How many calls in a row one job performs before others have their turn. */
 const streak = 50;
 
 interface TurnLease {
@@ -24,9 +24,10 @@ interface TurnLease {
 }
 
 /**
- * Does what is due at a step: claims a call and performs it outside any transaction, or takes the execution's turn when there
- * is something to apply. A single call that this opens is performed at once. Nothing to do is success (docs/architecture.md, sections 5 and 7).
- * `leased` says that the caller has the turn's lease, under the id `claimId`; for a first turn also what it would read.
+ * Does what is due at a step: claims a call and performs it outside any transaction, or takes the execution's turn
+ * when there is something to apply. A single call that this opens is performed immediately. Nothing to do is success
+ * (docs/architecture.md, sections 5 and 7). `leased` means that the caller has the turn's lease, under the id
+ * `claimId`; for a first turn it also has what the turn would read.
  */
 export async function performStep(
   ctx: EngineContext,
@@ -53,14 +54,17 @@ async function takeTurnOf(
   }
 }
 
-/** Puts back what failed by an error of ours. An outage is thrown all the same: the worker waits for the database. */
+/**
+ * Puts a step back after an internal error. An outage is thrown nevertheless, because the worker waits for the
+ * database.
+ */
 async function putBackOrThrow(ctx: EngineContext, step: FailedStep, error: unknown): Promise<void> {
-  // Should the database be away, then so is what would be found instead.
+  // When the database is not reachable, this fails with the same outage.
   const isBack = await putBack(ctx, step, error).catch(() => false);
   if (!isBack || ctx.host.isOutage(error)) throw error;
 }
 
-/** Performs a call and those that it leads to, in the place of the caller until one asks systems. */
+/** Performs a call and those that follow it, in the place of the caller until one of them calls systems. */
 async function goOn(ctx: EngineContext, first: ClaimedCall | null, from: number): Promise<void> {
   let call = first;
   for (let done = from; call; done += 1) {
@@ -70,7 +74,10 @@ async function goOn(ctx: EngineContext, first: ClaimedCall | null, from: number)
   }
 }
 
-/** Works under the claim of a call, and gives it up when nothing can be written about the call; else its lease would have to end. */
+/**
+ * Works under the claim of a call, and releases it when nothing can be written about the call; otherwise its lease
+ * would have to end.
+ */
 async function holding<T>(ctx: EngineContext, call: ClaimedCall, work: () => Promise<T>): Promise<T | null> {
   try {
     return await claiming(ctx, call.claimIds, work);
@@ -82,7 +89,7 @@ async function holding<T>(ctx: EngineContext, call: ClaimedCall, work: () => Pro
   }
 }
 
-/** Performs a call in the lane of the systems that it asks, or puts it off when they are busy. */
+/** Performs a call in the lane of the systems that it calls, or postpones it when they are busy. */
 async function performHanded(
   ctx: EngineContext,
   call: ClaimedCall,
@@ -123,7 +130,7 @@ async function attemptCall(ctx: EngineContext, call: ClaimedCall): Promise<Perfo
     };
   const asking = ctx.host.openCall(ctx, fn.asks?.(call) ?? []);
   try {
-    // What a parked call waits for may have happened: then there is nothing left to do.
+    // The parked call may have what it waits for already: then nothing is left to do.
     if (call.attempt > 1 && fn.progress) {
       if (await advanceStep(ctx, call.executionId, call.key)) return parked;
     }
@@ -148,7 +155,10 @@ function tracedCall(call: ClaimedCall, perform: () => Promise<Performed>): Promi
   });
 }
 
-/** What may be there later is waited for; everything else is the workflow's business (DSL, fault). */
+/**
+ * Returns what an error means: a call that may succeed later is retried; any other error is a fault for the workflow
+ * (DSL, fault).
+ */
 function interpretError(ctx: EngineContext, call: ClaimedCall, error: unknown): Performed {
   const detail = { execution: call.executionId, step: call.key, attempt: call.attempt, error };
   const explained = ctx.host.explain(error);

@@ -6,9 +6,9 @@ import { storeOutcome } from './outcome.js';
 import { turnHint } from './turn-row.js';
 
 /**
- * Looks whether a parked call can be resolved by now, and resolves it. Nothing to resolve is success. The call's function
- * decides from rows alone, under the execution's lock, and what it says is kept; the execution's turn comes after. Returns
- * whether the step has its outcome.
+ * Checks whether a parked call can be resolved, and resolves it. Nothing to resolve is success. The call's function
+ * decides from rows alone, under the execution's lock, and its outcome is stored; the execution's turn follows.
+ * Returns whether the step has its outcome.
  */
 export async function advanceStep(ctx: EngineContext, executionId: string, key: string): Promise<boolean> {
   const settled = await retryDeadlock(() =>

@@ -7,8 +7,9 @@ import { claiming, claimText } from './lost-claims.js';
 import { besideExecution, readBeside } from './snapshot.js';
 
 /**
- * Takes the lease of a call that is due, in one statement; null when there is nothing to claim, because somebody else has
- * it, it is not due, or it is done. The attempt number it answers is the fence of whatever the call leads to (docs/architecture.md, section 5).
+ * Takes the lease of a due call, in one statement. Returns null when there is nothing to claim, because another
+ * process has it, it is not due, or it is done. The returned attempt number is the fence of everything that the call
+ * writes (docs/architecture.md, section 5).
  */
 export async function claimCall(ctx: EngineContext, executionId: string, key: string): Promise<ClaimedCall | null> {
   const claimId = ctx.newId();
@@ -61,7 +62,7 @@ interface ClaimedRow {
   beside: unknown;
 }
 
-/** A claimed call as its function is given it. */
+/** Returns a claimed call as its function receives it. */
 export function claimedCall(ctx: EngineContext, row: ClaimedRow): ClaimedCall {
   const { executionId, key, claimId, attempt, workflow, ownerId, request, input, beside } = row;
   return {

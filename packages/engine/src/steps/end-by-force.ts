@@ -1,6 +1,9 @@
 import type { Actor, Locked, PreparedMove } from '../ports.js';
 
-/** The move that ends an execution as it stands: no task runs any more. Under the execution's lock, so it is always written. */
+/**
+ * Writes the move that ends an execution in its current state: no further task runs. It runs under the execution's
+ * lock, so it is always written.
+ */
 export function endByForce(execution: Locked, by: { actor: Actor; name: string }): PreparedMove {
   const { actor, name } = by;
   return {

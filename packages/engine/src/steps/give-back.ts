@@ -1,20 +1,20 @@
 import type { Database } from '@belay/db';
 import type { EngineContext } from '../ports.js';
 
-/** How long to wait before the database is asked again, in milliseconds. */
+/** How long to wait before the next attempt at the database, in milliseconds. */
 const pause = 1_000;
 
 /** Ends the leases of those claims that it finds and returns their ids; all rows of a claim are found together. */
 export type Free<Ctx extends EngineContext> = (ctx: Ctx, claimIds: readonly string[]) => Promise<ReadonlySet<string>>;
 
 /**
- * Returns a function that gives back a claim whose answer was lost, as soon as the database answers: it may have been committed,
- * and only the process that chose its id knows that no call was begun for it. The same as if its lease had ended. That function
- * returns at once; it looks again and again until the claim is found or its lease is over, because a statement may reach the
- * database after its connection was given up.
+ * Returns a function that releases a claim whose database response was lost, as soon as the database is available: the
+ * claim may have been committed, and only the process that chose its id knows that its call was not started. The
+ * effect is the same as the end of its lease. That function returns immediately; it searches again until the claim is
+ * found or its lease has ended, because a statement may reach the database after its connection was given up.
  */
 export function givingBack<Ctx extends EngineContext>(free: Free<Ctx>): (ctx: Ctx, claimId: string) => void {
-  /** Claims of this process that it never heard of, by their ids, and until when they may hold a lease. */
+  /** Claims of this process whose response was lost, by id, and until when they may hold a lease. */
   const lost = new WeakMap<Database, Map<string, number>>();
 
   async function freeAll(ctx: Ctx, claims: Map<string, number>): Promise<void> {

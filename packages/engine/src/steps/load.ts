@@ -2,13 +2,13 @@ import { type Database, definitions, executions, type Transaction } from '@belay
 import { loadWorkflow, type Workflow } from '@belay/workflow';
 import { eq, sql } from 'drizzle-orm';
 
-/** How many definitions a process keeps ready; a definition is fetched and prepared again when it is not among them. */
+/** How many definitions a process caches; another one is read and prepared again when it is needed. */
 const capacity = 200;
 const prepared = new Map<string, Workflow>();
-/** The digests that a process knows to be stored, for each database. */
+/** The digests that a process knows to be stored, per database. */
 const stored = new WeakMap<Database, Set<string>>();
 
-/** Keeps a definition ready under its digest. The digest is of the content, so an entry can never be stale. */
+/** Caches a definition under its digest. The digest is that of its content, so an entry can never be stale. */
 export function keepWorkflow(digest: string, workflow: Workflow): void {
   prepared.delete(digest);
   prepared.set(digest, workflow);
@@ -17,8 +17,8 @@ export function keepWorkflow(digest: string, workflow: Workflow): void {
 }
 
 /**
- * Stores a definition under its digest before an execution is started with it; a process does so once for each. Nothing
- * deletes definitions, so this needs no transaction with the start.
+ * Stores a definition under its digest before an execution is started with it, once per process. Definitions are never
+ * deleted, so this needs no transaction with the start.
  */
 export async function storeDefinition(db: Database, definition: { digest: string; document: unknown }): Promise<void> {
   const known = stored.get(db) ?? new Set();
@@ -28,12 +28,15 @@ export async function storeDefinition(db: Database, definition: { digest: string
   known.add(definition.digest);
 }
 
-/** Has the next start store its definition again: a database that was restored may have lost it. */
+/** Makes the next start store its definition again: a database that was restored may have lost it. */
 export function forgetDefinition(db: Database, digest: string): void {
   stored.get(db)?.delete(digest);
 }
 
-/** The definition of an execution as it was when it started, whatever the catalog says now (docs/architecture.md, section 5). */
+/**
+ * Returns the definition that an execution was started with, whatever the catalog contains now (docs/architecture.md,
+ * section 5).
+ */
 export async function workflowOf(
   db: Database | Transaction,
   execution: { id: string; definitionDigest: string },

@@ -2,19 +2,22 @@ import { executions, inOrder, type Statement, sqlText, statementOf, steps, type 
 import { and, eq } from 'drizzle-orm';
 import type { Locked } from '../ports.js';
 
-/** Locks an execution, whether it has ended or not: a statement, so that what needs the lock can be sent behind it. */
+/**
+ * Returns the statement that locks an execution, whether it has ended or not, so that statements which need the lock
+ * can be sent together with it.
+ */
 export function lockingAny(tx: Transaction, executionId: string): Statement<LockRow[]> {
   return lock(tx, executionId);
 }
 
-/** What `lockingAny` returned; `running` is null when it has ended. */
+/** The result of `lockingAny`; `running` is null when the execution has ended. */
 export function lockedAny([row]: readonly LockRow[]): { ownerId: string; running: Locked | null } | null {
   return row ? { ownerId: row.ownerId, running: lockedAs(row, null) } : null;
 }
 
 /** Locks an execution that has not ended. `for update` serialises this execution and nothing else. */
 export async function lockExecution(tx: Transaction, executionId: string, key?: string): Promise<Locked | null> {
-  // The second runs when the first has the lock, and sees what the lock's last holder committed.
+  // The second runs when the first has the lock, and sees what the lock's previous holder committed.
   const [[row], found] = await inOrder([
     lock(tx, executionId),
     key === undefined
@@ -34,7 +37,7 @@ export async function lockExecution(tx: Transaction, executionId: string, key?: 
   return row ? lockedAs(row, found?.[0] ?? null) : null;
 }
 
-/** As the driver returns it: times are texts. */
+/** The row as the driver returns it: times are texts. */
 type LockRow = Omit<Locked, 'cancelled' | 'now' | 'step'> & {
   cancelRequestedAt: string | null;
   endedAt: string | null;

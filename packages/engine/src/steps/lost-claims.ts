@@ -3,10 +3,13 @@ import { sql } from 'drizzle-orm';
 import type { EngineContext } from '../ports.js';
 import { givingBack } from './give-back.js';
 
-/** Gives back the claim of a step or a turn whose answer was lost, or that the database went away under. */
+/** Releases the claim of a step or a turn whose response was lost, or whose database connection was lost. */
 export const freeLostStep = givingBack(freeSteps);
 
-/** Does what makes or uses claims, and gives them back when the database goes away: what was sent may have been committed. */
+/**
+ * Runs work that makes or uses claims, and releases them when the database connection is lost: the statement may have
+ * been committed.
+ */
 export async function claiming<T>(ctx: EngineContext, claimIds: readonly string[], work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -16,13 +19,16 @@ export async function claiming<T>(ctx: EngineContext, claimIds: readonly string[
   }
 }
 
-/** What `steps.claim` holds: the id, and the attempt that the claim made, by which a later claim of an older version is told. */
+/**
+ * The content of `steps.claim`: the id, and the attempt of the claim, which tells it from a later claim of an older
+ * version.
+ */
 export function claimText(claimId: string, attempt: SqlText | number): SqlText {
   return sqlText`${claimId}::text || ' ' || ${attempt}::int`;
 }
 
 async function freeSteps(ctx: EngineContext, claimIds: readonly string[]): Promise<Set<string>> {
-  // What is claimed is due, so the index of due rows leads to it.
+  // A claimed step is due, so the index of due rows leads to it.
   const freed = await ctx.db.execute<{ execution_id: string; key: string; claim_id: string }>(sql`
     update ${steps} set lease_until = null
     where status = 'open' and kind <> 'event' and due_at <= app_now() and lease_until > app_now()

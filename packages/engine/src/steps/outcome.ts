@@ -6,13 +6,14 @@ export interface StepOutcome {
   executionId: string;
   key: string;
   outcome: Outcome;
-  /** Of the claim that it is the outcome of; without one it is whoever's. */
+  /** The attempt that the outcome belongs to; without it the outcome belongs to any attempt. */
   attempt?: number;
 }
 
 /**
- * Keeps what came of a call with its step, which is due from then on: a turn of the execution tells the machine. The first
- * outcome stays. Returns whether it was kept; the caller sends a hint for the step after commit.
+ * Stores the outcome of a call in its step, which is due from then on: a turn of the execution passes it to the
+ * machine. The first outcome stays. Returns whether it was stored; the caller sends a hint for the step after the
+ * commit.
  */
 export async function storeOutcome(db: Database | Transaction, stored: StepOutcome): Promise<boolean> {
   const kept = await db

@@ -4,15 +4,18 @@ import { and, eq, type SQL, sql } from 'drizzle-orm';
 import type { ClaimedCall, Performed } from '../ports.js';
 
 export interface Parking {
-  /** In words for the person who looks: what is waited for. */
+  /** What is waited for, in words for people. */
   waitingFor: string;
-  /** When to look again at the latest. */
+  /** The latest time of the next check. */
   dueAt: Date;
   /** Whether the execution as a whole now waits for people or time, rather than runs. */
   waiting: boolean;
 }
 
-/** Gives a call's lease back and writes down what it waits for. The caller holds the execution's lock and knows the call is its own. */
+/**
+ * Releases a call's lease and stores what the call waits for. The caller holds the execution's lock and the call's
+ * lease.
+ */
 export async function parkCall(
   tx: Transaction,
   call: Pick<ClaimedCall, 'executionId' | 'key'>,
@@ -32,19 +35,19 @@ export async function parkCall(
   ]);
 }
 
-/** What is written of a call that waits; what is not given stays. */
+/** What is written to a waiting call; absent values stay. */
 export interface Wait {
-  /** In words for the person who looks. */
+  /** What is waited for, in words for people. */
   waitingFor?: string;
-  /** In how many milliseconds it looks again at the latest. */
+  /** The latest time of the next check, in milliseconds from now. */
   after?: number;
-  /** Gives its lease back. */
+  /** Whether to release its lease. */
   release?: true;
 }
 
 /**
- * Has an open call wait on, in the transaction of what changed for it: a statement, which is sent when it is awaited or given to
- * `inOrder`. With `attempt`, only when nobody has taken the call over.
+ * Returns the statement that makes an open call wait on, for the transaction of what changed for it; it is sent when
+ * it is awaited or given to `inOrder`. With `attempt`, only when no other process has taken the call over.
  */
 export function waitOn(
   db: Database | Transaction,
@@ -69,9 +72,9 @@ export function waitOn(
 }
 
 /**
- * Keeps an outcome for the parked calls of one function, in one statement. `outcome`: a query with one row, whose `outcome` is null
- * while they have to wait on. Returns the keys of those that were settled, and the other parked calls, which are to be looked
- * at one by one. The execution's lock is held.
+ * Stores an outcome for the parked calls of one function, in one statement. `outcome`: a query with one row, whose
+ * `outcome` is null while the calls must wait on. Returns the keys of the calls that were settled, and the other
+ * parked calls, which must be checked one by one. The caller holds the execution's lock.
  */
 export async function settleParked(
   tx: Transaction,

@@ -4,7 +4,7 @@ import { and, eq, isNotNull, isNull, lte, ne, or, type SQL, sql } from 'drizzle-
 import type { EngineContext } from '../ports.js';
 import { claimText } from './lost-claims.js';
 
-/** A step that could not be done: its turn, or a call of which this process has the lease. */
+/** A step that failed: its turn, or a call whose lease this process has. */
 export interface FailedStep {
   executionId: string;
   key: string;
@@ -15,9 +15,9 @@ export interface FailedStep {
 }
 
 /**
- * Keeps a step out of sight for a while that grows with each failure: otherwise it would be the longest due for ever, and as
- * many of them as there are places would keep everything else from being found. An outage is no failure of the step. Returns
- * whether the step was put back; the first failure in a row is logged as an error, so that an operator sees it begin.
+ * Hides a failing step for a time that grows with each failure: otherwise it would always be the longest due, and
+ * enough such steps would keep everything else from being found. An outage is not a failure of the step. Returns
+ * whether the step was put back; the first failure in a row is logged as an error, so that an operator sees it.
  */
 export async function putBack(ctx: EngineContext, step: FailedStep, error: unknown): Promise<boolean> {
   const { executionId, key } = step;
@@ -41,12 +41,14 @@ export async function putBack(ctx: EngineContext, step: FailedStep, error: unkno
   return true;
 }
 
-/** Whether the step is for this process to put back: it has the lease, or nobody has and what is due is the turn. */
+/**
+ * Returns whether this process may put the step back: it has the lease, or no process has and the turn is what is due.
+ */
 function isHeld({ attempt, claimId }: FailedStep): SQL | undefined {
   if (attempt !== undefined) return eq(steps.attempt, attempt);
   return and(
     lte(steps.dueAt, sql`app_now()`),
-    // A call without an outcome is for who claims it.
+    // A call without an outcome belongs to the process that claims it.
     or(ne(steps.kind, 'call'), isNotNull(steps.outcomeAt)),
     or(
       isNull(steps.leaseUntil),

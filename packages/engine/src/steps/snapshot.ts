@@ -15,7 +15,7 @@ import type { EngineContext } from '../ports.js';
 import { workflowOf } from './load.js';
 import { TURN } from './turn-row.js';
 
-/** What the host reads beside the execution that a statement is about. */
+/** What the host reads about the execution in the same statement. */
 export function besideExecution(ctx: EngineContext): SqlText {
   const column = (name: string) => rawText(`executions.${name}`);
   return ctx.host.beside({ id: column('id'), ownerId: column('owner_id'), input: column('input') });
@@ -25,7 +25,7 @@ export function readBeside(text: string | null): unknown {
   return text === null ? null : JSON.parse(text);
 }
 
-/** An open step that a turn may have to do with. */
+/** An open step that a turn may need. */
 export interface ReadyStep {
   key: string;
   kind: StepKind;
@@ -35,7 +35,7 @@ export interface ReadyStep {
   outcomeAt: Date | null;
 }
 
-/** An execution that has not ended, as it was read without a lock. */
+/** An execution that has not ended, read without a lock. */
 export interface Snapshot {
   id: string;
   workflow: string;
@@ -44,19 +44,22 @@ export interface Snapshot {
   startedAt: Date | null;
   input: Json;
   definition: Workflow;
-  /** Null before it has begun. */
+  /** Null before its first turn. */
   state: State | null;
   version: number;
   /** How many task events it has had, kept or not. */
   taskEvents: number;
-  /** When it was asked to end. The turn that finds this interrupts first, unless the execution is being cancelled already. */
+  /**
+   * When it was requested to end. The turn that reads this interrupts first, unless the execution is already being
+   * cancelled.
+   */
   cancelRequestedAt: Date | null;
   now: Date;
-  /** Timers, calls with an outcome, and the step that was asked for. */
+  /** Timers, calls with an outcome, and the step that was requested. */
   steps: ReadyStep[];
-  /** The mark that something is to be applied: how often it was made so far. */
+  /** The mark that something must be applied: how often it was set so far. */
   turn: number | null;
-  /** What the host reads of its owner beside it. */
+  /** What the host reads about its owner. */
   beside: unknown;
 }
 
@@ -69,7 +72,10 @@ export interface WaitingSignal {
   receivedAt: Date;
 }
 
-/** Reads what a turn needs in one statement; null for an execution that has ended. `key`: a call to read as well. */
+/**
+ * Reads what a turn needs in one statement; returns null for an execution that has ended. `key`: a call to read as
+ * well.
+ */
 export async function readSnapshot(ctx: EngineContext, executionId: string, key?: string): Promise<Snapshot | null> {
   const [row] = await execute<SnapshotRow>(
     ctx.db,
@@ -99,7 +105,7 @@ export async function readSnapshot(ctx: EngineContext, executionId: string, key?
   };
 }
 
-/** As the driver returns it: times are texts. */
+/** The row as the driver returns it: times are texts. */
 interface SnapshotRow {
   id: string;
   workflow: string;
@@ -132,7 +138,7 @@ function readStep(row: Record<string, unknown>): ReadyStep {
   };
 }
 
-/** The inbox of an execution, oldest first. */
+/** Returns the inbox of an execution, oldest first. */
 export async function readSignals(ctx: EngineContext, executionId: string): Promise<WaitingSignal[]> {
   const rows = await ctx.db
     .select({

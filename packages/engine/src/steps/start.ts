@@ -10,23 +10,23 @@ export interface Starting {
   workflow: { name: string; digest: string; workflow: Workflow };
   catalogVersion: number;
   ownerId: string;
-  /** A query with one row, which is returned: what has to be known for the start, under its locks. */
+  /** A query with one row, which is returned: what the start must know, under its locks. */
   asked: SqlText;
-  /** What has to hold of that row for the execution to be started. */
+  /** The condition on that row under which the execution is started. */
   when: SqlText;
-  /** Without the time of the request, which is the database's. */
+  /** The input without the time of the request, which is the database's. */
   input: object;
   entry: LedgerEntry;
-  /** For how many milliseconds the caller alone takes the first turn, and the id of that claim. */
+  /** How long only the caller may take the first turn, in milliseconds, and the id of that claim. */
   lease: number;
   claimId: string;
 }
 
-/** What a start returns beside the row of `asked`. */
+/** What a start returns besides the row of `asked`. */
 export interface Started {
-  /** When, as the input says it. */
+  /** The time of the start, as in the input. */
   requested: string;
-  /** What the host reads of the owner. */
+  /** What the host reads about the owner. */
   beside: string | null;
 }
 
@@ -57,7 +57,7 @@ export function startingExecution(ctx: EngineContext, starting: Starting): SqlTe
       (select count(*) from notified) from asked`;
 }
 
-/** What the first turn would read of an execution that has just been started. */
+/** Returns what the first turn would read of an execution that has just been started. */
 export function startedSnapshot({ id, workflow, ownerId, input }: Starting, started: Started): Snapshot {
   const now = new Date(started.requested);
   return {

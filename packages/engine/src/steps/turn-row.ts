@@ -2,10 +2,13 @@ import { execute, executions, sqlText, steps, type Transaction } from '@belay/db
 import { eq, sql } from 'drizzle-orm';
 import type { EngineContext, Hint } from '../ports.js';
 
-/** The key of the row that says that an execution has something to apply. No task has it: theirs have a `#`. */
+/**
+ * The key of the row that marks an execution with something to apply. No task has this key: keys of tasks contain a
+ * `#`.
+ */
 export const TURN = '/';
 
-/** Has the execution take a turn, from the commit of this transaction on. The execution's lock is held. */
+/** Makes a turn of the execution due, from the commit of this transaction on. The caller holds the execution's lock. */
 export function makingTurnDue(tx: Transaction, executionId: string) {
   return tx
     .insert(steps)
@@ -22,7 +25,7 @@ export function makingTurnDue(tx: Transaction, executionId: string) {
       target: [steps.executionId, steps.key],
       set: {
         status: 'open',
-        // Whoever takes a turn closes the mark that they saw, and no later one.
+        // A turn removes the mark that it has seen, and no later one.
         attempt: sql`${steps.attempt} + 1`,
         dueAt: sql`app_now()`,
         leaseUntil: null,
@@ -45,7 +48,7 @@ export function turnHint(executionId: string): Hint {
   return { queue: 'executions', executionId, key: TURN };
 }
 
-/** Notes that an execution was asked to end; its next turn interrupts it. The execution's lock is held. */
+/** Records the request to end an execution; its next turn interrupts it. The caller holds the execution's lock. */
 export function notingCancellation(tx: Transaction, executionId: string) {
   return (
     tx

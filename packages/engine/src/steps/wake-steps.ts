@@ -3,11 +3,15 @@ import { and, eq, gt, inArray, isNull, sql } from 'drizzle-orm';
 import type { EngineContext, Hint } from '../ports.js';
 import { advanceStep } from './advance.js';
 
-/** Up to this many steps look at once, in the turn of whoever recorded it; more are made due, for every worker to share. */
+/**
+ * Up to this many steps are checked at once, by the process that recorded the change; more are made due, for every
+ * worker to share.
+ */
 const few = 4;
 
 /**
- * Lets the parked steps of executions look again, after something was recorded about what they hold. Steps that nobody reaches here look for themselves when their time comes.
+ * Makes the parked steps of executions check again, after something was recorded about what they hold. Steps that are
+ * not reached here check when their time comes.
  */
 export async function wakeSteps(ctx: EngineContext, executionIds: readonly string[]): Promise<void> {
   if (executionIds.length === 0) return;
@@ -26,7 +30,7 @@ export async function wakeSteps(ctx: EngineContext, executionIds: readonly strin
     return;
   }
   for (const step of waiting) {
-    // One that cannot be advanced must not keep the others waiting; it looks for itself when its time comes.
+    // A step that cannot be advanced must not delay the others; it checks again when its time comes.
     await advanceStep(ctx, step.executionId, step.key).catch((error: unknown) =>
       ctx.log.error({ ...step, error }, 'a parked step could not be advanced'),
     );

@@ -20,13 +20,13 @@ import { callName } from '../request.js';
 import { type ReadyStep, readSignals, type Snapshot, type WaitingSignal } from '../steps/snapshot.js';
 import { entriesOf, type ToldByTask } from './entries.js';
 
-/** What a turn applies beside what the rows hold. */
+/** What a turn applies besides the stored rows. */
 export type Given =
   | { is: 'outcome'; key: string; outcome: Outcome; attempt?: number | undefined }
   | { is: 'event'; event: CloudEvent; sender: unknown }
   | { is: 'interrupt'; actor: Actor };
 
-/** What became of an execution in a turn, of one transition or several. */
+/** The result of a turn for an execution, after one transition or several. */
 export interface Decided {
   status: ExecutionStatus;
   state: State;
@@ -36,9 +36,9 @@ export interface Decided {
   over: PreparedMove['over'];
   consumed: PreparedMove['consumed'];
   entries: (LedgerEntry | ToldByTask)[];
-  /** Whether what was given is among what was applied. */
+  /** Whether the given input of the turn was applied. */
   applied: boolean;
-  /** Whether signals wait that were not looked at yet. */
+  /** Whether there are waiting signals that were not checked yet. */
   unread: boolean;
   /** Whether something else that is ready was left for the next turn. */
   left: boolean;
@@ -51,8 +51,8 @@ type Item = { at: Date } & (
 );
 
 /**
- * Applies everything that is ready to an execution, in the order of its times, for a bounded time; null when nothing is
- * ready. Pure but for expressions and for reading the inbox: no transaction is open meanwhile.
+ * Applies everything that is ready to an execution, in the order of its times, for a bounded time; returns null when
+ * nothing is ready. Pure except for expressions and for reading the inbox: no transaction is open meanwhile.
  */
 export async function decideTurn(ctx: EngineContext, snapshot: Snapshot, given?: Given): Promise<Decided | null> {
   const turn = new Turn(ctx, snapshot, given);
@@ -69,12 +69,12 @@ class Turn {
   private readonly entries: (LedgerEntry | ToldByTask)[] = [];
   private readonly env: Env;
   private readonly pause: () => boolean | Promise<boolean>;
-  /** Who cancels it, when this turn begins with that. */
+  /** Who cancels it, when this turn starts with the cancellation. */
   private readonly cancels: Actor | null;
-  /** The time that the execution has come to: what happens late happens at its own time. */
+  /** The time that the execution has reached: late events happen at their own time. */
   private at = new Date(0);
   private signals: WaitingSignal[] | null = null;
-  /** The signals before this one are wanted by nothing that listens now. */
+  /** The signals before this one match no current listener. */
   private unwanted = 0;
   private looks: boolean;
   private applied = false;
@@ -136,7 +136,7 @@ class Turn {
     };
   }
 
-  /** A call that only waits is opened waiting, and so is the execution when nothing else is open. */
+  /** A call that only waits is opened as waiting, and so is the execution when nothing else is open. */
   private onlyWaits(status: string): boolean {
     const calls = Object.entries(this.state?.open ?? {}).flatMap(([key, kind]) => (kind === 'call' ? [key] : []));
     const { functions } = this.ctx.host;
@@ -150,7 +150,7 @@ class Turn {
   private async begin(): Promise<void> {
     const { snapshot } = this;
     const env = this.envAt(snapshot.startedAt ?? snapshot.now);
-    // What is cancelled before it began has begun, and does nothing more.
+    // What is cancelled before its start counts as started, and does nothing more.
     const pause = this.cancels ? () => true : this.pause;
     const transition = await begin(snapshot.definition, snapshot.input, { ...env, pause });
     this.take(transition, { kind: 'system', name: 'runtime' });
@@ -162,7 +162,7 @@ class Turn {
     this.take(await interrupt(this.snapshot.definition, this.state, this.envAt(this.snapshot.now)), actor);
   }
 
-  /** What is ready and came first. */
+  /** Returns what became ready first. */
   private async next(): Promise<Item | null> {
     const ready: Item[] = [];
     for (const step of this.snapshot.steps) ready.push(...this.itemsOf(step));
@@ -176,7 +176,7 @@ class Turn {
     }
     const signal = await this.nextSignal();
     if (signal) ready.push(signal);
-    // The sort is stable: of what came at the same time, what was opened first is first.
+    // The sort is stable: of two things at the same time, the one that was opened first comes first.
     return ready.sort((a, b) => a.at.getTime() - b.at.getTime())[0] ?? null;
   }
 
@@ -198,7 +198,7 @@ class Turn {
     return signal ? { is: 'signal', index: this.unwanted, at: signal.receivedAt } : null;
   }
 
-  /** Whether something listens, and there may be something that it has not been offered. */
+  /** Returns whether a task listens, and there may be a signal that it has not been offered. */
   private listens(): boolean {
     return this.looks && this.state !== null && Object.values(this.state.open).includes('event');
   }
@@ -220,11 +220,11 @@ class Turn {
     const transition = await resolve(definition, this.state, item.key, outcome, env);
     this.take(transition, { kind: 'system', name: item.is === 'timer' ? 'clock' : 'runtime' });
     if (item.is === 'outcome' && item.given) this.applied = true;
-    // One that was opened in this turn never was a row.
+    // A step that was opened in this turn was never a row.
     if (!this.opened.delete(item.key)) this.over.set(item.key, outcome.ok ? 'done' : 'failed');
   }
 
-  /** Gives a signal to what listens. A listener that it opens may want a signal that came before it. */
+  /** Delivers a signal to listening tasks. A listener that it opens may want an earlier signal. */
   private async offer(index: number, env: Env): Promise<void> {
     const signal = this.signals?.[index];
     if (!signal || !this.state) return;
@@ -247,7 +247,7 @@ class Turn {
     this.consumed.push({ source: signal.source, eventId: signal.eventId });
   }
 
-  /** Whether a task takes the event that is asked about, when its turn among what is ready did not come in this time. */
+  /** Returns whether a task accepts the event in question, when it was not applied in this time. */
   private async look(): Promise<void> {
     const { given, state, snapshot } = this;
     if (given?.is !== 'event' || this.applied || !state) return;
@@ -273,19 +273,22 @@ class Turn {
 
   /** A step with the time at which it counts. */
   private dated(step: Step, late: number): Step {
-    // A computation goes on when it was paused: at the time it has come to, it would be before whatever arrives, for ever.
+    // A computation continues at the time of its pause: at the time that it has reached it would come before everything
+    // that arrives, without end.
     if (purposeOf(step) === 'continue') return { ...step, dueAt: this.snapshot.now.toISOString() };
     return startingNow(step, late);
   }
 
-  /** What the machine knows of the world at a time, which never goes back within a turn. */
+  /** Returns the environment of the machine at a time, which never goes back within a turn. */
   private envAt(at: Date): Env {
     if (at > this.at) this.at = at;
     return { ...this.env, now: this.at.toISOString() };
   }
 }
 
-/** The time limit of what others have to answer begins when they can: not while nobody took the execution's turn. */
+/**
+ * The time limit of a question to people starts when they can answer it, not while the execution waited for its turn.
+ */
 function startingNow(step: Step, late: number): Step {
   if (step.kind !== 'timer' || purposeOf(step) !== 'timeout' || step.dueAt === undefined || late <= 0) return step;
   return { ...step, dueAt: new Date(Date.parse(step.dueAt) + late).toISOString() };
@@ -295,7 +298,7 @@ function purposeOf(step: Step): unknown {
   return (step.request as { purpose?: unknown } | null)?.purpose;
 }
 
-/** What the machine may know of the world, as values. */
+/** What the machine may know of its environment, as values. */
 function environment(ctx: EngineContext, executionId: string, now: Date, startedAt: Date | null): Env {
   return {
     now: now.toISOString(),

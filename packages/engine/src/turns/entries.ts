@@ -4,7 +4,7 @@ import type { Actor, LedgerEntry, TaskEntry } from '../ports.js';
 import { describeEvent } from './describe.js';
 import { keptTaskEvents, taskEventsPerRow, toEmitted, toTaskEvent } from './task-events.js';
 
-/** A task's event on its way to be stored with those beside it. */
+/** A task's event that will be stored together with those next to it. */
 export interface ToldByTask {
   actor: Actor;
   userId: string;
@@ -12,7 +12,7 @@ export interface ToldByTask {
   told: TaskEvent;
 }
 
-/** What a transition has to tell, in order: the workflow's own events for the ledger, and those of its tasks. */
+/** Returns the entries of a transition, in order: the workflow's own events for the ledger, and those of its tasks. */
 export function* entriesOf(
   execution: { id: string; ownerId: string },
   transition: Transition,
@@ -26,15 +26,16 @@ export function* entriesOf(
   for (const event of transition.emitted) yield { ...common, told: toEmitted(event) };
 }
 
-/** What the definition and the execution say already is left out. */
+/** Leaves out what the definition and the execution already contain. */
 function ofWorkflow({ type, data }: LifecycleEvent): Pick<LedgerEntry, 'type' | 'level' | 'message' | 'data'> {
   const level = type.includes('.faulted.') ? 'warning' : 'info';
   return { type, level, message: describeEvent({ type, data }), data: data.error ? { error: data.error } : null };
 }
 
 /**
- * Puts the task events among entries into rows, when `before` of them came earlier: one row for those that follow each other and
- * have one actor, a hundred at most. What is neither among the first thousand nor among the last thousand by now is left out.
+ * Puts the task events among entries into rows, when `before` of them came earlier: one row for consecutive events of
+ * one actor, a hundred at most. Events that are neither among the first thousand nor among the last thousand are left
+ * out.
  */
 export function packTaskEvents(
   entries: readonly (LedgerEntry | ToldByTask)[],

@@ -5,9 +5,9 @@ import { decideTurn } from './decide-turn.js';
 import { prepare } from './prepared.js';
 
 /**
- * Decides outside any transaction what becomes of an execution when a call of it comes out so, with everything else that is
- * ready before it; `writePrepared` writes it. Null when the step is not open, is claimed by another attempt, or its turn does
- * not come yet: then `storeOutcome` keeps it.
+ * Decides outside any transaction how an execution moves when one of its calls has this outcome, together with
+ * everything else that is ready before it; `writePrepared` writes it. Returns null when the step is not open, is
+ * claimed by another attempt, or its turn has not come: then `storeOutcome` stores the outcome.
  */
 export async function prepareMove(
   ctx: EngineContext,
@@ -19,14 +19,14 @@ export async function prepareMove(
   return (await prepareOutcome(ctx, executionId, { key, outcome, attempt, claim }))?.move ?? null;
 }
 
-/** Decides outside any transaction what becomes of an execution by what is ready; null when nothing is. */
+/** Decides outside any transaction how an execution moves with what is ready; returns null when nothing is ready. */
 export async function prepareTurn(ctx: EngineContext, executionId: string): Promise<PreparedMove | null> {
   const snapshot = await readSnapshot(ctx, executionId);
   const decided = snapshot && (await decideTurn(ctx, snapshot));
   return decided ? prepare(ctx, snapshot, decided) : null;
 }
 
-/** A move with an outcome, and what it was decided on. */
+/** A move with an outcome, and the state that it was decided on. */
 export async function prepareOutcome(
   ctx: EngineContext,
   executionId: string,
@@ -43,7 +43,7 @@ export async function prepareOutcome(
   const outcome = typeof given.outcome === 'function' ? given.outcome(snapshot.now) : given.outcome;
   const decided = await decideTurn(ctx, snapshot, { is: 'outcome', key: given.key, outcome });
   if (!decided) return null;
-  // Something before it ended the step, or it has its turn: either way nothing of it is left to be kept.
+  // Something earlier ended the step, or its outcome is applied: in both cases nothing is left to store.
   if (!decided.applied && !decided.over.some(({ key }) => key === given.key)) return null;
   return { snapshot, move: prepare(ctx, snapshot, decided, { claim: given.claim }) };
 }

@@ -24,7 +24,7 @@ import { keptTaskEvents, taskEventsPerRow } from './task-events.js';
 
 const runtime: Actor = { kind: 'system', name: 'runtime' };
 
-/** Makes a move of what was decided. `claim`: who writes it performs the call that it opens, when it is only one. */
+/** Builds a move from what was decided. `claim`: the writer performs the call that it opens, when there is only one. */
 export function prepare(
   ctx: EngineContext,
   snapshot: Snapshot,
@@ -77,25 +77,25 @@ function hintsOf(executionId: string, open: readonly Step[]): Hint[] {
     }));
 }
 
-/** What a call that only waits waits for; undefined for every other step. */
+/** Returns what a call that only waits waits for; undefined for every other step. */
 function parkingOf(ctx: EngineContext, step: Step): CallFunction['parks'] {
   return step.kind === 'call' ? ctx.host.functions.get(callName(step.request))?.parks : undefined;
 }
 
-/** The ids of the claims that a move makes. */
+/** Returns the ids of the claims that a move makes. */
 export function claimedIn({ claimed }: PreparedMove): string[] {
   return claimed ? [claimed.id] : [];
 }
 
-/** Whether a move is all of what is written with it: then one statement does, and needs no transaction around it. */
+/** Returns whether a move is all that is written: then it is one statement and needs no transaction. */
 export function isWhole({ status, parked, over }: PreparedMove): boolean {
   return !isFinal(status) && parked.length === 0 && !over.some(({ status: how }) => how === 'closed');
 }
 
 /**
- * Writes a move in the caller's transaction, and with it the end of what an execution that was abandoned holds: nothing
- * outlives the right to it. False, and nothing is written, when the execution has moved since.
- * `locked`: the caller holds the execution's lock.
+ * Writes a move in the caller's transaction, and ends what an abandoned execution holds: no access outlives the right
+ * to it. Returns false, and writes nothing, when the execution has moved since. `locked`: the caller holds the
+ * execution's lock.
  */
 export async function writePrepared(
   ctx: EngineContext,
@@ -106,15 +106,16 @@ export async function writePrepared(
   const { id: executionId } = move.execution;
   const { status, actor } = move;
   const given = move.over.filter(({ status: how }) => how === 'closed').map(({ key }) => key);
-  // A statement that waits for the lock is as old as the wait: what it withdraws, or waits for, is read by one after it.
+  // A statement that waits for the lock sees the rows from before the wait, so what it withdraws or waits for is read
+  // by a later statement.
   const lock = statementOf(tx, sqlText`select from ${executions} where id = ${executionId} for update`);
   const [, moved] = await inOrder([locked || isWhole(move) ? undefined : lock, statementOf(tx, writing(ctx, move))]);
   if (moved.length === 0) return false;
-  // A step that is closed before it was resolved was given up: what it was getting is nobody's any more.
+  // A step that is closed before it was resolved was abandoned: what it was acquiring belongs to no step any more.
   if (given.length > 0) {
     move.hints.push(...(await ctx.host.release(tx, { executionId, stepKeys: given, reason: 'failed', actor })));
   }
-  // One that completes keeps what it holds until its time.
+  // An execution that completes keeps what it holds until its time.
   if (status === 'faulted' || status === 'cancelled' || status === 'terminated') {
     move.hints.push(...(await ctx.host.release(tx, { executionId, reason: status, actor })));
   }
@@ -123,33 +124,36 @@ export async function writePrepared(
 
 /** What is written in the statement of a move, so that both are written or neither. */
 export interface Joined {
-  /** Expressions that come before the move. */
+  /** Common table expressions before the move. */
   before?: readonly SqlText[];
-  /** What has to hold as well for the move to be written. */
+  /** Further conditions under which the move is written. */
   when?: SqlText;
-  /** Expressions that follow from `moved`, which has a row when the move is written. */
+  /** Expressions that depend on `moved`, which has a row when the move is written. */
   after?: readonly SqlText[];
-  /** Told after what the move tells. */
+  /** Ledger entries after those of the move. */
   entries?: readonly LedgerEntry[];
-  /** The entitlement of an entry, when its own is not what the row has. */
+  /** The entitlement of an entry, when it is not the entry's own. */
   entitlement?: SqlText;
-  /** An expression that tells something before the move does; each of its rows is a row of the ledger. */
+  /** An expression whose rows are ledger entries before those of the move. */
   told?: SqlText;
-  /** What the call that the move opens waits for, when it is opened waiting. */
+  /** What the call that the move opens waits for, when it is opened as waiting. */
   waitingFor?: string;
-  /** Until when a call that only waits is parked, when what is written beside changes it. */
+  /** Until when a call that only waits is parked, when the additional writes change it. */
   until?: SqlText;
-  /** What the statement returns; the id of the execution otherwise. */
+  /** What the statement returns; by default the id of the execution. */
   returning?: SqlText;
 }
 
-/** Whether what the execution holds ends with a move: that is a statement of its own (`writePrepared`). */
+/** Returns whether a move ends what the execution holds: that is a separate statement (`writePrepared`). */
 export function releases({ status, over }: PreparedMove): boolean {
   const abandoned = status === 'faulted' || status === 'cancelled' || status === 'terminated';
   return abandoned || over.some(({ status: how }) => how === 'closed');
 }
 
-/** The state, the steps, what was asked of people, the inbox and the ledger of a move, in one statement that does nothing at another version. */
+/**
+ * Returns the statement that writes the state, the steps, the withdrawn questions, the inbox and the ledger of a move,
+ * and does nothing at another version.
+ */
 export function writing(ctx: EngineContext, move: PreparedMove, joined: Joined = {}): SqlText {
   const { execution, version, status, state, output, fault, over, consumed, turn, told } = move;
   const ended = isFinal(status);
@@ -202,7 +206,7 @@ export function writing(ctx: EngineContext, move: PreparedMove, joined: Joined =
       from moved where execution_id = moved.id and key = ${TURN} and attempt = ${turn.seen})`);
   }
   parts.push(...(joined.after ?? []));
-  // What is told before is numbered before.
+  // Entries from before the move get lower numbers.
   const after = joined.told
     ? sqlText`(select id from moved where (select count(*) from ${joined.told}) >= 0) as moved`
     : sqlText`moved`;
@@ -219,7 +223,7 @@ function opening(ctx: EngineContext, move: PreparedMove, joined: Joined): SqlTex
     parked: move.parked.includes(step),
     claimed: step.key === move.claimed?.key,
   }));
-  // A call is due at once, and a timer at its time; an event never is. What is parked looks when its time comes.
+  // A call is due immediately, and a timer at its time; an event never is. A parked call checks when its time comes.
   const { until, waitingFor } = parkings(ctx, move, joined);
   const lease = sqlText`app_now() + ${`${move.lease} milliseconds`}::interval`;
   const waits = joined.waitingFor !== undefined;
@@ -235,7 +239,7 @@ function opening(ctx: EngineContext, move: PreparedMove, joined: Joined): SqlTex
       as one (key text, kind text, request jsonb, due timestamptz, parked boolean, claimed boolean))`;
 }
 
-/** Until when each of the calls that only wait is parked, and what it waits for, in words. */
+/** Returns until when each of the calls that only wait is parked, and what it waits for, in words. */
 function parkings(ctx: EngineContext, move: PreparedMove, joined: Joined): { until: SqlText; waitingFor: SqlText } {
   let until = sqlText`null::timestamptz`;
   let waitingFor = sqlText`null`;

@@ -9,13 +9,14 @@ import { prepareOutcome } from './prepare-move.js';
 import { prepare } from './prepared.js';
 import { writeAlone } from './write-alone.js';
 
-/** How often a move that lost to another is decided again before it is left to the sweeper. */
+/** How often a move that lost against another is decided again before it is left to the sweeper. */
 const tries = 5;
 
 /**
- * Takes the turn of an execution: applies what is ready and writes it once. Nothing ready is success. Returns the one call
- * that it opened, claimed for the caller, when `claim` says that the caller performs it. With `leased`, which says that nobody
- * else takes this turn, or is what the turn would read, a call whose function commits anyway comes with the move that opens it, to be written in that commit.
+ * Takes the turn of an execution: applies what is ready and writes it once. Nothing ready is success. Returns the one
+ * call that it opened, claimed for the caller, when `claim` is set because the caller performs it. With `leased`,
+ * which means that no other process takes this turn, or is what the turn would read, a call whose function commits
+ * anyway comes with the move that opens it, to be written in that commit.
  */
 export async function takeTurn(
   ctx: EngineContext,
@@ -33,7 +34,7 @@ export async function takeTurn(
     if (!decided) return null;
     const move = prepare(ctx, snapshot, decided, { claim });
     const call = claimedBy(ctx, snapshot, move);
-    // What cleans up after a cancellation is looked at under the step that is open, so then it has to be.
+    // The cleanup after a cancellation is checked under the open step, so that step must be open.
     const mayJoin = leased !== false && call !== null && snapshot.cancelRequestedAt === null;
     if (mayJoin && ctx.host.functions.get(call.name)?.joins?.(snapshot.beside)) return { ...call, pending: move };
     if (await writeAlone(ctx, move)) return call;
@@ -42,7 +43,7 @@ export async function takeTurn(
   return null;
 }
 
-/** Resolves a call with its outcome, unless another has taken it over. Returns the call to go on with. */
+/** Resolves a call with its outcome, unless another process has taken it over. Returns the call to continue with. */
 export async function resolveCall(
   ctx: EngineContext,
   call: Pick<ClaimedCall, 'executionId' | 'key' | 'attempt'>,
@@ -59,7 +60,8 @@ export async function resolveCall(
     }
   } catch (error) {
     if (ctx.host.isOutage(error)) throw error;
-    // What cannot be applied is kept, so that the call is not made again: its turn fails then, and is tried again.
+    // An outcome that cannot be applied is stored, so that the call is not repeated: its turn fails then, and is
+    // retried.
     hint = { queue: 'executions', executionId, key };
   }
   const kept = await storeOutcome(ctx.db, { executionId, key, attempt, outcome });

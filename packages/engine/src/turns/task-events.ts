@@ -3,15 +3,15 @@ import type { CloudEvent, LifecycleEvent } from '@belay/workflow';
 
 /** How many of an execution's first and of its last task events are kept. */
 export const keptTaskEvents = 1_000;
-/** How many of them are in one row at most; no row has some of the first thousand and others. */
+/** The maximum number of events in one row; no row has some of the first thousand and others. */
 export const taskEventsPerRow = 100;
 
 const lifecycle = /^io\.serverlessworkflow\.task\.([a-z-]+)\.v1$/;
 const emitted = 'emitted';
-/** What a workflow can say of itself in an event, in characters. */
+/** The maximum length of a text that a workflow puts into an event, in characters. */
 const longest = 500;
 
-/** A task's lifecycle event as it is stored; null for one of the workflow. */
+/** Returns a task's lifecycle event as it is stored; null for an event of the workflow. */
 export function toTaskEvent(event: LifecycleEvent): TaskEvent | null {
   const [, what] = lifecycle.exec(event.type) ?? [];
   if (what === undefined) return null;
@@ -20,18 +20,18 @@ export function toTaskEvent(event: LifecycleEvent): TaskEvent | null {
   return error === undefined ? [what, about] : [what, about, clip(error)];
 }
 
-/** An event that a task emitted, as it is stored. */
+/** Returns an event that a task emitted, as it is stored. */
 export function toEmitted(event: CloudEvent): TaskEvent {
   return [emitted, clip(event.type), clip(event.source), clip(event.id)];
 }
 
-/** How an event type is stored: as one of the DSL's own, or as that of an emitted event. */
+/** Returns how an event type is stored: as one of the DSL's own, or as that of an emitted event. */
 export function kindOf(type: string): { what: string; about?: string } {
   const [, what] = lifecycle.exec(type) ?? [];
   return what === undefined ? { what: emitted, about: type } : { what };
 }
 
-/** A stored task event in words, as history and logs show it. */
+/** Returns a stored task event in words, as history and logs show it. */
 export function describeTaskEvent([what, about, error]: TaskEvent): {
   type: string;
   level: LedgerLevel;
@@ -59,7 +59,7 @@ export const verbs: Readonly<Record<string, string>> = {
   resumed: 'was resumed',
 };
 
-/** The error that a lifecycle event tells of, in words. */
+/** Returns the error of a lifecycle event, in words. */
 export function errorText({ data: { error } }: Pick<LifecycleEvent, 'data'>): string | undefined {
   if (error === null || typeof error !== 'object' || Array.isArray(error)) return undefined;
   const text = error.detail ?? error.title ?? error.type;

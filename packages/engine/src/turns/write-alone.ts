@@ -4,7 +4,10 @@ import type { EngineContext, PreparedMove } from '../ports.js';
 import { claiming } from '../steps/lost-claims.js';
 import { claimedIn, isWhole, writePrepared, writing } from './prepared.js';
 
-/** Writes a move by itself, and sends its hints. False, and nothing is written, when the execution has moved since. */
+/**
+ * Writes a move in its own transaction, and sends its hints. Returns false, and writes nothing, when the execution has
+ * moved since.
+ */
 export async function writeAlone(ctx: EngineContext, move: PreparedMove): Promise<boolean> {
   const before = move.hints.length;
   const write = async () => {

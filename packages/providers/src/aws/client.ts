@@ -8,7 +8,7 @@ interface Settings {
   endpoint?: string | undefined;
 }
 
-/** What every client of AWS is made with. Retries are ours, so that all services wait equally long. */
+/** Returns the options of every AWS client. Retries are ours, so that the limits are the same for all services. */
 export function clientSettings(config: Settings, tools: ServiceTools) {
   const { region, access_key_id, secret_access_key, session_token, endpoint } = config;
   return {

@@ -10,10 +10,10 @@ import { clientSettings } from './client.js';
 
 const service = 'AWS KMS';
 const explain = explainFaults(service);
-/** Authenticated with what is wrapped, and shown in CloudTrail. */
+/** Authenticated together with the key material, and shown in CloudTrail. */
 const context = { application: 'belay' };
 
-/** Key material wrapped by a symmetric key of AWS KMS; needs `kms:Encrypt` and `kms:Decrypt` on it. */
+/** Wraps key material with a symmetric key of AWS KMS; needs `kms:Encrypt` and `kms:Decrypt` on it. */
 export function openEncryption(config: z.infer<typeof awsEncryption>, tools: ServiceTools): EncryptionService {
   const client = new KMSClient(clientSettings(config, tools));
   const adapter: Pick<EncryptionService, 'wrap' | 'unwrap'> = {
@@ -26,7 +26,7 @@ export function openEncryption(config: z.infer<typeof awsEncryption>, tools: Ser
       }),
     unwrap: ({ wrapped }, signal) =>
       attempt(tools, signal, explain, async (abortSignal) => {
-        // The key that is configured and no other: whoever can write our rows could name one of their own.
+        // Only the configured key: an attacker who can write our rows could name a key of their own.
         const command = new DecryptCommand({ KeyId: config.key, CiphertextBlob: wrapped, EncryptionContext: context });
         const { Plaintext } = await client.send(command, { abortSignal });
         if (!Plaintext) throw new Retryable(`${service} returned no plaintext`);

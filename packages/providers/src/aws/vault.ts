@@ -10,7 +10,9 @@ import type { ServiceTools, VaultService } from '../services/port.js';
 import { readThrough } from '../services/read-through.js';
 import { clientSettings } from './client.js';
 
-/** Secrets of AWS Secrets Manager, current version; needs `secretsmanager:GetSecretValue` on those that are read. */
+/**
+ * Reads secrets of AWS Secrets Manager, current version; needs `secretsmanager:GetSecretValue` on those that are read.
+ */
 export function openVault(config: z.infer<typeof awsVault>, tools: ServiceTools): VaultService {
   const client = new SecretsManagerClient(clientSettings(config, tools));
   return readThrough({

@@ -8,7 +8,7 @@ interface Settings {
   authority?: string | undefined;
 }
 
-/** What every client of Azure is made with. Retries are ours, so that all services wait equally long. */
+/** Returns the options of every Azure client. Retries are ours, so that the limits are the same for all services. */
 export function clientSettings(tools: ServiceTools) {
   return {
     retryOptions: { maxRetries: 0 },
@@ -16,7 +16,10 @@ export function clientSettings(tools: ServiceTools) {
   };
 }
 
-/** A client of the tenant with its secret, or whatever the machine has: environment, workload or managed identity. */
+/**
+ * Returns the credential: a client of the tenant with its secret, or the credential of the machine (environment,
+ * workload or managed identity).
+ */
 export function openCredential(config: Settings, tools: ServiceTools): TokenCredential {
   const { tenant_id, client_id, client_secret, authority } = config;
   if (tenant_id === undefined || client_id === undefined || client_secret === undefined) {
@@ -24,7 +27,8 @@ export function openCredential(config: Settings, tools: ServiceTools): TokenCred
   }
   return new ClientSecretCredential(tenant_id, client_id, client_secret, {
     ...clientSettings(tools),
-    // An authority of one's own (a sovereign cloud, say) is not among those that the public one vouches for.
+    // A custom authority (a sovereign cloud, for example) is not in the list of authorities that the public one vouches
+    // for.
     ...(authority !== undefined && { authorityHost: authority, disableInstanceDiscovery: true }),
   });
 }

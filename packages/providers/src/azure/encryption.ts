@@ -12,7 +12,10 @@ const service = 'Azure Key Vault';
 const explain = explainFaults(service);
 const algorithm = 'RSA-OAEP-256';
 
-/** Key material wrapped by an RSA key of Azure Key Vault or a managed HSM; needs `get`, `wrapKey` and `unwrapKey` on it. */
+/**
+ * Wraps key material with an RSA key of Azure Key Vault or a managed HSM; needs `get`, `wrapKey` and `unwrapKey` on
+ * it.
+ */
 export function openEncryption(config: z.infer<typeof azureEncryption>, tools: ServiceTools): EncryptionService {
   const credential = openCredential(config, tools);
   const name = `${config.vault_url}/keys/${config.key}`;
@@ -27,14 +30,14 @@ export function openEncryption(config: z.infer<typeof azureEncryption>, tools: S
   const adapter: Pick<EncryptionService, 'wrap' | 'unwrap'> = {
     wrap: (material, signal) =>
       attempt(tools, signal, explain, async (abortSignal) => {
-        // Made anew each time: a client keeps the version that it found first, and the key may have been rotated.
+        // Created for each call: a client keeps the version that it found first, and the key may have been rotated.
         const client = new CryptographyClient(name, credential, clientSettings(tools));
         const { result, keyID } = await client.wrapKey(algorithm, material, { abortSignal });
         return { wrapped: result, key: keyID ?? name };
       }),
     unwrap: ({ wrapped, key }, signal) =>
       attempt(tools, signal, explain, async (abortSignal) => {
-        // A version of the key that is configured and no other: whoever can write our rows could name one of their own.
+        // Only versions of the configured key: an attacker who can write our rows could name a key of their own.
         if (key !== name && !(key.startsWith(`${name}/`) && /^[A-Za-z0-9]+$/.test(key.slice(name.length + 1)))) {
           throw new Terminal(`${service} wrapped the key with another key than the configured one`);
         }

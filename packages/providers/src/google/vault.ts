@@ -10,7 +10,10 @@ import { callSettings, clientSettings } from './client.js';
 /** `NOT_FOUND` of gRPC. */
 const notFound = 5;
 
-/** Secrets of Google Secret Manager, latest version; needs the role `secretmanager.secretAccessor` on those that are read. */
+/**
+ * Reads secrets of Google Secret Manager, latest version; needs the role `secretmanager.secretAccessor` on those that
+ * are read.
+ */
 export function openVault(config: z.infer<typeof googleVault>, tools: ServiceTools): VaultService {
   const client = new SecretManagerServiceClient(clientSettings(config));
   return readThrough({

@@ -7,7 +7,7 @@ import type { ServiceTools } from '../services/port.js';
 
 export const service = 'HashiCorp Vault';
 const explain = explainFaults(service);
-/** A secret of HashiCorp Vault has at most a megabyte. */
+/** The largest response, in bytes: a secret of HashiCorp Vault has at most one megabyte. */
 const maximumBytes = 2 * 1024 * 1024;
 
 interface Settings {
@@ -20,7 +20,7 @@ interface Settings {
 }
 
 export interface HashicorpClient {
-  /** The answer's JSON, or undefined for 404. */
+  /** Returns the JSON of the response, or undefined for 404. */
   ask(
     request: { method: 'GET' | 'POST'; path: string; body?: Record<string, string> },
     signal: AbortSignal,
@@ -29,7 +29,10 @@ export interface HashicorpClient {
 
 const loginAnswer = z.object({ auth: z.object({ client_token: z.string().min(1), lease_duration: z.number() }) });
 
-/** The HTTP API of HashiCorp Vault, with a token or an AppRole whose tokens are renewed by signing in again. There is no official client for Node.js. */
+/**
+ * Creates a client of the HTTP API of HashiCorp Vault, with a token or an AppRole. An AppRole's token is renewed by
+ * signing in again. There is no official client for Node.js.
+ */
 export function openHashicorp(settings: Settings, tools: ServiceTools): HashicorpClient {
   const fetch = boundedFetch(maximumBytes);
   let held: { token: string; until: number } | undefined;
@@ -59,7 +62,7 @@ export function openHashicorp(settings: Settings, tools: ServiceTools): Hashicor
     if (held && tools.now() < held.until) return held.token;
     const { role_id, secret_id, approle_mount } = settings;
     const answer = await send('POST', `auth/${approle_mount}/login`, { role_id, secret_id }, undefined, signal);
-    // A role that is not taken is answered with 400, as much else is.
+    // Vault returns 400 for an AppRole that it rejects, as for many other errors.
     if (answer.status === 400) throw explainStatus(service, 403);
     if (answer.status !== 200) throw explainStatus(service, answer.status);
     const { auth } = parse(loginAnswer, answer.text);
@@ -73,7 +76,7 @@ export function openHashicorp(settings: Settings, tools: ServiceTools): Hashicor
         const before = held;
         let answer = await send(method, path, body, await login(limited), limited);
         if (answer.status === 403 && settings.token === undefined && held === before) {
-          // The token may have been revoked before its time: another, once.
+          // The token may have been revoked early: try once with a new one.
           held = undefined;
           answer = await send(method, path, body, await login(limited), limited);
         }
@@ -84,18 +87,18 @@ export function openHashicorp(settings: Settings, tools: ServiceTools): Hashicor
   };
 }
 
-/** Throws `Retryable` for what is not the answer that the API documents: a proxy or a page in between. */
+/** Throws `Retryable` for a response that the API does not document, for example from a proxy. */
 function parse<T>(schema: z.ZodType<T>, text: string): T {
   try {
     const result = schema.safeParse(JSON.parse(text));
     if (result.success) return result.data;
   } catch {
-    // Not JSON: refused below, without the text.
+    // Not JSON: rejected below, without the text.
   }
   throw new Retryable(`${service} returned a response that its API does not document`);
 }
 
-/** Throws `Terminal` when there is nothing where there has to be something. */
+/** Throws `Terminal` when a required secret is missing. */
 export function required<T>(schema: z.ZodType<T>, answer: unknown): T {
   if (answer === undefined) throw new Terminal(`${service} has no secret with this name`);
   const result = schema.safeParse(answer);

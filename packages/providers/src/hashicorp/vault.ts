@@ -5,10 +5,10 @@ import type { ServiceTools, VaultService } from '../services/port.js';
 import { textOf } from '../services/read-key.js';
 import { openHashicorp, required, service } from './client.js';
 
-/** The data of a version that was deleted is null. */
+/** The data of a deleted version is null. */
 const secret = z.object({ data: z.object({ data: z.record(z.string(), z.unknown()).nullable() }) });
 
-/** Secrets of the KV engine, version 2 (HashiCorp Vault HTTP API, /:mount/data/:path). */
+/** Reads secrets of the KV engine, version 2 (HashiCorp Vault HTTP API, /:mount/data/:path). */
 export function openVault(config: z.infer<typeof hashicorpVault>, tools: ServiceTools): VaultService {
   const client = openHashicorp(config, tools);
   return {

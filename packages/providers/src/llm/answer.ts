@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Question } from './question.js';
 
-/** What a model may say, to the letter: anything beside it makes the whole answer void. */
+/** The exact shape of a model's response; any additional field makes the whole response invalid. */
 export const answerSchema = z.strictObject({
   candidates: z
     .array(
@@ -14,7 +14,10 @@ export const answerSchema = z.strictObject({
     .max(5),
 });
 
-/** The same for the vendor, with the names there are; only keywords that every vendor knows. */
+/**
+ * Returns the same shape as a JSON Schema for the vendor, with the names of the catalog; it uses only keywords that
+ * every vendor supports.
+ */
 export function answerJsonSchema(roles: Question['roles']) {
   return {
     type: 'object' as const,

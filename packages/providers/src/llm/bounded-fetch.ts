@@ -1,8 +1,8 @@
 import { Terminal } from '../errors.js';
 
 /**
- * A fetch for answers of a known size: it follows no redirect, so that a key goes nowhere else (`manual` gives it as the
- * answer), and reads no more than `maximumBytes`. Throws `Terminal` past that.
+ * Returns a fetch for responses of limited size: it follows no redirect, so that a key goes nowhere else (`manual`
+ * returns the redirect), and reads no more than `maximumBytes`. Throws `Terminal` beyond that.
  */
 export function boundedFetch(maximumBytes: number, redirect: 'error' | 'manual' = 'error'): typeof fetch {
   return async (input, init) => {
@@ -15,7 +15,7 @@ export function boundedFetch(maximumBytes: number, redirect: 'error' | 'manual' 
       parts.push(part);
     }
     const headers = new Headers(response.headers);
-    // The body was decoded already; these would describe bytes that are gone.
+    // The body was already decoded; these headers would describe the encoded bytes.
     headers.delete('content-encoding');
     headers.delete('content-length');
     const body = [204, 205, 304].includes(response.status) ? null : Buffer.concat(parts);

@@ -10,7 +10,7 @@ const endpoint = z.url({ protocol: /^https?$/ }).refine((text) => {
 const common = {
   model: z.string().min(1).max(200),
   api_key: z.string().min(1).optional(),
-  /** A key and what people write go there; without encryption only over loopback, or when this says so. */
+  /** The endpoint receives a key and the texts of people: unencrypted only over loopback, or when this is set. */
   allow_insecure_endpoint: z.boolean().default(false),
 };
 
@@ -21,7 +21,7 @@ export const languageModelConfig = z
       provider: z.literal('openai-compatible'),
       base_url: endpoint,
       ...common,
-      /** Off for servers that know `json_object` but no schemas. */
+      /** Set to false for servers that support `json_object` but no schemas. */
       structured_output: z.boolean().default(true),
     }),
     z.strictObject({

@@ -6,24 +6,27 @@ import { type LanguageModelConfig, languageModelConfig } from './config.js';
 import { describeQuestion, instructions, type Question } from './question.js';
 
 export interface LanguageModel {
-  /** Roles for words, best first. Throws when the answer is not exactly what was asked for, or does not come. */
+  /**
+   * Returns roles for words, best first. Throws when the response is not exactly of the requested shape, or does not
+   * arrive.
+   */
   suggest(
     question: Question,
     signal: AbortSignal,
   ): Promise<{ role: string; providers: string[]; duration: string | undefined; score: number; why: string[] }[]>;
-  /** Whether the endpoint answers and takes the key, by its list of models. Throws `Retryable` or `Terminal`. */
+  /** Checks that the endpoint responds and accepts the key, by its list of models. Throws `Retryable` or `Terminal`. */
   check(signal: AbortSignal): Promise<void>;
 }
 
-/** An answer has a few hundred bytes; this leaves room for what vendors wrap around it. */
+/** The largest response, in bytes: a response has a few hundred bytes, and vendors wrap it in more. */
 const maximumBytes = 256 * 1024;
 const maximumTokens = 1_000;
-/** More than this would be a prompt nobody wants to pay for; the lexical matcher takes any number. */
+/** The most roles in one question: a larger prompt would cost too much; the lexical matcher has no limit. */
 const mostRoles = 500;
 
 /**
- * Makes the client of a language model from `services.llm`. Vendors' code is loaded here and nowhere earlier. Throws
- * when the configuration is not one. Nothing is retried: whoever asks has another way to an answer.
+ * Creates the client of a language model from `services.llm`. The vendor's code is loaded only here. Throws when the
+ * configuration is not valid. Nothing is retried, because the caller has another matcher.
  */
 export async function openLanguageModel(input: unknown): Promise<LanguageModel> {
   const parsed = languageModelConfig.safeParse(input);
@@ -33,7 +36,7 @@ export async function openLanguageModel(input: unknown): Promise<LanguageModel> 
   }
   const config = parsed.data;
   const fetch = boundedFetch(maximumBytes);
-  // It would write to the console, which is the operator's.
+  // The vendor's code would write to the console, which belongs to the operator.
   globalThis.AI_SDK_LOG_WARNINGS = false;
   const [{ generateText, jsonSchema, Output }, model] = await Promise.all([import('ai'), openModel(config, fetch)]);
   return {
@@ -67,7 +70,7 @@ export async function openLanguageModel(input: unknown): Promise<LanguageModel> 
         providers,
         duration: duration ?? undefined,
         score: 1 / (index + 1),
-        // What a model says about its reasons is not shown to anybody: it would be text of whoever wrote the request.
+        // The reasons of a model are never shown: they could be text from the author of the request.
         why: [],
       }));
     },
@@ -77,7 +80,7 @@ export async function openLanguageModel(input: unknown): Promise<LanguageModel> 
         signal,
       });
       if (response.status === 401 || response.status === 403) throw new Terminal('The endpoint rejected the API key');
-      // Not every compatible server lists its models; one that says so is there.
+      // Not every compatible server lists its models; a 404 shows that it responds.
       if (!response.ok && response.status !== 404 && response.status !== 405) {
         throw new Retryable(`The endpoint returned status ${response.status}`);
       }
@@ -96,7 +99,7 @@ async function openModel(config: LanguageModelConfig, fetch: typeof globalThis.f
   const baseURL = config.base_url.replace(/\/$/, '');
   if (config.provider === 'anthropic') {
     const { createAnthropic } = await import('@ai-sdk/anthropic');
-    // An empty key, not none: the vendor's code would look for one in the environment.
+    // An empty key rather than none: the vendor's code would otherwise take one from the environment.
     return createAnthropic({ baseURL, apiKey: config.api_key ?? '', fetch })(config.model);
   }
   const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');

@@ -1,6 +1,6 @@
 import { redactSecrets } from './redact.js';
 
-/** What a model is asked; the shape is core's `SuggestionQuestion`. */
+/** The question to a model; the shape is core's `SuggestionQuestion`. */
 export interface Question {
   text: string;
   roles: readonly {
@@ -14,7 +14,7 @@ export interface Question {
   now: Date;
 }
 
-/** Names of accesses that a model sees of each role: enough to tell roles apart. */
+/** How many names of accesses of each role a model sees: enough to tell roles apart. */
 const mostGiven = 20;
 
 export const instructions = [
@@ -29,7 +29,10 @@ export const instructions = [
   'Answer with JSON only: {"candidates":[{"role":"…","providers":["…"],"duration":"PT1H"}]}',
 ].join('\n');
 
-/** The roles as data and the text as one string of JSON, which nothing in it can end. No person is in it but by their own words. */
+/**
+ * Returns the prompt: the roles as data and the text as one JSON string, which no content can end. It contains no
+ * personal data except what is in the text.
+ */
 export function describeQuestion({ text, roles, now }: Question): string {
   return JSON.stringify({
     now: now.toISOString(),

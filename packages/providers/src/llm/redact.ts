@@ -10,7 +10,7 @@ const secrets: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\b([a-z][a-z0-9+.-]{1,20}:\/\/[^\s:/@]{1,100}:)[^\s@]{1,200}@/gi, '$1[secret]@'],
 ];
 
-/** A text without what looks like a credential: people paste whole command lines and logs. */
+/** Returns a text without the parts that look like credentials, because people paste whole command lines and logs. */
 export function redactSecrets(text: string): string {
   return secrets.reduce((left, [pattern, instead]) => left.replace(pattern, instead), text);
 }

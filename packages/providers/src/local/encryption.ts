@@ -6,7 +6,10 @@ import type { EncryptionService, LocalTools, ServiceTools } from '../services/po
 const nonceLength = 12;
 const tagLength = 16;
 
-/** Wraps with the keys of this installation (AES-256-GCM): the first wraps, all unwrap, so that `BELAY_SECRET` can be rotated. */
+/**
+ * Wraps with the keys of this installation (AES-256-GCM): the first key wraps, all keys unwrap, so that `BELAY_SECRET`
+ * can be rotated.
+ */
 export function openEncryption(keys: LocalTools['keys'], tools: Pick<ServiceTools, 'randomBytes'>): EncryptionService {
   const adapter: Pick<EncryptionService, 'wrap' | 'unwrap'> = {
     async wrap(material) {

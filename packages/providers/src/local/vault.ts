@@ -4,22 +4,22 @@ import type { LocalTools, SecretName, ServiceTools, VaultService } from '../serv
 import { openEncryption } from './encryption.js';
 
 const header = 'belay-vault 1';
-/** Names are anybody's texts, so they are no keys of objects here. */
+/** A map, because names are arbitrary texts and must not become keys of an object. */
 const contents = z.array(z.strictObject({ path: z.string(), key: z.string(), value: z.string() }));
 type Contents = z.infer<typeof contents>;
 
-/** The local vault as operators write it; everything that reads gets a `VaultService`. */
+/** The local vault with the operations that write, for operators; other code gets a `VaultService`. */
 export interface LocalVault extends VaultService {
   set(name: SecretName, value: string, signal: AbortSignal): Promise<void>;
-  /** The names, sorted, and never a value. */
+  /** Returns the sorted names, and never a value. */
   list(signal: AbortSignal): Promise<SecretName[]>;
-  /** False when there was no such secret. */
+  /** Returns false when there was no such secret. */
   remove(name: SecretName, signal: AbortSignal): Promise<boolean>;
 }
 
 /**
- * Secrets in one file, sealed with a key made from `BELAY_SECRET` and written as a whole or not at all. A file that is
- * damaged, or sealed with another secret, is refused by its name, and never replaced.
+ * Opens the vault: secrets in one file, sealed with a key derived from `BELAY_SECRET`, and always written as a whole.
+ * A file that is damaged, or sealed with another secret, is rejected with its path, and never replaced.
  */
 export function openLocalVault(
   config: { path?: string | undefined },

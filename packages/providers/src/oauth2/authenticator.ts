@@ -6,15 +6,18 @@ import type { OAuth2Config } from './config.js';
 import { toPortError, toRenewalError } from './faults.js';
 import { askAs, requestTokens } from './requests.js';
 
-/** The authorization code flow of plain OAuth 2.0 with PKCE (RFC 6749, 4.1; RFC 7636). Keeps nothing between the two calls. */
+/**
+ * Creates the authenticator for the authorization code flow of plain OAuth 2.0 with PKCE (RFC 6749, 4.1; RFC 7636). It
+ * keeps no state between the two calls.
+ */
 export function createAuthenticator(config: OAuth2Config): Authenticator {
   return {
-    // It is the userinfo endpoint that says who the subject is.
+    // Only the userinfo endpoint identifies the subject.
     issuer: config.userinfo_endpoint,
 
     authorizationUrl: (request, signal) =>
       guarded(signal, async () => {
-        // A server without such a provider need not load what arctic knows of sixty others.
+        // A server without such a provider need not load arctic's code for sixty others.
         const { CodeChallengeMethod, OAuth2Client } = await import('arctic');
         return new OAuth2Client(config.client_id, null, request.redirectUri).createAuthorizationURLWithPKCE(
           config.authorization_endpoint,
@@ -45,7 +48,7 @@ export function createAuthenticator(config: OAuth2Config): Authenticator {
           const tokens = await requestTokens(config, grant, signal);
           const person = await readSame(config, tokens.accessToken, subject, signal).catch((error: unknown) => {
             const fault = toRenewalError(error);
-            // The refresh token may be used up, so its result is kept even when the other calls fail.
+            // The refresh token may be used up, so the new tokens are kept even when the other calls fail.
             if (fault instanceof Retryable) return undefined;
             throw fault;
           });
@@ -76,14 +79,14 @@ async function readAll(config: OAuth2Config, accessToken: string, signal: AbortS
   return readPerson(config, { userInfo, emails, groups, organizations });
 }
 
-/** As `readAll`, for a person who is known already. Throws `Terminal` when it is another person. */
+/** Reads a person who is already known. Throws `Terminal` when it is another person. */
 async function readSame(config: OAuth2Config, accessToken: string, subject: string, signal: AbortSignal) {
   const person = await readAll(config, accessToken, signal);
   if (person.subject !== subject) throw new Terminal('The identity provider returned another person');
   return person;
 }
 
-/** The code of an answer that is one, and the answer to our request (RFC 6749, 4.1.2). */
+/** Returns the code of a response that belongs to our request (RFC 6749, 4.1.2). */
 function readCode(answer: URLSearchParams, state: string): string {
   const [code, ...others] = answer.getAll('code');
   if (answer.getAll('state').join() !== state) throw new Terminal('The response does not belong to this sign-in');
@@ -94,7 +97,7 @@ function readCode(answer: URLSearchParams, state: string): string {
   return code;
 }
 
-/** Runs `work` until `signal` says stop and gives its errors in the port's words. */
+/** Runs `work` until `signal` aborts, and converts its errors to errors of the port. */
 async function guarded<T>(
   signal: AbortSignal,
   work: () => Promise<T>,

@@ -18,11 +18,11 @@ const address = z.object({
   primary: z.boolean().catch(false),
   verified: z.boolean().catch(false),
 });
-/** Some number their groups: a number is as good as a text, and cannot be renamed. */
+/** Some providers number their groups: a number works like a text, and cannot be renamed. */
 const groupName = z.union([z.string(), z.int().transform(String)]);
 const groupNames = z.union([z.array(groupName), z.string().transform((one) => [one])]);
 
-/** The person that a provider's own endpoints tell of. Throws `Terminal` when they do not tell enough. */
+/** Returns the person that a provider's endpoints describe. Throws `Terminal` when they do not return enough. */
 export function readPerson(config: OAuth2Config, told: Told): Person {
   const { claims } = config;
   const { email, emailVerified } = config.emails_endpoint === undefined ? claimed(config, told) : listed(told.emails);
@@ -39,7 +39,7 @@ export function readPerson(config: OAuth2Config, told: Told): Person {
   };
 }
 
-/** Who the userinfo endpoint says the person is. Some count their people: a number is as good as a text. */
+/** Returns the subject from the userinfo endpoint. Some providers number their users: a number works like a text. */
 function readSubject(config: OAuth2Config, userInfo: unknown): string {
   const value = at(userInfo, config.claims.subject);
   const subject = Number.isSafeInteger(value) ? String(value) : text(value);
@@ -47,7 +47,7 @@ function readSubject(config: OAuth2Config, userInfo: unknown): string {
   return subject;
 }
 
-/** One address beside the claims: what the provider says of it, and of no other, is whether it is verified. */
+/** Returns a single address from the claims, which is verified only if the provider states so for this very address. */
 function claimed(config: OAuth2Config, { userInfo }: Told) {
   const email = text(at(userInfo, config.claims.email));
   if (email === undefined) throw noAddress();
@@ -55,7 +55,7 @@ function claimed(config: OAuth2Config, { userInfo }: Told) {
   return { email, emailVerified: said === true || said === 'true' || isInDomains(email, config.email_domains ?? []) };
 }
 
-/** The primary address, and no other in its place when it is not verified: the person is to put that right there. */
+/** Returns the primary address, and no other one when it is not verified: the person must verify it at the provider. */
 function listed(emails: unknown) {
   const all = z.array(address).safeParse(emails);
   if (!all.success)
@@ -70,7 +70,7 @@ function groupsOf(config: OAuth2Config, { userInfo, groups }: Told): string[] {
   return namesIn(at(userInfo, config.claims.groups) ?? []);
 }
 
-/** What an endpoint lists, one object for each. */
+/** Returns what an endpoint lists, one object per entry. */
 function listedNames(listed: unknown, name: string): string[] {
   return namesIn(Array.isArray(listed) && listed.map((one: unknown) => at(one, name)));
 }
@@ -86,7 +86,7 @@ function noAddress(): Terminal {
   return new Terminal('The identity provider returned no e-mail address for the person');
 }
 
-/** What a dotted name leads to; own fields only. */
+/** Returns the value at a dotted name; own properties only. */
 function at(value: unknown, field: string): unknown {
   return field.split('.').reduce<unknown>((inner, name) => {
     if (typeof inner !== 'object' || inner === null || !Object.hasOwn(inner, name)) return undefined;

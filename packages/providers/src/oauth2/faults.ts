@@ -1,19 +1,25 @@
 import { Retryable, Terminal } from '../errors.js';
 
-/** An error code of OAuth, which is safe to repeat; anything else the provider wrote is not. */
+/** Matches an error code of OAuth, which is safe to repeat in a message; other texts of the provider are not. */
 const errorCode = /^[a-z_]{1,64}$/;
 
-/** What went wrong, in the port's two words; nothing that the provider or the browser sent but an error code is in it. */
+/**
+ * Converts an error to an error of the port; its message contains nothing from the provider or the browser but an
+ * error code.
+ */
 export function toPortError(error: unknown): Retryable | Terminal {
   if (error instanceof Retryable || error instanceof Terminal) return error;
-  // What fetch throws when there was no answer, or none in time.
+  // The error of fetch when there was no response, or none in time.
   const silent = error instanceof TypeError && ['fetch failed', 'terminated'].includes(error.message);
   const late = error instanceof DOMException && ['AbortError', 'TimeoutError'].includes(error.name);
   if (silent || late) return new Retryable('The identity provider cannot be reached', { cause: error });
   return new Terminal('The sign-in is not valid', { cause: error });
 }
 
-/** The error of an answer, when it is one: of its status, or of its body, which some give with a 200 (GitHub). */
+/**
+ * Returns the error of a response, by its status or by its body, because some providers send it with status 200
+ * (GitHub).
+ */
 export function refusal(status: number, body: unknown): Retryable | Terminal | undefined {
   if (status >= 500 || status === 429 || status === 408)
     return new Retryable('The identity provider cannot be reached');
@@ -23,10 +29,10 @@ export function refusal(status: number, body: unknown): Retryable | Terminal | u
   return new Refused(`The identity provider rejected the sign-in${named(code)}`, about);
 }
 
-/** What the token endpoint says of a sign-in that it no longer honours (RFC 6749, 5.2), GitHub's own word beside it. */
+/** The token endpoint's code for a sign-in that it no longer accepts (RFC 6749, 5.2), and GitHub's own code. */
 const overs = ['invalid_grant', 'access_denied', 'bad_refresh_token'];
 
-/** A refusal, with whether it is about the person's sign-in or about how we ask. */
+/** An error of the provider that is about the person's sign-in, or about our request. */
 class Refused extends Terminal {
   constructor(
     message: string,
@@ -36,7 +42,7 @@ class Refused extends Terminal {
   }
 }
 
-/** What went wrong when a sign-in was asked about later: final is only what is about the person. */
+/** Converts an error of a later check of a sign-in. Only an error about the person is final. */
 export function toRenewalError(error: unknown): Retryable | Terminal {
   const fault = toPortError(error);
   const final = fault instanceof Terminal && (fault instanceof Refused ? fault.aboutPerson : error === fault);

@@ -7,12 +7,12 @@ import { refusal } from './faults.js';
 
 const requestMilliseconds = 10_000;
 const ask = boundedFetch(1024 * 1024, 'manual');
-// GitHub answers nobody who does not say what they are.
+// GitHub rejects requests without a User-Agent.
 const headers = { accept: 'application/json', 'user-agent': 'belay' };
 
 /**
- * Asks the token endpoint. Not through arctic's client, which follows redirects with the credentials, waits for ever and
- * reads answers of any size.
+ * Sends a request to the token endpoint. arctic's own client follows redirects with the credentials, and has limits on
+ * neither time nor size.
  */
 export async function requestTokens(
   config: OAuth2Config,
@@ -28,12 +28,12 @@ export async function requestTokens(
   return readTokens(await askJson(config.token_endpoint, { method: 'POST', body, headers: credentials }, signal));
 }
 
-/** Asks an endpoint that shows what the access token may see. */
+/** Reads an endpoint with the access token. */
 export function askAs(accessToken: string, url: string, signal: AbortSignal): Promise<unknown> {
   return askJson(url, { headers: { authorization: `Bearer ${accessToken}` } }, signal);
 }
 
-/** Whether there is somebody at an address. Throws `Retryable` when there is not. */
+/** Checks that a server responds at an address. Throws `Retryable` when none does. */
 export async function knock(url: string, signal: AbortSignal): Promise<void> {
   const { status } = await ask(url, { headers, signal: within(signal, requestMilliseconds) });
   if (status >= 500) throw new Retryable('The identity provider cannot be reached');
@@ -64,7 +64,7 @@ async function readTokens(body: unknown): Promise<ProviderTokens & { accessToken
   if (tokens.tokenType().toLowerCase() !== 'bearer' || !/^[\x21-\x7e]+$/.test(accessToken)) {
     throw new Terminal('The identity provider returned a token of an unsupported type');
   }
-  // Some write the number as text.
+  // Some providers send the number as text.
   const seconds = 'expires_in' in data ? Number(data.expires_in) : Number.NaN;
   return {
     accessToken,
@@ -73,7 +73,7 @@ async function readTokens(body: unknown): Promise<ProviderTokens & { accessToken
   };
 }
 
-/** RFC 6749, 2.3.1: both are form-encoded first. */
+/** Both parts are form-encoded first (RFC 6749, 2.3.1). */
 function basicCredentials(id: string, secret: string): string {
   const encoded = [id, secret].map((part) => new URLSearchParams({ '': part }).toString().slice(1));
   return Buffer.from(encoded.join(':')).toString('base64');

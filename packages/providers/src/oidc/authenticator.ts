@@ -9,7 +9,10 @@ import type { Issuer } from './issuer.js';
 import { readLogoutToken } from './logout-token.js';
 import { rereadClaims } from './reread.js';
 
-/** The authorization code flow with PKCE (OpenID Connect Core 3.1, RFC 7636). Keeps nothing between the two calls. */
+/**
+ * Creates the authenticator for the authorization code flow with PKCE (OpenID Connect Core 3.1, RFC 7636). It keeps no
+ * state between the two calls.
+ */
 export function createAuthenticator(config: OidcConfig, issuer: Issuer): Authenticator {
   return {
     issuer: config.issuer,
@@ -33,7 +36,8 @@ export function createAuthenticator(config: OidcConfig, issuer: Issuer): Authent
         refuseUnusable(expected.redirectUri);
         const configuration = await issuer.configuration();
         refuseWhenAborted(signal);
-        // The issuer compares the redirect URI with the one it was given first; behind a proxy only that one is sure.
+        // The issuer compares the redirect URI with the one of the authorization request; behind a proxy only that one
+        // is certain.
         const callback = new URL(expected.redirectUri);
         callback.search = currentUrl.search;
         const tokens = await client.authorizationCodeGrant(configuration, callback, {
@@ -65,7 +69,7 @@ export function createAuthenticator(config: OidcConfig, issuer: Issuer): Authent
           const request = { accessToken: tokens.access_token, subject, idToken, earlier };
           const person = await rereadClaims(config, configuration, request).catch((error: unknown) => {
             const fault = toRenewalError(error);
-            // The refresh token may be used up, so its result is kept even when the other calls fail.
+            // The refresh token may be used up, so the new tokens are kept even when the other calls fail.
             if (fault instanceof Retryable) return undefined;
             throw fault;
           });
@@ -106,13 +110,16 @@ function toPortTokens(tokens: client.TokenEndpointResponse & client.TokenEndpoin
   };
 }
 
-/** openid-client takes what follows a `?` in the callback for the answer, and so cannot send it as redirect URI. */
+/** Rejects a redirect URI with a query, because openid-client reads a query in the callback as the response. */
 function refuseUnusable(redirectUri: string): void {
   const url = URL.canParse(redirectUri) ? new URL(redirectUri) : undefined;
   if (!url || url.search || url.hash) throw new Terminal('The redirect URI must be a URL without a query or fragment');
 }
 
-/** Runs `work` until `signal` says stop and gives its errors in the port's words. Requests have a time limit of their own. */
+/**
+ * Runs `work` until `signal` aborts, and converts its errors to errors of the port. Requests have a time limit of
+ * their own.
+ */
 async function guarded<T>(
   signal: AbortSignal,
   work: () => Promise<T>,

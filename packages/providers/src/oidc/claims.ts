@@ -4,13 +4,13 @@ import type { Authenticated } from '../port.js';
 
 type Claims = { [claim: string]: unknown };
 
-/** Some issuers write the truth value as text. */
+/** Some issuers send a boolean as text. */
 const verified = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')]).catch(false);
 const groups = z.union([z.array(z.string()), z.string().transform((one) => [one])]);
 
 /**
- * The person that the claims of an ID token and of the userinfo endpoint tell of, the latter first. Throws `Terminal`
- * when they do not tell enough (OpenID Connect Core 5.1, 5.3.2).
+ * Returns the person that the claims of an ID token and of the userinfo endpoint describe, the latter first. Throws
+ * `Terminal` when they are not sufficient (OpenID Connect Core 5.1, 5.3.2).
  */
 export function readClaims(
   idToken: Claims,
@@ -20,7 +20,7 @@ export function readClaims(
 ): Omit<Authenticated, 'tokens' | 'endsAt'> {
   const subject = text(idToken.sub);
   if (subject === undefined) throw new Terminal('The identity provider returned no subject for the person');
-  // An address and whether it is verified belong together: neither source may vouch for the other's address.
+  // An address and its verification belong together: neither source may vouch for the other's address.
   const source = text(userInfo.email) === undefined ? idToken : userInfo;
   const email = text(source.email);
   if (email === undefined) throw new Terminal('The identity provider returned no e-mail address for the person');

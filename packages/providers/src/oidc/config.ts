@@ -3,7 +3,7 @@ import { isLoopback } from '../endpoint.js';
 
 const scope = z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'is not a valid scope');
 
-/** What a provider of type `oidc` is configured with. */
+/** The configuration of a provider of type `oidc`. */
 export const oidcConfig = z
   .strictObject({
     issuer: z.string().refine((text) => /^https?:\/\//.test(text) && URL.canParse(text), {
@@ -12,16 +12,16 @@ export const oidcConfig = z
     client_id: z.string().min(1),
     /** Absent for a public client. */
     client_secret: z.string().min(1).optional(),
-    /** How the secret is sent; by default in the way the issuer supports, basic before post (OpenID Connect Core 9). */
+    /** How the secret is sent; by default as the issuer supports, basic before post (OpenID Connect Core 9). */
     token_endpoint_auth_method: z.enum(['client_secret_basic', 'client_secret_post']).optional(),
     scopes: z.array(scope).default(['openid', 'profile', 'email']),
-    /** What else a session may be asked for (authorizeSession); `offline_access`, say. */
+    /** Further scopes that a session may request (authorizeSession), for example `offline_access`. */
     session_scopes: z.array(scope).optional(),
     /** The claim that lists the groups of a person. */
     groups_claim: z.string().min(1).default('groups'),
-    /** The claim that lists the organizations of a person; absent: the groups are meant. */
+    /** The claim that lists the organizations of a person; when absent, the groups count as organizations. */
     organizations_claim: z.string().min(1).optional(),
-    /** Lets an issuer on this machine be spoken to without TLS: for demos and tests. */
+    /** Permits an issuer on the local machine without TLS: for demos and tests. */
     allow_insecure_issuer: z.boolean().default(false),
   })
   .superRefine((config, context) => {

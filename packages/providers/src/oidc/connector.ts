@@ -5,7 +5,7 @@ import { type OidcConfig, oidcConfig } from './config.js';
 import { toPortError } from './faults.js';
 import { createIssuer } from './issuer.js';
 
-/** Any identity provider that speaks OpenID Connect with discovery. */
+/** Returns the connector for any identity provider with OpenID Connect and discovery. */
 export const oidcConnector: ReadyConnector<OidcConfig> = {
   type: 'oidc',
   description: 'OpenID Connect: signs people in and reads their groups',

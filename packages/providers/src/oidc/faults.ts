@@ -1,12 +1,12 @@
 import * as client from 'openid-client';
 import { Retryable, Terminal } from '../errors.js';
 
-/** An error code of OAuth, which is safe to repeat; anything else the issuer wrote is not. */
+/** Matches an error code of OAuth, which is safe to repeat in a message; other texts of the issuer are not. */
 const errorCode = /^[a-z_]{1,64}$/;
 
 /**
- * What went wrong, in the port's two words. Messages carry nothing that the issuer or the browser sent but the
- * registered kind of error code.
+ * Converts an error to an error of the port. Messages contain nothing from the issuer or the browser but registered
+ * error codes.
  */
 export function toPortError(error: unknown): Retryable | Terminal {
   if (error instanceof Retryable || error instanceof Terminal) return error;
@@ -34,17 +34,17 @@ export function toPortError(error: unknown): Retryable | Terminal {
     if (error.cause instanceof Response && mayPass(error.cause.status)) return unavailable(error);
     return new Terminal("The identity provider's response failed validation", { cause: error });
   }
-  // What fetch throws when there was no answer.
+  // The error of fetch when there was no response.
   if (error instanceof TypeError && error.message === 'fetch failed') return unavailable(error);
   return new Terminal('The sign-in is not valid', { cause: error });
 }
 
-/** What the token endpoint says of a sign-in that it no longer honours (RFC 6749, 5.2; OpenID Connect Core, 3.1.2.6). */
+/** The token endpoint's code for a sign-in that it no longer accepts (RFC 6749, 5.2; OpenID Connect Core, 3.1.2.6). */
 const overs = ['invalid_grant', 'access_denied', 'interaction_required', 'login_required', 'consent_required'];
 
 /**
- * What went wrong when a sign-in was asked about later. Only errors about the person are final: an expired client secret,
- * or a response that cannot be read, says nothing about the person and can be repaired.
+ * Converts an error of a later check of a sign-in. Only errors about the person are final: an expired client secret,
+ * or a response that cannot be read, tells nothing about the person and can be repaired.
  */
 export function toRenewalError(error: unknown): Retryable | Terminal {
   const fault = toPortError(error);

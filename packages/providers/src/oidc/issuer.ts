@@ -1,15 +1,15 @@
 import * as client from 'openid-client';
 import type { OidcConfig } from './config.js';
 
-/** The issuer's own description of itself, fetched when first needed and kept until it could not be fetched. */
+/** Returns the metadata of the issuer, fetched when first needed and cached until a fetch fails. */
 export interface Issuer {
   configuration(): Promise<client.Configuration>;
-  /** Fetches the description again, so that an issuer which is gone, or has changed, is noticed. */
+  /** Fetches the metadata again, so that an issuer which is gone, or has changed, is noticed. */
   refresh(): Promise<client.Configuration>;
 }
 
 const requestSeconds = 10;
-/** How far the clocks of the issuer and this machine may be apart. */
+/** The largest difference between the clocks of the issuer and this machine, in seconds. */
 const clockSeconds = 30;
 
 export function createIssuer(config: OidcConfig): Issuer {
@@ -30,7 +30,7 @@ export function createIssuer(config: OidcConfig): Issuer {
   return { configuration: () => known ?? refresh(), refresh };
 }
 
-/** OpenID Connect Discovery 1.0; the issuer in the answer has to be the one that was asked. */
+/** Fetches the metadata (OpenID Connect Discovery 1.0); the issuer in the response must be the requested one. */
 async function discover(config: OidcConfig): Promise<client.Configuration> {
   const insecure = config.allow_insecure_issuer ? [client.allowInsecureRequests] : [];
   const found = await client.discovery(new URL(config.issuer), config.client_id, undefined, client.None(), {
@@ -41,7 +41,7 @@ async function discover(config: OidcConfig): Promise<client.Configuration> {
   const server = found.serverMetadata();
   const configuration = new client.Configuration(server, config.client_id, metadata, authentication(config, server));
   configuration.timeout = requestSeconds;
-  // The ID token comes over TLS, or from this machine; its signature is checked all the same.
+  // The ID token arrives over TLS, or from the local machine; its signature is checked nevertheless.
   for (const extend of [...insecure, client.enableNonRepudiationChecks]) extend(configuration);
   return configuration;
 }

@@ -18,13 +18,16 @@ const algorithms = [
   'Ed25519',
 ];
 const requestMilliseconds = 10_000;
-/** How far the clocks of the issuer and this machine may be apart, and how long a token may be on its way, in seconds. */
+/**
+ * The largest difference between the clocks of the issuer and this machine, and the longest delivery of a token, in
+ * seconds.
+ */
 const clockSeconds = 30;
 const oldestSeconds = 3600;
 
 const keySets = new Map<string, JWTVerifyGetKey>();
 
-/** The issuer's keys, fetched when first needed and when one is unknown. */
+/** The issuer's keys, fetched when first needed and when a key is unknown. */
 function keysAt(address: string): JWTVerifyGetKey {
   const known = keySets.get(address) ?? createRemoteJWKSet(new URL(address), { timeoutDuration: requestMilliseconds });
   keySets.set(address, known);
@@ -32,8 +35,8 @@ function keysAt(address: string): JWTVerifyGetKey {
 }
 
 /**
- * Verifies a logout token (OpenID Connect Back-Channel Logout 1.0, 2.6) and returns what it says. Throws `Terminal` when it
- * does not hold and `Retryable` when the issuer's keys cannot be fetched.
+ * Verifies a logout token (OpenID Connect Back-Channel Logout 1.0, 2.6) and returns its content. Throws `Terminal`
+ * when it is not valid and `Retryable` when the issuer's keys cannot be fetched.
  */
 export async function readLogoutToken(
   token: string,
@@ -57,7 +60,7 @@ export async function readLogoutToken(
   const holds =
     (typ === undefined || ['logout+jwt', 'application/logout+jwt', 'jwt'].includes(typ.toLowerCase())) &&
     isObject(said) &&
-    // An ID token has one: neither may be taken for the other.
+    // An ID token has a nonce: one kind of token must not be accepted as the other.
     !('nonce' in payload) &&
     typeof jti === 'string' &&
     jti !== '' &&

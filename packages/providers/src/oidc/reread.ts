@@ -7,17 +7,18 @@ import type { OidcConfig } from './config.js';
 export interface RereadRequest {
   accessToken: string;
   subject: string;
-  /** The claims of a new ID token, where the provider gave one. */
+  /** The claims of a new ID token, if the provider sent one. */
   idToken?: client.IDToken | undefined;
-  /** The ID token of the sign-in, verified then. */
+  /** The ID token of the sign-in, which was verified then. */
   earlier?: string | undefined;
 }
 
 type Claims = Record<string, unknown>;
 
 /**
- * Returns the person as the issuer tells of them now, by a new ID token and the userinfo endpoint. Undefined when it does
- * not tell the groups where it told them at the sign-in: silence about them must not be read as "in none", nor as "as before".
+ * Returns the person as the issuer describes them now, by a new ID token and the userinfo endpoint. Returns undefined
+ * when it no longer sends the groups that it sent at the sign-in: missing groups must mean neither "in none" nor "as
+ * before".
  */
 export async function rereadClaims(
   config: OidcConfig,
@@ -36,7 +37,10 @@ export async function rereadClaims(
   return readClaims({ ...rest, sub: subject }, userInfo, config.groups_claim);
 }
 
-/** Whether a new ID token tells of the person as that of the sign-in did: it may leave all out (OpenID Connect Core, 12.2). */
+/**
+ * Returns whether a new ID token contains the claims that the one of the sign-in contained; it may omit them (OpenID
+ * Connect Core, 12.2).
+ */
 function isWhole(idToken: Claims, before: Claims | undefined): boolean {
   const told = ['email', 'name', 'preferred_username'].filter((claim) => before?.[claim] !== undefined);
   if (before === undefined) return idToken.email !== undefined;

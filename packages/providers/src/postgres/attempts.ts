@@ -1,12 +1,12 @@
 import { pause } from './database.js';
 import { isCollision } from './faults.js';
 
-/** How often calls about one membership may meet before their caller hears of it. */
+/** How often calls about one membership may collide before the caller gets an error. */
 const mostAttempts = 40;
 
 /**
- * Runs a transaction again as long as it only met another about the same membership: nothing but the server serialises
- * them, since a lock of Belay's in the target would be within the holder's reach as well.
+ * Repeats a transaction while it collides with another one about the same membership. Only the server serialises them,
+ * because the holder could take a lock of Belay's in the target as well.
  */
 export async function untilSettled<T>(signal: AbortSignal, run: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {

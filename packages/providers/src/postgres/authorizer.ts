@@ -12,11 +12,11 @@ import { findSubject, readTarget } from './pin.js';
 import { createRevoker } from './revoke.js';
 import { warmUp } from './sessions.js';
 
-/** Grants and takes away direct membership of database roles (the port's `Authorizer`). */
+/** Grants and revokes direct membership of database roles (the port's `Authorizer`). */
 export function createAuthorizer(config: PostgresConfig, database: Database, tools: ConnectorTools): Authorizer {
   const revoker = createRevoker(config, database, tools);
   return {
-    // Privileges are checked in the catalog at each statement, and the sessions that could go around that are ended.
+    // Privileges are checked in the catalog at each statement, and sessions that could bypass that are ended.
     residual: 'PT0S',
     knows: true,
     ...describeLeftBehind(config),
@@ -54,7 +54,7 @@ export function createAuthorizer(config: PostgresConfig, database: Database, too
 
     roles: (signal) => database.transaction(signal, (sql) => listRoles(sql, config)),
 
-    // Privileges are not granted one by one here (see planMemberships), so there is none that could be asked for.
+    // Privileges are not granted one by one here (see planMemberships), so no permission can be requested.
     permissions: async () => [],
   };
 }
@@ -75,7 +75,7 @@ async function grant(
     const reason = await findReasonElsewhere(database, facts, subject, signal);
     if (reason !== null) refusePrivileged(reason, config);
   }
-  // A membership that is there already is renewed; what its holder made meanwhile is found when it ends.
+  // An existing membership is renewed; the revocation finds what its holder created meanwhile.
   if ((await readMemberships(sql, subject)).length === 0) {
     const left = await findLeftovers(sql, subject, config);
     if (left !== null) throw new Terminal(left);
@@ -83,7 +83,7 @@ async function grant(
   await grantMembership(sql, subject, version);
 }
 
-/** What a revocation does not remove, by what the provider's configuration permits. */
+/** Returns what a revocation does not remove, by what the provider's configuration permits. */
 function describeLeftBehind(config: PostgresConfig): { leavesBehind?: string } {
   const sentences = [
     config.accept_objects_left_behind &&

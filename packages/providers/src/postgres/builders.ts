@@ -1,7 +1,7 @@
 import type { Statements } from './database.js';
 
 /**
- * Predefined roles whose members can take the server over, keep others from it, or keep something there that works on
+ * Predefined roles whose members can take over the server, lock others out, or leave something active there
  * (PostgreSQL manual, "Predefined Roles").
  */
 const commanding = [
@@ -31,8 +31,9 @@ export const reasons = {
 export type Reason = keyof typeof reasons;
 
 /**
- * The roles of the server whose member could keep something after the membership has ended, with the reason: columns
- * `id` and `reason`. Looks at the privileges in the current database, and at attributes, memberships and owners everywhere.
+ * Returns the roles of the server whose member could keep something after the membership has ended, with the reason:
+ * columns `id` and `reason`. Checks the privileges in the current database, and attributes, memberships and owners
+ * everywhere.
  */
 export function selectBuilders(sql: Statements) {
   return sql`

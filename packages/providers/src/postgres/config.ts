@@ -2,7 +2,7 @@ import { foldAddress } from '@belay/contract/address';
 import { z } from 'zod';
 import { emailDomain } from '../endpoint.js';
 
-/** The most bytes a PostgreSQL name keeps (NAMEDATALEN - 1); longer ones are cut off silently by the server. */
+/** The maximum length of a PostgreSQL name in bytes (NAMEDATALEN - 1); the server silently truncates longer ones. */
 export const longestName = 63;
 
 const url = z.string().refine(isDatabaseUrl, {
@@ -22,18 +22,23 @@ const table = z.record(z.string(), z.string().min(1)).superRefine((people, conte
   }
 });
 
-/** What a provider of type `postgres` is configured with. */
+/** The configuration of a provider of type `postgres`. */
 export const postgresConfig = z
   .strictObject({
     url,
-    /** How a person becomes a login role: the local part of the e-mail, the whole of it, or a table of both. */
+    /**
+     * How a person maps to a login role: the local part of the e-mail address, the whole address, or a table of both.
+     */
     identity: z.union([z.enum(['username', 'email']), z.strictObject({ table })]).default('username'),
-    /** Whose e-mail addresses count for `identity: username`: the same local part elsewhere is another person. */
+    /**
+     * The domains of addresses that count for `identity: username`: the same local part in another domain is another
+     * person.
+     */
     email_domains: z.array(emailDomain).min(1).optional(),
     max_connections: z.int().min(1).max(4).default(2),
-    /** Lets roles be granted that can change other roles, act outside the database, or create what outlasts the access. */
+    /** Permits roles that can change other roles, act outside the database, or create what outlasts the access. */
     allow_privileged_roles: z.boolean().default(false),
-    /** Before PostgreSQL 16: lets roles be granted although the holder can create objects that keep the role's access. */
+    /** Before PostgreSQL 16: permits grants although the holder can create objects that keep the role's access. */
     accept_objects_left_behind: z.boolean().default(false),
   })
   .refine(({ identity, email_domains }) => identity !== 'username' || email_domains !== undefined, {
@@ -47,18 +52,18 @@ export type PostgresConfig = z.infer<typeof postgresConfig>;
 /** The access of this connector: direct membership of a database role. */
 export const membership = z.strictObject({ role: z.string().min(1) });
 
-/** Whether `name` can be the name of a role without PostgreSQL cutting it off or refusing its bytes. */
+/** Returns whether `name` can be the name of a role, without being truncated or rejected by PostgreSQL. */
 export function isPossibleName(name: string): boolean {
   return name !== '' && !name.includes('\0') && !/\p{Surrogate}/u.test(name) && Buffer.byteLength(name) <= longestName;
 }
 
-/** `name` as a quoted SQL identifier; throws on a name that PostgreSQL would cut off and so take for another one. */
+/** Returns `name` as a quoted SQL identifier; throws for a name that PostgreSQL would truncate to another one. */
 export function quoteName(name: string): string {
   if (!isPossibleName(name)) throw new Error('Not a valid name of a database role');
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** Returns where a URL leads: all of it but the user and the password, which may change while access is held. */
+/** Returns the address of a URL: everything but the user and the password, which may change while access is held. */
 export function addressOf(url: string): string {
   const { protocol, host, pathname, search } = new URL(url);
   return `${protocol.replace('postgresql:', 'postgres:')}//${host}${pathname}${search}`;

@@ -6,7 +6,10 @@ import { createIdentities } from './identities.js';
 import { planMemberships } from './plan.js';
 import { findWeaknesses } from './weaknesses.js';
 
-/** PostgreSQL 15 and newer: real membership of database roles, and an end to the sessions that used it. */
+/**
+ * The connector for PostgreSQL 15 and newer: real membership of database roles, and termination of the sessions that
+ * used it.
+ */
 export const postgresConnector: ReadyConnector<PostgresConfig> = {
   type: 'postgres',
   description: 'PostgreSQL: membership of database roles',

@@ -5,19 +5,19 @@ import { isOutOfRoom, toPortError } from './faults.js';
 import { connectionOptions } from './options.js';
 import { openSpare } from './spare.js';
 
-/** What runs statements inside a transaction. */
+/** Runs statements inside a transaction. */
 export type Statements = postgres.TransactionSql;
 type Work<T> = (sql: Statements) => Promise<T>;
 
-/** The connections of one provider. Nothing connects before the first call. */
+/** The connections of one provider. Connects at the first call. */
 export interface Database {
   /**
-   * Runs `work` in one transaction and gives its result; throws `Retryable` or `Terminal` only. When `signal` says
-   * stop, the caller is let go at once and the transaction is rolled back unless its commit is on the wire already.
-   * Where the server has no room for it, it runs on the connection that `standBy` keeps open.
+   * Runs `work` in one transaction and returns its result; throws only `Retryable` or `Terminal`. When `signal`
+   * aborts, the call rejects immediately, and the transaction is rolled back unless its commit has been sent. When the
+   * server has no free connection, it runs on the connection that `standBy` keeps open.
    */
   transaction<T>(signal: AbortSignal, work: Work<T>, lockMilliseconds?: number): Promise<T>;
-  /** The same for work that changes no row, which then needs no lock beside those that `standBy` holds already. */
+  /** Runs work that changes no row, which needs no lock besides those that `standBy` already holds. */
   read<T>(signal: AbortSignal, work: Work<T>): Promise<T>;
   /** Runs `work` in a transaction in another database of the same server, over a connection that is closed afterwards. */
   elsewhere<T>(name: string, signal: AbortSignal, work: Work<T>): Promise<T>;
@@ -34,7 +34,7 @@ export function openDatabase(config: PostgresConfig): Database {
   const spare = openSpare(config);
   const retiring = new Set<Promise<void>>();
 
-  /** A stopped call may hang on a dead network, and its connection with it: new calls get new connections. */
+  /** An aborted call may hang on a dead network together with its connection: new calls get new connections. */
   const replace = (old: postgres.Sql) => {
     if (pool !== old) return;
     pool = openPool(config);
@@ -43,7 +43,7 @@ export function openDatabase(config: PostgresConfig): Database {
     void ended.finally(() => retiring.delete(ended));
   };
 
-  /** On the pool, and where the server has no room for that, on the connection that stands by. */
+  /** Runs on the pool, or on the connection that stands by when the server has no free one. */
   async function run<T>(signal: AbortSignal, work: Work<T>, instead: (work: Work<T>) => Promise<T>): Promise<T> {
     refuseWhenAborted(signal);
     const own = pool;
@@ -90,12 +90,13 @@ export function openDatabase(config: PostgresConfig): Database {
   };
 }
 
-/** Runs `work` in a transaction of `sql`; throws what postgres.js throws, or `Retryable` when `signal` says stop. */
+/** Runs `work` in a transaction of `sql`; throws the errors of postgres.js, or `Retryable` when `signal` aborts. */
 async function begin<T>(sql: postgres.Sql, signal: AbortSignal, work: Work<T>): Promise<T> {
   const running = sql.begin(async (one) => {
     refuseWhenAborted(signal);
     const result = await work(one);
-    // A caller who was let go must not find the change made later, so it is undone where it still can be.
+    // A caller whose call was aborted must not find the change made later, so it is rolled back where that is still
+    // possible.
     refuseWhenAborted(signal);
     return { result };
   });
@@ -111,7 +112,7 @@ function withLockTimeout<T>(work: Work<T>, milliseconds: number | undefined): Wo
   };
 }
 
-/** Waits before another attempt at what two sessions did at once; throws `Retryable` when `signal` says stop. */
+/** Waits before another attempt after a collision of two sessions; throws `Retryable` when `signal` aborts. */
 export async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   await untilAborted(new Promise<void>((done) => setTimeout(done, milliseconds)), signal);
 }

@@ -4,12 +4,13 @@ import type { Database } from './database.js';
 import type { Facts } from './facts.js';
 import type { Subject } from './pin.js';
 
-/** More databases than a role has privileges in; each costs a connection. */
+/** The most databases that are checked; each needs a connection. */
 const mostDatabases = 10;
 
 /**
- * Why a member of the role could keep something in another database of the server, or null. Privileges are kept in each
- * database of its own and can be read only there. Throws `Terminal` when one cannot be examined: in doubt it is refused.
+ * Returns why a member of the role could keep something in another database of the server, or null. Privileges are
+ * stored in each database and can be read only there. Throws `Terminal` when a database cannot be checked: in doubt
+ * the grant is rejected.
  */
 export async function findReasonElsewhere(
   database: Database,

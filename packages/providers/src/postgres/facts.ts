@@ -5,18 +5,21 @@ import type { Statements } from './database.js';
 import { canWithholdSet } from './membership.js';
 import type { Subject } from './pin.js';
 
-/** What has to be known about a role and an identity before one is made a member of the other. */
+/** The facts about a role and an identity that decide whether a grant is allowed. */
 export interface Facts {
   identityCanLogin: boolean;
   /** The identity is the user that this connector signs in as. */
   identityIsOurs: boolean;
-  /** The identity may end the connector's sessions, lock its catalogs, take its reserved connections, or close the database. */
+  /**
+   * The identity may end the connector's sessions, lock its catalogs, use its reserved connections, or close the
+   * database.
+   */
   identityObstructs: boolean;
   /** The role is, or is a member of, the user that this connector signs in as. */
   roleIsOurs: boolean;
-  /** Why a member of the role could keep something; null when nothing says that it could. */
+  /** Why a member of the role could keep something; null when no reason was found. */
   reason: Reason | null;
-  /** Other databases of the server where the role was given privileges, which cannot be read from here. */
+  /** Other databases of the server in which the role has privileges, which cannot be read from here. */
   elsewhere: string[];
 }
 
@@ -53,7 +56,7 @@ export async function readFacts(sql: Statements, { role, identity }: Subject): P
   return { ...row, elsewhere: JSON.parse(row.elsewhere) as string[] };
 }
 
-/** Throws `Terminal` when the role may not be granted to the identity; `version` is the server's. */
+/** Throws `Terminal` when the role must not be granted to the identity; `version` is the server's. */
 export function refuse(facts: Facts, config: PostgresConfig, version: number): void {
   if (!facts.identityCanLogin) throw new Terminal('The identity is a group of the database, not a login role');
   if (facts.identityIsOurs) throw new Terminal('The identity is the database user of the connector');
@@ -73,7 +76,7 @@ export function refuse(facts: Facts, config: PostgresConfig, version: number): v
   }
 }
 
-/** Throws `Terminal` when a role with such a reason may not be granted. */
+/** Throws `Terminal` when a role with such a reason must not be granted. */
 export function refusePrivileged(reason: Reason, config: PostgresConfig): void {
   if (config.allow_privileged_roles) return;
   throw new Terminal(

@@ -14,20 +14,23 @@ const readable: Record<string, string> = {
   '2BP01': 'The holder granted the membership to others; only an administrator can revoke it',
 };
 
-/** Whether the server had no connection, lock or memory left for us: it may have for what stands by. */
+/** Returns whether the server had no free connection, lock or memory: the connection that stands by may still work. */
 export function isOutOfRoom(error: unknown): boolean {
   return /^53/.test(codeOf(error));
 }
 
-/** Whether the holder's own sessions may be what the transaction waited for: locks, connections, memory, time. */
+/** Returns whether the holder's own sessions may have blocked the transaction: locks, connections, memory, time. */
 export function isBlocked(error: unknown): boolean {
   return isOutOfRoom(error) || ['55P03', '57014', '40P01'].includes(codeOf(error));
 }
 
-/** A rename or another grant came in between: the same transaction may go well at once. */
+/** A rename or another grant happened in between: the same transaction may succeed immediately. */
 export class Overtaken extends Retryable {}
 
-/** Whether two sessions changed the same membership at once, so that the same transaction may go well at once. */
+/**
+ * Returns whether two sessions changed the same membership at the same time, so that the same transaction may succeed
+ * immediately.
+ */
 export function isCollision(error: unknown): boolean {
   if (error instanceof Overtaken) return true;
   const code = codeOf(error);
@@ -46,7 +49,7 @@ function messageOf(error: unknown): string {
 }
 
 /**
- * What went wrong, in the port's two words. The message carries no address, statement or value: those stay in
+ * Converts an error to an error of the port. The message contains no address, statement or value: those stay in
  * `cause`.
  */
 export function toPortError(error: unknown): Retryable | Terminal {
@@ -55,7 +58,7 @@ export function toPortError(error: unknown): Retryable | Terminal {
   // A socket in the file system that is not there.
   if (isConnectionLoss(code) || code === 'ENOENT')
     return new Retryable('The database cannot be reached', { cause: error });
-  // Two sessions that change the same membership at once: PostgreSQL reports it as an internal error.
+  // PostgreSQL reports two sessions that change the same membership at the same time as an internal error.
   if (isCollision(error) && code === 'XX000') return new Retryable('The database is busy', { cause: error });
   if (isBusyState(code) || passing.has(code)) {
     return new Retryable(`The database is temporarily unavailable (${code})`, { cause: error });

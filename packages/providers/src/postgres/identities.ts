@@ -4,7 +4,7 @@ import { searchIdentities } from '../search-identities.js';
 import { isPossibleName, type PostgresConfig } from './config.js';
 import type { Database } from './database.js';
 
-/** The login roles of the server as identities; the connector's own user is none. */
+/** Lists the login roles of the server as identities, without the connector's own user. */
 export function createIdentities(config: PostgresConfig, database: Database): Identities {
   const emails = emailsByRole(config);
   const toIdentity = (role: string): ProviderIdentity => ({ id: role, name: role, email: emails.get(role) ?? role });
@@ -37,7 +37,7 @@ export function createIdentities(config: PostgresConfig, database: Database): Id
   };
 }
 
-/** The login role that the `identity` setting gives a person; none rather than a guess. */
+/** Returns the login role that the `identity` setting gives a person; undefined rather than a guess. */
 function roleOf(config: PostgresConfig, person: Person): string | undefined {
   const email = person.email;
   if (typeof config.identity === 'object') {
@@ -48,7 +48,7 @@ function roleOf(config: PostgresConfig, person: Person): string | undefined {
   return isInDomains(email, config.email_domains ?? []) ? email.split('@')[0] : undefined;
 }
 
-/** The table the other way round; a role with two addresses belongs to nobody in particular. */
+/** The table in reverse; a role with two addresses belongs to no single person and is left out. */
 function emailsByRole(config: PostgresConfig): Map<string, string> {
   const emails = new Map<string, string>();
   if (typeof config.identity !== 'object') return emails;

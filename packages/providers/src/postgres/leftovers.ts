@@ -2,14 +2,14 @@ import type { PostgresConfig } from './config.js';
 import type { Statements } from './database.js';
 import type { Subject } from './pin.js';
 
-/** How many of the things that were left behind are named. */
+/** How many of the remaining objects are named. */
 const mostNamed = 5;
 
 /**
- * What is there that keeps the role's access without the membership, in a sentence, or null. The same is refused before a
- * grant, so that what is found afterwards was made meanwhile. Looked for: objects and default privileges that the role owns
- * (a role that owns any is privileged), transactions prepared by roles that the holder can act as, and could commit later, and triggers and
- * foreign keys of the holder's on tables where they may not make any.
+ * Returns what keeps the role's access without the membership, in a sentence, or null. A grant is rejected when it
+ * finds the same, so that what is found afterwards was created meanwhile. Checked are: objects and default privileges
+ * that the role owns (a role that owns any is privileged), transactions prepared by roles that the holder can act as
+ * and could commit later, and triggers and foreign keys of the holder on tables where the holder may not create any.
  */
 export async function findLeftovers(sql: Statements, subject: Subject, config: PostgresConfig): Promise<string | null> {
   const { role, identity } = subject;

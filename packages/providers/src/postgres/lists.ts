@@ -4,7 +4,7 @@ import type { PostgresConfig } from './config.js';
 import type { Statements } from './database.js';
 import { readTarget } from './pin.js';
 
-/** The roles one can ask to become a member of, groups before people. Those that would be refused are left out. */
+/** Lists the roles that can be requested, groups before people, without those that would be rejected. */
 export async function listRoles(sql: Statements, config: PostgresConfig): Promise<ProviderRole[]> {
   const rows = await sql<{ name: string; database: string; description: string }[]>`
     with recursive unfit (id) as (
@@ -28,8 +28,8 @@ export async function listRoles(sql: Statements, config: PostgresConfig): Promis
 }
 
 /**
- * The memberships that were granted as we grant them. A membership has no room for our identifier, so `id` is empty;
- * the grantor is the only mark: our own user, or, as PostgreSQL 16 and newer write it down for every superuser, the
+ * Lists the memberships that were granted as we grant them. A membership has no field for our identifier, so `id` is
+ * empty; the grantor is the only mark: our own user or, as PostgreSQL 16 and newer record it for every superuser, the
  * bootstrap superuser.
  */
 export async function listMemberships(sql: Statements): Promise<EntitlementRef[]> {

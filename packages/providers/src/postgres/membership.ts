@@ -4,15 +4,21 @@ import type { Statements } from './database.js';
 import { Overtaken, toPortError } from './faults.js';
 import { isStillNamed, type Subject } from './pin.js';
 
-/** The first version whose memberships say what they are good for. */
+/** The first version whose memberships have options. */
 const modern = 160_000;
 
-/** One grant of a membership. From 16 on each grantor's is a row of its own; before, there is one row. */
+/** One grant of a membership. From version 16 on each grantor has a row of its own; before, there is one row. */
 export interface Membership {
   grantor: string | null;
-  /** Granted by the connector's own user, or as a superuser, which 16 and newer write down as the bootstrap superuser. */
+  /**
+   * Granted by the connector's own user, or as a superuser, which version 16 and newer record as the bootstrap
+   * superuser.
+   */
   ours: boolean;
-  /** With the role's privileges, without becoming the role, and without handing it on: what this connector grants. */
+  /**
+   * With the role's privileges, without becoming the role, and without granting it to others: what this connector
+   * grants.
+   */
   asWanted: boolean;
 }
 
@@ -22,14 +28,14 @@ export async function readVersion(sql: Statements): Promise<number> {
   return row.version;
 }
 
-/** Whether a member can be kept from becoming the role (`with set false`). */
+/** Returns whether a member can be prevented from becoming the role (`with set false`). */
 export function canWithholdSet(version: number): boolean {
   return version >= modern;
 }
 
 /** Returns every grant that makes the identity a direct member of the role. */
 export async function readMemberships(sql: Statements, { role, identity }: Subject): Promise<Membership[]> {
-  // Read as JSON, because 15 has no columns for the options; there, every member may become the role.
+  // Read as JSON, because version 15 has no columns for the options; there, every member may become the role.
   return sql<Membership[]>`
     select g.rolname::text as grantor,
       coalesce(m.grantor = me.oid or (me.rolsuper and m.grantor = 10), false) as ours,
@@ -44,8 +50,8 @@ export async function readMemberships(sql: Statements, { role, identity }: Subje
 }
 
 /**
- * Makes the identity a member of the role as this connector does it, and corrects one that it made with other
- * options. Throws `Retryable` when a rename led the statement to another role; the transaction is to be rolled back then.
+ * Makes the identity a member of the role with this connector's options, and corrects one that has other options.
+ * Throws `Retryable` when a rename led the statement to another role; the caller must roll the transaction back then.
  */
 export async function grantMembership(sql: Statements, subject: Subject, version: number): Promise<void> {
   const before = await readMemberships(sql, subject);
@@ -59,9 +65,9 @@ export async function grantMembership(sql: Statements, subject: Subject, version
 }
 
 /**
- * Takes the membership away, regardless of its grantor: a grant that another role added meanwhile is the same access, and
- * access has to be gone (R6). Takes away all it can, and returns the first refusal when there was one. Throws `Retryable`
- * when a rename led a statement to another role; the transaction is to be rolled back then.
+ * Revokes the membership, regardless of its grantor: a grant that another role added meanwhile is the same access, and
+ * access must be gone (R6). Revokes as much as it can, and returns the first error, if any. Throws `Retryable` when a
+ * rename led a statement to another role; the caller must roll the transaction back then.
  */
 export async function revokeMembership(
   sql: Statements,
@@ -79,7 +85,7 @@ export async function revokeMembership(
       await sql.savepoint((one) => one.unsafe(statement));
     } catch (error) {
       const fault = toPortError(error);
-      // What passes is tried again with everything else.
+      // A transient error is retried with everything else.
       if (fault instanceof Retryable) throw error;
       if (!(await isStillNamed(sql, subject))) throw renamed();
       failure ??= fault;

@@ -6,10 +6,10 @@ import type { Statements } from './database.js';
 
 const oid = z.int().min(1).max(0xffff_ffff);
 
-/** What a membership is made of, by identifiers that a rename leaves as they are. */
+/** The parts of a membership, by identifiers that a rename does not change. */
 const pinned = z.strictObject({ role: oid, identity: oid });
 
-/** A role of the server: its oid, and the name that it has at this moment, or null when it does not exist. */
+/** A role of the server: its oid, and its current name, or null when it does not exist. */
 export interface Named {
   id: number;
   name: string | null;
@@ -30,8 +30,8 @@ export async function readTarget(sql: Statements): Promise<string> {
 }
 
 /**
- * Returns the role and the identity of an entitlement: by its pin, where it has one, and only at the pinned target (throws
- * `OtherTarget` elsewhere); else by their names, or null when one of these does not exist.
+ * Returns the role and the identity of an entitlement: by its pin if it has one, and only at the pinned target (throws
+ * `OtherTarget` elsewhere); otherwise by their names, or null when one of them does not exist.
  */
 export async function findSubject(sql: Statements, entitlement: EntitlementRef): Promise<Subject | null> {
   const names = readNames(entitlement);
@@ -49,7 +49,7 @@ export async function findSubject(sql: Statements, entitlement: EntitlementRef):
   return { role: { id: role, name: row.role }, identity: { id: identity, name: row.identity } };
 }
 
-/** Whether both names still belong to the same roles as before: a rename in between leads a statement to another role. */
+/** Returns whether both names still belong to the same roles: a rename in between leads a statement to another role. */
 export async function isStillNamed(sql: Statements, { role, identity }: Subject): Promise<boolean> {
   const [row] = await sql<[{ same: boolean }]>`
     select count(*) = 2 as same from pg_catalog.pg_roles
@@ -58,14 +58,14 @@ export async function isStillNamed(sql: Statements, { role, identity }: Subject)
   return row.same;
 }
 
-/** Returns the names of an entitlement. Throws `Terminal` when its access is not one of this connector's. */
+/** Returns the names of an entitlement. Throws `Terminal` when its access does not belong to this connector. */
 function readNames(entitlement: EntitlementRef): { role: string; identity: string } {
   const access = membership.safeParse(entitlement.access);
   if (!access.success) throw new Terminal('The access is not a membership of a database role');
   return { role: access.data.role, identity: entitlement.identity };
 }
 
-/** Names are compared as text: compared as `name`, the server would cut a long one off and find another role. */
+/** Names are compared as text: compared as `name`, the server would truncate a long one and find another role. */
 async function findByName(sql: Statements, role: string, identity: string): Promise<Subject | null> {
   if (!isPossibleName(role) || !isPossibleName(identity)) return null;
   const [row] = await sql<{ role: number; identity: number }[]>`

@@ -1,10 +1,10 @@
 import type { AccessRequest, Plan, PlanIssue } from '../port.js';
 import { longestName, type PostgresConfig } from './config.js';
 
-/** Letters, digits and the few marks that occur in names of roles; anything else is a mistake or an attack. */
+/** Letters, digits and the few marks that occur in names of roles; other characters are a mistake or an attack. */
 const plainName = /^[A-Za-z0-9_][A-Za-z0-9_.@$+ -]*$/;
 
-/** One access, membership, for each database role that is asked for. Says every fault at once; throws nothing. */
+/** Returns one access, a membership, for each requested database role. Returns all errors together; never throws. */
 export function planMemberships(_config: PostgresConfig, request: AccessRequest): Plan {
   const issues: PlanIssue[] = [];
   for (const kind of ['permissions', 'resources'] as const) {

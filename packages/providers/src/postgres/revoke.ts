@@ -10,23 +10,29 @@ import { findSubject, type Subject } from './pin.js';
 import { endBorrowers, endSessions } from './sessions.js';
 
 export interface Revoker {
-  /** Takes a membership away and ends the sessions that could still use it (the port's `ensureAbsent`). */
+  /** Revokes a membership and ends the sessions that could still use it (the port's `ensureAbsent`). */
   revoke(entitlement: EntitlementRef, signal: AbortSignal): Promise<void>;
 }
 
-/** A membership that was seen absent, with every session ended that began before. Lost with the process, which is safe. */
+/**
+ * A membership that was verified absent, after every earlier session was ended. Kept in memory only; losing it is
+ * safe.
+ */
 interface Absence {
-  /** The entitlement's; another means that a grant was called since, perhaps by another process. */
+  /**
+   * The number of grant calls of the entitlement; a higher one means that a grant was called since, possibly by
+   * another process.
+   */
   generation: string;
-  /** The server's time: sessions that began later cannot have used the membership. */
+  /** The server's time: sessions that started later cannot have used the membership. */
   since: string;
 }
 
-/** How long the first try waits for a lock that a session of the holder may keep. */
+/** How long the first attempt waits for a lock that a session of the holder may keep, in milliseconds. */
 const firstLockMilliseconds = 1_000;
-/** How often sessions are ended in order to get at the membership, in one call. */
+/** How often one call ends sessions in order to revoke the membership. */
 const mostRounds = 4;
-/** How many memberships are remembered to have ended; for the others all sessions are ended again. */
+/** How many ended memberships are remembered; for the others all sessions are ended again. */
 const mostRemembered = 10_000;
 
 export function createRevoker(config: PostgresConfig, database: Database, tools: ConnectorTools): Revoker {
@@ -45,7 +51,9 @@ export function createRevoker(config: PostgresConfig, database: Database, tools:
       ),
     );
 
-  /** Revokes first; what keeps that from happening can only be a session, so these are ended and it is tried again. */
+  /**
+   * Revokes first; when it is blocked, only a session can be the cause, so sessions are ended and it is tried again.
+   */
   async function takeAwayByForce(entitlement: EntitlementRef, signal: AbortSignal) {
     for (let round = 1; ; round++) {
       try {
@@ -89,7 +97,7 @@ export function createRevoker(config: PostgresConfig, database: Database, tools:
       const { subject, revoked, failure } = taken;
       const key = `${subject.role.id}/${subject.identity.id}`;
       if (revoked > 0 || failure) absences.delete(key);
-      // Also when nothing was left to revoke: an earlier call may have stopped between the two steps, in any process.
+      // Also when nothing was left to revoke: an earlier call, in any process, may have stopped between the two steps.
       const known = absences.get(key);
       const { generation } = entitlement;
       const since = known && generation !== undefined && known.generation === generation ? known.since : null;

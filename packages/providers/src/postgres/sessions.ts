@@ -4,9 +4,9 @@ import { readBorrowers } from './borrowers.js';
 import { type Database, pause, type Statements } from './database.js';
 import { readTarget } from './pin.js';
 
-/** How long the sessions that are being ended may take. */
+/** How long the terminated sessions may take to end, in milliseconds. */
 const endingMilliseconds = 8_000;
-/** How long transactions of other logins, most of them innocent, may take to end by themselves. */
+/** How long transactions of other logins, most of them innocent, may take to end normally, in milliseconds. */
 const leaveMilliseconds = 2_000;
 
 export interface Ended {
@@ -16,9 +16,9 @@ export interface Ended {
 }
 
 /**
- * Ends the live sessions with a path to the role in the whole server and returns how many: one that has done
- * `set role`, or has a cursor open, keeps its access after the revocation. Sessions that begin afterwards have none, so
- * they are not waited for. Throws `Retryable` while one that was found is still there.
+ * Ends the live sessions with a path to the role in the whole server and returns their number: one that has done `set
+ * role`, or has a cursor open, keeps its access after the revocation. Sessions that start afterwards have no access,
+ * so they are not waited for. Throws `Retryable` while a session that was found still exists.
  */
 export async function endSessions(database: Database, holders: Holders, signal: AbortSignal): Promise<Ended> {
   const { found, at } = await database.read(signal, async (sql) => {
@@ -30,8 +30,8 @@ export async function endSessions(database: Database, holders: Holders, signal: 
 }
 
 /**
- * Ends the transactions of other logins in which what the holder owns may go on reading, unless they end by themselves
- * within a moment, and returns how many. To be called after the revocation; `at` is a time of the server after it.
+ * Ends the transactions of other logins in which objects of the holder may continue to read, unless they end normally
+ * in a short time, and returns their number. Call it after the revocation; `at` is a time of the server after it.
  */
 export async function endBorrowers(
   database: Database,
@@ -66,7 +66,7 @@ async function untilEnded(database: Database, pids: number[], signal: AbortSigna
   }
 }
 
-/** Takes the locks of everything that ending sessions reads, and keeps them as long as its transaction lasts. */
+/** Takes the locks that ending sessions needs, and keeps them as long as its transaction lasts. */
 export async function warmUp(sql: Statements): Promise<void> {
   const none = { identity: 0, role: 0, since: null };
   await readSessions(sql, none);
@@ -79,14 +79,14 @@ async function readServerTime(sql: Statements): Promise<string> {
   return row.now;
 }
 
-/** Ends sessions, all that it may; gives them back, and throws `Terminal` when one may not be ended. */
+/** Ends as many sessions as it may and returns them; throws `Terminal` when one may not be ended. */
 async function terminateAll(sql: Statements, sessions: number[]): Promise<number[]> {
   if (sessions.length === 0) return sessions;
   try {
     await sql.savepoint((all) => terminate(all, sessions));
   } catch (error) {
     if (!isForbidden(error)) throw error;
-    // One that may not be ended must not keep the others.
+    // A session that may not be ended must not prevent the end of the others.
     let refused: unknown;
     for (const pid of sessions) {
       await sql
@@ -113,12 +113,12 @@ function isForbidden(error: unknown): boolean {
 }
 
 /**
- * Reads the sessions by oid, so that neither a rename nor a dropped login hides one. A login is a path when it is a member
- * of the identity, directly or through others, so that it can use or become it (before 16 every member can); unless it is
- * a superuser or holds the role by another way. The connector's own sessions are none.
+ * Reads the sessions by oid, so that neither a rename nor a dropped login hides one. A login is a path when it is a
+ * member of the identity, directly or through others, so that it can use or become it (before version 16 every member
+ * can), unless it is a superuser or holds the role by another way. The connector's own sessions are excluded.
  */
 async function readSessions(sql: Statements, { identity, role, since }: Holders): Promise<number[]> {
-  // A transaction goes on seeing the sessions that it saw first.
+  // A transaction always sees the sessions that it saw first.
   await sql`select pg_catalog.pg_stat_clear_snapshot()`;
   const rows = await sql<{ pid: number }[]>`
     with recursive person (id) as (

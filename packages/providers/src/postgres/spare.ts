@@ -2,30 +2,35 @@ import postgres from 'postgres';
 import type { PostgresConfig } from './config.js';
 import { connectionOptions } from './options.js';
 
-/** How long the connection may take to say that it is still there: its transaction is idle, so it answers at once. */
+/**
+ * How long the connection may take to respond to a check, in milliseconds: its transaction is idle, so it responds
+ * immediately.
+ */
 const answerMilliseconds = 3_000;
 
-/** The longest that the server allows: it is meant to stay idle, and postgres.js passes no zero on. */
+/**
+ * The longest value that the server accepts: the connection is meant to stay idle, and postgres.js does not send zero.
+ */
 const longest = 2_147_483_647;
 
 type Statements = postgres.TransactionSql;
 type Work<T> = (sql: Statements) => Promise<T>;
 
 /**
- * One connection that stays open while something is held at the target, inside a transaction that keeps the locks on the
- * catalogs which name the holder's sessions. So neither a server without a free connection nor one without a free lock
- * keeps us from ending them. The transaction has no snapshot between statements, so it keeps no row from being cleaned up.
+ * Keeps one connection open while something is held at the target, inside a transaction with locks on the catalogs
+ * that name the holder's sessions. So neither a server without a free connection nor one without a free lock prevents
+ * us from ending them. The transaction has no snapshot between statements, so it does not block the cleanup of rows.
  */
 export interface Spare {
   isOpen(): boolean;
-  /** Opens the connection, or runs `warm` on it again; `warm` takes the locks that are kept. */
+  /** Opens the connection, or runs `warm` on it again; `warm` takes the locks to keep. */
   renew(warm: Work<unknown>): Promise<void>;
-  /** Runs `work` in the transaction that is kept open. */
+  /** Runs `work` in the open transaction. */
   inside<T>(work: Work<T>): Promise<T>;
-  /** Runs `work` in the transaction that is kept open, commits it, and keeps the next; the locks stay when `work` fails. */
+  /** Runs `work` in the open transaction, commits it, and starts the next; the locks stay when `work` fails. */
   commit<T>(work: Work<T>): Promise<T>;
   close(): Promise<void>;
-  /** Gives up a connection that does not answer; the next `renew` opens another. */
+  /** Gives up a connection that does not respond; the next `renew` opens another. */
   abandon(): Promise<void>;
 }
 
@@ -41,7 +46,7 @@ export function openSpare(config: PostgresConfig): Spare {
   let warming: Work<unknown> = async () => {};
   let turn: Promise<unknown> = Promise.resolve();
 
-  /** One call at a time: there is one connection. */
+  /** Runs one call at a time, because there is one connection. */
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const mine = turn.then(work, work);
     turn = mine.catch(() => {});
@@ -85,7 +90,7 @@ export function openSpare(config: PostgresConfig): Spare {
         await until;
       });
       running.catch((error: unknown) => {
-        // The server ended the connection, or a statement failed: nothing is kept any more.
+        // The server ended the connection, or a statement failed: nothing is kept any longer.
         if (connection === own) kept = undefined;
         fail(error);
       });
@@ -100,7 +105,7 @@ export function openSpare(config: PostgresConfig): Spare {
       inTurn(async () => {
         warming = warm;
         try {
-          // Grants wait for this, so one that is gone must not cost them a whole silence.
+          // Grants wait for this, so a lost connection must not cost them a whole silence.
           if (kept && !(await answers(kept.sql))) await drop();
           if (kept) await warm(kept.sql);
           else await keep();
@@ -112,7 +117,7 @@ export function openSpare(config: PostgresConfig): Spare {
     inside: (work) =>
       inTurn(async () => {
         const { sql } = kept ?? (await keep());
-        // A statement that fails would end the transaction, and its locks with it.
+        // A failing statement would end the transaction, and with it the locks.
         return (await sql.savepoint(async (one) => ({ result: await work(one) }))).result;
       }),
     commit: (work) =>
@@ -138,10 +143,10 @@ export function openSpare(config: PostgresConfig): Spare {
   };
 }
 
-/** Whether the connection answers in time; throws when the question fails. */
+/** Returns whether the connection responds in time; throws when the check fails. */
 async function answers(sql: Statements): Promise<boolean> {
   const asked = sql`select 1`.then(() => true);
-  // What becomes of it after that is the silence of the driver.
+  // The driver's limit on silence ends the connection after that.
   asked.catch(() => {});
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<boolean>((resolve) => {

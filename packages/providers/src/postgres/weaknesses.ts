@@ -3,18 +3,21 @@ import type { PostgresConfig } from './config.js';
 import type { Statements } from './database.js';
 import { canWithholdSet } from './membership.js';
 
-/** What the server and the connector's own user there are set up to. */
+/** The setup of the server and of the connector's own user. */
 interface Setup {
   version: number;
   superuser: boolean;
   signals: boolean;
-  /** Whether the user is a member of pg_use_reserved_connections, and how many connections are reserved (16 and newer). */
+  /**
+   * Whether the user is a member of pg_use_reserved_connections, and the number of reserved connections (16 and
+   * newer).
+   */
   mayUseReserved: boolean;
   reserved: number;
   prepared: number;
 }
 
-/** Returns what about a target's setup weakens the promise that access ends, each with its cure. */
+/** Returns the weaknesses of a target's setup that could let access outlive its end, each with its remedy. */
 export async function findWeaknesses(sql: Statements, config: PostgresConfig): Promise<Weakness[]> {
   const [setup] = await sql<[Setup]>`
     select

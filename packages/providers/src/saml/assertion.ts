@@ -8,7 +8,10 @@ const attribute = z.object({
 });
 const one = <Item extends z.ZodType>(item: Item) => z.tuple([item]).transform(([only]) => only);
 
-/** As much of a signed assertion as is read (SAML 2.0 Core, 2.3.3), in the form that node-saml's parser gives it. Exactly one of what decides. */
+/**
+ * The part of a signed assertion that is read (SAML 2.0 Core, 2.3.3), in the form of node-saml's parser. Elements that
+ * decide must occur exactly once.
+ */
 const parsed = z.object({
   Assertion: z.object({
     $: z.object({ Version: z.literal('2.0') }),
@@ -32,7 +35,7 @@ const parsed = z.object({
     AuthnStatement: z
       .array(z.object({ $: z.object({ SessionNotOnOrAfter: z.string().optional() }).optional() }))
       .min(1),
-    // One without attributes is a text to the parser.
+    // The parser returns an element without attributes as a text.
     AttributeStatement: z
       .array(z.union([z.object({ Attribute: z.array(attribute).optional() }), z.string()]))
       .optional(),
@@ -42,13 +45,13 @@ const parsed = z.object({
 export interface Assertion {
   nameId: { value: string; format: string | undefined } | undefined;
   attributes: ReadonlyMap<string, string[]>;
-  /** When the session at the identity provider ends, when it says so. */
+  /** When the session at the identity provider ends, if it states that. */
   endsAt: Date | undefined;
 }
 
 /**
- * Reads an assertion whose signature, times and audience hold, and holds it to what is expected beyond that: who made it,
- * that it is for us and the answer to this very request (SAML 2.0 Profiles, 4.1.4.2 and 4.1.4.3). Throws `Terminal`.
+ * Reads an assertion with a valid signature, times and audience, and checks the rest: its issuer, its recipient, and
+ * the request that it responds to (SAML 2.0 Profiles, 4.1.4.2 and 4.1.4.3). Throws `Terminal`.
  */
 export function readAssertion(
   assertion: unknown,

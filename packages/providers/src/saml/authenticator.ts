@@ -6,12 +6,13 @@ import type { SamlConfig } from './config.js';
 import { readPerson } from './person.js';
 import { requirePlainXml } from './plain-xml.js';
 
-/** With the parsers that come with it, which a server that has no such provider need not load. */
+/** Loaded together with its parsers, which a server without such a provider need not load. */
 const load = () => import('./service.js');
 
 /**
- * Web browser single sign-on of SAML 2.0 (Profiles, 4.1): our request by redirect, its answer by post. Only an answer to
- * a request of ours is taken; that it is taken once is core's part, which has one answer for each flow.
+ * Creates the authenticator for web browser single sign-on of SAML 2.0 (Profiles, 4.1): our request by redirect, the
+ * response by post. It accepts only a response to a request of ours; core makes sure that it is used once, because a
+ * flow has one response.
  */
 export function createAuthenticator(config: SamlConfig): Authenticator {
   return {
@@ -54,12 +55,12 @@ export function createAuthenticator(config: SamlConfig): Authenticator {
   };
 }
 
-/** An XML name may not begin with every character that a nonce may. */
+/** A prefix, because an XML name may not begin with every character of a nonce. */
 function requestIdOf(nonce: string): string {
   return `_${nonce}`;
 }
 
-/** Runs `work` until `signal` says stop and gives its errors in the port's words. */
+/** Runs `work` until `signal` aborts, and converts its errors to errors of the port. */
 async function guarded<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   refuseWhenAborted(signal);
   try {

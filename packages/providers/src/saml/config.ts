@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { z } from 'zod';
 import { emailDomain, endpoint } from '../endpoint.js';
 
-/** A certificate as PEM, or as the bare base64 that metadata has. Gives it as PEM. */
+/** A certificate as PEM, or as the bare base64 of metadata. Parsed to PEM. */
 const certificate = z.string().transform((given, context) => {
   try {
     const read = new X509Certificate(given.includes('-----') ? given.trim() : Buffer.from(given, 'base64'));
@@ -21,9 +21,9 @@ const oid = (id: string) => `urn:oid:${id}`;
 const soap = (name: string) => `http://schemas.xmlsoap.org/${name}`;
 
 const attributes = z.strictObject({
-  /** The attribute that never changes of a person and is never given to another; without it the NameID is that. */
+  /** The attribute that never changes for a person and is never reused for another; by default the NameID. */
   subject: z.string().min(1).optional(),
-  /** Names of attributes, the first that is there counts; without any, a NameID that is an address. */
+  /** Names of attributes, of which the first that is present counts; without any, a NameID that is an address. */
   email: names.default([
     'email',
     'mail',
@@ -37,25 +37,25 @@ const attributes = z.strictObject({
     soap('ws/2005/05/identity/claims/name'),
   ]),
   groups: names.default(['groups', 'memberOf', soap('claims/Group')]),
-  /** Absent: the groups are meant. */
+  /** When absent, the groups count as organizations. */
   organizations: names.optional(),
 });
 
-/** What a provider of type `saml` is configured with. */
+/** The configuration of a provider of type `saml`. */
 export const samlConfig = z.strictObject({
   /** Where people are sent: the single sign-on service of the identity provider, by redirect. */
   entry_point: endpoint,
-  /** What the identity provider calls itself. */
+  /** The entity id of the identity provider. */
   idp_entity_id: z.string().min(1).max(1024),
-  /** Whose signatures count; two while the provider changes its key. */
+  /** The keys whose signatures are accepted; two while the provider changes its key. */
   idp_certificates: z.array(certificate).min(1),
-  /** What this service is called there. */
+  /** The entity id of this service. */
   issuer: z.string().min(1).max(1024),
-  /** Whom assertions have to be for. */
+  /** The audience that assertions must have. */
   audience: z.string().min(1).max(1024).optional(),
-  /** Whether the whole response has to be signed beside its assertion, which always has to be. */
+  /** Whether the whole response must be signed, in addition to its assertion, which always must be. */
   response_signed: z.boolean().default(false),
-  /** With what our requests are signed, where the identity provider wants that. */
+  /** The key that signs our requests, when the identity provider requires that. */
   request_signing: z
     .strictObject({ private_key: z.string(), certificate })
     .refine(isPair, { path: ['private_key'], message: 'is not the private key (PEM) of the certificate' })
@@ -63,7 +63,9 @@ export const samlConfig = z.strictObject({
   name_id_format: z.string().min(1).optional(),
   authn_context: names.optional(),
   attributes: attributes.prefault({}),
-  /** The domains whose addresses the identity provider vouches for. SAML does not say whether an address is verified. */
+  /**
+   * The domains whose addresses the identity provider vouches for. SAML does not state whether an address is verified.
+   */
   email_domains: z.array(emailDomain).min(1),
 });
 

@@ -7,7 +7,7 @@ import { type SamlConfig, samlConfig } from './config.js';
 
 const requestMilliseconds = 10_000;
 
-/** An identity provider that speaks SAML 2.0. */
+/** Returns the connector for an identity provider with SAML 2.0. */
 export const samlConnector: ReadyConnector<SamlConfig> = {
   type: 'saml',
   description: 'SAML 2.0: signs people in and reads their groups',
@@ -19,7 +19,8 @@ export const samlConnector: ReadyConnector<SamlConfig> = {
       async check(signal) {
         refuseWhenAborted(signal);
         const limited = within(signal, requestMilliseconds);
-        // Without a request of ours some answer with an error; that they answer is what is asked.
+        // Some respond with an error, because this is not a request of ours; any response shows that they are
+        // reachable.
         const asked = fetch(config.entry_point, { redirect: 'manual', signal: limited });
         await untilAborted(
           asked.then((response) => response.body?.cancel()),

@@ -8,7 +8,7 @@ const format = (version: string, name: string) => `urn:oasis:names:tc:SAML:${ver
 const transient = format('2.0', 'transient');
 const emailAddress = format('1.1', 'emailAddress');
 
-/** The person that an assertion is about. Throws `Terminal` when it does not tell enough. */
+/** Returns the person that an assertion is about. Throws `Terminal` when it does not contain enough. */
 export function readPerson(
   config: SamlConfig,
   { nameId, attributes }: Assertion,
@@ -17,7 +17,7 @@ export function readPerson(
     names.map((name) => attributes.get(name) ?? []).find((values) => values.length > 0) ?? [];
   const emails = first(config.attributes.email);
   const [email, ...others] = emails.length === 0 && nameId?.format === emailAddress ? [nameId.value] : emails;
-  // Two addresses: no guess which of them is the person's.
+  // With two addresses, it would be a guess which of them is the person's.
   if (email === undefined || others.length > 0) {
     throw new Terminal('The identity provider must return exactly one e-mail address for the person');
   }
@@ -36,7 +36,7 @@ function readSubject(config: SamlConfig, { nameId, attributes }: Pick<Assertion,
   const named = config.attributes.subject;
   const values = named === undefined ? [] : (attributes.get(named) ?? []);
   if (values.length === 1 && values[0] !== undefined) return values[0];
-  // A transient name is another one at each sign-in: nobody would be known again.
+  // A transient name differs at each sign-in, so the person would never be recognised.
   if (named !== undefined || nameId === undefined || nameId.format === transient) {
     throw new Terminal('The identity provider returned no persistent name identifier for the person');
   }

@@ -1,6 +1,9 @@
 import { Terminal } from '../errors.js';
 
-/** What may sign and digest: no SHA-1, no HMAC, no transform that leaves anything out (comments among it) but the signature itself. */
+/**
+ * The accepted algorithms for signatures and digests: no SHA-1, no HMAC, and no transform that leaves out anything
+ * (including comments) but the signature itself.
+ */
 const algorithms = new Set([
   'http://www.w3.org/2001/10/xml-exc-c14n#',
   'http://www.w3.org/2000/09/xmldsig#enveloped-signature',
@@ -9,14 +12,14 @@ const algorithms = new Set([
   'http://www.w3.org/2001/04/xmlenc#sha256',
   'http://www.w3.org/2001/04/xmlenc#sha512',
 ]);
-/** What follows a parser costs the square of some of these; no honest answer comes near them. */
+/** The parser takes time in proportion to the square of some of these; no honest response comes near the limits. */
 const most = { depth: 24, elements: 1_000, tagLength: 4_000, namespaces: 64 };
 const tag = /<(?:[^<>"']|"[^<"]*"|'[^<']*')*>/y;
 
 /**
- * Refuses, before any parser sees it, what no identity provider writes and attacks are made of: documents that are not
- * UTF-8, doctypes, entities, comments, CDATA and processing instructions, deep nesting, weak algorithms, encryption.
- * Throws `Terminal`.
+ * Rejects, before any parser runs, what identity providers do not write and attacks use: documents that are not UTF-8,
+ * doctypes, entities, comments, CDATA and processing instructions, deep nesting, weak algorithms, encryption. Throws
+ * `Terminal`.
  */
 export function requirePlainXml(base64: string): void {
   const xml = decode(base64);
@@ -33,11 +36,11 @@ export function requirePlainXml(base64: string): void {
 
 function requireSmall(body: string): void {
   let elements = 0;
-  /** Namespaces that each open element has in scope. */
+  /** Namespaces in scope at each open element. */
   const open = [0];
   for (let at = body.indexOf('<'); at >= 0; at = body.indexOf('<', tag.lastIndex)) {
     tag.lastIndex = at;
-    // The first that is no tag ends it: whoever posts must not have the rest searched again from each.
+    // Stops at the first text that is not a tag, so that a hostile sender cannot cause a search from each position.
     const found = tag.exec(body)?.[0];
     if (found === undefined || found.length > most.tagLength) throw refused();
     if (found.startsWith('</')) {

@@ -1,12 +1,12 @@
 import { SAML, SamlStatusError, ValidateInResponseTo } from '@node-saml/node-saml';
 import type { SamlConfig } from './config.js';
 
-/** How far the clocks of the identity provider and this machine may be apart. */
+/** The largest difference between the clocks of the identity provider and this machine, in milliseconds. */
 const clockMilliseconds = 30_000;
 
 /**
- * node-saml for one exchange. It keeps nothing: the identifier of our request follows from the flow's nonce, so whoever
- * takes the answer knows what it has to be the answer to, on whichever machine.
+ * Returns node-saml for one exchange. It keeps no state: the identifier of our request is derived from the flow's
+ * nonce, so every machine that receives the response knows which request it must belong to.
  */
 export function serviceFor(config: SamlConfig, flow: { redirectUri: string; requestId: string }): SAML {
   const { request_signing: signing } = config;
@@ -30,14 +30,14 @@ export function serviceFor(config: SamlConfig, flow: { redirectUri: string; requ
     validateInResponseTo: ValidateInResponseTo.always,
     cacheProvider: {
       saveAsync: async () => null,
-      // When it was made is core's to know, which keeps flows for some minutes only.
+      // Core knows the time of the request, and keeps flows only for some minutes.
       getAsync: async (id) => (id === flow.requestId ? '9999-01-01T00:00:00.000Z' : null),
       removeAsync: async () => null,
     },
   });
 }
 
-/** Whether the identity provider said no, as opposed to an answer that does not hold. */
+/** Returns whether the identity provider denied the sign-in, as opposed to a response that is not valid. */
 export function isRefusal(error: unknown): boolean {
   return error instanceof SamlStatusError;
 }

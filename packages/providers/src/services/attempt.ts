@@ -4,17 +4,17 @@ import { Retryable, Terminal } from '../errors.js';
 import { within } from '../within.js';
 import type { ServiceTools } from './port.js';
 
-/** Tries of one question at most: enough for a hiccup, few enough for a start to fail soon. */
+/** The number of attempts per call: enough for a short failure, and few enough for a fast failure at the start. */
 const tries = 3;
 const timeout = 3_000;
 const pauses = { first: 300, last: 2_000 };
 
-/** What a vendor's failure comes to, in words of ours. */
+/** Converts a vendor's error to an error with our own message. */
 export type Explain = (error: unknown) => Retryable | Terminal;
 
 /**
- * Asks a service, each try within its time, a few times when it may answer differently. Whatever the vendor's client threw
- * is explained and left behind: such errors carry requests, and requests carry credentials.
+ * Calls a service, each attempt within its time, and repeats it when it may succeed. The vendor's error is replaced,
+ * because such errors contain requests, and requests contain credentials.
  */
 export async function attempt<T>(
   tools: ServiceTools,

@@ -1,7 +1,7 @@
 import { Terminal } from '../errors.js';
 import type { EncryptionService } from './port.js';
 
-/** A check that needs no permission beside those of the work itself: wraps something that is no secret, and unwraps it. */
+/** Returns a check that needs no further permission: it wraps something that is not secret, and unwraps it. */
 export async function checkByWrapping(
   service: Pick<EncryptionService, 'wrap' | 'unwrap'>,
   signal: AbortSignal,

@@ -16,7 +16,7 @@ const address = z
   .transform((text) => text.replace(/\/+$/, ''));
 
 const text = z.string().min(1).max(4_096);
-/** A part of a path at HashiCorp Vault: what people name mounts and keys. */
+/** A part of a path at HashiCorp Vault, as people name mounts and keys. */
 const segment = z
   .string()
   .regex(
@@ -36,7 +36,7 @@ function isJsonObject(value: string): boolean {
 const aws = {
   provider: z.literal('aws'),
   region: z.string().regex(/^[a-z0-9-]+$/, 'is not a region, for example eu-central-1'),
-  /** Absent, the SDK's own chain finds credentials: environment, container, instance. */
+  /** When absent, the SDK finds credentials by its own chain: environment, container, instance. */
   access_key_id: text.optional(),
   secret_access_key: text.optional(),
   session_token: text.optional(),
@@ -44,14 +44,16 @@ const aws = {
 };
 const google = {
   provider: z.literal('google'),
-  /** A credentials file's content, as JSON; absent, the application default credentials. */
+  /** The content of a credentials file, as JSON; when absent, the application default credentials. */
   credentials: z.string().max(16_384).refine(isJsonObject, 'is not the JSON of a credentials file').optional(),
   endpoint: address.optional(),
 };
 const azure = {
   provider: z.literal('azure'),
   vault_url: address,
-  /** A client of the tenant with its secret; absent, the default chain: environment, workload or managed identity. */
+  /**
+   * A client of the tenant with its secret; when absent, the default chain: environment, workload or managed identity.
+   */
   tenant_id: text.optional(),
   client_id: text.optional(),
   client_secret: text.optional(),
@@ -94,7 +96,7 @@ const whole = (names: readonly string[]) => ({
 const keyPair = whole(['access_key_id', 'secret_access_key']);
 const client = whole(['tenant_id', 'client_id', 'client_secret']);
 
-/** What no single field says: which settings go together. */
+/** Checks that settings which belong together are set together. */
 function checkTogether(config: { provider: string } & Record<string, unknown>, context: z.RefinementCtx): void {
   const issue = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message });
   if (config.provider === 'aws' && !keyPair.test(config)) issue('secret_access_key', keyPair.message);
@@ -105,7 +107,7 @@ function checkTogether(config: { provider: string } & Record<string, unknown>, c
   if (half || role === (config.token !== undefined)) issue('token', 'set either token, or role_id and secret_id');
 }
 
-/** `services.encryption` of the configuration, its references resolved. */
+/** `services.encryption` of the configuration, with its references resolved. */
 export const encryptionConfig = z
   .discriminatedUnion('provider', [
     z.strictObject({ provider: z.literal('local') }),
@@ -126,7 +128,7 @@ export const azureVault = z.strictObject(azure);
 export const hashicorpVault = z.strictObject({ ...hashicorp, mount: segment.default('secret') });
 const localVault = z.strictObject({ provider: z.literal('local'), path: text.optional() });
 
-/** `services.vault` of the configuration, its references resolved; these may be `${env:NAME}` only. */
+/** `services.vault` of the configuration, with its references resolved; these may only be `${env:NAME}`. */
 export const vaultConfig = z
   .discriminatedUnion('provider', [localVault, awsVault, googleVault, azureVault, hashicorpVault])
   .superRefine(checkTogether);

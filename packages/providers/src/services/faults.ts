@@ -1,7 +1,7 @@
 import { Retryable, Terminal } from '../errors.js';
 import type { Explain } from './attempt.js';
 
-/** Codes of gRPC that Google's clients throw, as the HTTP statuses that they stand for. */
+/** gRPC codes of errors from Google's clients, as the HTTP statuses that they stand for. */
 const rpcStatuses: Record<number, number> = {
   3: 400,
   4: 504,
@@ -14,7 +14,7 @@ const rpcStatuses: Record<number, number> = {
   16: 401,
 };
 
-/** The HTTP status within whatever a vendor's client throws; undefined when nothing answered. */
+/** Returns the HTTP status of an error from a vendor's client; undefined when there was no response. */
 function statusOf(error: unknown): number | undefined {
   if (error === null || typeof error !== 'object') return undefined;
   const { $metadata, statusCode, status, code, cause } = error as Record<string, unknown>;
@@ -27,15 +27,15 @@ function statusOf(error: unknown): number | undefined {
   return cause === undefined ? undefined : statusOf(cause);
 }
 
-/** AWS says some of these with status 400. */
+/** AWS sends some of these with status 400. */
 const busy = /Throttl|LimitExceeded|KMSInternal|DependencyTimeout|InternalService|TooManyRequests/;
 const forbidden =
   /AccessDenied|UnrecognizedClient|InvalidSignature|ExpiredToken|InvalidClientToken|CredentialsProvider|CredentialUnavailable|AuthenticationRequired/;
 const missing = /NotFound/;
 
 /**
- * Turns what a vendor's client throws into what it comes to. The message names the service and the kind of failure, and
- * nothing that the vendor said; what is no answer at all may be different the next time.
+ * Converts an error of a vendor's client. The message names the service and the kind of failure, and nothing from the
+ * vendor; without a response, the error is `Retryable`.
  */
 export function explainFaults(service: string): Explain {
   return (error) => {
@@ -49,7 +49,7 @@ export function explainFaults(service: string): Explain {
   };
 }
 
-/** The same for a status alone; undefined is no answer. */
+/** Returns the same for a status alone; undefined means no response. */
 export function explainStatus(service: string, status: number | undefined): Retryable | Terminal {
   if (status === undefined) return new Retryable(`${service} cannot be reached`);
   if (status === 401 || status === 403) return refused(service);

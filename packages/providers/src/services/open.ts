@@ -4,8 +4,8 @@ import { type EncryptionConfig, encryptionConfig, type VaultConfig, vaultConfig 
 import type { EncryptionService, LocalTools, ServiceTools, VaultService } from './port.js';
 
 /**
- * Makes the client of `services.encryption`; undefined for the local keyring, which is no service. The vendor's code is
- * loaded here and nowhere earlier. Throws `Terminal` when the configuration is not one; asks nothing.
+ * Creates the client of `services.encryption`; undefined for the local keyring, which is not a service. The vendor's
+ * code is loaded only here. Throws `Terminal` when the configuration is not valid; sends no request.
  */
 export async function openEncryptionService(
   input: unknown,
@@ -19,7 +19,9 @@ export async function openEncryptionService(
   return { service, name: describeKey(config) };
 }
 
-/** Makes the client of `services.vault`. The vendor's code is loaded here and nowhere earlier. Throws `Terminal`; asks nothing. */
+/**
+ * Creates the client of `services.vault`. The vendor's code is loaded only here. Throws `Terminal`; sends no request.
+ */
 export async function openVaultService(
   input: unknown,
   tools: ServiceTools & { local: LocalTools },
@@ -63,7 +65,7 @@ async function openVendorVault(
   }
 }
 
-/** Which service and key wrap: what is kept in the database beside each wrapped key. */
+/** Returns the service and the key that wrap, as stored in the database with each wrapped key. */
 function describeKey(config: Exclude<EncryptionConfig, { provider: 'local' }>): string {
   switch (config.provider) {
     case 'aws':

@@ -1,6 +1,6 @@
 /**
- * One key out of a secret's text, for stores that keep one text under each name: a field of a JSON object, or, as the key
- * `value`, the whole of a text that is none. Undefined when there is no such key.
+ * Returns one key of a secret's text, for stores with one text per name: a field of a JSON object or, as the key
+ * `value`, the whole of any other text. Returns undefined when there is no such key.
  */
 export function readKey(text: string, key: string): string | undefined {
   const fields = parseObject(text);
@@ -8,7 +8,7 @@ export function readKey(text: string, key: string): string | undefined {
   return textOf(fields, key);
 }
 
-/** A field of an object as text; undefined when it is missing, or no text, number or boolean. */
+/** Returns a field of an object as text; undefined when it is missing, or not a text, number or boolean. */
 export function textOf(fields: object, key: string): string | undefined {
   if (!Object.hasOwn(fields, key)) return undefined;
   const value = (fields as Record<string, unknown>)[key];

@@ -2,10 +2,13 @@ import { attempt, type Explain } from './attempt.js';
 import type { ServiceTools, VaultService } from './port.js';
 import { readKey } from './read-key.js';
 
-/** Asked for by a check before any secret was read; that there is no such secret is an answer. */
+/** The path that a check reads before any secret was read; "no such secret" is a successful response. */
 const unread = 'belay-health';
 
-/** A vault over a store that keeps one text under each path. A check reads again what was read last: it needs no permission beside. */
+/**
+ * Creates a vault from a store with one text per path. A check reads the last path again, so that it needs no further
+ * permission.
+ */
 export function readThrough(store: {
   tools: ServiceTools;
   explain: Explain;

@@ -51,7 +51,7 @@ describe('a private account in an organization that is called approvers', () => 
       const page = await browser.visit(address, { site: 'cross-site', accept: 'text/html' });
       expect(page.status).toBe(403);
       expect(page.body).toContain(
-        'GitHub proved who you are, but you are not a member of an organization that may sign in here',
+        'GitHub confirmed your identity, but you are not a member of an organization that is allowed to sign in',
       );
       expect(browser.cookies.has('belay')).toBe(false);
       const refused = await kinds.signInAtGitHub(open());

@@ -55,7 +55,7 @@ describe('a logout at the provider', () => {
     await company.logOut('rita', sid);
     expect(await Promise.all([first, second, other].map(isSignedIn))).toEqual([false, true, true]);
     const logged = await world.database.sql`select message from ledger where type = 'login.ended' order by seq desc`;
-    expect(logged[0]?.message).toContain('"company" has signed the person out');
+    expect(logged[0]?.message).toContain('"company" signed the person out');
   });
 
   it('ends every login of the person, browser and device, when it names no sign-in', async () => {

@@ -18,7 +18,7 @@ afterAll(() => stage?.[Symbol.asyncDispose]());
 describe.runIf(here)('a login for a machine without a browser, in one', () => {
   it.each([
     ['Yes, sign in this device', 'is signed in as'],
-    ['Reject sign-in', 'was refused'],
+    ['Reject sign-in', 'was denied'],
   ])('is looked at, and answered with "%s"', async (button, said) => {
     const client = createClient({ url: stage.url });
     const started = await client.auth.startDevice('belay on build-3');

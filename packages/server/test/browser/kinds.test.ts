@@ -79,7 +79,7 @@ describe.runIf(here)('a sign-in by SAML in a browser', () => {
     await picture(page, 'auth-several');
     expect(await findFaults(page)).toEqual([]);
     await page.getByRole('button', { name: 'Sign out of Corporate' }).click();
-    await page.getByText('still signed in elsewhere').waitFor();
+    await page.getByText('still signed in with other providers').waitFor();
     expect(await findFaults(page)).toEqual([]);
     await page.getByRole('link', { name: 'Home', exact: true }).first().click();
     await page.getByRole('heading', { name: /^Hello/ }).waitFor();

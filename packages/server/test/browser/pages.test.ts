@@ -322,7 +322,7 @@ describe.runIf(here)('every page', () => {
     await page.getByRole('heading', { level: 1 }).waitFor();
     await askTooMuch(page);
     expect(await page.getByRole('alert').textContent()).toContain(
-      '“pg_read_all_data” is not among what you may ask for',
+      '“pg_read_all_data” is not something that you may request',
     );
     expect(await page.getByLabel('Groups').inputValue()).toBe('reporting_readonly, pg_read_all_data');
     expect(await page.getByLabel('Groups').getAttribute('aria-invalid')).toBe('true');

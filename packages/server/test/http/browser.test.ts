@@ -158,7 +158,7 @@ describe('signing in', () => {
       `/api/v1/auth/callback/demo?error=access_denied&error_description=call-me&state=${state}`,
     );
     expect(denied.status).toBe(403);
-    expect(denied.body).toContain('refused to sign you in');
+    expect(denied.body).toContain('denied the sign-in');
     expect(denied.body).not.toContain('call-me');
     expect(belay.cookies.has('belay')).toBe(false);
     const bare = await belay.visit('/api/v1/auth/callback/demo', { headers: { accept: 'application/json' } });

@@ -147,7 +147,7 @@ describe('the forms that ask, in a browser without a script', () => {
     expect(again.body).toContain('value="logs.read, logs.delete"');
     expect(again.body).toMatch(/An (&quot;|")incident(&quot;|") &lt;b>/);
     expect(again.body).toMatch(/aria-invalid="true"[^>]*value="logs/);
-    expect(again.body).toContain('“logs.delete” is not among what you may ask for');
+    expect(again.body).toContain('“logs.delete” is not something that you may request');
     const good = { ...hidden(again.body), ...typed, permissions: 'logs.read' };
     expect((await submit(rita, good)).status).toBe(303);
 

@@ -139,7 +139,7 @@ describe('a posted answer', () => {
     const posted = await kinds.assert(await kinds.begin(open(), 'corp'), undefined, { audience: 'another' });
     const answer = await kinds.post(posted, { headers: { accept: 'text/html,*/*;q=0.8' } });
     expect([answer.status, answer.headers['content-type']]).toEqual([403, 'text/html; charset=utf-8']);
-    expect(answer.body).toContain('The provider did not prove who you are');
+    expect(answer.body).toContain('The provider did not confirm your identity');
   });
 
   it('is for providers that post, in the one form that they use, and small', async () => {
@@ -245,7 +245,7 @@ describe('plain OAuth 2.0', () => {
       accept: 'text/html',
     });
     expect(answer.status).toBe(403);
-    expect(answer.body).toContain('The provider refused to sign you in');
+    expect(answer.body).toContain('The provider denied the sign-in');
     expect(answer.body).not.toContain('<b>no</b>');
   });
 });

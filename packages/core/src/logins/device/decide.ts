@@ -40,7 +40,7 @@ export async function decideDeviceLogin(
       {
         type: approved ? 'device.approved' : 'device.denied',
         level: 'warning',
-        message: `${user.email} ${approved ? 'let' : 'refused to let'} "${label}" sign in as them`,
+        message: `${user.email} ${approved ? 'approved' : 'denied'} the sign-in of "${label}" as them`,
         actor: user,
         userId: user.id,
         provider,
@@ -49,7 +49,7 @@ export async function decideDeviceLogin(
     ]);
     return approved
       ? { message: `"${label}" is signed in as ${user.email}. You can close this page.` }
-      : { message: `"${label}" was refused.` };
+      : { message: `The sign-in of "${label}" was denied.` };
   });
 }
 
@@ -60,5 +60,5 @@ async function requireBrowser(tx: Transaction, user: UserActor): Promise<void> {
     .from(logins)
     .where(eq(logins.id, user.loginId))
     .for('key share');
-  if (login?.kind !== 'browser') throw new AccessError('forbidden', 'This is confirmed in a browser');
+  if (login?.kind !== 'browser') throw new AccessError('forbidden', 'This sign-in can only be confirmed in a browser');
 }

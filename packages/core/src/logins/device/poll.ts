@@ -24,7 +24,7 @@ export async function pollDeviceLogin(ctx: Context, input: { device_code: string
     gt(deviceLogins.expiresAt, sql`app_now()`),
   );
   const [found] = await ctx.db.select().from(deviceLogins).where(mine);
-  if (found?.status === 'denied') throw new AccessError('forbidden', 'The sign-in was refused');
+  if (found?.status === 'denied') throw new AccessError('forbidden', 'The sign-in was denied');
   if (!found || found.status === 'used') throw gone();
   if (found.status === 'open') {
     const pause = `${deviceInterval * 1000 - 500} milliseconds`;
@@ -119,5 +119,5 @@ async function shareTokens(
 }
 
 function gone(): AccessError {
-  return new AccessError('invalid', 'The code is unknown, used or too old; begin again');
+  return new AccessError('invalid', 'The code is unknown, already used or expired; start again');
 }

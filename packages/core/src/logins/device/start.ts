@@ -42,5 +42,5 @@ export async function startDeviceLogin(ctx: Context, input: { label: string }): 
       interval: deviceInterval,
     };
   }
-  throw new AccessError('unavailable', 'No code is free at the moment; try again');
+  throw new AccessError('unavailable', 'No code is available at the moment; try again');
 }

@@ -41,7 +41,7 @@ export async function decideProgramLogin(
       {
         type: approved ? 'program.approved' : 'program.denied',
         level: 'warning',
-        message: `${user.email} ${approved ? 'let' : 'refused to let'} ${called} at ${host} sign in as them`,
+        message: `${user.email} ${approved ? 'approved' : 'denied'} the sign-in of ${called} at ${host} as them`,
         actor: user,
         userId: user.id,
         provider,
