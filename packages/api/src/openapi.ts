@@ -39,8 +39,8 @@ const tags: readonly { name: string; description: string }[] = [
 ];
 
 /**
- * The OpenAPI 3.1 document of a router: what trpc-to-openapi derives, with what it cannot say put right. `baseUrl` is the
- * service's own, `basePath` the prefix of the paths.
+ * Returns the OpenAPI 3.1 document of a router: the output of trpc-to-openapi, with corrections for what it cannot
+ * express. `baseUrl` is the address of the service, `basePath` the prefix of the paths.
  */
 export function describeApi(
   router: AnyTRPCRouter,
@@ -85,7 +85,7 @@ export function describeApi(
   return document;
 }
 
-/** trpc-to-openapi writes one schema per status; ours is one for all. */
+/** Keeps our schemas: trpc-to-openapi writes one error schema per status, and we use one for all. */
 function keepOwn(schemas: NonNullable<OpenAPIObject['components']>['schemas'] = {}): typeof schemas {
   return Object.fromEntries(Object.entries(schemas).filter(([name]) => !name.startsWith('error.')));
 }
@@ -128,14 +128,14 @@ function correct(operation: Operation, { method, path, rest }: DeclaredOperation
   const statuses = [400, 406, 429, 500, 503];
   if (rest.public !== true) statuses.push(401, 403);
   if (path.includes('{')) statuses.push(404);
-  // 403: a browser's request from another site, even where nobody has to be signed in.
+  // 403: the request of a browser from another origin, even where no sign-in is required.
   if (method === 'POST') statuses.push(403, 413, 415);
   if (/^\/(elevate|execution|approvals|access\/|auth\/device|auth\/program)/.test(path)) statuses.push(404, 409);
   if (/^\/(auth|provider)\b/.test(path)) statuses.push(501);
   if (path.startsWith('/auth/callback') || rest.confirm !== undefined) statuses.push(403);
   operation.responses = Object.fromEntries(kept) as Responses;
   if (rest.rawBody !== undefined) {
-    // What comes from elsewhere is accepted, and acted on later.
+    // An external event is accepted with 202 and processed later.
     operation.responses = Object.fromEntries(kept.map(([, response]) => ['202', response])) as Responses;
     statuses.push(401, 409);
   }
@@ -179,7 +179,7 @@ function representations(operation: Operation, path: string, rest: RestMeta): vo
   }
   if (rest.metrics !== undefined) success.content['text/plain'] = { schema: { type: 'string' } };
   if (path === '/health' || path === '/ready') {
-    // The same shape when it is not well: probes read the status, people the body.
+    // The shape is the same when the service is unhealthy: probes read the status, people read the body.
     operation.responses = { ...operation.responses, '503': { ...success, description: 'Cannot serve requests' } };
   }
 }

@@ -1,6 +1,6 @@
 import type { RequestContext } from './request-context.js';
 
-/** Says where the next page is in the header `Link` too (RFC 8288), for clients that know only the documented fields. */
+/** Sets the header `Link` to the next page too (RFC 8288), for clients that know only the documented fields. */
 export function linkNext<Output extends { next: string | null }>(ctx: RequestContext, output: Output): Output {
   if (ctx.request.transport !== 'rest' || output.next === null) return output;
   const url = new URL(ctx.request.url);

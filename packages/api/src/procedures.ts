@@ -7,22 +7,22 @@ import { refuseDeep } from './refuse-deep.js';
 import type { RequestContext } from './request-context.js';
 import { procedure } from './trpc.js';
 
-/** Needs no credential: sign-in and the system's own endpoints. */
+/** Requires no credential: for sign-in and the system's own endpoints. */
 export const publicProcedure = procedure.use(async ({ next, ctx, path, getRawInput }) => {
   refuseDeep(await getRawInput());
   return settle(await next(), ctx, path);
 });
 
-/** Needs a person: an operator or the system has no business on the wire. Throws `unauthenticated` (401). */
+/** Requires a person: operators and the system do not call over HTTP. Throws `unauthenticated` (401). */
 export const authenticated = procedure.use(async ({ next, ctx, path, getRawInput }) => {
   refuseDeep(await getRawInput());
   const { actor } = ctx;
   const user = requirePerson(actor, ctx);
-  // One middleware for both duties: each costs a copy of the context with every request.
+  // One middleware does both, because each middleware copies the context with every request.
   return settle(await next({ ctx: { actor: user, caller: withActor(ctx.core, user) } }), ctx, path);
 });
 
-/** Needs an agent, by the credential it was enrolled with. A person is refused (403): their rights are others. */
+/** Requires an agent, by the credential that it was enrolled with. Rejects people with `forbidden` (403). */
 export const agentOnly = procedure.use(async ({ next, ctx, path, getRawInput }) => {
   refuseDeep(await getRawInput());
   const { actor } = ctx;
@@ -33,7 +33,7 @@ export const agentOnly = procedure.use(async ({ next, ctx, path, getRawInput }) 
   return settle(await next({ ctx: { actor: agent, caller: withActor(ctx.core, agent) } }), ctx, path);
 });
 
-/** Needs a person or an agent. */
+/** Requires a person or an agent. */
 export const recognised = procedure.use(async ({ next, ctx, path, getRawInput }) => {
   refuseDeep(await getRawInput());
   const { actor } = ctx;
@@ -48,7 +48,10 @@ function requirePerson(actor: Actor | null, ctx: RequestContext): UserActor {
     : unauthenticated(ctx.token !== null);
 }
 
-/** What a verb throws, in tRPC's words; what nobody foresaw goes to the log with the request's id, and no further. */
+/**
+ * Converts the error of a verb to a tRPC error. An unexpected error goes to the log with the id of the request, and
+ * not to the caller.
+ */
 function settle<Result extends { ok: true } | { ok: false; error: TRPCError }>(
   result: Result,
   ctx: RequestContext,

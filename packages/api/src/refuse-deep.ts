@@ -1,10 +1,10 @@
 import { AccessError } from '@belay/contract/errors';
 import { TRPCError } from '@trpc/server';
 
-/** Deeper than anything that people write; far less than what a stack holds. */
+/** More levels than people write, and far fewer than a stack can hold. */
 const deepest = 100;
 
-/** Refuses JSON that is nested so deeply that whoever walks through it by recursion would run out of stack. Throws `invalid`. */
+/** Rejects JSON that is nested so deeply that a recursive function would overflow the stack. Throws `invalid`. */
 export function refuseDeep(input: unknown): void {
   let level: unknown[] = [input];
   for (let depth = 0; level.length > 0; depth += 1) {

@@ -1,12 +1,15 @@
 import type { RequestContext } from './request-context.js';
 
-/** Answers with `status` instead of 200. Gives `output` back, so that a router body stays an expression. */
+/**
+ * Sets the status of the response to `status` instead of 200. Returns `output`, so that a router body stays an
+ * expression.
+ */
 export function setStatus<Output>(ctx: RequestContext, output: Output, status: number): Output {
   ctx.reply.status = status;
   return output;
 }
 
-/** Answers with a redirect instead of a body. */
+/** Responds with a redirect instead of a body. */
 export function redirect<Output>(
   ctx: RequestContext,
   output: Output,
@@ -18,7 +21,10 @@ export function redirect<Output>(
   return output;
 }
 
-/** A successful resume is a 307 to the next step, unless JSON was asked for (docs/interface.md, section 13, rule 1). */
+/**
+ * Responds to a successful resume with a 307 to the next step, unless JSON was requested (docs/interface.md, section
+ * 13, rule 1).
+ */
 export function redirectUnlessJson<Output extends { location: string }>(ctx: RequestContext, output: Output): Output {
   return ctx.request.jsonRequested ? output : redirect(ctx, output, 307, `${ctx.host.basePath}${output.location}`);
 }

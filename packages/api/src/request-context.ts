@@ -1,27 +1,27 @@
 import type { Actor, Context } from '@belay/core';
 import type { RestContext } from '@belay/rest';
 
-/** What only the running process can say about itself. */
+/** What only the running process knows about itself. */
 export interface Host {
   /** Prefix of every path of the interface, `/api/v1` in server mode. */
   basePath: string;
-  /** Requests answered since the start. */
+  /** Requests that were completed since the start. */
   requests(): number;
   uptimeMilliseconds(): number;
   /** State of the queue backend, in a word (`healthy`, `unhealthy`, `off`). */
   scheduler(): Promise<string>;
-  /** Jobs of the queue that this process dropped: since it started, and lately. */
+  /** Jobs of the queue that this process dropped: since its start, and recently. */
   droppedJobs(): { total: number; recent: number };
-  /** Whether the queue has answered since the start; asks it as long as it has not. */
+  /** Whether the queue has connected since the start; checks it until it has. */
   queueSeen(): Promise<boolean>;
-  /** True from the moment the process was asked to stop. */
+  /** True from the moment that the process receives the request to stop. */
   draining(): boolean;
 }
 
 /** The context of every procedure: made by the host once per request. */
 export interface RequestContext extends RestContext {
   core: Context;
-  /** Who is calling, when the credential was good; null when there was none or it was not. */
+  /** The caller, when the credential is valid; null when it is missing or not valid. */
   actor: Actor | null;
   host: Host;
 }

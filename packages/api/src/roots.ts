@@ -15,7 +15,7 @@ import { systemRouter } from './routers/system.js';
 import { workflowsRouter } from './routers/workflows.js';
 import { router } from './trpc.js';
 
-/** Everything, as server mode has it. */
+/** The router of server mode: every operation. */
 export const serverRouter = router({
   access: accessRouter,
   approvals: approvalsRouter,
@@ -34,5 +34,5 @@ export const serverRouter = router({
   workflows: workflowsRouter,
 });
 
-/** The type the SDK is made from. */
+/** The type that the SDK is generated from. */
 export type AppRouter = typeof serverRouter;

@@ -13,19 +13,19 @@ import {
 import { redirect } from './reply.js';
 import type { RequestContext } from './request-context.js';
 
-/** The flow cookie of the browser, or a new one; a second tab of the same browser shares it. */
+/** Returns the flow cookie of the browser, or a new one; a second tab of the same browser shares it. */
 export function browserSecret(ctx: RequestContext): string {
   return ctx.request.browserSecret ?? Buffer.from(ctx.core.randomBytes(32)).toString('base64url');
 }
 
-/** Who is signed in in this browser; a bearer token is a program's and has no browser. */
+/** Returns who is signed in in this browser; a bearer token belongs to a program and has no browser. */
 function signedInHere(ctx: RequestContext): UserActor | undefined {
   return ctx.request.viaCookie && ctx.actor?.kind === 'user' ? ctx.actor : undefined;
 }
 
-/** The providers one can sign in with; with one named already, a redirect to begin (GET /auth). */
+/** Returns the sign-in providers; with a provider in the query, redirects to its sign-in (GET /auth). */
 export async function chooseProvider(ctx: RequestContext, input: { provider?: string } & Onward) {
-  // Refused before the person signs in, rather than after.
+  // Reject it before the person signs in, rather than after.
   if (input.callback !== undefined) checkCallback(ctx.core, input.callback);
   if (input.provider !== undefined) {
     return redirect(ctx, { providers: [] }, 302, requestPath(ctx, input.provider, input));
@@ -38,7 +38,7 @@ export async function chooseProvider(ctx: RequestContext, input: { provider?: st
   };
 }
 
-/** Sends the browser to the provider, bound to it by a cookie that only it has. */
+/** Redirects the browser to the provider, and binds the flow to the browser by a cookie. */
 export async function beginSignIn(
   ctx: RequestContext,
   input: { provider: string; callback?: string; label?: string; code_challenge?: string },
@@ -50,14 +50,18 @@ export async function beginSignIn(
     codeChallenge: input.code_challenge,
     label: input.label,
     browserSecret: secret,
-    // Only from a page of ours: else another site could have a stranger's identity linked to whoever is signed in here.
+    // Only from a page of ours: otherwise another site could link a stranger's identity to the person who is signed in
+    // here.
     signedIn: ctx.request.secFetchSite === 'same-origin' ? signedInHere(ctx) : undefined,
   });
   ctx.reply.cookies.push({ kind: 'flow', value: secret });
   return redirect(ctx, { url }, 302, url);
 }
 
-/** Ends the provider's round trip: a login with its cookie, or a session that was asked for; then the callback or a success page. */
+/**
+ * Completes the sign-in at the provider: creates a login with its cookie, or opens the requested session. Redirects to
+ * the callback or to a success page.
+ */
 export async function completeSignIn(
   ctx: RequestContext,
   input: { provider: string; code?: string; state?: string; error?: string },
@@ -77,14 +81,17 @@ export async function completeSignIn(
   }
   const login = await completeLogin(ctx.core, { provider, currentUrl, browserSecret: secret, signedIn });
   ctx.reply.cookies.push({ kind: 'login', value: login.token, expiresAt: login.expiresAt });
-  // A program's sign-in goes on in this browser: its cookie lasts as long as the page that asks.
+  // A program's sign-in continues in this browser: its cookie lasts as long as the confirmation page.
   ctx.reply.cookies.push({ kind: 'flow', value: secret });
   const { email, name, groups } = login.user;
   const output = { user: { email, name, groups }, expires_at: login.expiresAt.toISOString() };
   return login.callback === null ? output : redirect(ctx, output, 302, login.callback);
 }
 
-/** Takes what a provider had the browser post; a redirect to the callback, where the browser has its cookies again. */
+/**
+ * Stores the response that the provider made the browser post. Redirects to the callback, where the browser sends its
+ * cookies again.
+ */
 export async function receiveSignIn(
   ctx: RequestContext,
   input: { provider: string; SAMLResponse: string; RelayState: string },
@@ -94,7 +101,7 @@ export async function receiveSignIn(
   return redirect(ctx, received, 303, received.url);
 }
 
-/** Ends the caller's login at one provider or at all. Signing out twice is no error. */
+/** Ends the caller's login with one provider or with all. A second sign-out is not an error. */
 export async function signOut(ctx: RequestContext, input: { provider?: string }): Promise<{ message: string }> {
   const { actor } = ctx;
   if (actor === null || actor.kind !== 'user') {
@@ -106,7 +113,7 @@ export async function signOut(ctx: RequestContext, input: { provider?: string })
   return { message: ended.message };
 }
 
-/** What a link to a provider's sign-in carries on. */
+/** The parameters that a link to a provider's sign-in passes on. */
 interface Onward {
   callback?: string;
   label?: string;

@@ -10,35 +10,38 @@ export type Transaction = Parameters<Parameters<Database['transaction']>[0]>[0];
 
 export interface DatabaseClient {
   db: Database;
-  /** Ends the pool; running queries get `timeoutMilliseconds` to finish. */
+  /** Closes the pool; running queries get `timeoutMilliseconds` to finish. */
   close(timeoutMilliseconds?: number): Promise<void>;
 }
 
 export interface DatabaseOptions {
-  /** How many connections at most. */
+  /** The maximum number of connections. */
   max?: number;
   applicationName?: string;
-  /** How long one statement may run; 4.5 seconds when absent. */
+  /** How long one statement may run, in milliseconds; 4,500 when absent. */
   statementMilliseconds?: number;
-  /** Hears every statement as it is sent, with its connection's number; for the benchmark. */
+  /** Called with every statement as it is sent, and the number of its connection; for the benchmark. */
   onStatement?: (connection: number, statement: string) => void;
 }
 
-/** How long a statement may run. Lists and moves take milliseconds; a request that waits for one ends within 10 s. */
+/**
+ * How long a statement may run, in milliseconds. Lists and moves take milliseconds; a request that waits for a
+ * statement ends within 10 s.
+ */
 const defaultStatement = 4_500;
-/** How much longer an answer may take than its statement. */
+/** How much longer than its statement a response may take, in milliseconds. */
 const onTheWay = 2_000;
-/** How much of the time of a statement it may wait for a place in the pool before it is sent. */
+/** The share of a statement's time limit that it may wait for a place in the pool before it is sent. */
 const waitShare = 2 / 3;
-/** At least, because a busy machine takes its time also where statements may not. */
+/** The minimum of that wait, because a busy machine is slow also where the limit of statements is short. */
 const shortestWait = 3_000;
-/** How often a quiet pool asks whether its server is there. It answers at once when it is idle. */
+/** How often an idle pool checks that its server is reachable, in milliseconds. An idle server responds immediately. */
 const pulse = 1_000;
 
 /**
- * Opens a pool on a database of Belay. Connects lazily; a wrong URL shows at the first query. No statement is waited for
- * longer than its time limit, the way, and the wait for a place: then it rejects with an error that counts as an outage, and
- * its connection is replaced.
+ * Opens a pool on a database of Belay. Connects lazily, so a wrong URL shows at the first query. A statement that
+ * exceeds its time limit, the network time and the wait for a place rejects with an error that counts as an outage,
+ * and its connection is replaced.
  */
 export function openDatabase(url: string, options: DatabaseOptions = {}): DatabaseClient {
   const statement = options.statementMilliseconds ?? defaultStatement;
@@ -48,16 +51,17 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
     silence: statement + onTheWay,
     wait,
     pulse: { every: pulse, answer: wait },
-    // Seconds until the next attempt to connect. The driver's own backs off to 20, which delays work after the database is back.
+    // Seconds until the next attempt to connect. The driver's own pause grows to 20, which delays work after the database is back.
     backoff: (retries) => pauseAfter({ first: 30, last: 1_000 }, retries + 1) / 1_000,
     ...(options.onStatement ? { debug: options.onStatement } : {}),
     connection: {
       application_name: options.applicationName ?? 'belay',
-      // A transaction never spans a network call (docs/architecture.md, section 4), so one that idles has lost its client: its locks are in the way of others.
+      // A transaction never spans a network call (docs/architecture.md, section 4), so an idle transaction has lost its
+      // client, and its locks block others.
       idle_in_transaction_session_timeout: statement,
       lock_timeout: Math.ceil(statement * 0.8),
       statement_timeout: statement,
-      // Names are the schema's own; nothing on the search path can shadow them.
+      // Names are resolved in our own schema; nothing else on the search path can shadow them.
       search_path: 'public',
     },
   });

@@ -1,10 +1,10 @@
 import type { Sql } from 'postgres';
 
 /**
- * Takes from PUBLIC what PostgreSQL gives every user of a server in a new database: to connect, to make temporary tables
- * and, in one that was made before version 15, to create in the schema `public`. Who may connect could hold what others
- * wait for, such as the lock under which BullMQ migrates its tables, and speak on the channels of notifications. Returns
- * false when the user of the connection may not take it away; only the database's owner or a superuser may.
+ * Revokes from PUBLIC the rights that PostgreSQL gives every user in a new database: to connect, to create temporary
+ * tables and, before version 15, to create in the schema `public`. A user who can connect could hold locks that others
+ * wait for, such as the lock under which BullMQ migrates its tables, and send notifications. Returns false when the
+ * user of the connection cannot revoke these rights; only the database's owner or a superuser can.
  */
 export async function closeDatabase(sql: Sql): Promise<boolean> {
   if (await isClosed(sql)) return true;
@@ -14,7 +14,7 @@ export async function closeDatabase(sql: Sql): Promise<boolean> {
   return await isClosed(sql);
 }
 
-/** Returns whether no user of the server may enter this database or create in it without having been given that. */
+/** Returns whether PUBLIC has no right to connect to this database or to create in it. */
 export async function isClosed(sql: Sql): Promise<boolean> {
   const [row] = await sql<{ closed: boolean }[]>`
     select not has_database_privilege('public', current_database(), 'connect')
@@ -22,7 +22,7 @@ export async function isClosed(sql: Sql): Promise<boolean> {
   return row?.closed ?? false;
 }
 
-/** Without the right to revoke it is a warning, or an error when the user has no rights there at all. */
+/** PostgreSQL reports a warning without the right to revoke, and an error when the user has no rights at all. */
 async function revoke(statement: PromiseLike<unknown>): Promise<void> {
   try {
     await statement;

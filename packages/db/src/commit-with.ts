@@ -3,14 +3,14 @@ import { inOrder, type Statement } from './in-order.js';
 
 type Results<S extends readonly (Statement | undefined)[]> = Awaited<ReturnType<typeof inOrder<S>>>;
 
-/** What our patch adds to the driver's transaction (docs/decisions/0061). */
+/** The function that our patch adds to the driver's transaction (docs/decisions/0061). */
 interface Committing {
   commit(): Promise<unknown>;
 }
 
 /**
- * Sends the last statements of a transaction and COMMIT right behind them, without waiting in between, and returns the
- * statements' results once all is committed. `db.transaction` sends BEGIN with the first statement already, so that
+ * Sends the last statements of a transaction and COMMIT together, without waiting between them, and returns the
+ * statements' results when all is committed. `db.transaction` sends BEGIN together with the first statement, so
  *
  *     db.transaction(async (tx) => {
  *       const [row] = await tx.update(…).where(eq(version, known)).returning();
@@ -18,9 +18,9 @@ interface Committing {
  *       await commitWith(tx, [tx.insert(…), tx.insert(…)]);
  *     });
  *
- * takes two round trips. It has to be the last use of `tx`: a later statement is rejected, and what `work` throws
- * afterwards undoes nothing. When a statement or the commit fails, all is rolled back and the first error is thrown. When
- * the connection is lost, that error is an outage as everywhere, and whether the transaction was committed is not known.
+ * takes two round trips. It must be the last use of `tx`: a later statement is rejected, and an error that `work` throws
+ * afterwards rolls nothing back. When a statement or the commit fails, all is rolled back and the first error is thrown.
+ * When the connection is lost, that error counts as an outage, and it is unknown whether the transaction was committed.
  */
 export async function commitWith<const S extends readonly (Statement | undefined)[]>(
   tx: Transaction,

@@ -1,13 +1,18 @@
 import postgres from 'postgres';
 
 export type ClientSettings = postgres.Options<Record<string, never>> & {
-  /** The longest silence, in milliseconds, after something was sent: then the connection is destroyed (CONNECTION_SILENT). */
+  /**
+   * The longest silence after something was sent, in milliseconds; then the connection is destroyed
+   * (CONNECTION_SILENT).
+   */
   silence: number;
-  /** How long a statement may wait for a place in the pool, in milliseconds (POOL_TIMEOUT); for ever when absent. */
+  /**
+   * How long a statement may wait for a place in the pool, in milliseconds (POOL_TIMEOUT); without limit when absent.
+   */
   wait?: number;
   /**
-   * Asks an idle connection whether it is still there, so many milliseconds after the pool last heard anything, and gives it so
-   * many for the answer. Absent: a connection that is gone is found out by the statement that uses it.
+   * How long after the last traffic of the pool an idle connection is checked, and how long the check may take, both
+   * in milliseconds. When absent, a lost connection is noticed only by the statement that uses it.
    */
   pulse?: { every: number; answer: number };
 };
@@ -16,9 +21,9 @@ export type ClientSettings = postgres.Options<Record<string, never>> & {
 const connectSeconds = 3;
 
 /**
- * Makes a client of PostgreSQL that waits for no connection for ever; our patch of the driver knows when something is owed
- * (docs/decisions/0062). Connects lazily. Throws when the driver lacks the patch: without it a lost connection ends the
- * process.
+ * Creates a PostgreSQL client with a limit on every wait for a connection; our patch of the driver tracks when a
+ * response is owed (docs/decisions/0062). Connects lazily. Throws when the driver lacks the patch: without it a lost
+ * connection ends the process.
  */
 export function createClient(url: string, { silence, wait, pulse, ...settings }: ClientSettings): postgres.Sql {
   if (!('survivesLostConnections' in postgres && postgres.survivesLostConnections === 5)) {
@@ -26,9 +31,9 @@ export function createClient(url: string, { silence, wait, pulse, ...settings }:
   }
   const own = {
     connect_timeout: connectSeconds,
-    // Seconds until the first probe of a connection on which nothing is sent. Ten more follow, a second apart.
+    // Seconds until the first keep-alive probe of an idle connection. Ten more follow, one second apart.
     keep_alive: 5,
-    // We use no array types; asking for them costs every new connection a query.
+    // We use no array types; reading them costs every new connection a query.
     fetch_types: false,
     onnotice: () => {},
     ...settings,

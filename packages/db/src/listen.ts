@@ -2,23 +2,23 @@ import { createClient } from './connect.js';
 
 export interface ListenOptions {
   url: string;
-  /** The channel's name: lower-case letters and underscores. */
+  /** The name of the channel: lower-case letters and underscores. */
   channel: string;
   heard(payload: string): void;
-  /** The channel is listened to from now on; what was sent before, or between two connections, was not heard. */
+  /** Called when the channel is listened to. Notifications from before, or from between two connections, are missed. */
   connected(): void;
-  /** The connection could not be made, or ended. */
+  /** Called when the connection could not be made, or ended. */
   lost(error: unknown): void;
   /** Waits before the next attempt; rejects when the signal aborts. */
   pause(signal: AbortSignal): Promise<void>;
 }
 
-/** How long the connection may take to answer the question whether it is still there. */
+/** How long the connection may take to respond to a check, in milliseconds. */
 const silence = 5_000;
 
 /**
- * Listens to a channel of the database on a connection of its own, and connects again whenever that is lost, until `close`.
- * The client's own `listen` tries only once, which is not enough while a database restarts.
+ * Listens to a channel of the database on its own connection, and reconnects when that is lost, until `close`. The
+ * client's own `listen` tries only once, which is not enough while a database restarts.
  */
 export function listenTo(options: ListenOptions): { close(): Promise<void> } {
   const closing = new AbortController();
@@ -46,7 +46,7 @@ async function listenOnce(options: ListenOptions, signal: AbortSignal): Promise<
   const { url, channel, heard, connected, lost } = options;
   const over = new AbortController();
   const end = () => over.abort();
-  // `onnotify` is an option of the client that its types leave out.
+  // `onnotify` is an option of the client that is missing in its types.
   const settings = {
     max: 1,
     silence,
@@ -61,7 +61,7 @@ async function listenOnce(options: ListenOptions, signal: AbortSignal): Promise<
   try {
     await client.unsafe(`listen ${channel}`);
     connected();
-    // Nothing may be heard for hours, so a connection that is gone shows only when it is asked.
+    // A channel can be silent for hours, so a lost connection shows only when it is checked.
     while (!over.signal.aborted) {
       await options.pause(over.signal).catch(() => undefined);
       if (!over.signal.aborted) await client`select 1`;

@@ -10,8 +10,8 @@ const longestStatement = 10 * 60_000;
 
 /**
  * Brings the database to the newest schema, and keeps other users of its server out of it. Any number of processes may
- * call it at once: they take turns, because concurrent runs of the migrator fail. Returns whether every other user of the
- * server was kept out (`closeDatabase`).
+ * call it at the same time: they take turns, because concurrent runs of the migrator fail. Returns whether every other
+ * user of the server was kept out (`closeDatabase`).
  */
 export async function migrateDatabase(url: string): Promise<{ closed: boolean }> {
   const turn = await takeTurn(url, 'migration');

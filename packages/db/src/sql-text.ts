@@ -3,22 +3,22 @@ import { PgDialect } from 'drizzle-orm/pg-core';
 import type { Database, Transaction } from './client.js';
 import type { Statement } from './in-order.js';
 
-/** A parameter; a list or an object travels as JSON text that the statement casts. */
+/** A parameter; a list or an object is sent as JSON text that the statement casts. */
 type Parameter = string | number | boolean | null;
-/** What may stand in a text: another text, a table or a column by its name, or a parameter. */
+/** What a text may contain: another text, a table or a column by its name, or a parameter. */
 type Slot = SqlText | Table | Column | Parameter;
 
 /**
- * A statement, or a part of one, whose text is put together once. `db.execute` of the query builder builds a text anew each
- * time; here the templates that it consists of are compared by identity, and only their parameters are collected. For the
- * statements of an elevation, which are long and few (docs/decisions/0089). Inside a statement of the query builder it is SQL
- * as any other.
+ * A statement, or a part of one, whose text is built only once. `db.execute` of the query builder builds a text anew
+ * each time; here the templates of a statement are compared by identity, and only their parameters are collected. Used
+ * for the statements of an elevation, which are long and few (docs/decisions/0089). Inside a statement of the query
+ * builder it behaves as any other SQL.
  */
 export class SqlText implements SQLWrapper {
   constructor(
     readonly texts: readonly string[],
     readonly slots: readonly Slot[],
-    /** What tells this part from others; parts with the same key have the same texts. */
+    /** Identifies the text of this part; parts with the same key have the same texts. */
     readonly key: unknown = texts,
   ) {}
 
@@ -30,7 +30,7 @@ export class SqlText implements SQLWrapper {
     return new SQL(chunks);
   }
 
-  /** Parts of statements are no expressions: the query builder puts no parentheses around them. */
+  /** Tells the query builder to put no parentheses around the part, because it is not an expression. */
   shouldOmitSQLParens(): boolean {
     return true;
   }
@@ -41,24 +41,24 @@ export function sqlText(texts: TemplateStringsArray, ...slots: Slot[]): SqlText 
   return new SqlText(texts, slots);
 }
 
-/** Puts parts one after the other, with a separator between them. */
+/** Joins parts with a separator between them. */
 export function joinTexts(parts: readonly SqlText[], separator: ', ' | ' and '): SqlText {
   const between = Array.from({ length: Math.max(0, parts.length - 1) }, () => separator);
   return new SqlText(['', ...between, ''], parts, `joined ${parts.length}${separator}`);
 }
 
-/** A name or an expression as it stands. Never of anything that came from outside: it is not escaped. */
+/** Inserts a name or an expression unchanged. It is not escaped, so it must never contain input from outside. */
 export function rawText(text: string): SqlText {
   return new SqlText([text], [], `raw ${text}`);
 }
 
-/** Sends a statement at once; the rows are as the driver returns them. */
+/** Sends a statement immediately; returns the rows as the driver returns them. */
 export function execute<Row extends object>(db: Database | Transaction, text: SqlText): Promise<Row[]> {
   const { compiled, parameters } = compile(text);
   return clientOf(db).unsafe(compiled, parameters) as Promise<Row[]>;
 }
 
-/** The same as a statement that `inOrder` and `commitWith` send. */
+/** Returns the same as a statement that `inOrder` and `commitWith` send. */
 export function statementOf<Row extends object>(db: Database | Transaction, text: SqlText): Statement<Row[]> {
   return { execute: () => execute<Row>(db, text) };
 }
@@ -67,12 +67,12 @@ interface Client {
   unsafe(text: string, parameters: readonly Parameter[]): Promise<unknown>;
 }
 
-/** The driver's client of a pool or a transaction, as the query builder calls it. */
+/** The driver's client of a pool or a transaction, with the method that the query builder calls. */
 function clientOf(db: Database | Transaction): Client {
   return (db._.session as unknown as { client: Client }).client;
 }
 
-/** A place in the tree of all texts so far; the way to it says which templates a text consists of, in order. */
+/** A node in the tree of all texts so far; the path to it is the list of templates of a text, in order. */
 interface Node {
   next: Map<unknown, Node>;
   compiled: string | undefined;
@@ -81,7 +81,7 @@ interface Node {
 const root: Node = { next: new Map(), compiled: undefined };
 const parameterKey = Symbol('parameter');
 
-/** Returns the text with `$1`, `$2` … and what stands for them. */
+/** Returns the text with `$1`, `$2` … and their parameters. */
 function compile(text: SqlText): { compiled: string; parameters: Parameter[] } {
   const parameters: Parameter[] = [];
   const node = follow(root, text, parameters);
@@ -126,7 +126,7 @@ function write({ texts, slots }: SqlText, count: { parameters: number }): string
 
 const dialect = new PgDialect();
 
-/** The name of a table or a column, as the query builder writes it. */
+/** Returns the name of a table or a column, as the query builder writes it. */
 function nameOf(part: Table | Column): string {
   return dialect.sqlToQuery(sql`${part}`).sql;
 }

@@ -1,32 +1,37 @@
 import type { Sql } from 'postgres';
 import { createClient } from './connect.js';
 
-/** What processes take turns at, or tell each other that they are at. */
+/** What processes take turns at, or announce to each other. */
 export type TurnName = 'migration' | 'presence' | 'demo_target' | 'demo_workers';
 
 export interface Turn {
-  /** Returns whether another process waits to have the turn alone. Throws when the turn was lost with its connection. */
+  /**
+   * Returns whether another process waits for the exclusive turn. Throws when the turn was lost with its connection.
+   */
   isWanted(): Promise<boolean>;
-  /** Gives the turn back. */
+  /** Releases the turn. */
   release(): Promise<void>;
 }
 
 export interface TurnOptions {
-  /** Together with other processes that say so too; alone by default. */
+  /** Whether to share the turn with other processes that share it; exclusive by default. */
   shared?: boolean;
-  /** Ends the waiting, with an error. */
+  /** Aborts the wait, which then rejects. */
   signal?: AbortSignal;
 }
 
-/** Already there, or made by another process at the same moment. */
+/** The table exists already, or another process created it at the same moment. */
 const made = ['42P07', '23505'];
 const notAvailable = '55P03';
-/** How long one wait for the lock lasts: the server answers then, so that a connection that is gone is noticed. */
+/**
+ * How long one wait for the lock lasts, in milliseconds; the server responds then, so that a lost connection is
+ * noticed.
+ */
 const lookMilliseconds = 5_000;
 
 /**
- * Waits for a turn and holds it until it is released or the process ends. A turn is a lock of a table that only Belay's
- * own user may touch: an advisory lock could be taken, and kept, by every user who may connect to the database.
+ * Waits for a turn and holds it until it is released or the process ends. A turn is a lock on a table that only
+ * Belay's own user may access: every user who may connect to the database could take and keep an advisory lock.
  */
 export async function takeTurn(url: string, name: TurnName, options: TurnOptions = {}): Promise<Turn> {
   const sql = await openTurn(url, name);
@@ -44,7 +49,7 @@ export async function takeTurn(url: string, name: TurnName, options: TurnOptions
   }
 }
 
-/** Takes a turn alone when no other process has it at this moment; undefined when one does. */
+/** Takes an exclusive turn when no other process has it at this moment; returns undefined otherwise. */
 export async function tryTurn(url: string, name: TurnName): Promise<Turn | undefined> {
   const sql = await openTurn(url, name);
   try {
@@ -57,7 +62,7 @@ export async function tryTurn(url: string, name: TurnName): Promise<Turn | undef
   }
 }
 
-/** Begins a transaction that has the lock, or returns false when others have it for as long as the server waits. */
+/** Starts a transaction that holds the lock; returns false when others hold it for the whole wait. */
 async function lock(sql: Sql, name: TurnName, mode: string, wait = ''): Promise<boolean> {
   await sql`begin`;
   try {
@@ -74,12 +79,12 @@ function tableOf(name: TurnName): string {
   return `public.turn_${name}`;
 }
 
-/** The weakest modes that exclude each other: nothing that reads or vacuums the table is in their way. */
+/** The weakest modes that exclude each other: they do not block readers or vacuum of the table. */
 function modeOf({ shared }: TurnOptions): string {
   return shared ? 'row share' : 'exclusive';
 }
 
-/** A connection of its own, because the lock is the transaction's, with a table to lock. */
+/** Opens a separate connection, because the lock belongs to the transaction, and creates the table to lock. */
 async function openTurn(url: string, name: TurnName): Promise<Sql> {
   const sql = createClient(url, {
     max: 1,
@@ -89,7 +94,7 @@ async function openTurn(url: string, name: TurnName): Promise<Sql> {
     connection: { application_name: `belay-${name}` },
   });
   try {
-    // A server's own limits would end a turn that is held for long. (transaction_timeout is there from 17 on.)
+    // The server's own limits would end a turn that is held for long. (transaction_timeout exists from version 17.)
     await sql`
       select set_config(name, case name when 'lock_timeout' then ${String(lookMilliseconds)} else '0' end, false)
       from pg_settings where name in
@@ -107,7 +112,7 @@ async function openTurn(url: string, name: TurnName): Promise<Sql> {
 function hold(sql: Sql, name: TurnName): Turn {
   return {
     async isWanted() {
-      // The driver connects again by itself, and the new connection holds nothing.
+      // The driver reconnects automatically, and the new connection holds no lock.
       const rows = await sql<{ mine: boolean; mode: string; granted: boolean }[]>`
         select pid = pg_backend_pid() as mine, mode, granted from pg_locks
         where locktype = 'relation' and relation = ${tableOf(name)}::regclass
@@ -117,7 +122,7 @@ function hold(sql: Sql, name: TurnName): Turn {
       return rows.some(({ mine, mode, granted }) => !mine && !granted && mode === 'ExclusiveLock');
     },
     async release() {
-      // Said, because a server notices the end of a connection only some time after it.
+      // Ended explicitly, because a server notices the end of a connection only after some time.
       await sql`rollback`.catch(() => {});
       await sql.end({ timeout: 1 });
     },

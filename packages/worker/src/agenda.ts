@@ -1,24 +1,26 @@
 import type { Context } from '@belay/core';
 
-/** How many times are kept; what is due beside them is found by the sweep after it. */
+/** How many times are kept; the next sweep finds what else is due. */
 const mostEntries = 10_000;
-/** Due times are cut to milliseconds on the way to this process: so much later the row is due for certain. */
+/**
+ * Due times are cut to milliseconds on the way to this process; one more millisecond makes sure that the row is due.
+ */
 const slack = 1;
-/** How many sweeps the clocks are compared over. */
+/** The number of sweeps over which the clocks are compared. */
 const mostSamples = 8;
 
-/** What this process will look at, each at its time by the database's clock. */
+/** The times at which this process will look for work, by the database's clock. */
 export interface Agenda {
-  /** Does `work` at a time, and once for a key; `late` milliseconds after it. */
+  /** Does `work` at a time, once per key, up to `late` milliseconds after it. */
   add(key: string, at: number, work: () => void, late?: number): void;
-  /** Compares the clocks: what the database's was between two readings of ours, all in milliseconds since the epoch. */
+  /** Compares the clocks: the database's time between two readings of ours, all in milliseconds since the epoch. */
   compare(asked: number, theirs: number, answered: number): void;
-  /** The database's time now: never ahead of it as far as is known. */
+  /** Returns the database's time now, never ahead of it as far as is known. */
   now(): number;
   close(): void;
 }
 
-/** Makes an agenda out of timers. */
+/** Creates an agenda based on timers. */
 export function createAgenda(context: Pick<Context, 'clock'>): Agenda {
   const timers = new Map<string, NodeJS.Timeout>();
   let samples: number[] = [];
@@ -27,7 +29,7 @@ export function createAgenda(context: Pick<Context, 'clock'>): Agenda {
   function arm(key: string, at: number, work: () => void): void {
     const timer = setTimeout(
       () => {
-        // A timer may end a moment early, and the clocks may have been set.
+        // A timer may fire slightly early, and the clocks may have been changed.
         if (now() < at) return arm(key, at, work);
         timers.delete(key);
         work();
@@ -42,7 +44,8 @@ export function createAgenda(context: Pick<Context, 'clock'>): Agenda {
       if (timers.size < mostEntries && !timers.has(key)) arm(key, at + slack + late, work);
     },
     compare(asked, theirs, answered) {
-      // Theirs was read before the answer came, so the difference is this much at least; the quickest answer says it best.
+      // The database's clock was read before the response arrived, so the difference is at least this; the fastest
+      // response is the most precise.
       const most = theirs + 1 - asked;
       samples = [...samples.filter((sample) => sample <= most), theirs - answered].slice(-mostSamples);
     },

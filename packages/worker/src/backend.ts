@@ -11,18 +11,18 @@ export interface HintQueue {
 
 /** The receiving side of one queue. */
 export interface HintWorker {
-  /** Takes no new job from now on; returns at once. */
+  /** Accepts no new job from now on; returns immediately. */
   pause(): Promise<void>;
   /** Releases the connections; with `force`, also when jobs are still being handled. */
   close(force: boolean): Promise<void>;
 }
 
-/** Handles the data of one job of a queue. Must not reject: what a job was about is in the database, not in the queue. */
+/** Handles the data of one job of a queue. Must not reject: the truth is in the database, not in the queue. */
 export type Process = (data: unknown) => Promise<void>;
 
-/** A worker of this process, for its waker. */
+/** The worker of this process, as its waker uses it. */
 export interface LocalWorker {
-  /** Follows a hint that is due now; false when there is no free place for it. */
+  /** Follows a hint that is due now; returns false when no place is free. */
   take(hint: Hint): boolean;
   /** Follows a hint when it is due. */
   follow(hint: Hint, dueAt: Date): void;
@@ -32,15 +32,15 @@ export interface LocalWorker {
   sweepSoon(): void;
 }
 
-/** Where hints travel. Opaque to everything outside this package, apart from `kind`, `check` and `close`. */
+/** The transport of hints. Opaque outside this package, apart from `kind`, `check` and `close`. */
 export interface QueueBackend {
   kind: 'redis' | 'postgres';
-  /** The jobs that came to nothing in this process. */
+  /** The jobs that failed in this process. */
   deadLetters: DeadLetters;
-  /** 'healthy', or what is wrong, without credentials or addresses. */
+  /** Returns 'healthy', or what is wrong, without credentials or addresses. */
   check(): Promise<'healthy' | string>;
   close(): Promise<void>;
-  /** Sends a command to Redis; rejects when it is away. Absent where there is no Redis. */
+  /** Sends a command to Redis; rejects when Redis is not reachable. Absent without Redis. */
   send?(command: readonly string[]): Promise<unknown>;
   /** Whether hints cannot arrive now, as far as this process knows. */
   isAway(): boolean;

@@ -1,23 +1,23 @@
 import type { Logger } from '@belay/core';
 import type { QueueName } from './queues.js';
 
-/** How long a dead letter is news, in milliseconds. */
+/** How long a dead letter counts as recent, in milliseconds. */
 const recentFor = 15 * 60_000;
-/** How many times of them are kept. */
+/** How many of their times are kept. */
 const mostRecent = 1_000;
 
-/** Why a job of the queue came to nothing. What it was about is due in the database, so none is kept. */
+/** Why a job of the queue failed. Its work is still due in the database, so the job is not kept. */
 export type Death = 'unreadable' | 'failed' | 'stalled';
 
-/** Counts the jobs that came to nothing. */
+/** The count of failed jobs. */
 export interface DeadLetters {
   note(queue: QueueName, death: Death): void;
   counts(): Readonly<Record<Death, number>>;
-  /** All of them since the process started, and those of the last quarter of an hour (at most 1,000). */
+  /** All failed jobs since the process started, and those of the last 15 minutes (at most 1,000). */
   dropped(): { total: number; recent: number };
 }
 
-/** Counts dead letters and writes a line for the first of a kind, the tenth, the hundredth and so on. `now` is in milliseconds. */
+/** Counts dead letters and logs the first of a kind, the tenth, the hundredth and so on. `now` is in milliseconds. */
 export function countDeadLetters(log: Logger, now: () => number = () => performance.now()): DeadLetters {
   const counts: Record<Death, number> = { unreadable: 0, failed: 0, stalled: 0 };
   let times: number[] = [];

@@ -1,59 +1,59 @@
 import type { Lane, Logger, Place } from '@belay/core';
 
-/** How many things a worker process does at the same time. */
+/** How many works a worker process does at the same time. */
 export interface Places {
   /** Steps of executions. */
   executions: number;
-  /** Grants and revocations at one provider; every provider has its own places. */
+  /** Grants and revocations at one provider; every provider has places of its own. */
   provider: number;
-  /** How many of a provider's places grants may take; the others are kept for revocations. */
+  /** How many of a provider's places grants may use; the others are reserved for revocations. */
   grants: number;
-  /** What executions ask of one system, such as who somebody is there. */
+  /** Queries that executions send to one system, such as the identity of a person. */
   calls: number;
 }
 
 export const defaultPlaces: Places = {
-  // A step waits for the database most of its time, and the pool of connections limits what reaches it: more places would
-  // only lengthen its transactions, fewer send hints of a busy process through the queue.
+  // A step mostly waits for the database, whose pool of connections is the limit: more places would only make its
+  // transactions longer; fewer would send hints of a busy process through the queue.
   executions: 64,
-  // 32 calls of 100 ms are 320 a second, about where the limits of real providers begin.
+  // 32 calls of 100 ms are 320 per second, about where the rate limits of real providers begin.
   provider: 32,
   grants: 24,
-  // Beside the places above, so that questions of requests never delay a revocation.
+  // Separate from the places above, so that queries of requests never delay a revocation.
   calls: 16,
 };
 
-/** How many works may wait for a place; more than that begin at once without one. */
+/** How many works may wait for a place; further ones start immediately without one. */
 const mostWaiting = 1_000;
 
-/** The lane of what asks no system any more, or could not wait for a place: the worker's end waits for it. */
+/** The lane of work that calls no system, or that could not wait for a place; the worker waits for it when it stops. */
 const unlimited: Lane = { queue: 'calls', systems: [] };
 
 export interface LaneOptions {
   places: Places;
-  /** How long work that was handed on waits for a place, in milliseconds. */
+  /** How long work waits for a place, in milliseconds. */
   patience: number;
   log: Logger;
   delay(milliseconds: number, signal?: AbortSignal): Promise<void>;
-  /** Hears of a lane that has room again, after it had none when a place was requested. */
+  /** Called when a lane has a free place, after a place was requested and none was free. */
   onRoom(lane: Lane): void;
 }
 
-/** What a worker process has places for. A system that never answers fills its own lane and no other. */
+/** The places of a worker process. A system that never responds fills its own lane and no other. */
 export interface Lanes {
-  /** A free place, or null. */
+  /** Takes a free place, or returns null. */
   reserve(lane: Lane): Place | null;
-  /** Returns a place even when none is free: for what is claimed already. */
+  /** Takes a place even when none is free: for work that is already claimed. */
   occupy(lane: Lane): Place;
-  /** How many places are free; when there is none, `onRoom` tells when there is one. */
+  /** Returns the number of free places; when there is none, `onRoom` is called when one becomes free. */
   room(lane: Lane): number;
-  /** Does work as soon as there is a place, or with `false` when none was free in time. */
+  /** Does work as soon as a place is free; resolves to `false` when none became free in time. */
   hand(lane: Lane, work: (inTime: boolean) => Promise<void>): void;
-  /** Gives out no more places. Work that has one goes on. */
+  /** Assigns no more places. Work that has one continues. */
   close(): void;
-  /** How many works are under way. */
+  /** The number of running works. */
   busy(): number;
-  /** Resolves when no work is under way. */
+  /** Resolves when no work is running. */
   empty(): Promise<void>;
 }
 
@@ -62,7 +62,7 @@ interface Waiting {
   begin(place: Place | null): void;
 }
 
-/** Makes the lanes of a worker. */
+/** Creates the lanes of a worker. */
 export function createLanes(options: LaneOptions): Lanes {
   const { places, log } = options;
   const taken = new Map<string, number>();
@@ -101,7 +101,7 @@ export function createLanes(options: LaneOptions): Lanes {
       run(work) {
         if (state !== 'reserved') return;
         state = 'used';
-        // In a later turn of the event loop, so that the caller can hand out all of its work before any of it starts.
+        // In a later turn of the event loop, so that the caller can assign all of its work before any of it starts.
         setImmediate(() => {
           work()
             .catch((error: unknown) => log.error({ error, lane }, 'work for a provider failed; the sweeper repeats it'))
@@ -121,7 +121,7 @@ export function createLanes(options: LaneOptions): Lanes {
     };
   }
 
-  /** After a place became free: first for who waits, in their order, then for what is due. */
+  /** Assigns a free place: first to waiting work, in order, then to due work. */
   function admit(): void {
     for (const one of waiting) if (room(one.lane) > 0) one.begin(occupy(one.lane));
     for (const [name, lane] of [...refused]) {
@@ -163,7 +163,7 @@ export function createLanes(options: LaneOptions): Lanes {
   };
 }
 
-/** What a place in a lane counts against. */
+/** What a place in a lane is counted for. */
 function limitsOf(lane: Lane, places: Places): [key: string, limit: number][] {
   if (lane.queue === 'executions') return [['executions', places.executions]];
   if (lane.queue === 'calls') return [...new Set(lane.systems)].map((system) => [`calls ${system}`, places.calls]);

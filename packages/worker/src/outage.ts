@@ -1,14 +1,14 @@
 import type { Logger } from '@belay/core';
 
-/** Tells of an outage twice, when it starts and when it ends, however often something fails in between. */
+/** Logs an outage twice, when it starts and when it ends, regardless of the number of failures in between. */
 export interface Outage {
   down(error: unknown): void;
   up(): void;
-  /** Why it is down, or null. Codes only: messages of drivers name hosts and users. */
+  /** Why it is down, or null. Contains codes only, because messages of drivers name hosts and users. */
   reason(): string | null;
 }
 
-/** Watches something that comes and goes, for the log and for health checks. `onChange` hears of the start and the end of an outage. */
+/** Tracks the outages of a service, for the log and for health checks. `onChange` is called at the start and the end of an outage. */
 export function watchOutage(log: Logger, what: string, onChange: () => void = () => {}): Outage {
   let reason: string | null = null;
   return {
@@ -37,8 +37,9 @@ function codeOf(error: unknown): string {
 }
 
 /**
- * For the errors of a BullMQ worker. Its refusals (a negative number as the code) tell of a job that was handled twice or
- * is gone already, as happens when an answer was lost on the way; that is harmless, and no outage.
+ * Returns the handler for errors of a BullMQ worker. Errors of BullMQ itself (a negative number as the code) are about
+ * a job that was handled twice or is gone already, as happens when a response was lost; these are harmless and not an
+ * outage.
  */
 export function workerTrouble(outage: Outage, log: Logger): (error: Error) => void {
   return (error) => {

@@ -3,18 +3,18 @@ import type { PgPool, PgPoolClient } from 'bullmq';
 import type { Pool, PoolClient } from 'pg';
 import type { Outage } from './outage.js';
 
-/** BullMQ's own refusals, such as a lock that another worker holds by now; it knows what to do with them. */
+/** Errors of BullMQ itself, such as a lock that another worker now holds; BullMQ handles them. */
 const refusal = 'BM001';
 
-/** How often a connection that listens is asked whether it is still there: it may hear nothing for hours. */
+/** How often a listening connection is checked, in milliseconds: it may hear nothing for hours. */
 const beat = 5_000;
 
 /**
- * The shared pool as one queue or worker of BullMQ sees it, patient where BullMQ is not:
- * - It remembers for ever when its first look at the schema fails, so that look is repeated until it succeeds.
- * - It takes a server that stops or starts for an error of the job and tries again without any pause, blocking the whole
- *   process; a refused connection is the one error that it waits after, so every other one gets that code.
- * Nothing is repeated any more once `signal` aborts.
+ * The shared pool as one queue or worker of BullMQ sees it, more patient than BullMQ:
+ * - BullMQ remembers permanently when its first read of the schema fails, so that read is repeated until it succeeds.
+ * - BullMQ takes a server that stops or starts for an error of the job and retries without a pause, which blocks the
+ *   process. It pauses only after a refused connection, so every other error gets that code.
+ * Nothing is repeated after `signal` aborts.
  */
 export function patientPool(pool: Pool, outage: Outage, signal: AbortSignal): PgPool {
   let first = true;
@@ -43,7 +43,7 @@ export function patientPool(pool: Pool, outage: Outage, signal: AbortSignal): Pg
     }
   }
 
-  /** Reports a connection that listens as broken when it does not answer; BullMQ then makes another. */
+  /** Reports a listening connection as broken when it does not respond; BullMQ then opens another. */
   async function watchOver(client: PoolClient): Promise<void> {
     try {
       for (;;) {
@@ -51,12 +51,12 @@ export function patientPool(pool: Pool, outage: Outage, signal: AbortSignal): Pg
         await client.query('select 1');
       }
     } catch (error) {
-      // Without a listener BullMQ has given it back, or closes.
+      // Without a listener BullMQ has released it, or is closing.
       if (!signal.aborted && client.listenerCount('error') > 0) client.emit('error', error);
     }
   }
 
-  /** Stands in for a connection of its own during that first look, which needs none. */
+  /** Stands in for a connection during that first read, which needs none. */
   const looking: PgPoolClient = {
     query: (text, parameters) => repeat(() => query(text, parameters)),
     release() {},
@@ -78,7 +78,7 @@ export function patientPool(pool: Pool, outage: Outage, signal: AbortSignal): Pg
       first = false;
       return Promise.resolve(looking);
     },
-    // Closing the pool and hearing its errors are left to whoever opened it.
+    // The opener of the pool closes it and handles its errors.
     end: async () => {},
     on: () => patient,
     removeAllListeners: () => patient,
@@ -86,7 +86,10 @@ export function patientPool(pool: Pool, outage: Outage, signal: AbortSignal): Pg
   return patient;
 }
 
-/** The same connection, whose statements wait for each other: pg warns of one that is sent while another is under way. */
+/**
+ * Returns the connection with its statements one after the other: pg warns about a statement that is sent while
+ * another one runs.
+ */
 function oneAtATime(client: PoolClient): PoolClient {
   const send = client.query.bind(client) as (...given: unknown[]) => Promise<unknown>;
   let last: Promise<unknown> = Promise.resolve();

@@ -8,19 +8,22 @@ import { type Outage, watchOutage, workerTrouble } from './outage.js';
 import { patientPool } from './patient-pool.js';
 import type { QueueName } from './queues.js';
 
-/** Up to this many hints go one by one: BullMQ's bulk statement makes two temporary tables, whatever the number. */
+/**
+ * Up to this many hints are sent one by one: BullMQ's bulk statement creates two temporary tables, regardless of their
+ * number.
+ */
 const few = 4;
 
-/** How long a worker waits for a notification before it asks by itself, in seconds. */
+/** How long a worker waits for a notification before it reads by itself, in seconds. */
 const drainDelay = 10;
 
-/** How long one statement of the queue may run. */
+/** How long one statement of the queue may run, in milliseconds. */
 const statementMilliseconds = 5_000;
 
 /**
- * Opens hints over PostgreSQL 15 and newer, in the schema `bullmq` of Belay's own database, with one pool for all.
- * Any number of processes may do so at once: BullMQ's migrations run under an advisory lock of the transaction.
- * Rejects when the database cannot be reached or the schema not be made.
+ * Opens the transport of hints over PostgreSQL 15 and newer, in the schema `bullmq` of Belay's own database, with one
+ * pool for all. Any number of processes may call it at the same time: BullMQ's migrations run under an advisory lock
+ * of the transaction. Rejects when the database is not reachable or the schema cannot be created.
  */
 export async function openPostgresBackend(options: {
   url: string;
@@ -33,15 +36,16 @@ export async function openPostgresBackend(options: {
   const pool = new Pool({
     connectionString: url,
     application_name: 'belay-queue',
-    // A hint may be lost at any time, so its commits need not wait for the disk; rows of Belay's own have their own pool.
+    // A hint may be lost at any time, so its commits need not wait for the disk; rows of Belay's own use another pool.
     options: '-c search_path=bullmq -c synchronous_commit=off',
     max: workers + 4,
     keepAlive: true,
     keepAliveInitialDelayMillis: 5_000,
-    // For a place in the pool and for a new connection. A health check waits this long, and for its statement.
+    // Limits the wait for a place in the pool and for a new connection. A health check waits this long, plus its
+    // statement.
     connectionTimeoutMillis: 2_000,
     statement_timeout: statementMilliseconds,
-    // A connection on which nothing came back is closed.
+    // Closes a connection on which no response arrives.
     query_timeout: statementMilliseconds + 2_000,
   });
   pool.on('error', outage.down);
@@ -75,7 +79,7 @@ export async function openPostgresBackend(options: {
   return backend;
 }
 
-/** On a connection of its own: it waits for others that migrate. */
+/** Prepares the schema on its own connection, because it waits for other processes that migrate. */
 async function migrate(url: string): Promise<void> {
   const client = new Client({
     connectionString: url,
@@ -84,7 +88,7 @@ async function migrate(url: string): Promise<void> {
     connectionTimeoutMillis: 10_000,
     query_timeout: 60_000,
   });
-  // Of a connection that is lost pg says it here as well; without a listener that ends the process.
+  // pg reports a lost connection here as well; without a listener that ends the process.
   let lost: Error | undefined;
   client.on('error', (error) => {
     lost = error;
@@ -93,7 +97,7 @@ async function migrate(url: string): Promise<void> {
     await client.connect();
     await runMigrations(client);
   } catch (error) {
-    // pg gives no code to a connection that went away, or did not come about in time.
+    // pg sets no code for a connection that was lost, or that did not open in time.
     const gone = lost ?? (error instanceof Error && /^(Connection|timeout|Query read timeout)/i.test(error.message));
     throw gone ? Object.assign(error as Error, { code: 'CONNECTION_CLOSED' }) : error;
   } finally {

@@ -4,7 +4,7 @@ import { z } from 'zod';
 /** When it is due, in milliseconds since the epoch; absent for now. */
 const due = z.int().min(0).max(8_640_000_000_000_000).optional();
 
-/** What a job carries: ids and nothing else, because BullMQ stores job data in clear (docs/architecture.md, section 7). */
+/** The data of a job: only ids, because BullMQ stores job data in clear (docs/architecture.md, section 7). */
 export const payloads = {
   executions: z.strictObject({ executionId: z.uuid(), key: z.string().min(1).max(4096), due }),
   entitlements: z.strictObject({
@@ -20,7 +20,7 @@ export const queueNames = ['executions', 'entitlements'] as const satisfies read
 
 export type Payload = z.infer<(typeof payloads)[QueueName]>;
 
-/** The part of a hint that travels. */
+/** The part of a hint that is sent. */
 export function payloadOf(hint: Hint): Payload {
   const due = hint.dueAt && { due: hint.dueAt.getTime() };
   if (hint.queue === 'executions') return { executionId: hint.executionId, key: hint.key, ...due };
@@ -28,7 +28,7 @@ export function payloadOf(hint: Hint): Payload {
   return { entitlementId, provider, ...(task && { task }), ...due };
 }
 
-/** The hint that a job carries; null when it is not one of ours. */
+/** Returns the hint that a job carries; null when it is not one of ours. */
 export function readHint(queue: QueueName, data: unknown): Hint | null {
   const read = payloads[queue].safeParse(data);
   if (!read.success) return null;
@@ -36,7 +36,7 @@ export function readHint(queue: QueueName, data: unknown): Hint | null {
   return { queue, ...ids, ...(due === undefined ? {} : { dueAt: new Date(due) }) } as Hint;
 }
 
-/** Where a hint is followed. */
+/** Returns the queue of a hint. */
 export function laneOf(hint: Hint): Lane {
   if (hint.queue === 'executions') return { queue: 'executions' };
   return { queue: 'entitlements', provider: hint.provider, ...(hint.task && { task: hint.task }) };

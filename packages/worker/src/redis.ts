@@ -15,11 +15,14 @@ const drainDelay = 2;
 
 const common: RedisOptions = {
   connectTimeout: 5_000,
-  // For ever, at most two seconds apart: Redis being away is a slower day, not an end.
+  // Retry without limit, at most two seconds apart: without Redis Belay is slower, but still works.
   retryStrategy: (times) => pauseAfter({ first: 100, last: 2_000 }, times),
 };
 
-/** Opens hints over Redis 7 or Valkey. Never waits for it and never rejects because it is away. */
+/**
+ * Opens the transport of hints over Redis 7 or Valkey. Never waits for Redis, and never rejects because it is not
+ * reachable.
+ */
 export async function openRedisBackend(options: { url: string; prefix: string; log: Logger }): Promise<QueueBackend> {
   const { prefix, log } = options;
   const urls = options.url.split(',').map((part) => part.trim());
@@ -29,7 +32,7 @@ export async function openRedisBackend(options: { url: string; prefix: string; l
   }
   const deadLetters = countDeadLetters(log);
   const outage = watchOutage(log, 'redis');
-  // A hint that cannot be sent now is dropped, not kept: no queue in memory while Redis is away.
+  // A hint that cannot be sent now is dropped, so that no queue grows in memory while Redis is not reachable.
   const producer = connect(urls, {
     ...common,
     enableOfflineQueue: false,
@@ -37,8 +40,8 @@ export async function openRedisBackend(options: { url: string; prefix: string; l
     commandTimeout: 5_000,
     socketTimeout: 7_000,
   });
-  // BullMQ wants its workers' commands to wait for the connection instead.
-  // It asks for a job for two seconds at a time, so a connection that is silent for longer is gone.
+  // BullMQ requires that its workers' commands wait for the connection. It blocks for a job for two seconds at a time,
+  // so a connection that is silent for longer is lost.
   const consumer = connect(urls, { ...common, maxRetriesPerRequest: null, socketTimeout: 5_000 });
   for (const client of [producer, consumer]) {
     client.on('error', outage.down);
@@ -63,7 +66,7 @@ export async function openRedisBackend(options: { url: string; prefix: string; l
     },
     async close() {
       for (const client of [producer, consumer]) {
-        // That commands under way fail now is no outage; without any listener an error would end the process.
+        // Commands that fail during the close are not an outage; without a listener an error would end the process.
         client.off('error', outage.down);
         client.on('error', () => {});
         client.disconnect();
@@ -98,7 +101,7 @@ function connect(urls: string[], options: RedisOptions): Client {
 
 async function send(producer: Client, [name = '', ...parts]: readonly string[]): Promise<unknown> {
   if (producer.status !== 'ready') throw new Error('redis is not reachable');
-  // A script is wanted at whichever node the key of its call is.
+  // A script must exist on the node that holds the key of its call.
   if (producer instanceof Cluster && name === 'SCRIPT') {
     const replies = await Promise.all(producer.nodes('master').map((node) => node.call(name, ...parts)));
     return replies[0];
@@ -107,7 +110,8 @@ async function send(producer: Client, [name = '', ...parts]: readonly string[]):
 }
 
 function openQueue(name: QueueName, producer: Client, prefix: string, outage: Outage): HintQueue {
-  // Made when Redis is there for the first time: BullMQ holds commands back until then, and a hint must not wait.
+  // Created when Redis is reachable for the first time: BullMQ holds commands back until then, and a hint must not
+  // wait.
   let queue: Queue | null = null;
   return {
     async add(payloads) {
@@ -119,7 +123,8 @@ function openQueue(name: QueueName, producer: Client, prefix: string, outage: Ou
       try {
         await queue.waitUntilReady();
       } catch (error) {
-        // BullMQ would remember that its first look at the server failed; the next hint gets a queue that looks again.
+        // BullMQ would remember that its first check of the server failed; the next hint gets a new queue that checks
+        // again.
         queue = null;
         throw error;
       }

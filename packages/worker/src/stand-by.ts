@@ -2,7 +2,7 @@ import { jitter } from '@belay/contract/back-off';
 import { type Context, standByHeld } from '@belay/core';
 import { watchOutage } from './outage.js';
 
-/** The verb of core that keeps the ways of revocations open. */
+/** The verb of core that keeps providers reachable for revocations. */
 export interface StandByVerbs {
   standByHeld(context: Context, signal: AbortSignal): Promise<{ finished: Promise<void> }>;
 }
@@ -10,8 +10,8 @@ export interface StandByVerbs {
 const coreStandByVerbs: StandByVerbs = { standByHeld };
 
 /**
- * Stands by at once and then every `interval` milliseconds with a quarter of jitter, beside the sweeper: neither a long pass
- * nor a provider that hangs delays it. `stop` ends the calls that are under way.
+ * Calls the verb immediately and then every `interval` milliseconds with 25% of jitter. It runs beside the sweeper, so
+ * that neither a long pass nor a provider that hangs delays it. `stop` aborts the running calls.
  */
 export function startStandBy(
   context: Context,

@@ -12,21 +12,24 @@ const defaultGrace = 25_000;
 export interface WorkerOptions {
   context: Context;
   backend: QueueBackend;
-  /** How many things are done at the same time; `defaultPlaces` when absent. */
+  /** How many works run at the same time; `defaultPlaces` when absent. */
   places?: Places;
   /** How often to look for due rows, in milliseconds; `context.timing.sweep` when absent. */
   sweepMilliseconds?: number;
-  /** The verbs of core; others for the tests of this package. */
+  /** The verbs of core; replaced in the tests of this package. */
   verbs?: WorkVerbs & SweepVerbs & StandByVerbs;
 }
 
 export interface RunningWorker {
-  /** Takes nothing new, gives what is under way `graceMilliseconds` to finish, and leaves the rest to leases. */
+  /** Accepts no new work, gives running work `graceMilliseconds` to finish, and leaves the rest to leases. */
   stop(options?: { graceMilliseconds?: number }): Promise<void>;
   running(): boolean;
 }
 
-/** Starts the worker of this process: its lanes, a receiver per queue and the sweeper. Does not wait for the queue to be there. */
+/**
+ * Starts the worker of this process: its lanes, a receiver per queue and the sweeper. Does not wait for the queue to
+ * be reachable.
+ */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   const { context, backend, places = defaultPlaces, verbs } = options;
   const stopping = new AbortController();
@@ -40,7 +43,10 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   });
   const work = createWork(context, { lanes, agenda, verbs, stopping: stopping.signal });
 
-  /** Waits for a step, so that the queue gives others what this worker has no places for; a provider is not waited for. */
+  /**
+   * Waits for a step, so that the queue gives other workers what this one has no places for; does not wait for a
+   * provider.
+   */
   async function receive(queue: QueueName, data: unknown): Promise<void> {
     const hint = readHint(queue, data);
     if (hint === null) return backend.deadLetters.note(queue, 'unreadable');
@@ -78,7 +84,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     const finished = await within(Promise.all([swept, lanes.empty()]));
     if (finished === 'late')
       context.log.warn({ count: lanes.busy() }, 'stopped with work unfinished; another worker continues it');
-    // Closing tells the queue which jobs are done; when that does not work either, nothing depends on it.
+    // Closing tells the queue which jobs are done; nothing depends on it when that fails too.
     const closed = Promise.allSettled(workers.map((worker) => worker.close(finished === 'late')));
     await (finished === 'late' ? Promise.race([closed, context.delay(1_000)]) : within(closed));
     over.abort();

@@ -11,13 +11,13 @@ export interface SweepVerbs {
 
 const coreSweepVerbs: SweepVerbs = { findDue, expireLogins };
 
-/** How often expired logins go; nothing waits for it. */
+/** How often expired logins are deleted, in milliseconds; nothing waits for it. */
 const expiryInterval = 5 * 60_000;
-/** The shortest pause between two passes, when one did not see as far as it should. */
+/** The shortest pause between two passes, in milliseconds, when a pass did not see as far ahead as it should. */
 const shortWait = 250;
-/** The pause after a pass that failed, and while hints cannot arrive: nothing else finds what is due then. */
+/** The pause after a failed pass, and while hints cannot arrive, in milliseconds: nothing else finds due work then. */
 const awayWait = 1_000;
-/** An answer within this says well enough how the clocks differ, in milliseconds. */
+/** A response within this many milliseconds is precise enough to compare the clocks. */
 const quickAnswer = 15;
 
 export interface Sweeper {
@@ -27,8 +27,8 @@ export interface Sweeper {
 }
 
 /**
- * Looks for what is due, and soon will be, at once and then every `interval` milliseconds with a quarter of jitter, straight
- * from the database, so that it needs no queue. It hands what it finds to `plan` and waits for none of it. It looks every
+ * Reads what is due, and soon will be, immediately and then every `interval` milliseconds with 25% of jitter, directly
+ * from the database, so that it needs no queue. It passes the results to `plan` without waiting for them. It reads every
  * second while `isAway` returns true or its passes fail.
  */
 export function startSweeper(
@@ -46,10 +46,13 @@ export function startSweeper(
   let hurry = new AbortController();
   const outage = watchOutage(context.log, 'the database of the sweeper');
   let sinceExpiry = expiryInterval;
-  /** How many more passes may follow soon, because an answer as slow as the first ones says little about the clocks. */
+  /**
+   * How many more passes may follow soon, because a response as slow as the first ones is too imprecise to compare the
+   * clocks.
+   */
   let slowStarts = 4;
 
-  /** Returns how long to wait at most before the next. */
+  /** Returns the longest wait before the next pass, in milliseconds. */
   async function pass(): Promise<number> {
     try {
       const asked = context.clock().getTime();

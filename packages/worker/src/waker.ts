@@ -3,10 +3,10 @@ import { type Hint, type Logger, timing, type Waker } from '@belay/core';
 import type { HintQueue, QueueBackend } from './backend.js';
 import { type Payload, payloadOf, type QueueName, queueNames } from './queues.js';
 
-/** How many hints of a queue may wait for one sending; more than that are dropped, they are only hints. */
+/** How many hints of a queue may wait to be sent; further ones are dropped, because the sweeper finds their work. */
 const mostPending = 10_000;
 const mostAtOnce = 500;
-/** How long closing waits for hints that are still on their way. */
+/** How long closing waits for hints that are still being sent, in milliseconds. */
 const longestClose = 1_000;
 
 interface Outbox {
@@ -17,11 +17,11 @@ interface Outbox {
 }
 
 /**
- * Core's Waker over a queue backend. `wake` returns at once and never throws; the hints of one tick go out together,
- * and those that come while a sending is under way wait for the next one. What cannot be sent is forgotten.
- * What is due later is for a timer: of the worker in this process, or of the one that gets the hint. What is due later than
- * the sweep looks ahead is forgotten, because every worker will find it. `options.now` is the clock in milliseconds since
- * the epoch that due times are measured against.
+ * Creates core's Waker on a queue backend. `wake` returns immediately and never throws; the hints of one tick are sent
+ * together, and hints that arrive during a send wait for the next one. Hints that cannot be sent are dropped. A hint
+ * that is due later is kept by a timer, of the worker in this process or of the one that receives it. A hint that is
+ * due later than the sweep looks ahead is dropped, because every worker will find its work. `options.now` is the clock
+ * that due times are compared with, in milliseconds since the epoch.
  */
 export function createWaker(
   backend: QueueBackend,
@@ -42,7 +42,7 @@ export function createWaker(
     if (outbox === undefined) return;
     const { dueAt, ...due } = hint;
     if (dueAt !== undefined && dueAt.getTime() - now() > lookAhead) return;
-    // The worker compares with the database's clock.
+    // The worker compares it with the database's clock.
     if (dueAt !== undefined && backend.local) backend.local.follow(due, dueAt);
     else if (dueAt === undefined && backend.local?.take(due)) return;
     else if (outbox.pending.length < mostPending) outbox.pending.push(payloadOf(hint));

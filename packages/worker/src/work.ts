@@ -5,7 +5,7 @@ import type { Lanes } from './lanes.js';
 import { watchOutage } from './outage.js';
 import { laneOf } from './queues.js';
 
-/** The verbs of core that a worker's work consists of. */
+/** The verbs of core that a worker calls. */
 export interface WorkVerbs {
   performStep(context: Context, input: { executionId: string; key: string }): Promise<void>;
   findDueSteps(context: Context, limit: number): Promise<{ executionId: string; key: string }[]>;
@@ -21,28 +21,33 @@ const coreVerbs: WorkVerbs = { performStep, findDueSteps, claimDue, performClaim
 
 /** How long a lane that was full waits for more places to become free before it looks for work, in milliseconds. */
 const pause = 10;
-/** Other workers found the same due times: each comes up to so many milliseconds late, so that one of them is first. */
+/**
+ * Other workers found the same due times: each starts up to this many milliseconds late, so that one of them is first.
+ */
 const apart = 8;
 
 export interface Work {
-  /** Does what is due now; undefined without a place: then it is done as soon as there is one. Resolves when it is done. */
+  /**
+   * Does what is due now, and resolves when it is done. Returns undefined when no place is free; then it is done as
+   * soon as there is one.
+   */
   take(hint: Hint): Promise<void> | undefined;
-  /** The same at its time. */
+  /** Does it at its time. */
   follow(hint: Hint, dueAt: Date): void;
   /** Does what a sweep found, now or at its time. */
   plan(due: Due): void;
-  /** Looks for what is due in a lane that has room again. */
+  /** Looks for due work in a lane that has a free place again. */
   look(lane: Lane): void;
 }
 
-/** What a worker does: steps one by one, and what is due at a provider together. */
+/** Does the work of a worker: steps one by one, and what is due at a provider together. */
 export function createWork(
   context: Context,
   parts: { lanes: Lanes; agenda: Agenda; verbs: WorkVerbs | undefined; stopping: AbortSignal },
 ): Work {
   const { lanes, agenda, verbs = coreVerbs, stopping } = parts;
   const outage = watchOutage(context.log, 'the database of the worker');
-  /** Lanes that are being looked at, and whether to look again after that. */
+  /** Lanes that are being searched, and whether to search again afterwards. */
   const looking = new Map<string, { again: boolean }>();
   const active = new Set<string>();
 
@@ -69,7 +74,7 @@ export function createWork(
     return new Promise((resolve) => place.run(() => perform(hint.executionId, hint.key).finally(resolve)));
   }
 
-  /** One look at a time in a lane; who asks meanwhile gets another one after it. */
+  /** Searches a lane once at a time; a call during a search is followed by another search. */
   async function once(name: string, look: () => Promise<boolean>): Promise<void> {
     const current = looking.get(name);
     if (current) {
@@ -91,7 +96,7 @@ export function createWork(
     }
   }
 
-  /** Claims what is due at a provider, as much as there is room for. */
+  /** Claims what is due at a provider, as much as there are free places. */
   function lookThere(provider: string): Promise<void> {
     return once(`provider ${provider}`, async () => {
       const limit = lanes.room({ queue: 'entitlements', provider });
@@ -112,7 +117,7 @@ export function createWork(
         return [claim, lanes.occupy(claim.task === 'grant' ? { ...lane, task: 'grant' } : lane)];
       }),
     );
-    // Each place is free when its own call came back: none waits for the slowest of its neighbours, or for the database.
+    // Each place is free when its own call returns: it waits neither for slower calls nor for the database.
     verbs
       .performClaims(context, claims, {
         called: (claim) => places.get(claim)?.vacate?.(),
@@ -128,7 +133,7 @@ export function createWork(
     return once('executions', async () => {
       const room = lanes.room({ queue: 'executions' });
       if (room === 0) return false;
-      // Those that this process is about to claim are still due.
+      // Rows that this process is about to claim are still due.
       const limit = room + active.size;
       const found = await verbs.findDueSteps(context, limit);
       for (const { executionId, key } of found) {
@@ -153,7 +158,7 @@ export function createWork(
         if (at <= now) void take(hint);
         else later(hint, at, late());
       };
-      // What takes access away comes first.
+      // Revocations come first.
       for (const { provider, times } of due.entitlements) {
         for (const at of times) plan({ queue: 'entitlements', entitlementId: '', provider }, at.getTime());
       }

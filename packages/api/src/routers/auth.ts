@@ -35,7 +35,7 @@ export const authRouter = router({
     })
     // Providers add parameters of their own (`iss`, `session_state`); core reads them from the address.
     .input(authOperations.callback.input)
-    // Nothing, when it was a session that was asked for: that goes on at its redirect URI.
+    // No result when the flow opens a session: the browser is redirected to the session's redirect URI.
     .output(authOperations.callback.output)
     .mutation(({ ctx, input }) => completeSignIn(ctx, input)),
   receive: publicProcedure
@@ -132,7 +132,7 @@ export const authRouter = router({
     .input(authOperations.session.input)
     .output(authOperations.session.output)
     .mutation(({ ctx, input }) => {
-      // A browser's sessions stay where its scripts cannot read them (docs/interface.md, section 6, rule 2).
+      // A browser's sessions stay out of reach of its scripts (docs/interface.md, section 6, rule 2).
       if (ctx.request.viaCookie) throw new AccessError('forbidden', 'Only programs can read session tokens');
       return issueSession(ctx.caller, input);
     }),

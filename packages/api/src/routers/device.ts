@@ -5,7 +5,7 @@ import { router } from '../trpc.js';
 
 const tags = ['authentication'];
 
-/** Signing in on a machine without a browser (RFC 8628). */
+/** Operations to sign in on a machine without a browser (RFC 8628). */
 export const deviceRouter = router({
   start: publicProcedure
     .meta({

@@ -18,7 +18,7 @@ import { router } from '../trpc.js';
 const tags = ['elevation'];
 
 export const elevationRouter = router({
-  /** The documented GET: one provider, everything in the query. */
+  /** The documented GET: one provider, all parameters in the query. */
   requestLink: authenticated
     .meta({
       openapi: { method: 'GET', path: '/elevate', tags, summary: 'Request a role (static request)' },
@@ -33,7 +33,7 @@ export const elevationRouter = router({
         providers: [provider],
         idempotencyKey: ctx.request.idempotencyKey,
       }).catch((error: unknown) => {
-        // One provider is what this request has.
+        // This form of the request has exactly one provider.
         throw renameIssues(error, (path) => path.replace(/^providers(\[0\])?$/, 'provider'));
       }),
     ),
@@ -75,7 +75,7 @@ export const elevationRouter = router({
     })
     .output(elevationOperations.suggestForm.output)
     .query(() => ({ method: 'POST', fields: [{ name: 'reason', max_length: limits.reason }] })),
-  /** A mutation only so that the words travel in a body, and never in an address; it changes nothing. */
+  /** Changes nothing; it is a mutation so that the words travel in a body and never in an address. */
   suggest: authenticated
     .meta({
       openapi: {

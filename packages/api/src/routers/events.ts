@@ -21,7 +21,7 @@ export const eventsRouter = router({
       const accepted = await receiveEvent(ctx.core, {
         source: input.source,
         body: input.event,
-        // What is in a browser's cookie is no source's.
+        // The cookie of a browser is never the credential of an event source.
         token: request.viaCookie ? undefined : (token ?? undefined),
         webhook: request.webhook,
       });

@@ -83,7 +83,10 @@ export const executionsRouter = router({
     .input(executionOperations.prepareSignal.input)
     .output(executionOperations.prepareSignal.output)
     .mutation(({ ctx, input }) => createSignal(ctx.caller, input)),
-  /** Every event after `lastEventId` (or from the start), then each as it happens; ends when nothing more can. */
+  /**
+   * Returns every event after `lastEventId` (or from the start), then each new one as it happens; ends when no more
+   * events can follow.
+   */
   watch: authenticated.input(executionOperations.watch.input).subscription(async function* ({ ctx, input, signal }) {
     const after = input.lastEventId === undefined ? undefined : Number(input.lastEventId);
     const events: AsyncIterable<ExecutionEvent> = watchExecution(ctx.caller, {

@@ -77,7 +77,8 @@ export const providersRouter = router({
     .input(providerOperations.authorizeSession.input)
     .output(providerOperations.authorizeSession.output)
     .mutation(async ({ ctx, input }) => {
-      // A browser finishes what it began; a program cannot keep a cookie, and proves itself by whose identity comes back.
+      // A browser must finish in the browser that started. A program cannot keep a cookie; the identity that returns
+      // must be its own.
       const secret = ctx.request.viaCookie ? browserSecret(ctx) : undefined;
       const begun = await authorizeSession(ctx.caller, { ...input, browserSecret: secret });
       if (secret !== undefined) ctx.reply.cookies.push({ kind: 'flow', value: secret });

@@ -19,23 +19,26 @@ import { users } from './people.js';
 export type EntitlementState = 'absent' | 'granting' | 'granted' | 'revoking';
 export type EndedReason = 'returned' | 'revoked' | 'cancelled' | 'terminated' | 'faulted' | 'failed' | 'lapsed';
 
-/** What a provider may hold on our account: this identity, this access, there. */
+/** What a provider may hold for us: this access, of this identity, at this provider. */
 export const entitlements = pgTable(
   'entitlements',
   {
     id: uuid('id').primaryKey(),
-    /** Digest of provider, target and subject; of provider, identity and access while the row has no pin. */
+    /** Digest of provider, target and subject, or of provider, identity and access while the row has no pin. */
     key: text('key').notNull(),
     provider: text('provider').notNull(),
-    /** The fingerprint of where it is held, or null in a row of an older version that could not be pinned yet. */
+    /** The fingerprint of the target where it is held; null in a row of an older version that is not pinned yet. */
     target: text('target'),
-    /** The identifiers there that do not change, as the connector says them; null exactly when the target is. */
+    /** The provider's permanent identifiers, as the connector returns them; null exactly when the target is null. */
     subject: json<unknown>('subject'),
-    /** Digest of the address that led there when it was last seen to; null where the connector tells none. */
+    /** Digest of the address that led there when it was last checked; null when the connector returns none. */
     address: text('address'),
-    /** The latest call met another target: what is held where it was granted cannot be taken away until the address leads back. */
+    /**
+     * The latest call met another target: the access cannot be revoked until the address leads back to the target
+     * where it was granted.
+     */
     elsewhere: boolean('elsewhere').notNull().default(false),
-    /** Labels: the names of the identity and the access when they were last intended. */
+    /** Labels: the names of the identity and the access at the latest intent. */
     identity: text('identity').notNull(),
     access: json<{ [key: string]: unknown }>('access').notNull(),
     state: text('state').$type<EntitlementState>().notNull(),
@@ -45,7 +48,10 @@ export const entitlements = pgTable(
     leaseUntil: instant('lease_until'),
     /** Rises with every claim; a record with an older fence changes nothing. */
     fence: integer('fence').notNull().default(0),
-    /** The latest claim's id, which its process chose beforehand, and the fence that it made: `freeLostClaim` looks for it. */
+    /**
+     * The id of the latest claim, chosen by its process in advance, and the fence of that claim; `freeLostClaim`
+     * searches for it.
+     */
     claim: text('claim'),
     failures: integer('failures').notNull().default(0),
     lastError: text('last_error'),
@@ -56,7 +62,7 @@ export const entitlements = pgTable(
   (table) => [
     unique('entitlements_are_one_per_key').on(table.key),
     index('entitlements_due_idx').on(table.dueAt).where(sql`${table.state} <> 'absent'`),
-    // Each provider's due rows are looked for by themselves.
+    // The due rows of each provider are searched separately.
     index('entitlements_due_there_idx').on(table.provider, table.dueAt).where(sql`${table.state} <> 'absent'`),
     index('entitlements_elsewhere_idx').on(table.id).where(sql`${table.elsewhere}`),
     check('entitlement_state_is_known', sql`${table.state} in ('absent', 'granting', 'granted', 'revoking')`),
@@ -69,8 +75,8 @@ export const entitlements = pgTable(
 );
 
 /**
- * Returns when a grant is over unless it is ended before: its expiry, or while it waits the time by which it has to be active.
- * Queries have to say it in these words to use the indexes.
+ * Returns the SQL for when a grant ends unless it is ended earlier: its expiry or, while it waits for its provider,
+ * the time by which it must be active. Queries must use this expression to use the indexes.
  */
 export function overAt({ expiresAt, activateBy }: { expiresAt: AnyPgColumn; activateBy: AnyPgColumn }): SQL {
   return sql`coalesce(${expiresAt}, ${activateBy})`;
@@ -91,27 +97,33 @@ export const grants = pgTable(
     userId: uuid('user_id')
       .notNull()
       .references(() => users.id),
-    /** How long it lasts once active, in milliseconds. */
+    /** Its duration once active, in milliseconds. */
     duration: bigint('duration', { mode: 'number' }).notNull(),
-    /** When the provider was seen to hold it (R6); the clock of the grant starts here. */
+    /** When it was verified that the provider holds it (R6); the clock of the grant starts here. */
     activatedAt: instant('activated_at'),
-    /** When a grant that waits for its provider is over. Null in rows of older versions, where `expires_at` said it meanwhile. */
+    /**
+     * When a grant that waits for its provider expires. Null in rows of older versions, which used `expires_at` for
+     * this.
+     */
     activateBy: instant('activate_by'),
-    /** When the access ends. Null until it is active, because its clock has not started. */
+    /** When the access ends. Null until the grant is active, because its clock has not started. */
     expiresAt: instant('expires_at'),
     endedAt: instant('ended_at'),
     endedReason: text('ended_reason').$type<EndedReason>(),
-    /** When the provider was seen not to hold it any more (R6). A grant that ended while another keeps the access has none yet. */
+    /**
+     * When it was verified that the provider no longer holds it (R6). Null for a grant that ended while another one
+     * keeps the access.
+     */
     goneAt: instant('gone_at'),
     createdAt: instant('created_at').notNull().default(appNow),
   },
   (table) => [
-    // A step whose approval ended before the provider held the access is granted anew when it was approved again.
+    // When an approval ends before the provider holds the access, the step grants again after a new approval.
     uniqueIndex('grants_are_one_per_step_and_entitlement')
       .on(table.executionId, table.stepKey, table.entitlementId)
       .where(sql`coalesce(${table.endedReason}, '') <> 'lapsed'`),
     index('grants_live_idx').on(table.entitlementId, overAt(table)).where(sql`${table.endedAt} is null`),
-    // What ended and is not gone, by when it ended: what is overdue is at its beginning.
+    // Grants that ended and are not verified as removed, by end: overdue ones come first.
     index('grants_over_idx')
       .on(sql`least(${table.endedAt}, ${overAt(table)})`, table.entitlementId)
       .where(sql`${table.goneAt} is null`),

@@ -6,12 +6,12 @@ export const agents = pgTable(
   'agents',
   {
     id: uuid('id').primaryKey(),
-    /** What the operator calls it. */
+    /** The name that the operator gave it. */
     name: text('name').notNull(),
     secretHash: text('secret_hash').notNull(),
     expiresAt: instant('expires_at').notNull(),
     enrolledAt: instant('enrolled_at').notNull().default(appNow),
-    /** What it calls its surroundings, as it registered last. */
+    /** The environment that it named at its latest registration. */
     environment: text('environment'),
     description: text('description'),
     catalogVersion: bigint('catalog_version', { mode: 'number' }),

@@ -7,14 +7,14 @@ import { users } from './people.js';
 export type ApprovalStatus = 'open' | 'approved' | 'denied' | 'expired' | 'withdrawn';
 
 export interface ApprovalRule {
-  /** Addresses, folded as they are compared. */
+  /** Addresses, folded for comparison. */
   users: string[];
   groups: string[];
   count: number;
   refusals: number;
 }
 
-/** A question put to approvers: what exactly is asked, who may answer, by when. */
+/** A question to approvers: what is requested, who may decide, and by when. */
 export const approvals = pgTable(
   'approvals',
   {
@@ -27,7 +27,7 @@ export const approvals = pgTable(
     rule: json<ApprovalRule>('rule').notNull(),
     /** Addresses (folded) and names of identities that may never decide: the requester and the person to be elevated. */
     excluded: json<string[]>('excluded').notNull(),
-    /** What is asked, as the approver sees it. */
+    /** What is requested, as the approver sees it. */
     subject: json<unknown>('subject').notNull(),
     /** Digest of the subject; a decision carries it, and so does the grant that follows. */
     requestDigest: text('request_digest').notNull(),
@@ -35,9 +35,9 @@ export const approvals = pgTable(
     expiresAt: instant('expires_at').notNull(),
     createdAt: instant('created_at').notNull().default(appNow),
     closedAt: instant('closed_at'),
-    /** The approval that ended before it was used, when this one asks again; its step is then the one that grants. */
+    /** The approval that ended before it was used, when this one replaces it; its step is then the step that grants. */
     renews: uuid('renews'),
-    /** Why it is asked again, in words for the requester and the approvers. */
+    /** Why approval is requested again, in words for the requester and the approvers. */
     because: text('because'),
   },
   (table) => [
@@ -50,8 +50,8 @@ export const approvals = pgTable(
 );
 
 /**
- * Whom an open approval asks: a row for each address and each group of its rule, so that an inbox reads no approvals that ask
- * others. A trigger on `approvals` writes the rows and deletes them when the approval closes.
+ * The approvers of an open approval: one row for each address and each group of its rule, so that an inbox reads only
+ * approvals of its person. A trigger on `approvals` writes the rows, and deletes them when the approval closes.
  */
 export const approvalAudience = pgTable(
   'approval_audience',
@@ -66,7 +66,7 @@ export const approvalAudience = pgTable(
   ],
 );
 
-/** One approver's answer; nobody answers twice. */
+/** The decision of one approver; each approver decides at most once. */
 export const decisions = pgTable(
   'decisions',
   {
@@ -86,11 +86,14 @@ export const decisions = pgTable(
   ],
 );
 
-/** Who a person was at a provider when it was last asked: what a decision rests on while the provider does not answer. */
+/**
+ * The identity of a person at a provider at the latest check: decisions rely on it while the provider does not
+ * respond.
+ */
 export const knownIdentities = pgTable('known_identities', {
-  /** Digest of the provider, where its configuration leads, and what the person was looked up by. */
+  /** Digest of the provider, its target by the configuration, and the name by which the person was looked up. */
   key: text('key').primaryKey(),
-  /** Null for somebody who has none there. */
+  /** Null for a person who has no identity there. */
   identity: text('identity'),
   seenAt: instant('seen_at').notNull().default(appNow),
 });

@@ -8,8 +8,8 @@ export const appNow = sql`app_now()`;
 export const instant = (name: string) => timestamp(name, { withTimezone: true, mode: 'date', precision: 3 });
 
 /**
- * `jsonb`, typed, whose values come back as they went in. (drizzle's own column parses a text that the driver has parsed
- * already: "123" became a number.) `null` is SQL's null, and JSON's null is read as null too.
+ * `jsonb`, typed, whose values are returned unchanged. (drizzle's own column parses a text that the driver has already
+ * parsed: "123" became a number.) `null` is SQL's null, and JSON's null is read as null too.
  */
 export const json = <T>(name: string) =>
   customType<{ data: T; driverData: string }>({ dataType: () => 'jsonb', toDriver: (value) => JSON.stringify(value) })(

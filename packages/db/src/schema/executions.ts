@@ -15,21 +15,21 @@ export const executionStatuses = [
 ] as const;
 export type ExecutionStatus = (typeof executionStatuses)[number];
 
-/** Workflows as executions were started with them, once for each content. Never changed, never deleted. */
+/** Workflows as executions were started with them, one row per content. Never changed, never deleted. */
 export const definitions = pgTable('definitions', {
   digest: text('digest').primaryKey(),
   document: json<unknown>('document').notNull(),
 });
 
-/** One run of a workflow: its definition as it was, its input, and its continuation. */
+/** One run of a workflow: its definition at the start, its input, and its continuation. */
 export const executions = pgTable(
   'executions',
   {
     id: uuid('id').primaryKey(),
     workflow: text('workflow').notNull(),
-    /** Only in rows of an older version, which kept the definition in each of them. */
+    /** Only in rows of an older version, which stored the definition in each execution. */
     definition: json<unknown>('definition'),
-    /** Of the row in `definitions`. */
+    /** The id of the row in `definitions`. */
     definitionDigest: text('definition_digest').notNull(),
     catalogVersion: integer('catalog_version').notNull(),
     ownerId: uuid('owner_id')
@@ -39,11 +39,11 @@ export const executions = pgTable(
     status: text('status').$type<ExecutionStatus>().notNull(),
     /** Without its copies of the input (`storeState`). */
     state: json<unknown>('state').notNull(),
-    /** Rises with every move: who decided on an older state decides again. */
+    /** Rises with every move: a worker that decided on an older state must decide again. */
     version: integer('version').notNull().default(0),
     output: json<unknown>('output'),
     fault: json<unknown>('fault'),
-    /** How many task events there were, kept or not. */
+    /** How many task events happened, kept or not. */
     taskEvents: integer('task_events').notNull().default(0),
     cancelRequestedAt: instant('cancel_requested_at'),
     createdAt: instant('created_at').notNull().default(appNow),
@@ -63,7 +63,7 @@ export const executions = pgTable(
   ],
 );
 
-/** `turn`: not a step of the workflow, but the mark that something of the execution is to be applied. */
+/** `turn`: not a step of the workflow, but the mark that an outcome or event of the execution must be applied. */
 export type StepKind = 'call' | 'timer' | 'event' | 'turn';
 export type StepStatus = 'open' | 'done' | 'failed' | 'closed';
 
@@ -78,16 +78,22 @@ export const steps = pgTable(
     kind: text('kind').$type<StepKind>().notNull(),
     status: text('status').$type<StepStatus>().notNull(),
     request: json<unknown>('request').notNull(),
-    /** What the step waits for now, in words for the person who looks: an approval, a provider that is down. */
+    /** What the step waits for now, in words for people: an approval, a provider that is down. */
     waitingFor: text('waiting_for'),
     attempt: integer('attempt').notNull().default(0),
     dueAt: instant('due_at'),
     leaseUntil: instant('lease_until'),
-    /** The latest claim's id, which its process chose beforehand, and the attempt that it made: `freeLostStep` looks for it. */
+    /**
+     * The id of the latest claim, chosen by its process in advance, and the attempt of that claim; `freeLostStep`
+     * searches for it.
+     */
     claim: text('claim'),
-    /** How often its turn failed in a row, by an error that is not the workflow's. */
+    /** How often its turn failed in a row with an internal error. */
     failures: integer('failures').notNull().default(0),
-    /** What came of a call, as the machine is told of it; an open step with one waits for the execution's turn. */
+    /**
+     * The result of a call, in the form that the machine reads; an open step with an outcome waits for the execution's
+     * turn.
+     */
     outcome: json<unknown>('outcome'),
     outcomeAt: instant('outcome_at'),
     openedAt: instant('opened_at').notNull().default(appNow),
@@ -113,9 +119,9 @@ export const signals = pgTable(
     eventId: text('event_id').notNull(),
     type: text('type').notNull(),
     event: json<unknown>('event').notNull(),
-    /** Who sent it, as we verified it; null for one from before this was kept. */
+    /** The verified sender; null for a signal from before this was stored. */
     sender: json<unknown>('sender'),
-    /** The sender's own number of the delivery (Standard Webhooks), by which a repeat is known. */
+    /** The sender's own id of the delivery (Standard Webhooks), by which a repeated delivery is recognised. */
     deliveryId: text('delivery_id'),
     receivedAt: instant('received_at').notNull().default(appNow),
     consumedAt: instant('consumed_at'),
@@ -127,7 +133,7 @@ export const signals = pgTable(
   ],
 );
 
-/** Executions that a process follows now, until a time: only what is appended to the ledger about these is notified. */
+/** Executions that a process follows now, until a time: only ledger entries of these are notified. */
 export const watches = pgTable(
   'watches',
   {
@@ -137,7 +143,10 @@ export const watches = pgTable(
   (table) => [index('watches_until_idx').on(table.until)],
 );
 
-/** `Idempotency-Key`: the same key and body give the same execution for 24 hours (docs/interface.md, section 16, rule 16). */
+/**
+ * `Idempotency-Key`: the same key and body return the same execution for 24 hours (docs/interface.md, section 16, rule
+ * 16).
+ */
 export const idempotencyKeys = pgTable(
   'idempotency_keys',
   {

@@ -23,12 +23,15 @@ interface Acted {
 /** The id of the person or agent who acted; null for others. */
 export const actorOf = ({ actor }: Acted): SQL => sql`(${actor} ->> 'id')`;
 
-/** Whether somebody acted whom the entry is not about. Queries have to say it in these words to use the indexes. */
+/**
+ * Whether the actor is another person than the one whom the entry is about. Queries must use this expression to use
+ * the indexes.
+ */
 export const isAboutOthers = (table: Acted): SQL => sql`${actorOf(table)} <> coalesce(${table.userId}::text, '')`;
 
 /**
- * What happened, for ever: history, logs and audit trail are three filters on it. Append only. The sequence counts in
- * hundreds, because a row of `task_events` takes up to a hundred numbers of it.
+ * What happened, permanently: history, logs and audit log are three filters on it. Append only. The sequence counts in
+ * hundreds, because a row of `task_events` uses up to a hundred numbers of it.
  */
 export const ledger = pgTable(
   'ledger',
@@ -46,30 +49,35 @@ export const ledger = pgTable(
     data: json<unknown>('data'),
   },
   (table) => [
-    // For who reads everything in order, or what is new. Belay itself does not, so a whole index on it would be read by nobody.
+    // For readers that read everything in order, or only new entries. Belay itself does not, so an index on all rows
+    // would be unused.
     index('ledger_seq_idx').using('brin', table.seq).with({ autosummarize: true }),
     index('ledger_execution_idx').on(table.executionId, table.seq),
     index('ledger_user_idx').on(table.userId, table.seq.desc()),
-    // Few entries are more than information, so those are found without reading the others.
+    // Few entries have a level above information, so this index finds those without reading the others.
     index('ledger_user_notable_idx').on(table.userId, table.seq.desc()).where(sql`${table.level} <> 'info'`),
-    // What a person did that concerns others; what concerns themselves is found as that. For all, and for one of the others.
+    // What a person did that is about other people; entries about themselves are found by another index. One index for
+    // all entries, one for a single other person.
     index('ledger_acted_idx').on(actorOf(table), table.seq.desc()).where(isAboutOthers(table)),
     index('ledger_acted_on_idx').on(actorOf(table), table.userId, table.seq.desc()).where(isAboutOthers(table)),
     index('ledger_acted_notable_idx')
       .on(actorOf(table), table.seq.desc())
       .where(sql`${isAboutOthers(table)} and ${table.level} <> 'info'`),
-    // What concerns nobody in particular: everybody's, or an agent's.
+    // Entries about no person: visible to everyone, or of an agent.
     index('ledger_nobody_idx').on(table.type, table.seq.desc()).where(sql`${table.userId} is null`),
     check('ledger_level_is_known', sql`${table.level} in ('info', 'warning', 'error')`),
   ],
 );
 
-/** A task's event: what it did, its pointer in the definition, and the error if there was one; or `emitted`, a type, a source and an id. */
+/**
+ * The event of a task: what it did, its pointer in the definition, and the error if any; or `emitted`, a type, a
+ * source and an id.
+ */
 export type TaskEvent = [what: string, about: string, ...more: string[]];
 
 /**
- * What the tasks of an execution did: one row for each move of it, as far as it is among the first or the last thousand
- * events. In order with the ledger: the first event has the number `seq`, the next the one after it.
+ * What the tasks of an execution did: one row per move, kept if it is among the first or the last thousand events. In
+ * one order with the ledger: the first event has the number `seq`, the next one `seq + 1`.
  */
 export const taskEvents = pgTable(
   'task_events',

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { check, index, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core';
 import { appNow, instant, json } from './columns.js';
 
-/** A person, as the provider knows them that they first came from. */
+/** A person, as described by the provider of their first sign-in. */
 export const users = pgTable(
   'users',
   {
@@ -18,7 +18,7 @@ export const users = pgTable(
   (table) => [unique('users_are_known_once_per_provider').on(table.provider, table.subject)],
 );
 
-/** What a person is to each provider that they are known at: a person may have several identities, an identity has one person. */
+/** The identity of a person at a provider. A person may have several identities; an identity has one person. */
 export const userIdentities = pgTable(
   'user_identities',
   {
@@ -28,16 +28,19 @@ export const userIdentities = pgTable(
       .notNull()
       .references(() => users.id),
     email: text('email').notNull(),
-    /** The address as addresses are compared (`foldAddress`); null for one that cannot be compared, and so is the same as none. */
+    /** The folded address (`foldAddress`); null for an address that cannot be compared, which counts as no address. */
     emailFolded: text('email_folded'),
     name: text('name').notNull(),
-    /** As the provider says them. Which of them pass, and under which names, the configuration in force says at each reading. */
+    /**
+     * As the provider returns them. The configuration in force decides at each reading which of them are accepted, and
+     * under which names.
+     */
     groups: json<string[]>('groups').notNull(),
     organizations: json<string[]>('organizations').notNull().default([]),
-    /** Whom the subject belongs to, where the provider has that: the same subject of one issuer is one person. */
+    /** Who issued the subject, where the provider has this: the same subject of one issuer is one person. */
     issuer: text('issuer'),
     linkedAt: instant('linked_at').notNull().default(appNow),
-    /** When the provider last said all this. */
+    /** When the provider last returned this data. */
     toldAt: instant('told_at').notNull().default(appNow),
     updatedAt: instant('updated_at').notNull().default(appNow),
   },
@@ -49,7 +52,10 @@ export const userIdentities = pgTable(
   ],
 );
 
-/** A proof of who is calling: a browser's login, a command line's, or a token an operator made. Only the hash of its secret is kept. */
+/**
+ * A credential of a caller: the login of a browser or a command line, or a token that an operator created. Only the
+ * hash of its secret is stored.
+ */
 export const logins = pgTable(
   'logins',
   {
@@ -59,15 +65,15 @@ export const logins = pgTable(
       .notNull()
       .references(() => users.id),
     kind: text('kind').notNull(),
-    /** What was proved last: the identity that the login speaks for. */
+    /** The identity that was proved last, for which the login stands. */
     provider: text('provider').notNull(),
     subject: text('subject'),
     label: text('label'),
-    /** What the provider calls the sign-in that was proved last (OpenID Connect, `sid`). */
+    /** The provider's id of the latest sign-in (OpenID Connect, `sid`). */
     sid: text('sid'),
     createdAt: instant('created_at').notNull().default(appNow),
     expiresAt: instant('expires_at').notNull(),
-    /** However much the login is used, it ends here. */
+    /** The login ends at this time, regardless of its use. */
     endsAt: instant('ends_at').notNull().default(sql`app_now() + interval '12 hours'`),
   },
   (table) => [
@@ -79,7 +85,7 @@ export const logins = pgTable(
   ],
 );
 
-/** A login that has been sent to its provider and has not come back yet. Consumed once. */
+/** A login that was sent to its provider and has not returned yet. Consumed once. */
 export const oauthFlows = pgTable(
   'oauth_flows',
   {
@@ -88,15 +94,21 @@ export const oauthFlows = pgTable(
     callback: text('callback'),
     /** PKCE verifier and nonce of the provider's flow, sealed. */
     sealed: text('sealed').notNull(),
-    /** S256 challenge of a program that will exchange the code it gets at its loopback callback. */
+    /** S256 challenge of a program that will exchange the code from its loopback callback. */
     codeChallenge: text('code_challenge'),
-    /** Hash of the cookie that binds the flow to the browser that began it; null for a session that a program asked for. */
+    /**
+     * Hash of the cookie that binds the flow to the browser that started it; null for a session that a program
+     * requested.
+     */
     browserHash: text('browser_hash'),
-    /** The login that the flow was begun in: what it proves may be linked to its person. */
+    /** The login in which the flow was started: the identity that it proves may be linked to the login's person. */
     loginId: uuid('login_id'),
-    /** `session` only adds to that login; it signs nobody in. */
+    /** `session` only adds a session to that login and signs nobody in. */
     purpose: text('purpose').notNull().default('login'),
-    /** Hash of the code with which the browser fetches what a provider posted here; the answer itself is sealed. Once for each flow. */
+    /**
+     * Hash of the code with which the browser fetches the response that a provider posted here; the response itself is
+     * sealed. One per flow.
+     */
     answerHash: text('answer_hash'),
     answer: text('answer'),
     createdAt: instant('created_at').notNull().default(appNow),
@@ -114,7 +126,7 @@ export const oauthFlows = pgTable(
   ],
 );
 
-/** A code handed to a program's loopback callback, to be exchanged for its login once (RFC 8252, RFC 7636). */
+/** A code for a program's loopback callback, to be exchanged once for its login (RFC 8252, RFC 7636). */
 export const loginCodes = pgTable(
   'login_codes',
   {
@@ -125,9 +137,12 @@ export const loginCodes = pgTable(
     provider: text('provider').notNull(),
     subject: text('subject'),
     codeChallenge: text('code_challenge').notNull(),
-    /** The provider's tokens on their way to the program's session, sealed. */
+    /** The provider's tokens for the program's session, sealed. */
     sealed: text('sealed'),
-    /** The browser's login that it was approved in: with that login the code is gone. Absent in codes of older versions. */
+    /**
+     * The browser's login in which it was approved; the code is deleted with that login. Absent in codes of older
+     * versions.
+     */
     loginId: uuid('login_id').references(() => logins.id, { onDelete: 'cascade' }),
     expiresAt: instant('expires_at').notNull(),
     consumedAt: instant('consumed_at'),
@@ -135,7 +150,10 @@ export const loginCodes = pgTable(
   (table) => [index('login_codes_expires_idx').on(table.expiresAt), index('login_codes_login_idx').on(table.loginId)],
 );
 
-/** A program that waits for its person's click before it gets a code: bound to the browser's login, and gone with it. */
+/**
+ * A program that waits for its person's click before it gets a code: bound to the browser's login, and deleted with
+ * it.
+ */
 export const programLogins = pgTable(
   'program_logins',
   {
@@ -143,7 +161,7 @@ export const programLogins = pgTable(
     loginId: uuid('login_id')
       .notNull()
       .references(() => logins.id, { onDelete: 'cascade' }),
-    /** Hash of the cookie of the browser that the sign-in was begun in. */
+    /** Hash of the cookie of the browser in which the sign-in was started. */
     browserHash: text('browser_hash').notNull(),
     provider: text('provider').notNull(),
     subject: text('subject').notNull(),
@@ -160,17 +178,20 @@ export const programLogins = pgTable(
   ],
 );
 
-/** A login that a machine without a browser asked for, until somebody confirms it in theirs (RFC 8628). Both codes are kept as hashes. */
+/**
+ * A login requested by a machine without a browser, until a person approves it in theirs (RFC 8628). Both codes are
+ * stored as hashes.
+ */
 export const deviceLogins = pgTable(
   'device_logins',
   {
     deviceHash: text('device_hash').primaryKey(),
-    /** Of the short code that a person types. */
+    /** Hash of the short code that a person types. */
     userCodeHash: text('user_code_hash').notNull(),
-    /** What the machine says of itself; nobody has checked it. */
+    /** The name that the machine gives itself, not verified. */
     label: text('label').notNull(),
     status: text('status').notNull().default('open'),
-    /** The login it was confirmed in, and as which identity: with that login, what it confirmed is gone. */
+    /** The login in which it was approved, and the identity that it was approved for; deleted with that login. */
     loginId: uuid('login_id').references(() => logins.id, { onDelete: 'cascade' }),
     provider: text('provider'),
     subject: text('subject'),
@@ -187,7 +208,10 @@ export const deviceLogins = pgTable(
   ],
 );
 
-/** Logout tokens that a provider has sent, for as long as they could be sent again (OpenID Connect Back-Channel Logout, 2.6). */
+/**
+ * Logout tokens received from a provider, kept as long as they could be sent again (OpenID Connect Back-Channel
+ * Logout, 2.6).
+ */
 export const logoutTokens = pgTable(
   'logout_tokens',
   {

@@ -4,8 +4,8 @@ import { appNow, instant } from './columns.js';
 import { logins, users } from './people.js';
 
 /**
- * A login's session with one provider: the provider's own tokens, sealed, with a version that rises with each refresh. It
- * is gone in the moment its login is, because the row hangs on the login's.
+ * A login's session with one provider: the provider's own tokens, sealed, with a version that rises with each refresh.
+ * It is deleted together with its login.
  */
 export const sessions = pgTable(
   'sessions',
@@ -17,20 +17,20 @@ export const sessions = pgTable(
     userId: uuid('user_id')
       .notNull()
       .references(() => users.id),
-    /** Who the person is to the provider. */
+    /** The person's identity at the provider. */
     subject: text('subject').notNull(),
     version: integer('version').notNull(),
     /** The provider's tokens; never leaves the process. */
     sealed: text('sealed').notNull(),
-    /** What the provider calls the sign-in (OpenID Connect, `sid`). */
+    /** The provider's id of the sign-in (OpenID Connect, `sid`). */
     sid: text('sid'),
     createdAt: instant('created_at').notNull().default(appNow),
     expiresAt: instant('expires_at').notNull(),
-    /** However often it is refreshed, it ends here: the person proves themselves again. */
+    /** The session ends at this time, regardless of refreshes; the person must sign in again. */
     endsAt: instant('ends_at').notNull().default(sql`app_now() + interval '12 hours'`),
-    /** When a worker asks for new tokens; null when there is nothing to ask with. */
+    /** When a worker requests new tokens; null when it has no token to request them with. */
     refreshAt: instant('refresh_at'),
-    /** While it is set and ahead, one worker is asking. */
+    /** While this time is in the future, one worker is refreshing the session. */
     leaseUntil: instant('lease_until'),
   },
   (table) => [
