@@ -63,7 +63,7 @@ describe('access stays where it was approved and granted (R7)', () => {
     expect(issue).toMatchObject({
       path: 'providers.shop.config',
       message: expect.stringMatching(
-        `another target .* Held there: ${names.role} by ${names.login} until 2026-03-01T10:10`,
+        `another target .* Access held: ${names.role} by ${names.login} until 2026-03-01T10:10`,
       ),
     });
     expect(house.catalog.current().providers.get('shop')?.config).toMatchObject({ url: first.url() });
@@ -88,7 +88,7 @@ describe('access stays where it was approved and granted (R7)', () => {
     const [issue] = await refusalOf(house.applyCatalog(at(moved.href)));
     expect(issue).toMatchObject({
       path: 'providers.shop.config',
-      message: expect.stringMatching(/its target cannot be read \(.*credentials.*\), while access is held/),
+      message: expect.stringMatching(/whose target cannot be read \(.*credentials.*\), while access is held/),
     });
     await house.applyCatalog(at(first.url()));
     await runOut(house);

@@ -4,7 +4,7 @@ import type { Json } from './types.js';
 
 const UNITS = { days: 86_400_000, hours: 3_600_000, minutes: 60_000, seconds: 1000, milliseconds: 1 } as const;
 
-/** The DSL's duration in any of its forms, evaluated already, in milliseconds. Throws a `RangeError`. */
+/** Returns an evaluated duration of the DSL, in any of its forms, in milliseconds. Throws a `RangeError`. */
 export function durationOf(value: Json): number {
   if (typeof value === 'string') return parseDuration(value);
   if (!isObject(value) || Object.keys(value).length === 0) throw new RangeError('not a duration');
@@ -19,7 +19,7 @@ export function durationOf(value: Json): number {
   return Math.round(total);
 }
 
-/** The moment `milliseconds` after `now`, as ISO 8601 in UTC with milliseconds. */
+/** Returns the time `milliseconds` after `now`, as ISO 8601 in UTC with milliseconds. */
 export function later(now: string, milliseconds: number): string {
   return new Date(Date.parse(now) + milliseconds).toISOString();
 }

@@ -1,7 +1,7 @@
 import { storable } from './json.js';
 import type { Fault } from './types.js';
 
-/** The reserved type of the fault that `interrupt` raises at every awaiting task (docs/architecture.md, section 5). */
+/** The reserved type of the fault that `interrupt` raises at every waiting task (docs/architecture.md, section 5). */
 export const CANCELLED = 'https://belay.dev/errors/cancelled';
 
 const SPECIFIED = 'https://serverlessworkflow.io/spec/1.0.0/errors/';
@@ -33,14 +33,14 @@ const TITLE = {
 export type StandardFault = keyof typeof STATUS;
 
 /**
- * One of the DSL's standard errors, with its default status and title unless `more` says otherwise. The machine adds
- * `instance` when it is missing.
+ * Returns one of the DSL's standard errors, with its default status and title unless `more` overrides them. The
+ * machine adds a missing `instance`.
  */
 export function standardFault(name: StandardFault, more: Omit<Partial<Fault>, 'type'> = {}): Fault {
   return { type: `${SPECIFIED}${name}`, status: STATUS[name], title: TITLE[name], ...more };
 }
 
-/** A fault of exactly these parts, those that are undefined left out, and every text in it fit to be stored. */
+/** Returns a fault of exactly these parts, without the undefined ones, and with every text fit to be stored. */
 export function newFault(parts: {
   type: string;
   status: number;
@@ -54,7 +54,7 @@ export function newFault(parts: {
   return fault;
 }
 
-/** The same error type has two spellings, one in the specification and one in its conformance kit; they are equal. */
+/** Compares two error types: the specification and its conformance kit spell the same type differently. */
 export function sameFaultType(one: string, other: string): boolean {
   return one === other || specified(one) === specified(other);
 }
@@ -63,7 +63,7 @@ function specified(type: string): string {
   return type.startsWith(CONFORMANCE) ? `${SPECIFIED}${type.slice(CONFORMANCE.length)}` : type;
 }
 
-/** Carries a fault out of the middle of a task; the machine turns it back into a value at the task's edge. */
+/** Carries a fault out of a task; the machine converts it back to a value when the task ends. */
 export class Raised extends Error {
   override readonly name = 'Raised';
   readonly fault: Fault;

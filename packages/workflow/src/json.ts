@@ -1,12 +1,12 @@
 import { isStorable } from '@belay/contract/text';
 import type { Json, JsonObject } from './types.js';
 
-/** Whether a value is a JSON object, as opposed to an array, a scalar or nothing. */
+/** Returns whether a value is a JSON object, as opposed to an array, a scalar or undefined. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Whether two JSON values are equal; the order of an object's keys does not matter. */
+/** Returns whether two JSON values are equal; the order of an object's keys does not matter. */
 export function isEqual(one: Json | undefined, other: Json | undefined): boolean {
   if (one === other) return true;
   if (Array.isArray(one)) {
@@ -22,24 +22,24 @@ export function isEqual(one: Json | undefined, other: Json | undefined): boolean
   );
 }
 
-/** A text as it can be stored, with a replacement character for what cannot. */
+/** Returns a text that can be stored, with a replacement character for each character that cannot. */
 export function storable(text: string): string {
   return isStorable(text) ? text : text.replace(/[\0\uD800-\uDFFF]/gu, '\uFFFD');
 }
 
 export type Excess = 'depth' | 'length' | 'text';
 
-/** What an execution may hold. */
+/** The limits on the data of an execution. */
 export const BOUNDS = { depth: 1000, length: 16_000_000, storable: true } as const;
 
-/** What to say of data that is beyond that. */
+/** The messages for data that exceeds them. */
 export const BEYOND: { [E in Excess]: string } = {
   depth: `data must not be nested deeper than ${BOUNDS.depth} levels`,
   length: `data must not be longer than ${BOUNDS.length} characters`,
   text: 'data must not contain NUL characters or broken surrogate pairs',
 };
 
-/** Whether an error is what JavaScript throws when it compares or writes a value that nests too deep for its stack. */
+/** Returns whether an error is the one that JavaScript throws when a value is nested too deep for its stack. */
 export function isTooDeep(error: unknown): boolean {
   return error instanceof RangeError && error.message.includes('call stack');
 }
@@ -51,9 +51,9 @@ interface Limit {
 }
 
 /**
- * Whether a value nests deeper, or is longer as text, than the limits allow, or has text in it that cannot be stored
- * (where `storable` asks for that). Values share their parts in memory, so that
- * a small program can make one that is huge when written out; this stops counting at the limit and never recurses.
+ * Returns whether a value is nested deeper, or is longer as text, than the limits allow, or has text that cannot be
+ * stored (when `storable` is set). Values share their parts in memory, so a small program can make one that is huge as
+ * text; this function stops counting at the limit and never recurses.
  */
 export function exceeds(value: Json, limit: Limit): Excess | null {
   const walk = measure(value, limit);
@@ -63,7 +63,10 @@ export function exceeds(value: Json, limit: Limit): Excess | null {
   }
 }
 
-/** The same of a value that may be large: calls `breathe` every few milliseconds. The value must not change meanwhile. */
+/**
+ * Returns the same for a value that may be large; calls `breathe` every few milliseconds. The value must not change
+ * meanwhile.
+ */
 export async function exceedsInParts(value: Json, limit: Limit, breathe: () => unknown): Promise<Excess | null> {
   const walk = measure(value, limit);
   for (;;) {
@@ -73,10 +76,10 @@ export async function exceedsInParts(value: Json, limit: Limit, breathe: () => u
   }
 }
 
-/** How many values are looked at in one part. */
+/** How many values are checked at a time. */
 const PART = 20_000;
 
-/** Looks at everything in a value, level by level. */
+/** Visits everything in a value, level by level. */
 function* measure(root: Json, limit: Limit): Generator<undefined, Excess | null> {
   let length = 0;
   let looked = 0;
@@ -93,7 +96,7 @@ function* measure(root: Json, limit: Limit): Generator<undefined, Excess | null>
       } else if (typeof value === 'object' && value !== null) {
         if (depth >= limit.depth) return 'depth';
         if (Array.isArray(value)) {
-          // Everything counts for something, so a long array is over the limit before it is copied.
+          // Every element counts, so a long array exceeds the limit before it is copied.
           if (length + value.length > limit.length) return 'length';
           for (const item of value) below.push(item);
         } else {
@@ -110,12 +113,12 @@ function* measure(root: Json, limit: Limit): Generator<undefined, Excess | null>
   return null;
 }
 
-/** One segment of a JSON pointer, escaped (RFC 6901). */
+/** Returns one segment of a JSON pointer, escaped (RFC 6901). */
 export function pointerSegment(name: string | number): string {
   return String(name).replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
-/** The value a JSON pointer leads to (RFC 6901), or undefined. */
+/** Returns the value at a JSON pointer (RFC 6901), or undefined. */
 export function atPointer(root: unknown, pointer: string): unknown {
   let value = root;
   for (const raw of pointer.split('/').slice(1)) {

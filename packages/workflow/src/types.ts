@@ -1,11 +1,11 @@
-/** Any JSON value. Everything the machine keeps, asks for or hands out is one. */
+/** Any JSON value. All data that the machine stores, requests or returns is JSON. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
 export type JsonObject = { [key: string]: Json };
 
 /**
- * The name of a step: the JSON pointer of its task in the definition, then how it came to be reached, as in
- * `/do/2/approve#0`. Unique within one execution, and the same however often the transition is computed.
+ * The name of a step: the JSON pointer of its task in the definition, then how it was reached, as in
+ * `/do/2/approve#0`. Unique within one execution, and the same each time the transition is computed.
  */
 export type StepKey = string;
 
@@ -17,7 +17,7 @@ export interface Step {
   dueAt?: string;
 }
 
-/** An error as the DSL and RFC 7807 have it; `instance` is the JSON pointer of the task that raised it. */
+/** An error as defined by the DSL and RFC 7807; `instance` is the JSON pointer of the task that raised it. */
 export interface Fault {
   type: string;
   status: number;
@@ -26,7 +26,7 @@ export interface Fault {
   instance?: string;
 }
 
-/** How a step ended. A timer that fired is `{ ok: true, value: null }`. */
+/** How a step ended. The outcome of a fired timer is `{ ok: true, value: null }`. */
 export type Outcome = { ok: true; value: Json } | { ok: false; fault: Fault };
 
 /** `running`: some open step is a call. `waiting`: every open step is a timer or an event. The rest are final. */
@@ -45,7 +45,7 @@ export interface CloudEvent {
   [extension: string]: Json | undefined;
 }
 
-/** Whether a `listen` with this metadata may take an event, apart from its filters on the event itself. */
+/** Returns whether a `listen` with this metadata may take an event, apart from its filters on the event itself. */
 export type Admits = (metadata: JsonObject | undefined) => boolean;
 
 /** One of the DSL's lifecycle events: `type` is the DSL's name, `at` is `env.now`, `data` holds no task data. */
@@ -55,15 +55,15 @@ export interface LifecycleEvent {
   data: JsonObject;
 }
 
-/** Whose an evaluation is: executions take turns. `spend` is called with the processor time of the jq thread. */
+/** The owner of an evaluation: executions take turns. `spend` is called with the processor time of the jq thread. */
 export interface Caller {
   executionId: string;
   spend?: ((milliseconds: number) => void) | undefined;
 }
 
 /**
- * Evaluates one jq program on `input` with the named arguments (without `$`). Calls `caller.spend` before it
- * resolves or rejects, where a thread ran the program. Throws `ExpressionError`.
+ * Evaluates one jq program on `input` with the named arguments (without `$`). Calls `caller.spend` before it resolves
+ * or rejects, when a thread ran the program. Throws `ExpressionError`.
  */
 export type Evaluate = (
   expression: string,
@@ -79,17 +79,20 @@ export interface Env {
   startedAt?: string;
   evaluate: Evaluate;
   /**
-   * Asked before each task but the first of a transition. True ends the transition there: its state has a timer that is
-   * due now, and goes on from that task when the timer is resolved. Every transition runs at least one task. The machine
-   * awaits the answer, so that a host can give the event loop to others meanwhile.
+   * Called before each task of a transition except the first. True ends the transition there: its state has a timer
+   * that is due now, and continues at that task when the timer is resolved. Every transition runs at least one task.
+   * The machine awaits the result, so that a host can yield to the event loop.
    */
   pause?: () => boolean | Promise<boolean>;
-  /** Called with the milliseconds of processor time that each evaluation took in its thread, failed ones included. */
+  /** Called with the milliseconds of processor time that each evaluation used in its thread, including failed ones. */
   spend?: (milliseconds: number) => void;
   runtime?: { name: string; version: string };
 }
 
-/** Something wrong with a document or a value. `path` is a JSON pointer; `ERR_UNSUPPORTED_*` is DSL not built yet. */
+/**
+ * An error in a document or a value. `path` is a JSON pointer; `ERR_UNSUPPORTED_*` is a part of the DSL that is not
+ * supported yet.
+ */
 export interface Issue {
   code: string;
   path: string;

@@ -7,7 +7,7 @@ import { authenticationSchema, endpointSchema, httpSchema, type TaskOf } from '.
 const PROTOCOLS = new Set(['openapi', 'grpc', 'asyncapi', 'a2a', 'mcp']);
 const URI = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/.*/;
 
-/** A `call`: http, a function of the workflow's own, or one of the functions the host offers. */
+/** Checks a `call`: http, a function of the workflow, or one of the functions of the host. */
 export function checkCall(checking: Checking, path: string, task: TaskOf<'call'>, names: Names): void {
   const { issues, use, functions } = checking;
   const name = task.call;
@@ -69,7 +69,7 @@ function checkUri({ issues }: Checking, path: string, uri: string): void {
   if (!isExpression(uri) && !URI.test(uri)) issues.add('ERR_INVALID', path, 'must be an absolute URI or an expression');
 }
 
-/** An authentication: by name, basic or bearer. The DSL's others are not built yet. */
+/** Checks an authentication: by name, basic or bearer. The DSL's other kinds are not supported yet. */
 export function checkAuthentication(checking: Checking, path: string, value: Json): void {
   const { issues } = checking;
   if (isObject(value)) {

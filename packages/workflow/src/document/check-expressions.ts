@@ -8,7 +8,7 @@ import type { Issues } from './issues.js';
 const BEFORE_WORKFLOW = ['workflow', 'runtime'];
 const BEFORE_TASK = [...BEFORE_WORKFLOW, 'context', 'task'];
 
-/** The arguments the DSL gives to an expression, by where it stands (dsl.md, "Runtime expression arguments"). */
+/** The arguments that the DSL gives to an expression, by its place (dsl.md, "Runtime expression arguments"). */
 export const ARGUMENTS = {
   workflowInput: BEFORE_WORKFLOW,
   workflowOutput: [...BEFORE_WORKFLOW, 'context'],
@@ -17,12 +17,12 @@ export const ARGUMENTS = {
   taskExport: [...BEFORE_TASK, 'input', 'output'],
 } as const;
 
-/** Names that a loop or a catch may not give to its own variable. */
+/** Names that a loop or a catch may not use for its own variable. */
 export const RESERVED = new Set([...ARGUMENTS.taskExport, 'secrets', 'authorization', 'ENV', '__loc__', '__prog_args']);
 
 const NOT_BUILT = new Set(['secrets', 'authorization']);
 
-/** Checks a place that is always an expression, with or without `${ }`. */
+/** Checks a value that is always an expression, with or without `${ }`. */
 export function checkAlways(issues: Issues, path: string, text: string, names: readonly string[]): void {
   guard(issues, path, () => checkProgram(issues, path, programOf(text), names));
 }
@@ -45,14 +45,14 @@ export function checkValue(issues: Issues, path: string, value: Json, names: rea
   }
 }
 
-/** Checks a `from` or an `as`: a string is always an expression, an object may contain some. */
+/** Checks a `from` or an `as`: a string is always an expression, an object may contain expressions. */
 export function checkTransform(issues: Issues, path: string, value: Json, names: readonly string[]): void {
   if (typeof value === 'string') checkAlways(issues, path, value, names);
   else if (isObject(value)) checkValue(issues, path, value, names);
   else issues.add('ERR_INVALID', path, 'must be an expression or an object');
 }
 
-/** Whether a string of the definition is evaluated rather than taken as it stands. */
+/** Returns whether a string of the definition is evaluated rather than used literally. */
 export function isExpression(value: unknown): value is string {
   return typeof value === 'string' && value.includes('${');
 }

@@ -4,7 +4,7 @@ import { ARGUMENTS, checkAlways, checkValue, isExpression } from './check-expres
 import type { Checking, Names } from './check-parts.js';
 import { eventFilterSchema, strategySchema } from './definition.js';
 
-/** An event consumption strategy: exactly one of `one`, `any` and `all`, and `until` beside `any` only. */
+/** Checks an event consumption strategy: exactly one of `one`, `any` and `all`, and `until` with `any` only. */
 export function checkStrategy(checking: Checking, path: string, value: Json, names: Names, nested = false): void {
   const { issues } = checking;
   const strategy = issues.read(strategySchema, value, path);
@@ -35,7 +35,7 @@ function checkFilter(checking: Checking, path: string, value: Json, names: Names
   const seen = [...ARGUMENTS.task, ...names];
   checkValue(issues, `${path}/with`, filter.with, seen);
   for (const [name, item] of Object.entries(filter.with)) {
-    // Attributes are compared, never searched: a pattern that silently matched nothing would be worse than a refusal.
+    // Attributes are compared, never searched: a pattern that silently matches nothing would be worse than an error.
     if (name !== 'data' && typeof item === 'string' && !isExpression(item) && /[\\^$*|[\]{}]/.test(item)) {
       const at = `${path}/with/${pointerSegment(name)}`;
       issues.add('ERR_UNSUPPORTED_EVENT_PATTERN', at, 'regular expressions are not supported; use ${ test("…") }');

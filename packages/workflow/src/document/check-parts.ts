@@ -16,14 +16,14 @@ import {
 } from './definition.js';
 import type { Issues } from './issues.js';
 
-/** What every check needs: where issues go, the reusable components, and the functions a `call` may name. */
+/** What every check needs: the list of issues, the reusable components, and the functions that a `call` may name. */
 export interface Checking {
   issues: Issues;
   use: NonNullable<Workflow['use']>;
   functions: { [name: string]: CallCheck };
 }
 
-/** The variables in sight besides the DSL's own: those of the loops and catches around. */
+/** The variables in scope besides the DSL's own: those of the enclosing loops and catches. */
 export type Names = readonly string[];
 
 const REUSABLE = {
@@ -33,7 +33,7 @@ const REUSABLE = {
   authentications: 'authentication',
 } as const;
 
-/** A reusable component by its name, or undefined after noting that there is none. */
+/** Returns a reusable component by its name, or undefined after adding an issue. */
 export function checkReference(
   checking: Checking,
   kind: keyof typeof REUSABLE,
@@ -60,7 +60,7 @@ export function checkDuration({ issues }: Checking, path: string, value: Json, n
   }
 }
 
-/** A timeout, inline or by name. */
+/** Checks a timeout, inline or by name. */
 export function checkTimeout(checking: Checking, path: string, value: Json, names: Names): void {
   if (typeof value === 'string') {
     checkReference(checking, 'timeouts', value, path);
@@ -103,7 +103,7 @@ export function checkOutput(
   if (output.as !== undefined) checkTransform(checking.issues, `${path}/as`, output.as, names);
 }
 
-/** An error to raise, inline or reusable. */
+/** Checks an error to raise, inline or reusable. */
 export function checkError({ issues }: Checking, path: string, value: Json, names: Names): ErrorDefinition | undefined {
   const error = issues.read(errorSchema, value, path);
   if (!error) return undefined;
@@ -113,7 +113,7 @@ export function checkError({ issues }: Checking, path: string, value: Json, name
   return error;
 }
 
-/** A retry policy, inline or reusable. */
+/** Checks a retry policy, inline or reusable. */
 export function checkRetry(checking: Checking, path: string, value: Json, names: Names): RetryDefinition | undefined {
   const { issues } = checking;
   if (isObject(value) && isObject(value.backoff)) {
@@ -141,7 +141,7 @@ export function checkRetry(checking: Checking, path: string, value: Json, names:
   return retry;
 }
 
-/** The name of a variable that a loop or a catch introduces. */
+/** Checks the name of a variable that a loop or a catch introduces. */
 export function checkVariable({ issues }: Checking, path: string, name: string): void {
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
     issues.add(

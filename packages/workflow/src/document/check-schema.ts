@@ -5,16 +5,17 @@ import type { Caller, Json } from '../types.js';
 import { compileSchema, type Differences, listDifferences } from './json-schema.js';
 import { isPlainSchema, PLAIN_VALUE } from './plain-schema.js';
 
-/** Milliseconds of processor time for a schema that is not plain, compiling it the first time included. */
+/** Milliseconds of processor time for a schema that is not plain, including its first compilation. */
 const LIMIT = 500;
-/** A schema of so many characters is compiled in milliseconds, whatever it says. */
+/** A schema up to this many characters compiles in milliseconds, whatever its content. */
 const SHORT = 10_000;
 let threads: ThreadPool | undefined;
 
 /**
- * How a value differs from a JSON Schema, in at most twenty places, without quoting the value. A plain schema and a small
- * value are checked in place; anything else in a thread, because a schema of a few lines can keep a processor busy for
- * years. What takes too long there counts as a difference. Throws `ExpressionOutage` when it cannot be checked now.
+ * Returns how a value differs from a JSON Schema, in at most twenty places, without quoting the value. A plain schema
+ * and a small value are checked in place; anything else in a thread, because a schema of a few lines can keep a
+ * processor busy for years. A check that takes too long counts as a difference. Throws `ExpressionOutage` when it
+ * cannot be checked now.
  */
 export async function checkSchema(schema: Json, value: Json, caller?: Caller): Promise<Differences> {
   if (isPlainSchema(schema) && !exceeds(value, PLAIN_VALUE)) return listDifferences(schema, value);
@@ -23,12 +24,12 @@ export async function checkSchema(schema: Json, value: Json, caller?: Caller): P
   return found;
 }
 
-/** Whether compiling a schema takes so long that it must not be done here. */
+/** Returns whether a schema takes too long to compile on this thread. */
 export function isLong(schema: Json): boolean {
   return exceeds(schema, { depth: 100, length: SHORT }) !== null;
 }
 
-/** Why a schema that is not long cannot be used, or null. */
+/** Returns why a short schema cannot be used, or null. */
 export function findSchemaFault(schema: Json): string | null {
   try {
     compileSchema(schema);
@@ -38,15 +39,15 @@ export function findSchemaFault(schema: Json): string | null {
   }
 }
 
-/** The same of a long schema. Throws `ExpressionOutage` when that cannot be known now. */
+/** Returns why a long schema cannot be used, or null. Throws `ExpressionOutage` when that cannot be checked now. */
 export async function findLongSchemaFault(schema: Json): Promise<string | null> {
   const found = await checkInThread(schema, '');
   return typeof found === 'string' ? found : null;
 }
 
-/** The differences, or what is wrong with checking for them at all. */
+/** Returns the differences, or why they cannot be checked. */
 async function checkInThread(schema: Json, value: string, caller?: Caller): Promise<Differences | string> {
-  // Only workflows with such schemas cost a thread.
+  // Only workflows with such schemas need a thread.
   threads ??= createThreadPool({ size: 1, limit: LIMIT, does: 'schemas' });
   const text = JSON.stringify(schema);
   const { read, milliseconds } = await threads.run(caller?.executionId ?? '', text, () => {

@@ -35,7 +35,7 @@ type Check<K extends TaskKindName> = (
   targets: Targets,
 ) => void;
 
-/** The names a `then` may lead to: the tasks of the same list. */
+/** The names that a `then` may lead to: the tasks of the same list. */
 type Targets = ReadonlySet<string>;
 
 const checks: { [K in TaskKindName]: Check<K> } = {
@@ -75,7 +75,7 @@ const checks: { [K in TaskKindName]: Check<K> } = {
     if (task.fork.compete && task.fork.branches.length === 0) {
       checking.issues.add('ERR_INVALID', `${path}/fork/branches`, 'a fork that competes must have at least one branch');
     }
-    // Branches run side by side, so none of them can continue at another.
+    // Branches run in parallel, so none of them can continue at another.
     checkTaskList(checking, `${path}/fork/branches`, task.fork.branches, names, new Set());
   },
   listen: (checking, path, task, names) => {
@@ -134,7 +134,7 @@ const checks: { [K in TaskKindName]: Check<K> } = {
   wait: (checking, path, task, names) => checkDuration(checking, `${path}/wait`, task.wait, names),
 };
 
-/** A list of named tasks; `targets` is where a `then` may lead, the list's own names unless said otherwise. */
+/** Checks a list of named tasks; `targets` are the names that a `then` may lead to, by default those of the list. */
 export function checkTaskList(checking: Checking, path: string, list: TaskList, names: Names, targets?: Targets): void {
   const entries = list.map((item, index) => onlyEntry(checking, `${path}/${index}`, item));
   const own = new Set<string>();
@@ -151,7 +151,7 @@ export function checkTaskList(checking: Checking, path: string, list: TaskList, 
   });
 }
 
-/** One task, its kind known by its keys. */
+/** Checks one task, whose kind is recognised by its keys. */
 export function checkTask(checking: Checking, path: string, value: Json, names: Names, targets: Targets): void {
   const { issues } = checking;
   if (!isObject(value)) {

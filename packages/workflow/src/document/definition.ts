@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Json } from '../types.js';
 
-// The shapes of the DSL that are supported. Whatever nests or comes in several forms is `json` here, and is looked at by
-// the checks beside this file, which can say where exactly something is wrong.
+// The supported shapes of the DSL. What nests or has several forms is `json` here; the checks in the other files of
+// this folder look at it, because they can report the exact place of an error.
 const json = z.custom<Json>((value) => value !== undefined, 'is required');
 const text = z.string();
 const filled = z.string().min(1);
@@ -32,13 +32,13 @@ const errorFilter = z
     detail: text.optional(),
     details: text.optional(),
   })
-  // To some it means every error, to others none.
+  // Some authors read an empty list as every error, others as none.
   .refine(
     (value) => Object.keys(value).length > 0,
     'must name at least one property; leave it out to catch every error',
   );
 
-/** One strict schema for each kind of task; the key is also the one by which a task's kind is known. */
+/** One strict schema per kind of task; its key is also the key by which the kind of a task is recognised. */
 export const taskSchemas = {
   call: z.strictObject({ ...base, call: filled, with: z.record(z.string(), json).optional() }),
   emit: z.strictObject({
@@ -198,5 +198,5 @@ export const workflowSchema = z.strictObject({
   evaluate: z.strictObject({ language: text.optional(), mode: text.optional() }).optional(),
 });
 
-/** A definition that was checked: plain JSON, stored with every execution and read back as it is. */
+/** A checked definition: plain JSON, stored with every execution and read back unchanged. */
 export type Workflow = z.infer<typeof workflowSchema>;

@@ -2,25 +2,25 @@ import type { z } from 'zod';
 import { pointerSegment } from '../json.js';
 import type { Issue, Json } from '../types.js';
 
-/** A jq program of a document, and where it stands. */
+/** A jq program of a document, and its place. */
 export interface Expression {
   path: string;
   program: string;
 }
 
-/** A long JSON Schema of a document, and where it stands. */
+/** A long JSON Schema of a document, and its place. */
 export interface Schema {
   path: string;
   schema: Json;
 }
 
-/** Collects what is wrong with a document, and what of it has to be compiled in a thread to know. */
+/** Collects the issues of a document, and what must be compiled in a thread to check it. */
 export interface Issues {
   list: Issue[];
   expressions: Expression[];
   schemas: Schema[];
   add(code: string, path: string, message: string): void;
-  /** The value as the schema has it, or undefined after noting what is wrong with it at `path`. */
+  /** Returns the value parsed by the schema, or undefined after adding an issue at `path`. */
   read<T>(schema: z.ZodType<T>, value: unknown, path: string): T | undefined;
 }
 

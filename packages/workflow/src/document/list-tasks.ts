@@ -8,7 +8,7 @@ export interface ListedTask {
   task: JsonObject;
 }
 
-/** Returns every task of a workflow, however deep it is nested, with those of its functions. */
+/** Returns every task of a workflow, at every level of nesting, with the tasks of its functions. */
 export function listTasks(workflow: Workflow): ListedTask[] {
   const functions = Object.entries(workflow.use?.functions ?? {});
   return [

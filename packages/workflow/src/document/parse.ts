@@ -25,9 +25,9 @@ const RESERVED_FUNCTIONS = new Set(['http', 'openapi', 'grpc', 'asyncapi', 'a2a'
 
 /**
  * Reads and checks a whole definition: an object, or YAML or JSON text. `functions` are those a `call` may name, each
- * with the check of its `with`. Never throws. What is DSL but not built is an issue `ERR_UNSUPPORTED_…`, never skipped;
- * a result that is `ok` is plain JSON that parses to itself again. Whether its expressions are jq, `compileExpressions`
- * says, and `compileSchemas` the same of long schemas.
+ * with the check of its `with`. Never throws. A part of the DSL that is not supported is an issue `ERR_UNSUPPORTED_…`,
+ * never skipped; a result that is `ok` is plain JSON that parses to itself again. `compileExpressions` checks that its
+ * expressions are jq, and `compileSchemas` checks long schemas.
  */
 export function parseWorkflow(source: unknown, options: { functions: { [name: string]: CallCheck } }): ParseResult {
   const read = readSource(source);
@@ -35,12 +35,12 @@ export function parseWorkflow(source: unknown, options: { functions: { [name: st
   const issues = collectIssues();
   const workflow = issues.read(workflowSchema, read.value, '');
   if (workflow) checkWorkflow({ issues, use: workflow.use ?? {}, functions: options.functions }, workflow);
-  // The document itself, rather than what zod made of it: `$workflow.definition` is what the author wrote.
+  // The document itself, rather than the output of zod: `$workflow.definition` is what the author wrote.
   if (issues.list.length === 0) {
     const { expressions, schemas } = issues;
     return { ok: true, workflow: read.value as Workflow, expressions, schemas };
   }
-  // A reusable part that is used is looked at twice, and wrong only once.
+  // A reusable part that is used is checked twice, but reported once.
   const seen = new Map(issues.list.map((issue) => [`${issue.code} ${issue.path} ${issue.message}`, issue]));
   return { ok: false, issues: [...seen.values()] };
 }
@@ -55,15 +55,15 @@ export async function compileSchemas(schemas: readonly Schema[]): Promise<Issue[
   return issues;
 }
 
-/** Takes back a definition that `parseWorkflow` accepted before, without the deep checks. Throws on anything else. */
+/** Reads a definition that `parseWorkflow` accepted before, without the deep checks. Throws on anything else. */
 export function loadWorkflow(stored: unknown): Workflow {
   if (isObject(stored) && isObject(stored.document) && Array.isArray(stored.do)) return stored as Workflow;
   throw new TypeError('not a stored workflow definition');
 }
 
 /**
- * What is wrong with an input: that it cannot be stored, or how it differs from the workflow's `input.schema`. Throws
- * `ExpressionOutage` when it cannot be checked now.
+ * Returns what is wrong with an input: that it cannot be stored, or how it differs from the workflow's `input.schema`.
+ * Throws `ExpressionOutage` when it cannot be checked now.
  */
 export async function validateInput(workflow: Workflow, input: Json): Promise<Issue[]> {
   const excess = exceeds(input, BOUNDS);
@@ -104,7 +104,7 @@ function checkUse(checking: Checking): void {
     else checkTimeout(checking, at, timeout, []);
   }
   for (const [at, error] of named('/use/errors', use.errors)) checkError(checking, at, error, []);
-  // A policy that is used is checked where it is used, because there it may see the caught error by its name.
+  // A policy that is used is checked at its place of use, where it can see the caught error by its name.
   for (const [at, policy] of named('/use/retries', use.retries)) checkUnusedRetry(checking, at, policy);
   for (const [at, value] of named('/use/authentications', use.authentications)) {
     checkAuthentication(checking, at, value);
@@ -129,7 +129,7 @@ function named(path: string, record: { [name: string]: Json } | undefined): [str
   return Object.entries(record ?? {}).map(([name, value]) => [`${path}/${pointerSegment(name)}`, value]);
 }
 
-/** A function must not hide a built-in one, and must not call itself, directly or through others. */
+/** Checks that a function does not hide a built-in one, and does not call itself, directly or through others. */
 function checkFunctionNames({ issues, use, functions }: Checking): void {
   const own = use.functions ?? {};
   const calls = new Map(Object.entries(own).map(([name, task]) => [name, calledFunctions(task)]));

@@ -1,7 +1,7 @@
 import { isObject } from '../json.js';
 import type { Json } from '../types.js';
 
-/** A value that a plain schema is checked against in place: anything larger is checked in a thread. */
+/** The size of a value that is checked against a plain schema in place; larger values are checked in a thread. */
 export const PLAIN_VALUE = { depth: 100, length: 5_000 };
 
 const MOST_PARTS = 200;
@@ -17,8 +17,8 @@ const SCALARS = new Set([
 const remembered = new WeakMap<object, boolean>();
 
 /**
- * Whether checking a value against a schema takes time in proportion to the value and the schema, and no more: each part of
- * the value meets each part of the schema once. References, alternatives, `uniqueItems` and what is long can take more.
+ * Returns whether checking a value against a schema takes time in proportion to both: each part of the value meets
+ * each part of the schema once. References, alternatives, `uniqueItems` and long keywords can take more.
  */
 export function isPlainSchema(schema: Json): boolean {
   if (typeof schema !== 'object' || schema === null) return true;
@@ -66,7 +66,7 @@ function isPlain(schema: Json | undefined, parts: { left: number }): boolean {
   });
 }
 
-/** A repetition such as {1,500} makes a program as many times longer than it is written. */
+/** A repetition such as {1,500} makes a program that many times longer than its text. */
 function isShort(pattern: string): boolean {
   const counts = [...pattern.matchAll(/\{(\d*)(?:,(\d*))?\}/g)].map(([, from, to]) => Number(to || from || 1));
   return counts.reduce((length, count) => length * Math.max(count, 1), pattern.length) <= LONGEST_PATTERN;

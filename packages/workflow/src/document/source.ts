@@ -5,7 +5,9 @@ import type { Issue, Json } from '../types.js';
 const LONGEST = 1_000_000;
 const DEEPEST = 100;
 
-/** A definition as plain JSON, from YAML or JSON text or from an object. Anything that is not JSON is an issue. */
+/**
+ * Returns a definition as plain JSON, from YAML or JSON text or from an object. Anything that is not JSON is an issue.
+ */
 export function readSource(source: unknown): { ok: true; value: Json } | { ok: false; issues: Issue[] } {
   let value = source;
   if (typeof source === 'string') {

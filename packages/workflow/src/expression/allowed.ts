@@ -1,7 +1,7 @@
 import { ExpressionError } from './error.js';
 import { lex, type Token } from './lex.js';
 
-/** What jq can do that a workflow may not: reach its surroundings, read other input, load modules, or tell the time. */
+/** What jq can do and a workflow may not: read its environment, read other input, load modules, or read the clock. */
 const REFUSED = new Set([
   'env',
   'input',
@@ -26,14 +26,14 @@ const REFUSED_VARIABLES = new Set(['ENV', '__prog_args']);
 const LIMIT = 5000;
 const known = new Map<string, Program | ExpressionError>();
 
-/** A jq program that may run: its tokens, and the variables it takes from outside. */
+/** A jq program that may run: its tokens, and its free variables. */
 export interface Program {
   tokens: Token[];
   variables: string[];
 }
 
 /**
- * Checks a jq program by its tokens, so that `.input`, `$input`, `{env: 1}` and `"env"` are fine and `env` is not.
+ * Checks a jq program by its tokens, so that `.input`, `$input`, `{env: 1}` and `"env"` are allowed and `env` is not.
  * Throws `ExpressionError` (syntax, refused).
  */
 export function readProgram(text: string): Program {
@@ -78,7 +78,7 @@ function refuse(tokens: Token[]): void {
   });
 }
 
-/** The variables a program uses without binding them itself with `as`, `label` or a function's parameters. */
+/** Returns the variables that a program uses without binding them with `as`, `label` or a function's parameters. */
 function freeVariables(tokens: Token[]): string[] {
   const used = new Set<string>();
   const bound = new Set<string>(['__loc__']);

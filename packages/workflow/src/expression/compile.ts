@@ -5,7 +5,10 @@ import { ExpressionOutage } from './error.js';
 import { syntaxMessage } from './read-answer.js';
 import { type Result, startThread, type Thread } from './thread.js';
 
-/** How many programs jq reads at once, and milliseconds of processor time for that; compiling one takes about one. */
+/**
+ * How many programs jq reads at a time, and the milliseconds of processor time for them; compiling one takes about
+ * one.
+ */
 const TOGETHER = 100;
 const LIMIT = 5_000;
 const LONGEST_SHOWN = 200;
@@ -13,9 +16,9 @@ const REMEMBERED = 20_000;
 const known = new Set<string>();
 
 /**
- * Has jq itself compile expressions, without running them: what is not valid jq is an issue at its place. jq runs in a
- * thread of its own, which is started only for expressions that were not compiled before. Throws `ExpressionOutage` when
- * that is not possible now.
+ * Compiles expressions with jq itself, without running them: an expression that is not valid jq is an issue at its
+ * place. jq runs in its own thread, which is started only for expressions that were not compiled before. Throws
+ * `ExpressionOutage` when that is not possible now.
  */
 export async function compileExpressions(expressions: readonly Expression[]): Promise<Issue[]> {
   const unknown = expressions.filter(({ program }) => !known.has(program));
@@ -23,7 +26,7 @@ export async function compileExpressions(expressions: readonly Expression[]): Pr
   let thread = await startCompiler();
   try {
     const issues: Issue[] = [];
-    /** Whether programs compile; a thread that has broken over them is replaced. */
+    /** Returns whether programs compile; replaces a thread that they broke. */
     const run = async (program: string): Promise<Result> => {
       const { result, spoilt } = await thread.run({ program, input: 'null', raises: false }, LIMIT);
       if (spoilt) {
@@ -60,7 +63,7 @@ async function startCompiler(): Promise<Thread> {
   }
 }
 
-/** A program as it is run later, with its variables bound, behind something that never lets it run. */
+/** Returns a program with its variables bound as when it is run, in a form that compiles it but never runs it. */
 function unused(program: string): string {
   const bindings = readProgram(program).variables.map((name) => `null as $${name} | `);
   return `${bindings.join('')}empty | ${program}`;

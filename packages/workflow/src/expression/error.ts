@@ -1,4 +1,7 @@
-/** Why an expression failed. Only a program's own failure is one of these; a broken host is an ordinary error. */
+/**
+ * Why an expression failed. Only a failure of the program itself is one of these; a failure of the host is an ordinary
+ * error.
+ */
 export type ExpressionErrorCode =
   | 'ERR_EXPRESSION_SYNTAX'
   | 'ERR_EXPRESSION_REFUSED'
@@ -9,15 +12,16 @@ export type ExpressionErrorCode =
   | 'ERR_EXPRESSION_TOO_LONG';
 
 /**
- * The threads that run expressions cannot do it now: too many wait, none can be started, the machine is too busy to give
- * them processor time, or the process is ending. Never the workflow's fault; the same expression can be evaluated later.
+ * The threads that run expressions are not available: too many expressions wait, no thread can be started, the machine
+ * is too busy to give them processor time, or the process is stopping. Never the workflow's fault; the same expression
+ * can be evaluated later.
  */
 export class ExpressionOutage extends Error {
   override readonly name = 'ExpressionOutage';
   readonly code = 'EXPRESSIONS_UNAVAILABLE';
 }
 
-/** A runtime expression that could not be evaluated; the machine makes the DSL's expression fault (400) of it. */
+/** A runtime expression that could not be evaluated; the machine converts it to the DSL's expression fault (400). */
 export class ExpressionError extends Error {
   override readonly name = 'ExpressionError';
   readonly code: ExpressionErrorCode;

@@ -3,31 +3,34 @@ import type { Evaluate, Json } from '../types.js';
 import { evaluatePlain } from './plain.js';
 import { programOf, readTemplate } from './template.js';
 
-/** What an expression sees: `.`, the named arguments, and the evaluator for what is not plain. */
+/** What an expression sees: `.`, the named arguments, and the evaluator for programs that are not plain. */
 export interface Sight {
   input: Json;
   args: { [name: string]: Json };
   evaluate: Evaluate;
 }
 
-/** The value of one program: directly when it is a path or a literal, by jq otherwise. Throws `ExpressionError`. */
+/**
+ * Returns the value of one program: directly when it is a path or a literal, by jq otherwise. Throws
+ * `ExpressionError`.
+ */
 async function evaluateProgram(program: string, sight: Sight): Promise<Json> {
   const plain = evaluatePlain(program, sight.input, sight.args);
   return plain === undefined ? await sight.evaluate(program, sight.input, sight.args) : plain;
 }
 
-/** The value of a place that is always an expression, with or without `${ }`. Throws `ExpressionError`. */
+/** Returns the value of a place that is always an expression, with or without `${ }`. Throws `ExpressionError`. */
 export async function evaluateAlways(text: string, sight: Sight): Promise<Json> {
   return await evaluateProgram(programOf(text), sight);
 }
 
-/** Whether a condition holds, in jq's sense: anything but `false` and `null` does. Throws `ExpressionError`. */
+/** Returns whether a condition is true, in jq's sense: any value but `false` and `null`. Throws `ExpressionError`. */
 export async function evaluateCondition(text: string, sight: Sight): Promise<boolean> {
   const value = await evaluateAlways(text, sight);
   return value !== false && value !== null;
 }
 
-/** A value of the definition with every `${ }` in it replaced by what it evaluates to. Throws `ExpressionError`. */
+/** Returns a value of the definition in which every `${ }` is replaced by its result. Throws `ExpressionError`. */
 export async function evaluateValue(value: Json, sight: Sight): Promise<Json> {
   if (typeof value === 'string') return await evaluateText(value, sight);
   if (Array.isArray(value)) {
@@ -41,7 +44,10 @@ export async function evaluateValue(value: Json, sight: Sight): Promise<Json> {
   return Object.fromEntries(entries);
 }
 
-/** A `from` or an `as`: a string is always an expression, an object is a value with expressions in it. */
+/**
+ * Returns the result of a `from` or an `as`: a string is always an expression, an object is a value that may contain
+ * expressions.
+ */
 export async function evaluateTransform(value: Json, sight: Sight): Promise<Json> {
   return typeof value === 'string' ? await evaluateAlways(value, sight) : await evaluateValue(value, sight);
 }

@@ -1,35 +1,35 @@
-/** A queue in which those who have had less go first. */
+/** A queue that serves first the owners who have had least. */
 export interface FairQueue<T> {
   readonly size: number;
   add(owner: string, item: T): void;
   next(): { owner: string; item: T } | undefined;
-  /** Says what an item of this owner has cost. */
+  /** Records the cost of an item of this owner. */
   charge(owner: string, cost: number): void;
   clear(): T[];
 }
 
 interface Share<T> {
-  /** What this owner has had, as if it had wanted something all along. */
+  /** The cost of this owner, as if it had always waited for something. */
   had: number;
   items: T[];
   underWay: number;
 }
 
-/** How many owners are remembered, apart from those that want something. */
+/** How many owners are remembered, apart from those that wait. */
 const REMEMBERED = 1_000;
 
 /**
- * Takes turns between owners by what their items cost (start-time fair queueing): the next item is that of the owner who
- * has had least, and owners who have had the same take turns. Who asks for nothing for a while is ahead of
- * those who ask all the time by `credit` at most, so an item of a newcomer waits for none of theirs. What an item is
- * expected to cost counts before it is served, so of several newcomers those that want little go first.
+ * Creates a queue that takes turns between owners by the cost of their items (start-time fair queueing): the next item
+ * belongs to the owner who has had least; owners with equal cost take turns. An owner that was idle is ahead of busy
+ * ones by `credit` at most, so an item of a newcomer waits for none of theirs. The expected cost of an item counts
+ * before it is served, so of several newcomers those with small items go first.
  */
 export function createFairQueue<T>(credit: number, expectedCost: (item: T) => number): FairQueue<T> {
   const shares = new Map<string, Share<T>>();
   let size = 0;
   let reached = 0;
 
-  /** Forgets owners that want nothing now, those that were served longest ago first. */
+  /** Forgets owners that wait for nothing, starting with the one that was served longest ago. */
   const forget = () => {
     for (const [owner, { items, underWay }] of shares) {
       if (shares.size < REMEMBERED) return;
@@ -68,7 +68,7 @@ export function createFairQueue<T>(credit: number, expectedCost: (item: T) => nu
       size -= 1;
       share.underWay += 1;
       reached = Math.max(reached, share.had);
-      // Of those who have had the same, the one that was not served goes first.
+      // Among owners with equal cost, the one that was not served last goes first.
       shares.delete(owner);
       shares.set(owner, share);
       return { owner, item };

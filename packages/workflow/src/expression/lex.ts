@@ -4,7 +4,7 @@ import { ExpressionError } from './error.js';
 export interface Token {
   type: 'field' | 'variable' | 'word' | 'number' | 'string' | 'format' | 'symbol';
   text: string;
-  /** What a string without interpolation means, and the name of a field or variable. */
+  /** The value of a string without interpolation, and the name of a field or variable. */
   value?: string;
 }
 
@@ -14,8 +14,8 @@ const SPACE = /[ \t\r\n]+/y;
 const CLOSER: { [opener: string]: string } = { '(': ')', '[': ']', '{': '}' };
 
 /**
- * Reads jq tokens from `start` to the end, or to the first unmatched `stop`. Where jq and this reader could disagree on
- * what is code (comments that continue over a line, `$ name`), this reader sees more code or refuses. Throws
+ * Reads jq tokens from `start` to the end, or to the first unmatched `stop`. Where jq and this reader could disagree
+ * about what is code (comments that continue over a line, `$ name`), this reader reads more as code or throws. Throws
  * `ExpressionError`.
  */
 export function lex(text: string, start = 0, stop?: '}' | ')'): { tokens: Token[]; end: number } {
@@ -120,7 +120,7 @@ function lexString(text: string, start: number, tokens: Token[]): number {
 
 function plainString(quoted: string): string {
   try {
-    // jq lets a string run over several lines, JSON does not.
+    // A jq string may contain line breaks, a JSON string may not.
     const escaped = quoted.replaceAll('\n', '\\n').replaceAll('\r', '\\r').replaceAll('\t', '\\t');
     return JSON.parse(escaped) as string;
   } catch {

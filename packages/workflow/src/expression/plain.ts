@@ -4,10 +4,10 @@ import { readProgram } from './allowed.js';
 import { ExpressionError } from './error.js';
 import type { Token } from './lex.js';
 
-/** A program simple enough to need no jq: a path or a literal, or whether two of those are equal. */
+/** A program simple enough to need no jq: a path, a literal, or a comparison of two of these. */
 type Plain = Operand | { equal: boolean; left: Operand; right: Operand };
 
-/** Where a path starts, and the path from there. */
+/** The start of a path, and the steps from there. */
 interface Operand {
   from: { is: 'input' } | { is: 'variable'; name: string } | { is: 'value'; value: Json };
   path: (string | number)[];
@@ -17,8 +17,8 @@ const known = new WeakMap<Token[], Plain | null>();
 
 /**
  * Evaluates paths and literals (`.a.b[0]`, `$context.x`, `"text"`, `42`), and comparisons of two of those by `==` and
- * `!=`, as jq would, about a hundred times faster. Undefined when the program needs jq. Throws `ExpressionError`, for
- * the program's text too.
+ * `!=`, as jq would, about a hundred times faster. Returns undefined when the program needs jq. Throws
+ * `ExpressionError`, for errors in the program's text too.
  */
 export function evaluatePlain(text: string, input: Json, args: { [name: string]: Json }): Json | undefined {
   const { tokens } = readProgram(text);
@@ -81,14 +81,14 @@ function literal(tokens: Token[]): Json | undefined {
     if (token?.type === 'string') return token.value;
     if (token?.type === 'word') return { true: true, false: false, null: null }[text];
   }
-  // Longer numbers keep their digits in jq, so they are left to it.
+  // jq keeps the digits of longer numbers, so those are left to jq.
   if (tokens.length <= 2 && /^-?[0-9]{1,15}$/.test(text)) return Number(text) + 0;
   if (text === '[]') return [];
   if (text === '{}') return {};
   return undefined;
 }
 
-/** Reads `.name`, `."name"`, `["name"]`, `[0]` and `[-1]`; null for anything more. */
+/** Reads `.name`, `."name"`, `["name"]`, `[0]` and `[-1]`; returns null for anything else. */
 function withPath(from: Operand['from'], tokens: Token[], afterDot: boolean): Operand | null {
   const path: (string | number)[] = [];
   let dot = afterDot;

@@ -13,16 +13,16 @@ const LIMIT = 250;
 
 export interface ExpressionPool {
   evaluate: Evaluate;
-  /** Ends the threads. Evaluations still under way, and later ones, are rejected with an `ExpressionOutage`. */
+  /** Stops the threads. Running and later evaluations reject with an `ExpressionOutage`. */
   close(): Promise<void>;
 }
 
 /**
- * jq in worker threads (docs/architecture.md, section 5). No thread exists before the first program that needs one, and an idle pool lets
- * the process end. A program gets 250 ms of processor time, which a busy machine does not shorten. Executions take turns
- * by the time they have had. `evaluate` throws `ExpressionError` for whatever the program did wrong: a syntax or run-time
- * error, a refused function, too much time or memory, not exactly one result. It throws `ExpressionOutage` when the pool
- * cannot run the program now.
+ * Creates a pool of worker threads with jq (docs/architecture.md, section 5). No thread exists before the first
+ * program that needs one, and an idle pool lets the process end. A program gets 250 ms of processor time, which a busy
+ * machine does not shorten. Executions take turns by the time that they have used. `evaluate` throws `ExpressionError`
+ * for errors of the program: a syntax or run-time error, a function that is not allowed, too much time or memory, not
+ * exactly one result. It throws `ExpressionOutage` when the pool cannot run the program now.
  */
 export function createExpressionPool(options: { size?: number } = {}): ExpressionPool {
   const threads = createThreadPool({ does: 'jq', size: options.size ?? 2, limit: LIMIT });

@@ -6,10 +6,10 @@ import type { Result } from './thread.js';
 const COMPILE_ERROR = 3;
 const LONGEST_MESSAGE = 200;
 
-/** A result whose output was read: its first two values are enough to know. */
+/** The output of a program; two values are enough to tell one from several. */
 export type Read = Exclude<Result, { is: 'output' }> | { is: 'values'; values: Json[] };
 
-/** Reads a thread's output. When it is not JSON, jq broke without noticing. */
+/** Reads a thread's output. When it is not JSON, jq failed without noticing. */
 export function readOutput(result: Result): Read {
   if (result.is !== 'output') return result;
   try {
@@ -20,7 +20,10 @@ export function readOutput(result: Result): Read {
   }
 }
 
-/** The one value of a program. Throws `ExpressionError`, or `ExpressionOutage` when it did not have its time. */
+/**
+ * Returns the one value of a program. Throws `ExpressionError`, or `ExpressionOutage` when it did not get its
+ * processor time.
+ */
 export function readValue(read: Read): Json {
   switch (read.is) {
     case 'values': {
@@ -46,7 +49,7 @@ export function readValue(read: Read): Json {
   }
 }
 
-/** jq's message without the data it quotes, which may be anything the workflow holds. */
+/** Returns jq's message without the data that it quotes, which may be any data of the workflow. */
 function readableMessage(message: string): string {
   const [found = ''] = message.split('\n');
   if (!/^(Cannot|syntax error|[a-z]+ \(.*\) (and|cannot)|\$?[\w/]+ is not defined|.*cannot be)/.test(found)) {
@@ -60,7 +63,7 @@ function readableMessage(message: string): string {
     .slice(0, LONGEST_MESSAGE);
 }
 
-/** What jq says of a program that it cannot compile, without the program, which it prints again. */
+/** Returns jq's message about a program that does not compile, without the program, which jq repeats in it. */
 export function syntaxMessage(message: string): string {
   const [found = ''] = message.replace(/^jq: error: /, '').split('\n');
   return (
@@ -68,7 +71,7 @@ export function syntaxMessage(message: string): string {
   );
 }
 
-/** At most so many characters, and never half of one. */
+/** Returns at most this many characters, and never half of one. */
 function cut(text: string): string {
   return text.length <= LONGEST_MESSAGE ? text : storable(text.slice(0, LONGEST_MESSAGE)).replace(/\uFFFD$/, '');
 }

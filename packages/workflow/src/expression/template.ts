@@ -1,7 +1,7 @@
 import { ExpressionError } from './error.js';
 import { lex } from './lex.js';
 
-/** A string of the definition, split into what is written and what is evaluated. */
+/** A string of the definition, split into literal text and expressions. */
 export type Template =
   | { is: 'literal' }
   | { is: 'expression'; program: string }
@@ -12,8 +12,8 @@ const LIMIT = 5000;
 const known = new Map<string, Template | ExpressionError>();
 
 /**
- * Splits a string at its `${ … }`. A string that is nothing but one expression has that expression's value; text around
- * or between expressions makes a string. Throws `ExpressionError` when a `${` is never closed.
+ * Splits a string at its `${ … }`. A string that consists of one expression has the value of that expression; text
+ * around or between expressions makes it a string. Throws `ExpressionError` when a `${` is not closed.
  */
 export function readTemplate(text: string): Template {
   if (!text.includes('${')) return LITERAL;
@@ -50,7 +50,7 @@ function split(text: string): Template | ExpressionError {
     : { is: 'mixed', parts };
 }
 
-/** The program of a place that is always an expression (`when`, `as` …), where `${ }` may be left out. */
+/** Returns the program of a place that is always an expression (`when`, `as` …), where `${ }` may be omitted. */
 export function programOf(text: string): string {
   const template = readTemplate(text);
   if (template.is === 'literal') return text.trim();

@@ -3,7 +3,7 @@ import { createFairQueue } from './fair-queue.js';
 import { type Read, readOutput } from './read-answer.js';
 import { type Program, startThread, type Thread, type Work } from './thread.js';
 
-/** How many programs may wait. Callers above this are told to come again, rather than kept for longer and longer. */
+/** How many programs may wait. Later ones are rejected at once, so that the waiting time stays bounded. */
 const MOST_WAITING = 1_000;
 
 /** How many programs' costs are remembered. */
@@ -16,7 +16,7 @@ interface Job {
   refuse(error: unknown): void;
 }
 
-/** What came of a program, and the processor time that it took. */
+/** The result of a program, and the processor time that it used. */
 interface Answered {
   read: Read;
   milliseconds: number;
@@ -24,15 +24,17 @@ interface Answered {
 
 export interface ThreadPool {
   /**
-   * Runs a program when it is its owner's turn; `prepare` is called then. `text` is what its cost is remembered by: of
-   * those whose turn it is, a program that took long before goes after others. Rejects with what `prepare` throws, and with
-   * `ExpressionOutage` when too many wait, no thread can be started or the pool is closed.
+   * Runs a program when it is its owner's turn, and calls `prepare` then. `text` is the key under which its cost is
+   * remembered: among programs whose turn it is, one that took long before comes last. Rejects with the error of
+   * `prepare`, and with `ExpressionOutage` when too many wait, no thread can be started or the pool is closed.
    */
   run(owner: string, text: string, prepare: () => Program): Promise<Answered>;
   close(): Promise<void>;
 }
 
-/** At most `size` programs at a time, each for at most `limit` milliseconds of processor time. */
+/**
+ * Creates a pool that runs at most `size` programs at a time, each for at most `limit` milliseconds of processor time.
+ */
 export function createThreadPool({ does, size, limit }: { does: Work; size: number; limit: number }): ThreadPool {
   const costs = new Map<string, number>();
   const queue = createFairQueue<Job>(limit, ({ text }) => costs.get(text) ?? 0);
@@ -64,7 +66,7 @@ export function createThreadPool({ does, size, limit }: { does: Work; size: numb
     }
   }
 
-  /** Ends a thread, and has another one ready before it is needed, so that nobody waits for its start. */
+  /** Stops a thread, and starts another one in advance, so that no program waits for its start. */
   function replace(thread: Thread): void {
     all.delete(thread);
     void thread.end();

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { openThreadClock } from './thread-clock.js';
 
-/** What a thread does. */
+/** The kind of work of a thread. */
 export type Work = 'jq' | 'schemas';
 
 const WORKERS = {
@@ -9,14 +9,17 @@ const WORKERS = {
   schemas: new URL('./schema-worker.js', import.meta.url),
 };
 
-/** One program with its input: of jq, or a JSON Schema and a value (none: the schema is only compiled). `raises`: whether it may call `error`. */
+/**
+ * One program with its input: of jq, or a JSON Schema and a value (without a value the schema is only compiled).
+ * `raises`: whether it may call `error`.
+ */
 export interface Program {
   program: string;
   input: string;
   raises: boolean;
 }
 
-/** What a thread says about one program. */
+/** The result that a thread sends about one program. */
 export type Result =
   | { is: 'output'; text: string }
   | { is: 'failed'; exitCode: number; message: string; own: boolean }
@@ -25,16 +28,16 @@ export type Result =
   | { is: 'timeout' }
   | { is: 'starved' };
 
-/** A result, the processor time of the thread that it took, and whether the thread must not be used again. */
+/** A result, the processor time that the thread used for it, and whether the thread must not be used again. */
 export interface Answer {
   result: Result;
   milliseconds: number;
   spoilt: boolean;
 }
 
-/** One worker thread with jq in it. It runs one program at a time and keeps the process alive only meanwhile. */
+/** One worker thread with jq. It runs one program at a time, and keeps the process alive only while it does. */
 export interface Thread {
-  /** jq as this thread has compiled it, for others. */
+  /** jq as compiled by this thread, for other threads. */
   module: object;
   /** Runs a program for at most `limit` milliseconds of processor time. */
   run(program: Program, limit: number): Promise<Answer>;
@@ -48,14 +51,14 @@ interface Ready {
 }
 type Finished = Result & { milliseconds: number; worn: boolean };
 
-/** How much longer than its limit a program may take on a machine so busy that its thread hardly runs. */
+/** The factor by which a program may exceed its limit on a machine so busy that its thread hardly runs. */
 const PATIENCE = 100;
 const SHORTEST_LOOK = 5;
 
-/** Starts a thread; resolves when jq is loaded in it, so that loading never counts as a program's time. */
+/** Starts a thread; resolves when it has loaded jq, so that loading never counts as the time of a program. */
 export async function startThread(does: Work, module?: object): Promise<Thread> {
   const worker = new Worker(WORKERS[does], {
-    // jq must not see the environment, and what it prints is nobody's business.
+    // jq must not see the environment, and its output must not reach the process.
     env: {},
     execArgv: [],
     stdout: true,
@@ -109,8 +112,8 @@ export async function startThread(does: Work, module?: object): Promise<Thread> 
 }
 
 /**
- * Calls `stop` when a thread has had `limit` milliseconds of processor time, or when it did not get them in a time much
- * longer than that. Where the system cannot say how much a thread has had, the time that passes counts.
+ * Calls `stop` when a thread has used `limit` milliseconds of processor time, or when it did not get them within a
+ * much longer time. Where the system cannot tell how much a thread has used, elapsed time counts.
  */
 function watchThread(
   clock: ReturnType<typeof openThreadClock>,

@@ -1,4 +1,4 @@
-/** What jq is started with: the types of Node.js leave WebAssembly to those of browsers. */
+/** The options to start jq: the types of Node.js leave WebAssembly to those of browsers. */
 declare const WebAssembly: {
   compile(binary: Uint8Array): Promise<object>;
   instantiate: (

@@ -9,8 +9,8 @@ import type { State } from './state.js';
 import { conclude, guardWorkflow, newRun, type Transition, WORKFLOW_TIMEOUT } from './transition.js';
 
 /**
- * Starts an execution and takes it as far as it goes without waiting. A wrong input is a fault of the execution;
- * use `validateInput` before, to refuse it instead. Throws only when the host's `evaluate` breaks.
+ * Starts an execution and runs it as far as it goes without waiting. An invalid input is a fault of the execution;
+ * call `validateInput` before to reject it instead. Throws only when the host's `evaluate` breaks.
  */
 export async function begin(workflow: Workflow, input: Json, env: Env): Promise<Transition> {
   const state: State = {
@@ -28,7 +28,7 @@ export async function begin(workflow: Workflow, input: Json, env: Env): Promise<
     await validate(run, workflow.input?.schema, input, 'input');
     const from = workflow.input?.from;
     const value = from === undefined ? input : await evaluateTransform(from, workflowSight(run, input, false));
-    // The DSL's picture of the data flow makes the transformed input the first content of `$context`.
+    // In the DSL's data flow the transformed input is the first content of `$context`.
     state.context = value;
     if (workflow.timeout !== undefined) {
       const after = await evaluateTimeout(run, workflow.timeout, workflowSight(run, value, true));

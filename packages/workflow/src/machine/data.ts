@@ -12,7 +12,10 @@ const JQ_FUEL = 10;
 /** Milliseconds of processor time for all expressions of one task: a transition cannot pause inside a task. */
 const TASK_LIMIT = 10_000;
 
-/** What a task's own expressions see. `input` is `.`; the raw input unless said otherwise, and then `$input` too. */
+/**
+ * Returns what a task's own expressions see. `input` is `.`: the raw input by default; otherwise the transformed one,
+ * which is then `$input` too.
+ */
 export function taskSight(
   run: Run,
   frame: Frame,
@@ -32,14 +35,14 @@ export function taskSight(
   return { input: more.input === undefined ? taken : more.input, args, evaluate: meteredEvaluate(run) };
 }
 
-/** What the workflow's own `input.from` and `output.as` see; `$context` only in the latter. */
+/** Returns what the workflow's own `input.from` and `output.as` see; `$context` only in the latter. */
 export function workflowSight(run: Run, input: Json, withContext: boolean): Sight {
   const args: { [name: string]: Json } = { workflow: describeWorkflow(run), runtime: describeRuntime(run) };
   if (withContext) args.context = run.state.context;
   return { input, args, evaluate: meteredEvaluate(run) };
 }
 
-/** jq costs more than a task does, so it takes more of the fuel that a transition has. */
+/** The fuel of an expression that needs jq: it costs more than a task. */
 function meteredEvaluate(run: Run): Sight['evaluate'] {
   return async (expression, input, args) => {
     run.fuel -= JQ_FUEL;
@@ -54,7 +57,7 @@ function meteredEvaluate(run: Run): Sight['evaluate'] {
   };
 }
 
-/** Validates by a schema of the definition. Throws `Raised` with the DSL's validation fault. */
+/** Validates data by a schema of the definition. Throws `Raised` with the DSL's validation fault. */
 export async function validate(
   run: Run,
   schema: SchemaDefinition | undefined,
@@ -70,7 +73,7 @@ export async function validate(
   throw new Raised(standardFault('validation', { detail }));
 }
 
-/** Transforms by `as`, then validates: the DSL's steps 5 and 6 of its data flow. */
+/** Transforms data by `as`, then validates it: steps 5 and 6 of the DSL's data flow. */
 export async function transform(
   run: Run,
   output: OutputDefinition | undefined,
@@ -82,7 +85,7 @@ export async function transform(
   return value;
 }
 
-/** Steps 7 and 8 of the data flow: what a task's (or an iteration's) `export` makes of the context. */
+/** Returns the context after a task's (or an iteration's) `export`: steps 7 and 8 of the data flow. */
 export async function exportContext(run: Run, definition: OutputDefinition | undefined, sight: Sight): Promise<void> {
   if (!definition) return;
   const context = definition.as === undefined ? run.state.context : await evaluateTransform(definition.as, sight);
@@ -90,7 +93,9 @@ export async function exportContext(run: Run, definition: OutputDefinition | und
   run.state.context = context;
 }
 
-/** A duration of the definition in milliseconds. Throws `Raised` when an expression gave something else. */
+/**
+ * Returns a duration of the definition in milliseconds. Throws `Raised` when an expression did not return a duration.
+ */
 export async function evaluateDuration(value: Json, sight: Sight): Promise<number> {
   const evaluated = await evaluateValue(value, sight);
   try {
@@ -101,7 +106,7 @@ export async function evaluateDuration(value: Json, sight: Sight): Promise<numbe
   }
 }
 
-/** The duration of a timeout, inline or by name. */
+/** Returns the duration of a timeout, inline or by name, in milliseconds. */
 export async function evaluateTimeout(run: Run, timeout: Json, sight: Sight): Promise<number> {
   const found = typeof timeout === 'string' ? run.workflow.use?.timeouts?.[timeout] : timeout;
   return await evaluateDuration((found as { after: Json }).after, sight);

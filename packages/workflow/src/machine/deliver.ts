@@ -5,8 +5,9 @@ import { copyState, type State } from './state.js';
 import { advanceRoot, conclude, newRun, type Transition } from './transition.js';
 
 /**
- * Gives an event to every `event` step that is open and wants it; null when none does, and then nothing has changed.
- * `admits` says which of them may have it, by the metadata of their tasks. A step that has had enough is in `close`, like any other that ends; one that wants more stays open.
+ * Delivers an event to every open `event` step that wants it; returns null when no step does, and then nothing has
+ * changed. `admits` decides, by the metadata of their tasks, which steps may have it. A step that has all its events
+ * is in `close`, like any other that ends; one that wants more stays open.
  */
 export async function deliver(
   workflow: Workflow,
@@ -15,7 +16,7 @@ export async function deliver(
   env: Env,
   admits: Admits = () => true,
 ): Promise<Transition | null> {
-  // Only what listened before the event came gets it: a task that this event starts waits for the next one.
+  // Only tasks that listened before the event get it: a task that this event starts waits for the next one.
   const listening = Object.keys(state.open).filter((key) => state.open[key] === 'event');
   if (listening.length === 0) return null;
   const run = newRun(workflow, copyState(state), env);

@@ -6,17 +6,17 @@ import type { Progress, Run, Signal, Variables } from './run.js';
 import type { ListFrame } from './state.js';
 import { advanceTask, enterTask, newFrame } from './task.js';
 
-/** A list of tasks at `at`; `key` and `path` are what the keys of its tasks start with before and after the `#`. */
+/** A list of tasks at `at`; the keys of its tasks start with `key` before the `#` and `path` after it. */
 export function newList(at: string, key: string, path: string): ListFrame {
   return { at, key, path, index: 0, lap: 0, current: null };
 }
 
-/** Works through a list from its beginning. Its value is that of the last task, or the input when it has none. */
+/** Runs a list from its start. Its value is that of the last task, or the input when it is empty. */
 export async function enterList(run: Run, list: ListFrame, input: Json, variables: Variables): Promise<Progress> {
   return await goOn(run, list, 0, input, variables);
 }
 
-/** Hands a signal to the list's task under way and goes on from there. */
+/** Passes a signal to the running task of the list and continues from there. */
 export async function advanceList(run: Run, list: ListFrame, variables: Variables, signal: Signal): Promise<Progress> {
   if (!list.current) throw new TypeError(`no task is running at ${list.at}`);
   const progress = await advanceTask(run, list.current, variables, signal);
@@ -28,7 +28,7 @@ async function goOn(run: Run, list: ListFrame, index: number, input: Json, varia
   return progress ? await follow(run, list, progress, variables) : { is: 'done', value: input };
 }
 
-/** Enters the task at an index; null when the list ends before it. */
+/** Starts the task at an index; returns null when the list ends before it. */
 async function enterAt(
   run: Run,
   list: ListFrame,
@@ -54,7 +54,7 @@ async function follow(run: Run, list: ListFrame, given: Progress, variables: Var
     if (then === 'exit') return { is: 'done', value };
     const next =
       then === 'continue' ? list.index + 1 : tasksOf(run, list).findIndex((item) => Object.hasOwn(item, then));
-    // Between two visits of a task its list has jumped back, so the lap keeps their keys apart.
+    // The lap number keeps the keys of a task apart when its list jumps back to it.
     if (next <= list.index) list.lap += 1;
     const entered = await enterAt(run, list, next, value, variables);
     if (!entered) return { is: 'done', value };

@@ -1,12 +1,12 @@
 import type { Env } from '../types.js';
 
-/** Milliseconds after which a turn lets the event loop do something else. */
+/** Milliseconds after which a turn yields to the event loop. */
 const SLICE = 10;
 
 /**
- * Gives an `Env` what bounds a turn of an execution: `pause` says true once the turn has taken `limit` milliseconds of
- * processor time, that of the jq threads included, and hands the event loop to others every few milliseconds meanwhile.
- * What a turn waits for does not count. `clock` is any clock that never goes back, in milliseconds.
+ * Adds the limits of a turn to an `Env`: `pause` returns true when the turn has used `limit` milliseconds of processor
+ * time, including that of the jq threads, and yields to the event loop every few milliseconds. Waiting does not count.
+ * `clock` is any monotonic clock, in milliseconds.
  */
 export function measureTurn(options: {
   evaluate: Env['evaluate'];
@@ -17,7 +17,7 @@ export function measureTurn(options: {
   let spent = 0;
   let since = clock();
 
-  /** Waits for something without counting the time. */
+  /** Waits for a promise without counting the time. */
   const rest = async <T>(wait: () => Promise<T>): Promise<T> => {
     spent += clock() - since;
     try {

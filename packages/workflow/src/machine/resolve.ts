@@ -5,9 +5,9 @@ import { copyState, type State } from './state.js';
 import { advanceRoot, conclude, newRun, type Transition, unchanged, WORKFLOW_TIMEOUT } from './transition.js';
 
 /**
- * Ends an open `call` or `timer` step and takes the execution as far as it goes; a timer that fired has the outcome
- * `{ok: true, value: null}`. A step that is not open any more changes nothing: the transition has the state as given
- * and empty lists. The resolved step itself is not in `close`. Throws a `TypeError` for an `event` step (see `deliver`).
+ * Ends an open `call` or `timer` step and runs the execution as far as it goes; the outcome of a fired timer is `{ok:
+ * true, value: null}`. For a step that is no longer open nothing changes: the transition has the given state and empty
+ * lists. The resolved step itself is not in `close`. Throws a `TypeError` for an `event` step (see `deliver`).
  */
 export async function resolve(
   workflow: Workflow,

@@ -16,7 +16,7 @@ import type {
 import { ownerOf } from './keys.js';
 import { type Body, childrenOf, type Frame, type State } from './state.js';
 
-/** How far something got. `end` is the directive that ends the whole workflow from wherever it stands. */
+/** The progress of a task. `end` is the directive that ends the whole workflow from any place. */
 export type Progress =
   | { is: 'pending' }
   | { is: 'done'; value: Json; then?: string }
@@ -25,26 +25,26 @@ export type Progress =
 
 export const PENDING: Progress = { is: 'pending' };
 
-/** What moves an execution that waits: the outcome of a step, an event for a step, or its cancellation. */
+/** What moves a waiting execution: the outcome of a step, an event for a step, or its cancellation. */
 export type Signal =
   | { is: 'outcome'; key: StepKey; outcome: Outcome }
   | { is: 'event'; key: StepKey; event: CloudEvent; admits: Admits }
   | { is: 'cancel' };
 
-/** The variables that loops and catches around a task have introduced. */
+/** The variables that the enclosing loops and catches have introduced. */
 export type Variables = { [name: string]: Json };
 
-/** What a kind of task does. `start` and `advance` may change the frame's body, and nothing else of it. */
+/** The behaviour of a kind of task. `start` and `advance` may change only the body of the frame. */
 export interface TaskKind<T = Task> {
   start(run: Run, frame: Frame, task: T, variables: Variables): Promise<Progress> | Progress;
-  /** Only for tasks that wait for others; a task that waits for its own step is handled for it. */
+  /** Only for tasks that wait for other tasks; a task that waits for its own step needs none. */
   advance?(run: Run, frame: Frame, task: T, variables: Variables, signal: Signal): Promise<Progress> | Progress;
 }
 
-/** How many tasks one transition may run before it pauses; an expression that needs jq counts for ten. */
+/** How many tasks one transition may run before it pauses; an expression that needs jq counts as ten. */
 export const FUEL = 10_000;
 
-/** One transition being computed: a state that may be changed, and what becomes of it. */
+/** A transition that is being computed: a state that may be changed, and its results so far. */
 export interface Run {
   workflow: Workflow;
   state: State;
@@ -52,7 +52,7 @@ export interface Run {
   kinds: { [K in TaskKindName]: TaskKind };
   /** How much this transition may still do before it pauses. */
   fuel: number;
-  /** Milliseconds that the expressions of the task being run have taken. */
+  /** Milliseconds that the expressions of the running task have taken. */
   spent: number;
   /** Whether a task has taken the event that is being delivered. */
   consumed: boolean;
@@ -68,9 +68,9 @@ export function taskAt(run: Run, pointer: string): Task {
   return task as Task;
 }
 
-/** Whether a transition has done enough, by its fuel or by its host's word. Once it has, it stays so. */
+/** Returns whether a transition must pause, by its fuel or by its host. Once true, it stays true. */
 export async function hasDoneEnough(run: Run): Promise<boolean> {
-  // Nothing done yet: a transition that did nothing would be followed by another one, for ever.
+  // Never before the first task: a transition that did nothing would be followed by another one, without end.
   if (run.fuel === FUEL) return false;
   if (run.fuel > 0 && (await run.env.pause?.())) run.fuel = 0;
   return run.fuel <= 0;
@@ -81,25 +81,25 @@ export function openStep(run: Run, step: Step): void {
   run.state.open[step.key] = step.kind;
 }
 
-/** Closes a step if it is open. One that was opened in this same transition was never there. */
+/** Closes a step if it is open. A step that was opened in this same transition is dropped. */
 export function closeStep(run: Run, key: StepKey): void {
   if (!Object.hasOwn(run.state.open, key)) return;
   delete run.state.open[key];
   if (!run.opened.delete(key)) run.closed.add(key);
 }
 
-/** Closes every step that a task itself has open. */
+/** Closes every open step of a task itself. */
 export function closeOwnSteps(run: Run, frame: Frame): void {
   for (const key of Object.keys(run.state.open)) if (ownerOf(key) === frame.key) closeStep(run, key);
 }
 
-/** Breaks off whatever is under way inside a task, and closes every step in there and its own. */
+/** Stops all running tasks inside a task, and closes every step of theirs and of its own. */
 export function closeInside(run: Run, frame: Frame): void {
   closeOwnSteps(run, frame);
   closeChildren(run, frame);
 }
 
-/** Breaks off the tasks inside a task, and leaves its own steps open. */
+/** Stops the tasks inside a task, and leaves its own steps open. */
 export function closeChildren(run: Run, frame: Frame): void {
   for (const child of childrenOf(frame)) {
     closeInside(run, child);
@@ -107,7 +107,7 @@ export function closeChildren(run: Run, frame: Frame): void {
   }
 }
 
-/** Whether a task, or one inside it, is the one that a step belongs to. */
+/** Returns whether a task, or one inside it, owns a step. */
 export function holds(frame: Frame, owner: string): boolean {
   return frame.key === owner || childrenOf(frame).some((child) => holds(child, owner));
 }
@@ -129,12 +129,12 @@ const PARTICIPLES = {
   retried: 'retriedAt',
 };
 
-/** Notes one of the DSL's task events. Data of the workflow stays out of it, and so does a fault's detail. */
+/** Adds one of the DSL's task events. It contains no data of the workflow, and no detail of a fault. */
 export function recordTask(run: Run, frame: Frame, what: keyof typeof PARTICIPLES, fault?: Fault): void {
   record(run, 'task', what, { workflow: qualifiedName(run), task: frame.task }, fault);
 }
 
-/** Notes one of the DSL's workflow events. */
+/** Adds one of the DSL's workflow events. */
 export function recordWorkflow(run: Run, what: 'started' | 'completed' | 'faulted' | 'cancelled', fault?: Fault): void {
   const { name, namespace, version } = run.workflow.document;
   const definition: JsonObject = what === 'started' ? { definition: { name, namespace, version } } : {};

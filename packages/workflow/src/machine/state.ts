@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import type { Fault, Json, StepKey } from '../types.js';
 
-/** A list of tasks being worked through: where it stands, how it was reached, and the task it is at. */
+/** A running list of tasks: its place, how it was reached, and its current task. */
 export interface ListFrame {
   /** JSON pointer of the list in the definition. */
   at: string;
-  /** What its tasks' keys start with, before and after the `#`. */
+  /** The start of its tasks' keys, before and after the `#`. */
   key: string;
   path: string;
   index: number;
-  /** How often a `then` jumped back; part of the keys, so that a task done again has another key. */
+  /** How often a `then` jumped back; part of the keys, so that a repeated task has another key. */
   lap: number;
   current: Frame | null;
 }
@@ -30,29 +30,29 @@ export type Branch = { is: 'open'; frame: Frame } | { is: 'done'; value: Json } 
 export interface ListenBody {
   is: 'listen';
   listening: boolean;
-  /** Which of the filters of `all` have had their event; the same for an `until` that is itself a strategy. */
+  /** Which filters of `all` have had their event; the same for an `until` that is itself a strategy. */
   matched: number[];
   untilMatched: number[];
   expected: { [name: string]: Json };
-  /** Events that wait for `foreach`, the first of them being the one it is at. */
+  /** Events that wait for `foreach`; the first one is being processed. */
   queue: Json[];
   outputs: Json[];
   list: ListFrame | null;
 }
 
-/** One task that has started and not ended. */
+/** A task that has started and not ended. */
 export interface Frame {
   /** JSON pointer of the task in the definition. */
   task: string;
   key: string;
   startedAt: string;
-  /** The raw input, and the transformed one when that is another. */
+  /** The raw input, and the transformed one if it differs. */
   input: Json;
   taken?: Json;
   body: Body | null;
 }
 
-/** The continuation of an execution, as JSON. Callers keep it and hand it back; only the machine reads it. */
+/** The continuation of an execution, as JSON. Callers store it and pass it back; only the machine reads it. */
 export interface State {
   v: 1;
   status: 'running' | 'waiting' | 'completed' | 'faulted' | 'cancelled';
@@ -61,13 +61,13 @@ export interface State {
   context: Json;
   /** Every open step. */
   open: { [key: StepKey]: 'call' | 'timer' | 'event' };
-  /** Set once and for all by `interrupt`. */
+  /** Set by `interrupt`, and never unset. */
   cancelling?: boolean;
   root: ListFrame | null;
 }
 
 const json = z.custom<Json>((value) => value !== undefined);
-// What was stored as JSON is JSON: looking at each of a hundred thousand items would hold up everybody else.
+// Stored JSON is valid JSON: checking each of a hundred thousand items would delay other executions.
 const jsonArray = z.custom<Json[]>((value) => Array.isArray(value));
 const fault: z.ZodType<Fault> = z.strictObject({
   type: z.string(),
@@ -145,7 +145,7 @@ const state: z.ZodType<State> = z.strictObject({
   root: list.nullable(),
 });
 
-/** Takes back a state that was stored. Throws a `TypeError` for what is not a state of a version this machine knows. */
+/** Reads a stored state. Throws a `TypeError` for a value that is not a state of a version that this machine knows. */
 export function parseState(value: unknown): State {
   const result = state.safeParse(value);
   if (result.success) return result.data;
@@ -153,7 +153,7 @@ export function parseState(value: unknown): State {
   throw new TypeError(`not a valid state of a workflow: ${issue?.path.join('.')} ${issue?.message}`);
 }
 
-/** A copy whose frames can be changed. Task data is shared, because nothing ever changes it in place. */
+/** Returns a copy whose frames can be changed. Task data is shared, because it is never changed in place. */
 export function copyState(given: State): State {
   return { ...given, open: { ...given.open }, root: given.root && copyList(given.root) };
 }
@@ -197,7 +197,7 @@ function copyBody(given: Body): Body {
   }
 }
 
-/** The tasks directly inside a task that are under way. */
+/** Returns the running tasks directly inside a task. */
 export function childrenOf({ body: given }: Frame): Frame[] {
   if (!given) return [];
   switch (given.is) {

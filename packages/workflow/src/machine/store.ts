@@ -2,20 +2,23 @@ import type { Json } from '../types.js';
 import { childrenOf, copyState, type Frame, parseState, type State } from './state.js';
 
 /**
- * Returns a state without its copies of the execution's input, which the host stores once beside it: in the state itself, in
- * the context that starts as the input, and in every task that was handed it unchanged. `restoreState` puts them back.
+ * Returns a state without its copies of the execution's input, which the host stores once beside it: in the state
+ * itself, in the context that starts as the input, and in every task that received it unchanged. `restoreState` puts
+ * them back.
  */
 export function storeState(state: State): unknown {
   const { input } = state;
   const stored: Partial<State> = copyState(state);
-  // Task data is shared and never changed in place, so what is the input is the very same value.
+  // Task data is shared and never changed in place, so a copy of the input is the same object.
   for (const frame of framesOf(stored.root?.current)) if (frame.input === input) leaveOut(frame, 'input');
   leaveOut(stored, 'input');
   if (state.context === input) leaveOut(stored, 'context');
   return stored;
 }
 
-/** Takes back what `storeState` returned, or a whole state of an older version. Throws a `TypeError` as `parseState` does. */
+/**
+ * Reads the result of `storeState`, or a whole state of an older version. Throws a `TypeError` as `parseState` does.
+ */
 export function restoreState(stored: unknown, input: Json): State {
   if (!isRecord(stored)) return parseState(stored);
   return parseState({ context: input, ...stored, input, root: withInput(stored.root, input) });
@@ -31,7 +34,7 @@ function leaveOut<T extends object>(from: T, key: keyof T): void {
   delete from[key];
 }
 
-/** Wherever a state nests, it does so in these; a task is known by its `task`. What people gave is not looked into. */
+/** The properties in which a state nests; a task is recognised by its `task`. Data of people is not searched. */
 const nesting = ['current', 'body', 'list', 'frame', 'branches'];
 
 function withInput(value: unknown, input: Json): unknown {

@@ -30,12 +30,15 @@ export function newFrame(run: Run, task: string, key: string, input: Json): Fram
   return { task, key, startedAt: run.env.now, input, body: null };
 }
 
-/** What a task works on: its transformed input. */
+/** The transformed input of a task. */
 export function inputOf(frame: Frame): Json {
   return frame.taken === undefined ? frame.input : frame.taken;
 }
 
-/** Starts a task, or pauses before it when this transition has done enough (an endless loop must let others run). */
+/**
+ * Starts a task, or pauses before it when this transition has done enough (an endless loop must let other executions
+ * run).
+ */
 export async function enterTask(run: Run, frame: Frame, variables: Variables): Promise<Progress> {
   if (await hasDoneEnough(run)) {
     frame.body = { is: 'paused' };
@@ -67,7 +70,7 @@ export async function enterTask(run: Run, frame: Frame, variables: Variables): P
   return skipped ? progress : await leaveTask(run, frame, task, variables, progress);
 }
 
-/** Hands a signal to a task under way: to itself if it is the one that waits, to the tasks inside it otherwise. */
+/** Passes a signal to a running task: to itself if it is the one that waits, to the tasks inside it otherwise. */
 export async function advanceTask(run: Run, frame: Frame, variables: Variables, signal: Signal): Promise<Progress> {
   const task = taskAt(run, frame.task);
   if (frame.body?.is === 'paused') {
@@ -81,17 +84,17 @@ export async function advanceTask(run: Run, frame: Frame, variables: Variables, 
     const kind = kindOf(run, task);
     return kind.advance ? await kind.advance(run, frame, task, variables, signal) : settleStep(run, frame, signal);
   });
-  // The timeout of a task that is being cancelled must not cut short what cleans up inside it.
+  // The timeout of a task that is being cancelled must not interrupt the cleanup inside it.
   if (signal.is === 'cancel' && progress.is === 'pending') closeStep(run, `${frame.key}:timeout`);
   return await leaveTask(run, frame, task, variables, progress);
 }
 
-/** What cancellation makes of a task: a fault of the reserved type. */
+/** Returns the fault of a cancelled task: a fault of the reserved type. */
 export function cancelledAt(frame: Frame): Extract<Progress, { is: 'fault' }> {
   return { is: 'fault', fault: { type: CANCELLED, status: 499, title: 'Cancelled', instance: frame.task } };
 }
 
-/** A task that waits for a single step of its own ends as the step does. */
+/** Ends a task that waits for a single step with the outcome of that step. */
 export function settleStep(run: Run, frame: Frame, signal: Signal): Progress {
   if (signal.is === 'cancel') {
     closeOwnSteps(run, frame);
@@ -100,7 +103,7 @@ export function settleStep(run: Run, frame: Frame, signal: Signal): Progress {
   if (signal.is === 'event') throw new TypeError(`${signal.key} does not wait for an event`);
   const { outcome } = signal;
   if (outcome.ok) return { is: 'done', value: outcome.value ?? null };
-  // Only what RFC 7807 names is kept: a fault goes into the state, and from there to whoever reads the execution.
+  // Only the fields of RFC 7807 are kept: a fault is stored in the state, and readers of the execution see it.
   const { type, status, title, detail, instance = frame.task } = outcome.fault;
   return { is: 'fault', fault: newFault({ type, status, title, detail, instance }) };
 }
@@ -147,7 +150,7 @@ function kindOf(run: Run, task: Task): TaskKind {
   return run.kinds[name];
 }
 
-/** Turns what went wrong in a task into its fault; what went wrong in the host stays an exception. */
+/** Converts an error in a task to its fault; an error of the host stays an exception. */
 async function guard(frame: Frame, work: () => Promise<Progress>): Promise<Progress> {
   try {
     return await work();

@@ -20,7 +20,7 @@ import type { State } from './state.js';
 
 export const WORKFLOW_TIMEOUT = '/timeout#0';
 
-/** What became of an execution: the state to keep, the steps to open and to close, and what to tell others. */
+/** The result of a transition: the state to store, the steps to open and to close, and the events to publish. */
 export interface Transition {
   status: Status;
   state: State;
@@ -50,7 +50,7 @@ export function newRun(workflow: Workflow, state: State, env: Env): Run {
   };
 }
 
-/** The transition in which nothing happens. */
+/** Returns the transition in which nothing happens. */
 export function unchanged(state: State): Transition {
   return { status: state.status, state, open: [], close: [], events: [], emitted: [] };
 }
@@ -59,14 +59,14 @@ export function isOver(state: State): boolean {
   return state.root === null;
 }
 
-/** Hands a signal to whatever waits for it. */
+/** Passes a signal to the task that waits for it. */
 export async function advanceRoot(run: Run, signal: Signal): Promise<Progress> {
   const { root } = run.state;
   if (!root) throw new TypeError('the execution has ended');
   return await advanceList(run, root, {}, signal);
 }
 
-/** Makes a transition of what has happened in a run: the end of the execution, or what it waits for now. */
+/** Builds the transition from the result of a run: the end of the execution, or what it waits for now. */
 export async function conclude(run: Run, progress: Progress): Promise<Transition> {
   const given = await withinBounds(run, progress);
   if (given.is === 'pending') {
@@ -94,8 +94,8 @@ export async function conclude(run: Run, progress: Progress): Promise<Transition
 }
 
 /**
- * A loop can double its data at every turn, and data from outside can hold what no database takes. An execution with
- * such data is ended here, before nobody can store it any more.
+ * A loop can double its data with every iteration, and data from outside can contain characters that no database
+ * stores. An execution with such data is ended here, while it can still be stored.
  */
 async function withinBounds(run: Run, progress: Progress): Promise<Progress> {
   const output = 'value' in progress ? progress.value : null;
@@ -111,7 +111,7 @@ async function withinBounds(run: Run, progress: Progress): Promise<Progress> {
 
 type End = { is: 'fault'; fault: Fault } | { is: 'done'; value: Json };
 
-/** Cancelled is cancelled, whatever the cleaning up came to. */
+/** A cancelled execution stays cancelled, whatever the result of its cleanup. */
 function cancelled(progress: Progress): End {
   if (progress.is === 'fault' && progress.fault.type === CANCELLED) return progress;
   return { is: 'fault', fault: { type: CANCELLED, status: 499, title: 'Cancelled' } };
@@ -126,7 +126,7 @@ async function finish(run: Run, progress: Exclude<Progress, { is: 'pending' }>):
   }));
 }
 
-/** Turns what goes wrong in the workflow's own input and output into its fault. */
+/** Converts an error in the workflow's own input or output to its fault. */
 export async function guardWorkflow<T>(
   instance: string,
   work: () => Promise<T>,

@@ -9,8 +9,8 @@ import { advanceTask, enterTask, inputOf, newFrame, settleStep } from '../machin
 import { httpRequest } from './http.js';
 
 /**
- * Asks the host to perform something: the step's request is `{call, with}`, everything in it evaluated. A function of
- * the workflow's own is a task instead, run in place with what `with` gives as its input and no variables but its own.
+ * Requests a call from the host: the step's request is `{call, with}`, with everything in it evaluated. A function of
+ * the workflow itself is a task instead, run in place with `with` as its input and no variables but its own.
  */
 export const callTask: TaskKind<TaskOf<'call'>> = {
   async start(run, frame, task, variables) {
@@ -44,7 +44,7 @@ export const callTask: TaskKind<TaskOf<'call'>> = {
   },
 };
 
-/** A function's own `then` means nothing to its caller, except that `end` ends the workflow. */
+/** A function's own `then` has no effect on its caller, except that `end` ends the workflow. */
 function finish(frame: Frame, progress: Progress): Progress {
   if (progress.is === 'pending') return progress;
   bodyOf(frame, 'function').frame = null;

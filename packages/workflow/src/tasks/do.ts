@@ -4,7 +4,7 @@ import { advanceList, enterList, newList } from '../machine/list.js';
 import { bodyOf, type TaskKind } from '../machine/run.js';
 import { inputOf } from '../machine/task.js';
 
-/** Tasks one after the other. */
+/** Runs tasks one after the other. */
 export const doTask: TaskKind<TaskOf<'do'>> = {
   async start(run, frame, _task, variables) {
     const list = newList(`${frame.task}/do`, `${pointerOf(frame.key)}/do`, `${pathOf(frame.key)}.`);

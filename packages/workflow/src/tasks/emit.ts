@@ -5,11 +5,11 @@ import { taskSight } from '../machine/data.js';
 import type { TaskKind } from '../machine/run.js';
 import type { CloudEvent, Json, JsonObject } from '../types.js';
 
-/** Publishes a CloudEvent, which is also the task's output. Who receives it is the host's business. */
+/** Publishes a CloudEvent, which is also the task's output. The host decides who receives it. */
 export const emitTask: TaskKind<TaskOf<'emit'>> = {
   async start(run, frame, task, variables) {
     const given = (await evaluateValue(task.emit.event.with, taskSight(run, frame, variables))) as JsonObject;
-    // Evaluating twice gives the same id, so an event that is published again can be recognised.
+    // Evaluating twice gives the same id, so that a repeated event can be recognised.
     const event = {
       id: `${run.env.executionId}${frame.key}`,
       time: run.env.now,

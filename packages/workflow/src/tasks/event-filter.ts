@@ -6,10 +6,10 @@ import { isEqual, isObject } from '../json.js';
 import type { CloudEvent, Json } from '../types.js';
 
 /**
- * Whether an event passes a filter. An attribute must equal what is written; an expression sees the attribute as `.`
- * and says yes or no, or gives what the attribute must equal; an object in `data` speaks of the properties it names.
- * What a correlation without `expect` finds first is kept in `expected`, for the whole task. An expression that fails
- * on an event does not match it, because anyone may send an event of any form.
+ * Returns whether an event passes a filter. A literal attribute must be equal; an expression sees the attribute as `.`
+ * and returns true or false, or the value that the attribute must equal; an object in `data` is about the properties
+ * that it names. The first value that a correlation without `expect` finds is kept in `expected`, for the whole task.
+ * An expression that fails on an event does not match it, because anyone may send an event of any form.
  */
 export async function matches(
   filter: EventFilter,
@@ -52,7 +52,7 @@ async function correlates(
   const found: { [name: string]: Json } = {};
   for (const [name, { from, expect }] of Object.entries(filter.correlate ?? {})) {
     const value = await evaluateAlways(from, { ...sight, input: event as unknown as Json });
-    // An event without the value belongs to nobody in particular, so to nobody here.
+    // An event without the value correlates with no execution, so it does not match this one.
     if (value === null) return false;
     if (expect !== undefined) {
       const wanted = await evaluateValue(expect, sight);
@@ -68,7 +68,7 @@ async function correlates(
   return true;
 }
 
-/** The attributes a filter asks for in so many words. */
+/** Returns the attributes that a filter compares with literal values. */
 export function describeFilter(filter: EventFilter): Json {
   const words = Object.entries(filter.with).filter(([name, value]) => name !== 'data' && !isExpression(value));
   return Object.fromEntries(words);

@@ -11,13 +11,13 @@ import type { Json } from '../types.js';
 
 type ForTask = TaskOf<'for'>;
 
-/** Its tasks once for each item; every iteration starts from what the one before it made. */
+/** Runs its tasks once per item; every iteration starts with the result of the previous one. */
 export const forTask: TaskKind<ForTask> = {
   async start(run, frame, task, variables) {
     const items = await evaluateAlways(task.for.in, taskSight(run, frame, variables));
     if (!Array.isArray(items))
       throw new Raised(standardFault('expression', { detail: 'for.in must evaluate to an array' }));
-    // Without tasks nothing can come of it, and nothing would count against the transition's fuel.
+    // An empty list of tasks has no effect, and its iterations would use none of the transition's fuel.
     if (task.do.length === 0) return { is: 'done', value: inputOf(frame) };
     frame.body = { is: 'for', items, index: 0, list: listFor(frame, 0) };
     return await iterate(run, frame, task, variables, 0, inputOf(frame));

@@ -16,8 +16,9 @@ import { advanceTask, cancelledAt, enterTask, inputOf, newFrame } from '../machi
 type ForkTask = TaskOf<'fork'>;
 
 /**
- * Tasks side by side. Without `compete` its value is the array of theirs, in the order they are written. With it the
- * first branch to end decides, whether it ends well or with a fault. Any fault ends the fork and breaks off the rest.
+ * Runs tasks in parallel. Without `compete` its value is the array of their results, in the order of the definition.
+ * With it the first branch that ends decides, with its result or its fault. Any fault ends the fork and stops the
+ * other branches.
  */
 export const forkTask: TaskKind<ForkTask> = {
   async start(run, frame, task, variables) {
@@ -41,7 +42,7 @@ export const forkTask: TaskKind<ForkTask> = {
       if (branch.is !== 'open' || !holds(branch.frame, owner)) continue;
       const progress = await advanceTask(run, branch.frame, variables, signal);
       const decided = settle(frame, task, index, progress);
-      // While it is being cancelled, every branch has the time it needs to clean up.
+      // During a cancellation, every branch gets the time that it needs to clean up.
       if (decided && !cancelled) return decided;
     }
     return whole(frame);
@@ -60,7 +61,7 @@ async function cancelBranches(run: Run, frame: Frame, variables: Variables, sign
   return whole(frame);
 }
 
-/** Notes how a branch ended; what that means for the whole fork, if anything yet. */
+/** Records the end of a branch, and decides whether the fork ends. */
 function settle(frame: Frame, task: ForkTask, index: number, progress: Progress): Progress | null {
   if (progress.is === 'pending') return null;
   const { branches } = bodyOf(frame, 'fork');

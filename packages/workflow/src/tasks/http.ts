@@ -10,8 +10,8 @@ import type { Json, JsonObject } from '../types.js';
 type Endpoint = z.infer<typeof endpointSchema>;
 
 /**
- * What a `call: http` asks for: `{method, uri, headers?, query?, body?, output?, redirect?, authentication?}`, evaluated,
- * with the URI template expanded (DSL reference, "URI Template").
+ * Returns the request of a `call: http`: `{method, uri, headers?, query?, body?, output?, redirect?,
+ * authentication?}`, evaluated, with the URI template expanded (DSL reference, "URI Template").
  */
 export async function httpRequest(run: Run, given: JsonObject, sight: Sight): Promise<JsonObject> {
   const call = given as unknown as z.infer<typeof httpSchema>;
@@ -41,7 +41,10 @@ async function evaluateAuthentication(run: Run, given: Json, sight: Sight): Prom
   return await evaluateValue(found ?? null, sight);
 }
 
-/** Replaces `{name}` by the input's property of that name, percent-encoded; nothing is found for it, nothing is put. */
+/**
+ * Replaces `{name}` with the input's property of that name, percent-encoded, or with nothing when there is no such
+ * property.
+ */
 function expandUri(template: string, input: Json): string {
   return template.replace(/\{([^{}]*)\}/g, (_whole, name: string) => {
     const value = isObject(input) && Object.hasOwn(input, name) ? input[name] : null;
@@ -51,7 +54,10 @@ function expandUri(template: string, input: Json): string {
   });
 }
 
-/** RFC 6570 §3.2.2: everything but letters, digits and `-._~` is encoded, so a value cannot change the URI's shape. */
+/**
+ * RFC 6570 §3.2.2: everything but letters, digits and `-._~` is encoded, so that a value cannot change the structure
+ * of the URI.
+ */
 function encodeUnreserved(text: string): string {
   return encodeURIComponent(text.replace(/[\uD800-\uDFFF]/gu, '\uFFFD')).replace(
     /[!'()*]/g,

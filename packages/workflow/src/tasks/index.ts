@@ -11,7 +11,7 @@ import { switchTask } from './switch.js';
 import { tryTask } from './try.js';
 import { waitTask } from './wait.js';
 
-/** Every kind of task there is, by the key a task is known by. */
+/** Every kind of task, by the key that a task is recognised by. */
 export const kinds: Run['kinds'] = {
   call: callTask,
   do: doTask,

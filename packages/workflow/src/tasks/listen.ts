@@ -28,8 +28,9 @@ interface Strategy {
 }
 
 /**
- * Waits for events; its value is the array of those it consumed, each as `foreach` made it. Its step stays open while
- * it listens and is closed by the transition that has enough; events are worked through one at a time, in order.
+ * Waits for events; its value is the array of the consumed events, each as returned by `foreach`. Its step stays open
+ * while it listens, and is closed by the transition that receives the last event; events are processed one at a time,
+ * in order.
  */
 export const listenTask: TaskKind<ListenTask> = {
   async start(run, frame, task, variables) {
@@ -67,7 +68,7 @@ export const listenTask: TaskKind<ListenTask> = {
   },
 };
 
-/** Takes an event if it is wanted; true when that was the last one. */
+/** Takes an event if it is wanted; returns true when it was the last one. */
 async function consume(
   run: Run,
   frame: Frame,
@@ -77,7 +78,7 @@ async function consume(
 ): Promise<boolean> {
   const body = bodyOf(frame, 'listen');
   const strategy = strategyOf(task);
-  // What ends the listening never counts as one of its events.
+  // The event that ends the listening is never one of its events.
   if (typeof strategy.until === 'object') {
     const ended = await take(run, frame, variables, strategy.until, body.untilMatched, event);
     if (ended !== null) {
@@ -92,7 +93,7 @@ async function consume(
   return enough && strategy.until === undefined;
 }
 
-/** Whether the event is the strategy's (null when not), and if so, whether it was the last one needed. */
+/** Returns null when the event does not match the strategy, otherwise whether it was the last one needed. */
 async function take(
   run: Run,
   frame: Frame,
@@ -114,7 +115,7 @@ async function take(
   return null;
 }
 
-/** Works through the events that wait, until one of them makes it wait or there is nothing more to do. */
+/** Processes the waiting events, until one of them makes the task wait or none is left. */
 async function work(run: Run, frame: Frame, task: ListenTask, variables: Variables): Promise<Progress> {
   const body = bodyOf(frame, 'listen');
   while (body.queue.length > 0) {
@@ -148,7 +149,7 @@ async function finishItem(run: Run, frame: Frame, task: ListenTask, variables: V
   if (await evaluateCondition(until, taskSight(run, frame, variables, { input: body.outputs }))) stop(run, frame);
 }
 
-/** Ends the listening; events that still wait for `foreach` came after the end. */
+/** Ends the listening; drops events that still wait for `foreach`, because they came after the end. */
 function stop(run: Run, frame: Frame): void {
   const body = bodyOf(frame, 'listen');
   body.listening = false;
@@ -173,7 +174,7 @@ function strategyOf(task: ListenTask): Strategy {
   return task.listen.to as unknown as Strategy;
 }
 
-/** What a person is shown: which events are awaited, as far as the definition says it in words. */
+/** Returns the description for people of the awaited events, as far as the definition names them literally. */
 function describe(strategy: Strategy): Json {
   const listen = strategy.one ? 'one' : strategy.all ? 'all' : 'any';
   const filters = strategy.all ?? strategy.any ?? (strategy.one ? [strategy.one] : []);

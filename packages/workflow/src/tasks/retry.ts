@@ -9,7 +9,7 @@ import type { Fault } from '../types.js';
 
 type TryTask = TaskOf<'try'>;
 
-/** Whether a `catch` wants a fault, by its filter and its conditions. */
+/** Returns whether a `catch` catches a fault, by its filter and its conditions. */
 export async function catches(
   run: Run,
   frame: Frame,
@@ -28,16 +28,16 @@ export async function catches(
   return await holdsFor(run, frame, variables, task.catch);
 }
 
-/** The retry policy of a `catch`, inline or by name. */
+/** Returns the retry policy of a `catch`, inline or by name. */
 export function retryPolicy(run: Run, task: TryTask): RetryDefinition | undefined {
   const { retry } = task.catch;
   return (typeof retry === 'string' ? run.workflow.use?.retries?.[retry] : retry) as RetryDefinition | undefined;
 }
 
 /**
- * Milliseconds until retry number `retry` (1 is the first), or null when the policy wants no more. The delay grows by
- * the backoff; the jitter comes from a hash of the execution, the task and the number, so that computing it again gives
- * the same.
+ * Returns the milliseconds until retry number `retry` (1 is the first), or null when the policy allows no more. The
+ * delay grows by the backoff; the jitter comes from a hash of the execution, the task and the number, so that
+ * computing it again gives the same delay.
  */
 export async function retryDelay(
   run: Run,
@@ -78,7 +78,7 @@ async function holdsFor(
   return exceptWhen === undefined || !(await evaluateCondition(exceptWhen, sight));
 }
 
-/** FNV-1a with a final mix: spread evenly over [0, 1), which is all that jitter asks of a hash. */
+/** Returns FNV-1a with a final mix: spread evenly over [0, 1), which is all that jitter needs. */
 function fraction(text: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);

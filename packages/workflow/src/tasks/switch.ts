@@ -5,7 +5,10 @@ import { taskSight } from '../machine/data.js';
 import type { TaskKind } from '../machine/run.js';
 import { inputOf } from '../machine/task.js';
 
-/** Goes where the first case that holds says, else where the case without a condition says; the data passes through. */
+/**
+ * Continues where the first case with a true condition leads, otherwise where the case without a condition leads; the
+ * data passes through.
+ */
 export const switchTask: TaskKind<TaskOf<'switch'>> = {
   async start(run, frame, task, variables) {
     const value = inputOf(frame);

@@ -24,8 +24,8 @@ import { catches, retryDelay, retryPolicy } from './retry.js';
 type TryTask = TaskOf<'try'>;
 
 /**
- * Tasks whose fault can be caught, tried again, and handled. A cancellation is caught only by a filter that names its
- * type; what then cleans up is left alone, and the cancellation goes on when it has ended, however it ended.
+ * Runs tasks whose fault can be caught, retried and handled. A cancellation is caught only by a filter that names its
+ * type; its cleanup is not interrupted, and the cancellation continues after it, whatever its result.
  */
 export const tryTask: TaskKind<TryTask> = {
   async start(run, frame, task, variables) {
@@ -48,7 +48,7 @@ export const tryTask: TaskKind<TryTask> = {
       body.list = null;
       return await caught(run, frame, task, variables, standardFault('timeout', { instance: frame.task }));
     }
-    // What cleans up inside must not be cut short by the time an attempt has.
+    // The time limit of an attempt must not interrupt the cleanup inside it.
     if (signal.is === 'cancel') closeStep(run, attemptKey(frame));
     if (!body.list) throw new TypeError(`no task is running at ${frame.key}`);
     const inner = body.phase === 'try' ? variables : handlerVariables(frame, task, variables);
@@ -82,7 +82,7 @@ async function after(
   return await caught(run, frame, task, variables, progress.fault);
 }
 
-/** Decides what becomes of a fault inside the `try`: passed on, tried again, or handled. */
+/** Decides what happens with a fault inside the `try`: it is passed on, retried or handled. */
 async function caught(run: Run, frame: Frame, task: TryTask, variables: Variables, fault: Fault): Promise<Progress> {
   const body = bodyOf(frame, 'try');
   closeStep(run, attemptKey(frame));
@@ -103,7 +103,7 @@ async function caught(run: Run, frame: Frame, task: TryTask, variables: Variable
     }
   }
   if (!task.catch.do) {
-    // A policy that ran out has not dealt with the fault; only a catch that never had one means "ignore it".
+    // A policy without retries left has not handled the fault; only a catch without a policy means "ignore it".
     return task.catch.retry !== undefined || isCancellation ? passedOn : { is: 'done', value: inputOf(frame) };
   }
   body.phase = isCancellation ? 'cleanup' : 'catch';
