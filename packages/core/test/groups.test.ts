@@ -132,7 +132,9 @@ describe('sign_in', () => {
     const refused = doors.signIn(doors.github, { ...member, ...changed });
     await expect(refused).rejects.toMatchObject({
       code: 'forbidden',
-      message: expect.stringMatching(/^GitHub confirmed your identity, but (the domain of your e-mail address|you are) .* allowed to sign in$/),
+      message: expect.stringMatching(
+        /^GitHub confirmed your identity, but (the domain of your e-mail address|you are) .* allowed to sign in$/,
+      ),
     });
     for (const table of ['users', 'user_identities', 'logins', 'sessions']) {
       expect(await sql.unsafe(`select * from ${table}`)).toHaveLength(0);
