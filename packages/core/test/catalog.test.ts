@@ -161,7 +161,7 @@ describe('a configuration is refused whole, and every fault is named with its pa
     [
       'an approval by nobody',
       approveWith([{ approvers: {} }]),
-      /^workflows\.approved\.workflow\/do\/0\/approve\/with\/stages\/0\/approvers: names nobody/,
+      /^workflows\.approved\.workflow\/do\/0\/approve\/with\/stages\/0\/approvers: must name at least one/,
     ],
     ['an approval by none', approveWith([{ approvers: { groups: ['a'] }, count: 0 }]), /stages\/0\/count/],
     ['no stage of approval', approveWith([]), /stages: must have exactly one/],
