@@ -104,7 +104,7 @@ describe('a configuration is refused whole, and every fault is named with its pa
     [
       'an unknown type of provider',
       changed((document) => void (document.providers.other = { provider: 'magic' })),
-      /^providers\.other\.provider: "magic" .* known: memory/,
+      /^providers\.other\.provider: "magic" .* available: memory/,
     ],
     [
       'a setting that a provider does not know',
