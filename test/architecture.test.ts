@@ -153,7 +153,7 @@ describe('each rule can fail', () => {
     });
     expect(checkDeclarations(fault)).toEqual([
       'packages/db/package.json does not declare drizzle-orm, which packages/db/src/a.ts imports',
-      'nobody declares left-pad, which packages/db/test/a.test.ts imports',
+      'no package.json declares left-pad, which packages/db/test/a.test.ts imports',
       'packages/db declares zod and does not import it',
     ]);
   });
@@ -213,14 +213,14 @@ describe('each rule can fail', () => {
     ]);
   });
 
-  it('names: a door that exports everything of a file, and a name that nobody uses', () => {
+  it('names: a door that exports everything of a file, and a name that is not used', () => {
     const fault = broken({
       'packages/core/src/index.ts': `export * from './a.js';\nexport { b, type C } from './b.js';`,
       'packages/api/src/a.ts': `import { b } from '@belay/core';`,
     });
     expect(checkNames(fault)).toEqual([
       'packages/core/src/index.ts exports everything of a file',
-      'packages/core/src/index.ts exports C, which nobody else uses',
+      'packages/core/src/index.ts exports C, which no other package uses',
     ]);
   });
 
@@ -258,7 +258,7 @@ describe('each rule can fail', () => {
     expect(checkAuthorizerCalls(broken({ 'packages/worker/src/sweeper.ts': `// ${call}` }))).toEqual([]);
   });
 
-  it('ledger: a transaction that tells nobody, and a listed file that opens none', () => {
+  it('ledger: a transaction without an entry, and a listed file without a transaction', () => {
     const silent = 'await ctx.db.transaction(async (tx) => { await tx.delete(grants); });';
     expect(checkTransactions(broken({ 'packages/core/src/access/end.ts': silent }))).toHaveLength(1);
     expect(checkTransactions(broken({ 'packages/engine/src/steps/advance.ts': 'export {}' }))).toHaveLength(1);
@@ -310,7 +310,7 @@ describe('each rule can fail', () => {
     expect(checkLength(broken({ 'packages/a/src/a.ts': lines(400), 'bench/test/b.ts': lines(600) }))).toEqual([]);
   });
 
-  it('pins: a range at the root, a version below it, one that nobody pins, one that nobody wants, a stale range of the SDK', () => {
+  it('pins: a range at the root, a version below it, one that is not pinned, one that is not used, a stale range of the SDK', () => {
     const fault = broken({
       'package.json': { devDependencies: { zod: '^4.0.0', pg: '8.0.0', unwanted: '1.0.0', eventsource: '4.1.1' } },
       'packages/worker/package.json': { dependencies: { zod: '*', pg: '8.0.0', lost: '*' } },

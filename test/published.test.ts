@@ -54,7 +54,7 @@ describe.each(published)('$folder, packed', (which) => {
     expect(await complaintsOf('node_modules/@arethetypeswrong/cli/dist/index.js', options)).toBe('');
   });
 
-  it('asks for what exists outside of this repository, in versions', () => {
+  it('depends on published packages only, in versions', () => {
     expect(manifest.private).toBeUndefined();
     const outside = published.map((each) => `@belay/${path.basename(each.folder)}`);
     for (const [name, range] of Object.entries(manifest.dependencies ?? {})) {

@@ -8,8 +8,8 @@ export interface Throughput {
 }
 
 /**
- * Complete elevations per second: asked, granted without approval, recorded as active, given back, recorded as gone.
- * Each of `together` people does one after the other for `milliseconds`.
+ * Measures complete elevations per second: requested, granted without approval, recorded as active, given back,
+ * recorded as gone. Each of `together` people does one after the other for `milliseconds`.
  */
 export async function measureElevations(options: {
   together: number;

@@ -5,7 +5,7 @@ import { openBench } from './setup.js';
 import { type Spread, spreadOf } from './spread.js';
 
 export interface Expiry {
-  /** From the end of a grant at the healthy system to the record that it was seen to be gone, in milliseconds. */
+  /** From the end of a grant at the healthy system to the record that its removal was verified, in milliseconds. */
   gone: Spread;
   /** How many are still held at the system that answers nothing. */
   stuck: number;
@@ -17,8 +17,8 @@ const ahead = 12_000;
 const together = 8;
 
 /**
- * Returns how late access ends that ends for many people in the same second, beside `silent` people whose system answers nothing
- * at that time. Ends are moved in the database, because requests cannot be made in one second.
+ * Returns how late access ends that ends for many people in the same second, beside `silent` people whose system
+ * answers nothing at that time. Ends are moved in the database, because requests cannot be made in one second.
  */
 export async function measureExpiry(options: { people: number; silent: number; redisUrl?: string }): Promise<Expiry> {
   const { people, silent, ...redis } = options;

@@ -13,8 +13,8 @@ export interface Latency {
 }
 
 /**
- * Returns how long people wait, and how long access outlives its time, with a few people at once and an idle service otherwise.
- * Each asks for two seconds, is approved, and waits for the end.
+ * Returns how long people wait, and how long access outlives its time, with a few people at once and an idle service
+ * otherwise. Each requests two seconds, is approved, and waits for the end.
  */
 export async function measureLatency(options: {
   people: number;

@@ -5,7 +5,7 @@ export interface Spread {
   max: number;
 }
 
-/** Percentiles of a list of milliseconds (nearest rank). */
+/** Returns the percentiles of a list of milliseconds (nearest rank). */
 export function spreadOf(values: readonly number[]): Spread {
   const sorted = [...values].sort((a, b) => a - b);
   const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;

@@ -11,7 +11,7 @@ export interface Random {
   fork(name: string): Random;
 }
 
-/** Mulberry32. Good enough to vary a run, and the same everywhere. */
+/** Returns a generator of random numbers (Mulberry32): good enough to vary a run, and the same on every machine. */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
   const next = () => {

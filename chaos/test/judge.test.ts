@@ -80,7 +80,7 @@ describe('the judge', () => {
     expect(broken(lived())).toEqual([]);
   });
 
-  it('sees what is held and was never requested, as when somebody grants by hand', () => {
+  it('sees what is held and was never requested, such as a grant by hand', () => {
     expect(
       broken(lived({ held: { 'eve one/reader': [{ from: at(3), to: at(4) }] }, requests: [], written: {} })),
     ).toEqual(['unrequested']);
@@ -199,7 +199,7 @@ describe('the judge', () => {
     ['a 503 during a fault', { outcome: 503, expected: false, at: at(16) }, [fault()], false],
     ['a 503 beside a workflow that is a burden', { outcome: 503, at: at(16) }, [fault({ scope: 'nothing' })], true],
     ['a 500 during a fault', { outcome: 500, expected: false, at: at(16) }, [fault()], true],
-    ['a refusal that was not expected', { outcome: 409, expected: false }, [], true],
+    ['a rejection that was not expected', { outcome: 409, expected: false }, [], true],
     ['a lost connection without a fault', { outcome: 'network', expected: false }, [], true],
     ['a lost connection during a fault', { outcome: 'network', expected: false, at: at(16) }, [fault()], false],
     ['a request of 15.1 s', { took: 15_100 }, [], true],

@@ -11,7 +11,10 @@ import { closeAll, connect, isMember, once } from './target.mjs';
 const role = 'reporting-readonly';
 const target = 'demo-postgres';
 const databaseRole = 'reporting_readonly';
-/** How late a revocation may be at worst when every hint is lost: one sweep, and a moment for the work (docs/architecture.md, section 8). */
+/**
+ * How late a revocation may be at worst when every hint is lost: one sweep, and a moment for the work
+ * (docs/architecture.md, section 8).
+ */
 const bound = 6;
 const notPermitted = ['42501'];
 
@@ -42,7 +45,7 @@ try {
   console.error(`\n  ✗ ${error.message}`);
   process.exitCode = 1;
 } finally {
-  // Whatever happened, nobody is left without workers.
+  // In every case the workers run again afterwards.
   await setWorkers(true).catch(() => {});
   await closeAll();
 }
@@ -304,7 +307,7 @@ async function approve(client, id) {
   say(`${approver.name} approves`);
 }
 
-/** The approver's view of a request, as soon as the workflow has asked for the approval. */
+/** Returns the approver's view of a request, as soon as the workflow has requested the approval. */
 async function inboxEntry(client, id) {
   return until('the request is in the inbox', bound, async () => {
     const { approvals } = await client.approvals.list();

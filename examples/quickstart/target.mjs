@@ -61,7 +61,7 @@ export async function isMember(databaseUrl, role) {
       where r.rolname = ${role} and i.rolname = current_user`;
     return rows.length > 0;
   } catch (error) {
-    // Ending the sessions of somebody whose time is over may end this one too; that says nothing about membership.
+    // When access expires its sessions are ended, this one perhaps too; that says nothing about membership.
     if (['57P01', 'CONNECTION_CLOSED', 'CONNECTION_ENDED', 'CONNECTION_DESTROYED', 'ECONNRESET'].includes(error.code))
       return isMember(databaseUrl, role);
     throw error;

@@ -74,7 +74,7 @@ function say(text) {
   blocks.push(text);
 }
 
-/** Runs a line as somebody, answering what it asks, and shows it. */
+/** Runs a line as a person, answers its prompts, and shows it. */
 async function run(name, line, answers = [], env = {}) {
   const terminal = openTerminal(line, { ...homeOf(name), ...env });
   for (const [question, keys] of answers) {

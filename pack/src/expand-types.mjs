@@ -1,9 +1,9 @@
 import ts from 'typescript';
 
 /**
- * Returns declarations of every type that a module of types exports, written out as far as they come from zod schemas, so
- * that whoever reads them needs no zod. A field's comment is its own, or the text of its schema's `describe`. What the module
- * exports from files of its own package is left as it is.
+ * Returns declarations of every type that a module of types exports, written out as far as they come from zod schemas,
+ * so that readers of them do not need zod. A field's comment is its own, or the text of its schema's `describe`. What
+ * the module exports from files of its own package is left as it is.
  *
  * @param {string} file the module, a source file
  */

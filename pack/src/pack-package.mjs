@@ -10,8 +10,8 @@ const exec = promisify(execFile);
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 
 /**
- * Packs a package as it is published: what the compiler made of it, its README, and a package.json that asks for what it needs
- * at run time. Resolves to the tarball and the files in it. Needs no network.
+ * Packs a package as it is published: what the compiler made of it, its README, and a package.json that declares what
+ * it needs at run time. Resolves to the tarball and the files in it. Needs no network.
  *
  * @param {{ folder: string, types?: string }} which a row of published.mjs
  * @param {string} into an existing folder

@@ -1,6 +1,6 @@
 /**
  * The packages that are published. `types`: a module of types that is written out (expand-types.mjs); such a package is
- * bundled with what it takes from ours, and asks for none of them.
+ * bundled with what it takes from ours, and depends on none of them.
  *
  * @type {readonly { folder: string, types?: string }[]}
  */

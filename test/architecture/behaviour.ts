@@ -1,6 +1,6 @@
 import { codeOf, isSource, type Tree } from './tree.js';
 
-/** One revoker (rules R1–R8): nothing outside core/access calls an authorizer; connectors implement one. */
+/** Returns calls of an authorizer outside core/access (rules R1–R8: one revoker); connectors implement one. */
 export function checkAuthorizerCalls(tree: Tree): string[] {
   return [...tree]
     .filter(([path]) => isSource(path) && !/^packages\/(core\/src\/access|providers\/src)\//.test(path))
@@ -8,13 +8,16 @@ export function checkAuthorizerCalls(tree: Tree): string[] {
     .map(([path]) => `${path} calls an authorizer; only packages/core/src/access may`);
 }
 
-/** Transactions of core that change nothing an auditor would ask for, each with its reason. */
+/** Transactions of core that change nothing that an auditor needs, each with its reason. */
 const silentTransactions: Record<string, string> = {
   'packages/engine/src/steps/advance.ts':
     'keeps an outcome; the ledger tells of what led to it, and of the move it leads to',
 };
 
-/** The functions of core and the engine that append to the ledger in their caller's transaction, opening none of their own. */
+/**
+ * The functions of core and the engine that append to the ledger in their caller's transaction, opening none of their
+ * own.
+ */
 function appendersOf(tree: Tree): Set<string> {
   const names = ['appendLedger', 'appending', 'writingLedger'];
   for (const [path, text] of tree) {
@@ -30,7 +33,7 @@ function appendersOf(tree: Tree): Set<string> {
   return new Set(names);
 }
 
-/** What happens in core and what the ledger says of it are one transaction. */
+/** Returns transactions of core without an entry in the ledger: a change and its entry are one transaction. */
 export function checkTransactions(tree: Tree): string[] {
   const faults: string[] = [];
   const appenders = appendersOf(tree);
@@ -54,7 +57,10 @@ const besideTransactions: Record<string, string> = {
   'packages/core/src/functions/revoke.ts': 'revocations, after the transaction',
 };
 
-/** Statements of one transaction are sent together by `inOrder` alone: the order of `Promise.all` is not what it looks like. */
+/**
+ * Returns `Promise.all` beside a transaction: its statements are sent together by `inOrder` alone: the order of
+ * `Promise.all` is not what it looks like.
+ */
 export function checkOrder(tree: Tree): string[] {
   const faults: string[] = [];
   for (const [path, text] of tree) {
@@ -97,7 +103,7 @@ const impureFiles: Record<string, string> = {
 /** Runs in browsers, where nothing composes it. */
 const browserCode = 'packages/console/src/static/';
 
-/** Time, randomness and the environment come in as arguments, below the composition root. */
+/** Returns uses of time, randomness and the environment below the composition root, where they are arguments. */
 export function checkPurity(tree: Tree): string[] {
   const faults: string[] = [];
   for (const [path, text] of tree) {
@@ -111,7 +117,7 @@ export function checkPurity(tree: Tree): string[] {
   return faults;
 }
 
-/** An advisory lock is everybody's who may connect to the database: nothing of ours waits for one. */
+/** Returns waits for an advisory lock: every user who can connect to the database can take one. */
 export function checkLocks(tree: Tree): string[] {
   return [...tree]
     .filter(([path]) => /^(packages|apps)\/[^/]+\/src\//.test(path) && isSource(path))
@@ -122,7 +128,9 @@ export function checkLocks(tree: Tree): string[] {
 /** Where a signal is joined with a time limit, and what it hangs on is held. */
 const joiners = ['packages/providers/src/within.ts', 'apps/cli/src/within.ts'];
 
-/** A joined signal holds its sources weakly: a timeout among them is collected, and what waits for it waits for ever. */
+/**
+ * Returns joined signals whose sources are not held: a timeout among them is collected, and its waiter waits forever.
+ */
 export function checkSignals(tree: Tree): string[] {
   return [...tree]
     .filter(([path]) => /^(packages|apps|chaos|bench)\/.*src\//.test(path) && isSource(path) && !joiners.includes(path))
@@ -135,7 +143,7 @@ const written = [
   /\b(insert into|update|delete from)\s+(\$\{\s*)?(steps|executions)\b/i,
 ];
 
-/** One writer: only the engine inserts, updates or deletes executions and steps. */
+/** Returns writes of executions and steps outside the engine, which is their only writer. */
 export function checkWriters(tree: Tree): string[] {
   return [...tree]
     .filter(([path]) => /^(packages|apps)\/[^/]+\/src\//.test(path) && isSource(path))
@@ -149,7 +157,7 @@ const longestTest = 600;
 /** A list that is reviewed as one, without any logic. */
 const list = 'packages/console/src/texts.ts';
 
-/** Small files. */
+/** Returns files that are too long. */
 export function checkLength(tree: Tree): string[] {
   return [...tree]
     .filter(([path]) => /^(packages|apps|bench|chaos|test|examples)\/.*\.(ts|tsx|js|mjs)$/.test(path) && path !== list)

@@ -33,7 +33,7 @@ const contract = [
 /**
  * Who may import whom: the one table (docs/architecture.md). The lint rules in biome.json are generated from it
  * (`node test/architecture/write-lint-rules.mjs`), and test/architecture.test.ts holds imports, package.json files and
- * biome.json against it. An import that is not listed here is refused.
+ * biome.json against it. An import that is not listed here is rejected.
  *
  * - `workspace`: our own packages, by their last name, and their other doors by name and path;
  * - `outside`: packages of others and built-in modules; their subpaths come with them;
@@ -50,7 +50,7 @@ export const boundaries = {
   'packages/contract': {
     workspace: [],
     outside: ['zod'],
-    why: 'what everybody shares knows nobody',
+    why: 'what all packages share imports none of them',
     files: [
       {
         names: ['canonical.ts'],
@@ -327,7 +327,7 @@ export const boundaries = {
   },
 };
 
-/** Every specifier that a file may import besides relative ones, as patterns of the lint rule. */
+/** Returns every specifier that a file may import besides relative ones, as patterns of the lint rule. */
 export function allowedPatterns(folder, file) {
   const { workspace, outside, files = [] } = boundaries[folder];
   const extra = files.filter(({ names }) => names.includes(file)).flatMap(({ imports }) => imports);
@@ -340,7 +340,7 @@ export function allowedPatterns(folder, file) {
   ];
 }
 
-/** What biome.json has to say about imports: an override for each package, then one for each exception. */
+/** Returns the overrides of biome.json about imports: one for each package, then one for each exception. */
 export function lintOverrides() {
   return Object.entries(boundaries).flatMap(([folder, { why, files = [] }]) => [
     override(

@@ -1,7 +1,10 @@
 import { posix } from 'node:path';
 import type { Tree } from './tree.js';
 
-/** Headings as they are anchored where the documents are read: lower case, words joined by `-`, a number for a repetition. */
+/**
+ * Headings as they are anchored where the documents are read: lower case, words joined by `-`, a number for a
+ * repetition.
+ */
 function anchorsOf(markdown: string): Set<string> {
   const anchors = new Set<string>();
   for (const [, heading = ''] of withoutCode(markdown).matchAll(/^#{1,6} +(.+)$/gm)) {
@@ -17,7 +20,7 @@ function anchorsOf(markdown: string): Set<string> {
 const withoutCode = (markdown: string) => markdown.replace(/^ *```[\s\S]*?^ *```/gm, '');
 const isDocument = (path: string) => path.endsWith('.md');
 
-/** Every link of a document leads to a file that exists, and to a heading in it. */
+/** Returns links of documents that lead to no existing file or heading. */
 export function checkLinks(tree: Tree): string[] {
   const faults: string[] = [];
   for (const [path, text] of tree) {
@@ -47,7 +50,10 @@ const isCiting = (path: string) =>
   /^(packages|apps|bench|chaos|pack|build|examples|test|patches)\/.*\.(ts|tsx|js|mjs)$/.test(path) &&
   !/^test\/(architecture\/|(architecture|english)\.test\.ts$)/.test(path);
 
-/** What is cited in code resolves: documents, their sections and rules, decisions. RFCs are named by their own sections. */
+/**
+ * Returns citations in code that do not resolve: documents, their sections and rules, decisions. RFCs are named by
+ * their own sections.
+ */
 export function checkCitations(tree: Tree): string[] {
   const faults: string[] = [];
   const decisions = new Set([...tree.keys()].map((path) => numberOf(path)));
@@ -78,7 +84,10 @@ export function checkCitations(tree: Tree): string[] {
 
 const numberOf = (path: string) => /^docs\/decisions\/(\d{4})-[^/]*\.md$/.exec(path)?.[1];
 
-/** Every number of a decision is a note that the list names with its title, or is listed as unused; what is replaced says so in both. */
+/**
+ * Returns faults of decision notes: every number is a note that the list names with its title, or is listed as unused;
+ * a replaced note says so in both.
+ */
 export function checkDecisions(tree: Tree): string[] {
   const list = tree.get('docs/decisions/README.md') ?? '';
   const unused = new Set((/^Numbers? not used: ([\d, \n]+)\./m.exec(list)?.[1] ?? '').match(/\d{4}/g) ?? []);
@@ -107,7 +116,7 @@ export function checkDecisions(tree: Tree): string[] {
   return faults;
 }
 
-/** Every operation that docs/interface.md lists is declared, with its method and path. */
+/** Returns operations of docs/interface.md that are not declared with this method and path. */
 export function checkInterface(tree: Tree): string[] {
   const declared = new Set<string>();
   for (const [path, text] of tree)

@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { allowedPatterns, boundaries, lintOverrides } from './boundaries.mjs';
 import { importsOf, isSource, manifestOf, packageOf, type Tree, workspacesOf } from './tree.js';
 
-/** Every import of a package's sources is in the table, and relative ones stay inside the package. */
+/** Returns imports that the table does not allow, and relative ones that leave their package. */
 export function checkImports(tree: Tree): string[] {
   const faults: string[] = [];
   for (const [path, text] of tree) {
@@ -26,7 +26,7 @@ function matches(pattern: string, specifier: string): boolean {
   return pattern === 'node:*' ? specifier.startsWith('node:') : pattern === specifier;
 }
 
-/** Every package has a row in the table, and its package.json asks for nothing of ours beyond it. */
+/** Returns packages without a row in the table, and dependencies in a package.json that its row does not allow. */
 export function checkWorkspaceDependencies(tree: Tree): string[] {
   const faults: string[] = [];
   for (const folder of workspacesOf(tree)) {
@@ -47,7 +47,7 @@ export function checkWorkspaceDependencies(tree: Tree): string[] {
   return faults;
 }
 
-/** What a package's sources import is declared by it, and what it declares is imported somewhere in it. */
+/** Returns imports that a package does not declare, and declarations that it does not import. */
 export function checkDeclarations(tree: Tree): string[] {
   const faults: string[] = [];
   const pins = manifestOf(tree, '').devDependencies ?? {};
@@ -72,7 +72,7 @@ export function checkDeclarations(tree: Tree): string[] {
         if (isSource(path) && !known)
           faults.push(`${folder}/package.json does not declare ${name}, which ${path} imports`);
         if (!isSource(path) && !known && !(name in devDependencies) && !(name in pins) && !name.startsWith('@belay/')) {
-          faults.push(`nobody declares ${name}, which ${path} imports`);
+          faults.push(`no package.json declares ${name}, which ${path} imports`);
         }
       }
     }
@@ -87,7 +87,7 @@ export function checkDeclarations(tree: Tree): string[] {
 /** Workspaces that are run and never imported. */
 const programs = ['apps/server', 'apps/demo', 'bench', 'chaos', 'pack'];
 
-/** A package is entered by its front door: an `exports` map, and no import goes past it. */
+/** Returns packages without an `exports` map, and imports that bypass it. */
 export function checkExports(tree: Tree): string[] {
   const faults: string[] = [];
   const doors = new Set<string>();
@@ -112,7 +112,7 @@ export function checkExports(tree: Tree): string[] {
   return faults;
 }
 
-/** The lint rules are the ones that the table says. */
+/** Returns differences between the lint rules and the table. */
 export function checkLintRules(configuration: string): string[] {
   const { overrides } = JSON.parse(configuration) as { overrides: { linter?: { rules?: { style?: object } } }[] };
   const rules = overrides.filter(({ linter }) => 'noRestrictedImports' in (linter?.rules?.style ?? {}));
@@ -120,7 +120,7 @@ export function checkLintRules(configuration: string): string[] {
   return ['biome.json differs from the table; run: node test/architecture/write-lint-rules.mjs'];
 }
 
-/** No app is imported, in tests either: what two programs need is a package. */
+/** Returns imports of apps, also in tests: what two programs need is a package. */
 export function checkApps(tree: Tree): string[] {
   const apps = workspacesOf(tree).filter((folder) => folder.startsWith('apps/'));
   const names = new Map(apps.map((folder) => [manifestOf(tree, folder).name, folder]));

@@ -36,7 +36,7 @@ function resolve(tree: Tree, from: string, specifier: string): string | undefine
   return [target.replace(/\.js$/, '.ts'), target.replace(/\.js$/, '.tsx'), target].find((path) => tree.has(path));
 }
 
-/** No file imports itself by way of others, and no type does (Tarjan's strongly connected components). */
+/** Returns circles of imports, of types too (Tarjan's strongly connected components). */
 export function checkCircles(tree: Tree): string[] {
   const imports = readImports(tree);
   const faults: string[] = [];
@@ -62,7 +62,7 @@ export function checkCircles(tree: Tree): string[] {
   return faults;
 }
 
-/** Inside a package that has an order of folders, imports go down or stay in their folder. */
+/** Returns imports that go up in a package that has an order of folders. */
 export function checkFolders(tree: Tree): string[] {
   const imports = readImports(tree);
   return Object.entries(boundaries).flatMap(([folder, { folders }]) => {
@@ -91,7 +91,7 @@ function heightOf(path: string, folders: readonly string[]): number {
 /** Packages whose door names what others use of it, and nothing else. */
 const named = ['packages/core', 'packages/db', 'packages/engine', 'packages/worker'];
 
-/** A door names what goes through it, and something outside of the package's sources uses each name. */
+/** Returns exports that are not by name, and names that are not used outside of the package's sources. */
 export function checkNames(tree: Tree): string[] {
   return named.flatMap((folder) => {
     const door = tree.get(`${folder}/src/index.ts`) ?? '';
@@ -102,7 +102,7 @@ export function checkNames(tree: Tree): string[] {
     );
     const words = new Set(users.flatMap(([, text]) => codeOf(text).match(/\w+/g) ?? []));
     for (const exported of exportedBy(door)) {
-      if (!words.has(exported)) faults.push(`${folder}/src/index.ts exports ${exported}, which nobody else uses`);
+      if (!words.has(exported)) faults.push(`${folder}/src/index.ts exports ${exported}, which no other package uses`);
     }
     return faults;
   });

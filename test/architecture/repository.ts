@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { importsOf, manifestOf, packageOf, type Tree, workspacesOf } from './tree.js';
 
 const exact = /^\d+\.\d+\.\d+(-[\w.]+)?$/;
-/** Used from the command line or by the build, and imported by nobody. */
+/** Used from the command line or by the build, and not imported. */
 const tools = [
   '@arethetypeswrong/cli',
   '@biomejs/biome',
@@ -19,7 +19,10 @@ const tools = [
 /** The bundler of declarations needs an older compiler than ours; npm installs both beside the packing scripts only. */
 const mayDiffer = (folder: string, version: string) => folder === 'pack' && exact.test(version);
 
-/** Every version is pinned exactly once, at the root; workspaces say `*`. What is published, and what is a platform's, says more. */
+/**
+ * Returns versions that are not pinned exactly once, at the root; workspaces say `*`. Published packages and those for
+ * one platform say more.
+ */
 export function checkPins(tree: Tree): string[] {
   const faults: string[] = [];
   const pins = manifestOf(tree, '').devDependencies ?? {};
@@ -50,7 +53,7 @@ export function checkPins(tree: Tree): string[] {
   for (const name of Object.keys(pins)) {
     const typed = name.startsWith('@types/') && asked.has(name.slice('@types/'.length));
     if (!asked.has(name) && !typed && !tools.includes(name))
-      faults.push(`package.json pins ${name}, which nobody asks for`);
+      faults.push(`package.json pins ${name}, which is not used`);
   }
   return faults;
 }
@@ -65,7 +68,7 @@ function caretHolds(range: string, version: string | undefined): boolean {
   return pinnedMinor > minor || (pinnedMinor === minor && pinnedPatch >= patch);
 }
 
-/** Every table says what it is for, where whoever looks at the database finds it. */
+/** Returns tables without a comment in the database. */
 export function checkTableComments(tree: Tree): string[] {
   const sql = [...tree]
     .filter(([path]) => /^packages\/db\/drizzle\/.*\.sql$/.test(path))
@@ -78,7 +81,7 @@ export function checkTableComments(tree: Tree): string[] {
 
 const ours = /^(\.\/)?(packages|apps|bench|chaos|docs|examples|test|\.ci)\/[\w./*{},<>-]*$/;
 
-/** Every file that the documents name is there. */
+/** Returns paths in documents that do not exist. */
 export function checkDocumentedPaths(tree: Tree): string[] {
   const faults: string[] = [];
   const exists = (path: string) =>
@@ -112,12 +115,12 @@ const machineTraces: [name: string, pattern: RegExp][] = [
   ['a package registry', new RegExp(['registry', '(npmjs|yarnpkg|npmmirror)'].join('\\.'))],
   ['where a package was fetched from', new RegExp(['"reso', 'lved": "https?:'].join(''))],
   [
-    'a folder of somebody’s machine',
+    'a folder of a developer’s machine',
     new RegExp(`(^|[\\s"'\`(=:])/(${['work', 'home', 'Users', 'root'].join('|')})/[\\w.-]+/`),
   ],
 ];
 
-/** Nothing in the repository tells where it was made. */
+/** Returns texts that tell on which machine the repository was made. */
 export function checkMachineTraces(tree: Tree): string[] {
   return [...tree].flatMap(([path, text]) =>
     machineTraces

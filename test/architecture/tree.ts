@@ -1,14 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** Files by their path from the root, with `/` between folders. The checks below see nothing else, so fixtures are easy. */
+/**
+ * Files by their path from the root, with `/` between folders. The checks below see nothing else, so fixtures are easy.
+ */
 export type Tree = ReadonlyMap<string, string>;
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const generated = new Set(['node_modules', 'dist', 'bundle', 'coverage', '.git', '.turbo', '.belay']);
 const text = /(^|\/)(LICENSE|run|\.npmrc|[^/]+\.(ts|tsx|js|mjs|json|sql|md|ya?ml|sh|feature))$/;
 
-/** Every text file that belongs to the repository. */
+/** Reads every text file that belongs to the repository. */
 export function readTree(): Tree {
   const tree = new Map<string, string>();
   const visit = (folder: string) => {
@@ -36,19 +38,19 @@ export function manifestOf(tree: Tree, folder: string): Manifest {
   return JSON.parse(tree.get(folder === '' ? 'package.json' : `${folder}/package.json`) ?? '{}') as Manifest;
 }
 
-/** The folders of the workspaces. */
+/** Returns the folders of the workspaces. */
 export function workspacesOf(tree: Tree): string[] {
   return [...tree.keys()].flatMap(
     (path) => /^((?:packages|apps)\/[^/]+|bench|chaos|pack)\/package\.json$/.exec(path)?.[1] ?? [],
   );
 }
 
-/** Code without its comments. Good enough for looking at it: a `//` in a URL stays. */
+/** Returns code without its comments. This is good enough for the checks: a `//` in a URL stays. */
 export function codeOf(source: string): string {
   return source.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '$1');
 }
 
-/** Every module that a source names, however it is imported. */
+/** Returns every module that a source imports, in any form. */
 export function importsOf(source: string): string[] {
   const code = codeOf(source);
   const forms = [
@@ -59,7 +61,7 @@ export function importsOf(source: string): string[] {
   return forms.flatMap((form) => [...code.matchAll(form)].map((match) => match[2] ?? ''));
 }
 
-/** The package that a specifier belongs to: `@scope/name` or `name`. */
+/** Returns the package that a specifier belongs to: `@scope/name` or `name`. */
 export function packageOf(specifier: string): string {
   return specifier
     .split('/')
@@ -67,7 +69,7 @@ export function packageOf(specifier: string): string {
     .join('/');
 }
 
-/** Our sources: what is built and what is run, without the tests. */
+/** Returns whether a file is a source of ours: what is built and run, without the tests. */
 export function isSource(path: string): boolean {
   return /^((packages|apps)\/[^/]+\/src|(bench|chaos|pack)\/src|examples)\/.+\.(ts|tsx|js|mjs)$/.test(path);
 }

@@ -42,7 +42,8 @@ export function credentialsOf(shell: Shell): Credentials {
 
 /**
  * Which address is meant: the option, `BELAY_URL`, the agent on this machine (when it has a session, or there is no
- * login), the last server signed in to, the local default. What an agent cannot answer goes to the last server signed in to, else to the one that the agent belongs to.
+ * login), the last server signed in to, the local default. What an agent cannot answer goes to the last server signed
+ * in to, else to the one that the agent belongs to.
  */
 async function findServer(
   shell: Shell,
@@ -65,8 +66,9 @@ async function findServer(
 }
 
 /**
- * Returns the server or agent that is meant, and a client for it, with `BELAY_TOKEN` or what a login to that very address left
- * behind. An agent that was only found gets neither: it needs no credential of ours, and could be somebody else's program.
+ * Returns the server or agent that is meant, and a client for it, with `BELAY_TOKEN` or what a login to that very
+ * address left behind. An agent that was only found gets neither: it needs no credential of ours, and could be another
+ * user's program.
  */
 export async function connect(shell: Shell, option: string | undefined, reach: Reach): Promise<Connection> {
   const credentials = credentialsOf(shell);

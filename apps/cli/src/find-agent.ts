@@ -27,8 +27,9 @@ function readServer(authEndpoint: unknown, url: string): string | undefined {
 }
 
 /**
- * Returns the Belay agent at `url`, if one answers there within 0.4 s; none when another user of this machine listens there. It is
- * asked without any credential: where the system does not tell whose it is, whoever got hold of the port could be listening.
+ * Returns the Belay agent at `url`, if one answers there within 0.4 s; none when another user of this machine listens
+ * there. It is asked without any credential: where the system does not tell the owner, any user's program could be
+ * listening on the port.
  */
 export async function findAgent(url: string, signal: AbortSignal): Promise<FoundAgent | undefined> {
   try {

@@ -7,10 +7,10 @@ export interface Choice {
   hint?: string;
 }
 
-/** Questions to whoever sits at the terminal. Each throws `aborted` when they leave instead of answering. */
+/** Prompts for the person at the terminal. Each throws `aborted` when the person leaves. */
 export interface Prompts {
   confirm(message: string): Promise<boolean>;
-  /** Asks for what must not be shown. */
+  /** Prompts for a value that must not be shown. */
   secret(message: string): Promise<string>;
   select(message: string, choices: Choice[]): Promise<string>;
   /** Asks again until `check` has nothing to say. */
@@ -131,7 +131,10 @@ export interface Diagnosis {
   environmentFaults(): Promise<readonly string[]>;
   /** Undefined when nothing here says that there is to be one, or its variables cannot be used. */
   localServer(): Promise<LocalServer | undefined>;
-  /** Returns the configuration and what was found in it, or undefined when none is set; a server does not start without one. */
+  /**
+   * Returns the configuration and what was found in it, or undefined when none is set; a server does not start without
+   * one.
+   */
   configuration(): Promise<{ source: string; inspection: ConfigurationInspection } | undefined>;
   database(): Promise<DatabaseInspection>;
 }
@@ -142,7 +145,7 @@ export interface Shell {
   version: string;
   stdout: Sink;
   stderr: Sink;
-  /** Somebody is there to answer questions. */
+  /** Whether a person can answer prompts. */
   interactive: boolean;
   colour: boolean;
   /** Lines may move: standard error is a terminal that can draw. */
@@ -150,7 +153,7 @@ export interface Shell {
   /** `BELAY_URL` and `BELAY_TOKEN`. */
   server: string | undefined;
   token: string | undefined;
-  /** Where an agent would be on this machine; undefined when nobody is to look. */
+  /** The URL of this machine's agent; undefined when it must not be looked for. */
   agent: string | undefined;
   credentialsFile: string;
   /** Files have owners and modes here. */

@@ -43,7 +43,9 @@ function render(request: ElevationRequest, { output: { matched, alternatives } }
   });
 }
 
-/** Shows what was understood and has it confirmed: by whoever is there, or by `--yes`. Nothing was sent until it resolves. */
+/**
+ * Shows what was understood and has it confirmed, at the terminal or by `--yes`. Nothing is sent before it resolves.
+ */
 export async function confirmUnderstood(
   understood: { request: ElevationRequest; suggestion: Suggestion },
   { output, interactive, shell }: Pick<Invocation<unknown>, 'output' | 'interactive' | 'shell'>,

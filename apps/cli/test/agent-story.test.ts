@@ -19,7 +19,10 @@ afterAll(async () => {
   await installation?.[Symbol.asyncDispose]();
 });
 
-/** The program passes over an agent that takes more than a moment to answer, as one does on a busy machine: it is asked again. */
+/**
+ * The program passes over an agent that takes more than a moment to answer, as one does on a busy machine: it is asked
+ * again.
+ */
 const patiently = <T>(ask: () => Promise<T>): Promise<T> => vi.waitFor(ask, { timeout: 90_000, interval: 250 });
 
 describe('an agent by the command line, beside a real server', () => {
@@ -68,7 +71,7 @@ describe('an agent by the command line, beside a real server', () => {
     const found = { ...laptop, BELAY_AGENT: address };
     await patiently(async () => {
       const sessions = await installation.program(['sessions', '--json'], found);
-      // Nobody has signed in through it: it was the agent that said so.
+      // No person has signed in through it; the message is the agent's.
       expect([0, 3]).toContain(sessions.code);
       expect(sessions.stdout + sessions.stderr).not.toContain('8080');
     });

@@ -114,7 +114,7 @@ describe('belay agent install', () => {
   });
 });
 
-/** A program that says it is an agent, and answers nothing else but what the status asks for. */
+/** A program that says it is an agent, and answers only what the status command requests. */
 async function startAgent(
   asked: string[],
   authorization: unknown[],

@@ -37,7 +37,7 @@ describe('the credentials file', () => {
     expect(await open().find('constructor')).toBeUndefined();
   });
 
-  it('can be read by its owner only, whatever the umask, and so can its folder', async () => {
+  it('can be read by its owner only, with any umask, and so can its folder', async () => {
     const umask = process.umask(0);
     try {
       await open().save('http://a', one);

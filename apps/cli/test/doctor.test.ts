@@ -169,7 +169,7 @@ describe('belay doctor', () => {
     expect(of(report, 'providers')).toMatchObject([{ status: 'failed', message: expect.stringContaining('target') }]);
     expect(of(report, 'database')).toMatchObject([{ status: 'failed', cure: expect.stringContaining('start it') }]);
     expect(of(report, 'redis')).toMatchObject([{ status: 'failed', cure: expect.stringContaining('start it') }]);
-    // Whatever is looked at, no secret of it is shown.
+    // No secret is shown by any check.
     expect(report.text).not.toContain('hidden-password');
     expect(report.text).not.toContain(secret);
   });

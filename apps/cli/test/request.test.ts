@@ -112,7 +112,7 @@ describe('request', () => {
     service.state.granted = false;
     expect(await terminal.run([...request, '--watch'])).toMatchObject({
       code: 8,
-      stderr: expect.stringContaining('nobody approved'),
+      stderr: expect.stringContaining('no approver approved'),
     });
     expect(await terminal.run(['executions', 'watch', 'e-1'])).toMatchObject({ code: 8 });
   });
@@ -207,7 +207,11 @@ describe('after a request was sent', () => {
       .split('\n')
       .map((line) => JSON.parse(line) as object);
     expect(lines[0]).toMatchObject({ status: 'pending' });
-    expect(lines.at(-1)).toMatchObject({ execution_id: 'e-1', active: false, error: { detail: 'nobody approved' } });
+    expect(lines.at(-1)).toMatchObject({
+      execution_id: 'e-1',
+      active: false,
+      error: { detail: 'no approver approved' },
+    });
   });
 
   it('Ctrl-C ends the waiting and says that the request continues', async () => {

@@ -114,7 +114,7 @@ describe('no command shows a secret', () => {
         operator,
         prompts: silent,
         readInput: async () => secrets.input,
-        // Ends what would wait for ever: a login that nobody comes back to.
+        // Ends a wait without a limit: a login that is never completed.
         openBrowser: () => ended.abort(),
         signal: line[0] === 'login' ? AbortSignal.abort() : ended.signal,
       });

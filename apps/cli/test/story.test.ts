@@ -57,7 +57,7 @@ async function waitForInbox(execution: string): Promise<Waiting> {
 }
 
 describe('the story on the command line, against the real server', () => {
-  it('knows who is signed in, and what they may ask for', async () => {
+  it('knows who is signed in, and what they can request', async () => {
     const { stdout } = await rita.belay('whoami', '--json');
     expect(JSON.parse(stdout)).toMatchObject({
       email: 'rita@example.com',

@@ -7,13 +7,13 @@ export type NextRecord = (email: string) => Promise<void>;
 
 /**
  * Listens to the hints that the reconciler sends after each record, so that nothing is asked of the database in the
- * meantime. Everybody has exactly one entitlement, whose id is learnt when it is first seen.
+ * meantime. Every person has exactly one entitlement, whose id is learnt when it is first seen.
  */
 export function listenToRecords(belay: Belay): NextRecord {
   const waiting = new Map<string, () => void>();
   const emails = new Map<string, string>();
   belay.onHint((hint) => {
-    // An early end asks for the reconciler at once; a record names the time at which it wants to look again.
+    // An early end calls the reconciler at once; a record names the time at which it wants to look again.
     if (hint.queue !== 'entitlements' || hint.dueAt === undefined) return;
     void announce(hint.entitlementId);
   });

@@ -28,7 +28,7 @@ export const burdens: Fault[] = [
   },
   {
     name: 'endless-expressions',
-    does: '25 executions that do nothing but endless jq, beside everybody else’s expressions',
+    does: '25 executions that do nothing but endless jq, beside the expressions of all other people',
     scope: 'nothing',
     async run({ burden, wait }) {
       await Promise.all(Array.from({ length: 25 }, () => burden.request('endless', 60, ['faulted'])));

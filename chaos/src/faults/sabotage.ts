@@ -5,7 +5,7 @@ import type { Fault } from './fault.js';
 export const sabotages: Fault[] = [
   {
     name: 'sabotage-held-by-hand',
-    does: 'grants a role at the target that nobody requested',
+    does: 'grants a role at the target that was not requested',
     scope: 'nothing',
     async run({ stage }) {
       const sql = postgres(stage.targetServer.url('postgres'), { max: 1, onnotice: () => {} });

@@ -6,7 +6,10 @@ export function touches(scope: Scope, target: string): boolean {
   return typeof scope === 'string' ? scope !== 'nothing' : scope.target === target;
 }
 
-/** Returns the faults that were going on, or had just been healed, between the time that something was due and the time it was done. */
+/**
+ * Returns the faults that were going on, or had just been healed, between the time that something was due and the time
+ * it was done.
+ */
 export function faultsBetween(
   faults: readonly FaultWindow[],
   target: string,
@@ -18,7 +21,7 @@ export function faultsBetween(
   );
 }
 
-/** Until when something that is due may take, given what it is seen to have taken and when it was requested. */
+/** Returns the time by which something that is due has to be done, given when it was requested and what it took. */
 export function deadline(
   faults: readonly FaultWindow[],
   { target, due, done, requestedAt }: { target: string; due: number; done: number; requestedAt: number },
@@ -28,7 +31,8 @@ export function deadline(
     latest = Math.max(latest, Math.max(due, healed) + bounds.afterFault);
   }
   for (const { lease, from, healed } of faults) {
-    // Only what was in progress can have been leased by the process that is gone, and only for as long as a lease lasts.
+    // Only what was in progress can have been leased by the process that is gone, and only for as long as a lease
+    // lasts.
     if (!lease || requestedAt > from + bounds.leased || done < from || due > Math.max(from + bounds.lease, healed))
       continue;
     latest = Math.max(latest, Math.max(due, from) + bounds.lease);

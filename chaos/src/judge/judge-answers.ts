@@ -2,7 +2,7 @@ import type { Attempt, FaultWindow, History } from '../history.js';
 import { bounds } from './bounds.js';
 import { clockOf } from './judge-target.js';
 
-/** Rules 3 to 7 as far as answers over HTTP and the processes show them. */
+/** Judges rules 3 to 7 from the HTTP responses and the processes. */
 export function judgeAnswers(history: History): Record<string, string[]> {
   return {
     doubled: judgeDoubles(history),

@@ -13,12 +13,12 @@ export interface Revocation {
   undisturbed: boolean;
 }
 
-/** Rules 1, 2 and 4 as far as the target shows them. Returns what is wrong, and how late revocations were. */
+/** Judges rules 1, 2 and 4 from what the target held. Returns what is wrong, and how late revocations were. */
 export function judgeTarget(history: History, holdings: readonly Holding[], strays: readonly Stray[]) {
   const wrong: Record<string, string[]> = { unrequested: [], overstayed: [], missing: [], slow: [], left: [] };
   const revocations: Revocation[] = [];
   for (const { holding, interval } of strays) {
-    wrong.unrequested?.push(`${holding} was held from ${clockOf(history, interval.from)} and nobody requested it`);
+    wrong.unrequested?.push(`${holding} was held from ${clockOf(history, interval.from)} and was not requested`);
   }
   for (const each of holdings) {
     judgeStart(history, each, wrong.slow ?? []);
@@ -99,7 +99,7 @@ function isLongerThanRequested({ expiresAt, activeAt, sentAt, duration }: Access
   return expiresAt > activeAt + ahead + duration + bounds.missing;
 }
 
-/** Seconds since the run began. */
+/** Returns the seconds since the run began. */
 export function clockOf(history: History, at: number): string {
   return `${((at - history.startedAt) / 1_000).toFixed(1)} s`;
 }

@@ -5,7 +5,7 @@ import { judgeTarget, type Revocation } from './judge-target.js';
 
 /** Every rule, in the order of docs/guarantees.md. */
 export const rules = {
-  unrequested: 'nothing is held that nobody requested',
+  unrequested: 'nothing is held that was not requested',
   overstayed: 'nothing is held longer than its end and the bound',
   missing: 'nothing that was acknowledged as active is missing for longer than the bound',
   slow: 'what may be granted is granted within the bound',

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Attempt, History } from '../history.js';
 import type { Random } from '../seed.js';
 
-/** A request that is over the bound of the judge is let go on a little, so that it is seen to be. */
+/** A request that exceeds the bound of the judge goes on a little longer, so that the judge sees it. */
 const longestAttempt = 20_000;
 /** A real client honours Retry-After, but tries the other server before that. */
 const longestPause = 1_000;
@@ -28,7 +28,9 @@ export interface Call {
 }
 
 export interface Client {
-  /** Repeats until there is an answer, with the same key, at one server after the other; throws when the time is over. */
+  /**
+   * Repeats until there is an answer, with the same key, at one server after the other; throws when the time is over.
+   */
   call(call: Call): Promise<Answer>;
 }
 
@@ -87,7 +89,7 @@ export function createClient({ servers, token, address, history, random, patienc
       const body: unknown = await response.json().catch(() => undefined);
       const isAnswer = response.status === 200 || (call.accepts ?? []).includes(response.status);
       note(response.status, isAnswer);
-      // A rejection that nobody expects is repeated as well: the judge has it already.
+      // An unexpected rejection is repeated as well: the judge has recorded it.
       return isAnswer ? { status: response.status, body, server: server.name } : undefined;
     } catch (error) {
       note((error as Error).name === 'TimeoutError' ? 'timeout' : 'network', false);

@@ -28,11 +28,14 @@ interface Options {
   environment: Record<string, string>;
   /** The port to serve at; absent in a worker. */
   port?: number;
-  /** Hears of an end that nobody here caused. The process is started again, as an operator's supervisor does. */
+  /** Called when a process ends that no fault ended. The process is started again, as an operator's supervisor does. */
   onDeath(how: string): void;
 }
 
-/** Returns a server or a worker as an operator runs it, with its log in the folder, and a supervisor that starts it again. */
+/**
+ * Returns a server or a worker as an operator runs it, with its log in the folder, and a supervisor that starts it
+ * again.
+ */
 export async function startBelay(options: Options): Promise<BelayProcess> {
   const { name, folder, port } = options;
   let child: ChildProcess | undefined;

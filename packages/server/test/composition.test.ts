@@ -43,7 +43,7 @@ describe('the secret', () => {
   const make = async (given?: string, embedded = true, previous: string[] = []) =>
     (await readSecrets({ given, previous, embedded, dataDirectory: folder, randomBytes })).join(' ');
 
-  it('is made once, for the owner of the folder only, whoever asks first', async () => {
+  it('is made once, readable by the owner of the folder only', async () => {
     const secrets = await Promise.all([make(), make(), make()]);
     expect(new Set(secrets).size).toBe(1);
     expect(await make()).toBe(secrets[0]);

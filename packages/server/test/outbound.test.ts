@@ -145,7 +145,7 @@ describe('the outbound fence', () => {
     expect(seen).toEqual([`GET turning.example.com:${port}/home`]);
   });
 
-  it('resolves a name once and connects to the address that was checked, whatever the name leads to later', async () => {
+  it('resolves a name once and connects to the address that was checked, even when the name changes later', async () => {
     let asked = 0;
     const client = outbound([open(`rebind.example.com:${port}`)], {
       resolve: async () => [++asked === 1 ? '127.0.0.1' : '192.0.2.1'],

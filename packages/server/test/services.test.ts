@@ -162,7 +162,7 @@ describe('the local vault', () => {
     await setInVault(options, 'identity#client_secret', secret);
     await running.reload();
     expect((await signInProgram()).token).not.toBe('');
-    // Taken away, it is rejected by name, and what was in force stays.
+    // Without it the configuration is rejected with the name, and the previous one stays active.
     expect(await removeFromVault(options, 'identity#client_secret')).toBe(true);
     await running.reload();
     expect(JSON.stringify(lines)).toContain('${vault:identity#client_secret} is not in the vault');

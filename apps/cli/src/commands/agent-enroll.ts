@@ -6,8 +6,9 @@ interface Options {
 }
 
 /**
- * `belay agent enroll`: the credential that an agent registers with, made by whoever can reach the server's own database
- * and secret. Audited there. It is printed once, alone on standard output; enrolling a name again voids its old one.
+ * Declares the command `belay agent enroll`, which prints the credential that an agent registers with, made with access
+ * to the server's own database and secret, and recorded in its audit log. It is printed once, alone on standard output;
+ * enrolling a name again voids its old one.
  */
 export function addAgentEnroll(parent: Parent): void {
   addCommand<Options>(parent, {

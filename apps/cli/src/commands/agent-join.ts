@@ -6,8 +6,8 @@ interface Options {
 }
 
 /**
- * Declares the command `belay agent join`, which enrols this machine with the credential that `belay agent enroll` made at the server. It comes from
- * standard input, or is asked for without showing it.
+ * Declares the command `belay agent join`, which enrols this machine with the credential that `belay agent enroll` made
+ * at the server. It comes from standard input or from a hidden prompt.
  */
 export function addAgentJoin(parent: Parent): void {
   addCommand<Options>(parent, {

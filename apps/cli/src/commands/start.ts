@@ -1,6 +1,9 @@
 import { addCommand, type Parent } from '../command.js';
 
-/** `belay start`: the server, in this process; everything about it is configured by its environment (docs/architecture.md, section 11). */
+/**
+ * Declares the command `belay start`, which runs the server in this process; its environment configures it
+ * (docs/architecture.md, section 11).
+ */
 export function addStart(parent: Parent): void {
   addCommand(parent, {
     name: 'start',

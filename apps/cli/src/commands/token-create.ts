@@ -8,8 +8,9 @@ interface Options {
 }
 
 /**
- * `belay token create`: a bearer token for automation, made by whoever can reach the server's own database and secret.
- * Audited there. The token is printed once, alone on standard output, and kept nowhere.
+ * Declares the command `belay token create`, which prints a bearer token for automation, made with access to the
+ * server's own database and secret, and recorded in its audit log. The token is printed once, alone on standard output,
+ * and kept nowhere.
  */
 export function addTokenCreate(parent: Parent): void {
   addCommand<Options>(parent, {

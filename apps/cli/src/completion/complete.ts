@@ -69,10 +69,11 @@ async function valuesOf(
 }
 
 /**
- * Returns what can come next on a command line, read from the program itself, so that it knows every command and option there is.
+ * Returns what can come next on a command line, read from the program itself, so that it knows every command and option
+ * there is.
  *
  * @param words everything after `belay`; the last one is being written, and may be empty.
- * @param ask for values that only a server knows.
+ * @param ask Returns values that only a server knows.
  */
 export async function complete(
   program: Command,

@@ -26,7 +26,7 @@ export type ServerAnswer =
       fault: string;
     };
 
-/** What the checks look at. Everything that takes long is asked for once, when the first check wants it. */
+/** What the checks look at. Everything that takes long is read once, when the first check needs it. */
 export interface Setup {
   shell: Shell;
   host: Environment;

@@ -34,7 +34,8 @@ export async function listenForCode(secret: string, signal: AbortSignal): Promis
   // The promise can reject before it is awaited.
   code.catch(() => {});
   const server = createServer((request, response) => {
-    // Anybody may ask for anything here, `//` as well, which is no address and would end the program if it were read as one.
+    // Any program can request any path here, `//` as well, which is not a valid URL and would end the program if it
+    // were parsed.
     const [asked, query = ''] = (request.url ?? '').split('?', 2);
     if (request.method !== 'GET' || asked !== path) return answer(response, 404, 'Not found.');
     const received = new URLSearchParams(query).get('code');

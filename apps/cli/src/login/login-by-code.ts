@@ -11,8 +11,8 @@ export type CompletedDeviceLogin = Extract<PolledDeviceLogin, { status: 'complet
 const slower = 5_000;
 
 /**
- * Signs in without a browser here (RFC 8628): shows a short code, and waits until somebody has confirmed it in a browser
- * anywhere. Throws `forbidden` when they rejected, and `aborted` when nobody came in time.
+ * Signs in without a browser here (RFC 8628): shows a short code, and waits until a person has confirmed it in a
+ * browser on any machine. Throws `forbidden` when they reject it, and `aborted` when the time is over.
  */
 export async function loginByCode(
   client: BelayClient,

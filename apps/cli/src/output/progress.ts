@@ -19,8 +19,8 @@ function shorten(text: string, columns: number): string {
 }
 
 /**
- * Progress on standard error: a line that moves on a terminal, one plain line for each change in a pipe, and nothing
- * with `--json`.
+ * Shows progress on standard error: a line that moves on a terminal, one plain line for each change in a pipe, and
+ * nothing with `--json`.
  */
 export function createProgress(stderr: Sink, output: Output, animated: boolean): Progress {
   let text = '';

@@ -17,7 +17,7 @@ export interface Ended {
   stderr: string;
 }
 
-/** Somebody with a home of their own at the same server, whose commands run in this process. */
+/** A person with a home folder of their own at the same server, whose commands run in this process. */
 export interface Person {
   belay(...args: string[]): Promise<Ran>;
   /** The same with a world of its own, as a test wants it. */

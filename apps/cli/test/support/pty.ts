@@ -47,7 +47,7 @@ export function typeInto(command: string, env: Record<string, string>): Typist {
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     screen += text;
   });
-  // Whoever types on after the end is told by what the screen lacks.
+  // Input after the end is ignored; the test sees that on the screen.
   child.stdin.on('error', () => {});
   const closed = once(child, 'close').then(([code]) => code as number | null);
   return {

@@ -17,7 +17,7 @@ export interface Terminal extends AsyncDisposable {
 }
 
 function unasked(question: string): never {
-  throw new Error(`nobody was to be asked, but was: ${question}`);
+  throw new Error(`an unexpected prompt: ${question}`);
 }
 
 /** Answers no question: a test that expects one hands in its own. */
@@ -107,7 +107,7 @@ export async function openTerminal(settings: Partial<Shell> = {}): Promise<Termi
   };
 }
 
-/** A sink that says it is a terminal, and what it got. */
+/** Returns a sink that claims to be a terminal, and what it received. */
 export function screen(columns = 120): { write(text: string): void; isTTY: true; columns: number; text: string } {
   return {
     isTTY: true,

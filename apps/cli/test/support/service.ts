@@ -100,7 +100,7 @@ function details(granted: boolean): ExecutionDetails {
     next: null,
     input: {},
     output: null,
-    error: granted ? null : { type: 'denied', status: 403, title: 'Denied', detail: 'nobody approved' },
+    error: granted ? null : { type: 'denied', status: 403, title: 'Denied', detail: 'no approver approved' },
     end_time: '2030-01-01T00:00:20.000Z',
     approvals: [],
     grants: [
@@ -150,7 +150,10 @@ export interface Service extends AsyncDisposable {
   token: string;
 }
 
-/** Returns the wire of the service with answers of the test's choosing, where a test needs an answer that is hard to bring about. */
+/**
+ * Returns the wire of the service with answers of the test's choosing, where a test needs an answer that is hard to
+ * bring about.
+ */
 export async function startService(given: { token?: string; session?: string } = {}): Promise<Service> {
   const { router, procedure, middleware } = initTRPC.context<{ request: IncomingMessage }>().create();
   const token = given.token ?? 'token-of-ada';
@@ -232,7 +235,7 @@ export async function startService(given: { token?: string; session?: string } =
       token: open.mutation(({ input }) => {
         if (input.device_code !== 'secret-device-code') throw new TRPCError({ code: 'BAD_REQUEST' });
         const status = state.device.length > 1 ? state.device.shift() : state.device[0];
-        if (status === 'denied') throw new TRPCError({ code: 'FORBIDDEN', message: 'The sign-in was refused' });
+        if (status === 'denied') throw new TRPCError({ code: 'FORBIDDEN', message: 'The sign-in was denied' });
         return status === 'complete'
           ? { status, token, expires_at: me.expires_at, user: me, session: null }
           : { status, interval: status === 'slow_down' ? 10 : 5 };

@@ -26,8 +26,8 @@ export interface StoppableWorker {
 }
 
 /**
- * What a server runs when it finds no configuration. The server has none of its own: packages/demo has one, and without it such
- * a start is rejected.
+ * What a server runs when it finds no configuration. The server itself contains no demo: packages/demo has one, and
+ * without it such a start is rejected.
  */
 export interface DemoComposer {
   /** Throws `StartError` for an environment that other machines could reach. */

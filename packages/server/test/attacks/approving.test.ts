@@ -37,7 +37,7 @@ async function linkFor(): Promise<{ id: string; link: string }> {
 const statusOf = async (id: string) => (await call('GET', `/execution/${id}`, { token: requester })).json.status;
 
 describe('possession of the link', () => {
-  it('is no approval: nobody, the requester and a bystander are all rejected with it', async () => {
+  it('is not accepted without a login, from the requester or from a bystander', async () => {
     const { id, link } = await linkFor();
     expect((await call('GET', link)).status).toBe(401);
     expect((await call('GET', link, { token: requester })).status).toBe(403);

@@ -75,7 +75,7 @@ describe('a request outside its scope', () => {
     expect(await running(requester)).toEqual(before);
   });
 
-  it('by somebody outside the role’s groups is rejected, on every way in', async () => {
+  it('by a person outside the role’s groups is rejected by every endpoint', async () => {
     const query = 'role=reader&provider=store&reason=x';
     const execution = { workflow: 'approve-and-grant', input: { role: 'reader', provider: 'store', reason: 'x' } };
     expect((await elevate(bystander, { role: 'reader', reason: 'x' })).status).toBe(404);
@@ -85,8 +85,8 @@ describe('a request outside its scope', () => {
   });
 });
 
-describe('an identity of somebody else', () => {
-  it('is rejected unless the role lets its people ask for others', async () => {
+describe('an identity of another person', () => {
+  it('is rejected unless the role lets its people request for others', async () => {
     const named = { role: 'reader', reason: 'x', identities: [people.approver.email] };
     expect((await elevate(requester, named)).status).toBe(403);
     const both = { ...named, identities: [people.requester.email, people.approver.email] };
@@ -131,7 +131,7 @@ describe('injection through names', () => {
     expect((await call('GET', '/roles', { token: requester })).json.roles).toHaveProperty('reader');
   });
 
-  it('through the reason is text to everybody who reads it', async () => {
+  it('through the reason is shown as text to every reader', async () => {
     const reason = '${ .role = "secret" } \'; update users set groups = \'["approvers"]\'; -- {{7*7}}';
     const asked = await elevate(requester, { role: 'reader', reason });
     expect(asked.status).toBe(200);

@@ -3,7 +3,7 @@ import { callRest } from '../http/support/caller.js';
 import { openKinds } from '../http/support/kinds.js';
 import { openVisitor } from '../http/support/visitor.js';
 
-/** Attacks through the other door: a private account at a public provider, where anybody can found an organization. */
+/** Attacks with a private account at a public provider, where any person can create an organization. */
 
 let kinds: Awaited<ReturnType<typeof openKinds>>;
 beforeAll(async () => {

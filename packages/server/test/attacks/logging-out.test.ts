@@ -7,7 +7,9 @@ import { send } from '../http/support/serve.js';
 import { openVisitor } from '../http/support/visitor.js';
 import { createWorld, type World } from '../http/support/world.js';
 
-/** Logins depend on the identity provider: a logout there ends them here at once, and only that provider can send it. */
+/**
+ * Logins depend on the identity provider: a logout there ends them here at once, and only that provider can send it.
+ */
 
 let world: World;
 let company: Awaited<ReturnType<typeof openCompany>>;
@@ -166,7 +168,7 @@ describe('what is no logout token of the provider', () => {
   });
 });
 
-describe('groups that the provider has taken away', () => {
+describe('groups that the provider has removed', () => {
   it('count for nothing a quarter of an hour later', async () => {
     await using later = await createWorld();
     const own = await openCompany(later);
@@ -180,7 +182,7 @@ describe('groups that the provider has taken away', () => {
       const start = Date.now();
       await later.database.setTime(new Date(start + 16 * 60_000));
       expect((await visitor.visit('/auth/whoami')).json.groups).toEqual(['engineers']);
-      // While the provider is away the person can look, and cannot ask for anything with groups of that age.
+      // While the provider is away the person can look, and cannot request access with groups of that age.
       await own.close();
       await later.database.setTime(new Date(start + 40 * 60_000));
       expect((await visitor.visit('/auth/whoami')).status).toBe(200);

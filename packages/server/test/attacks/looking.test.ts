@@ -39,7 +39,7 @@ describe('secrets in what agents register for', () => {
 });
 
 describe('the identities of a provider', () => {
-  it('are listed for callers who may request access there, and rejected to everybody else who sees it', async () => {
+  it('are listed for callers who can request access there; other viewers of the provider get 403', async () => {
     for (const query of ['', '?q=rita', '?limit=1']) {
       const path = `/provider/store/identities${query}`;
       expect((await call('GET', path, { token: requester })).status).toBe(200);
@@ -64,7 +64,7 @@ describe('detail pages without permission', () => {
   it.each(pages)('are not found: %s', async (path) => {
     const hidden = await call('GET', path, { token: requester });
     const absent = await call('GET', path.replace(/secret|hidden/, 'no-such-thing'), { token: requester });
-    // The same answer but for the name that was asked for: existence is not told either.
+    // The same response except for the requested name: it does not tell whether the provider exists.
     const named = (text: string) => text.replaceAll(/secret|hidden|no-such-thing/g, '…');
     expect([hidden.status, named(hidden.body)]).toEqual([404, named(absent.body)]);
     const page = await call('GET', path, { token: requester, headers: { accept: 'text/html' } });
@@ -81,7 +81,7 @@ describe('detail pages without permission', () => {
   });
 });
 
-describe('an execution of somebody else', () => {
+describe('an execution of another person', () => {
   it('is neither seen nor listed nor touched', async () => {
     const paths = ['', '/cancel', '/terminate', '/signal'].map((end) => `/execution/${id}${end}`);
     for (const path of paths) {
@@ -122,7 +122,7 @@ describe('an execution of somebody else', () => {
 });
 
 describe('the log of others', () => {
-  it('is theirs, whatever filter is sent', async () => {
+  it('contains only the caller’s entries, with any filter', async () => {
     const filters = [
       '',
       `?user=${encodeURIComponent(people.requester.email)}`,

@@ -76,7 +76,7 @@ describe('default secrets', () => {
     }
   });
 
-  it('nor is there a start without one where several processes need the same, whatever an earlier start left behind', async () => {
+  it('a start without one fails where several processes need the same, also after an earlier start left one behind', async () => {
     const dataDirectory = await mkdtemp(join(tmpdir(), 'belay-secret-'));
     const start = (embedded: boolean) =>
       readSecrets({ given: undefined, previous: [], embedded, dataDirectory, randomBytes });

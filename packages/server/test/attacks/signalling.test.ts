@@ -4,7 +4,7 @@ import { callRest } from '../http/support/caller.js';
 import { send } from '../http/support/serve.js';
 import { createWorld, type World } from '../http/support/world.js';
 
-/** Attacks with events: whoever sends the event that a request waits for decides about it. */
+/** Attacks with events: the sender of the event that a request waits for decides about it. */
 
 const ciToken = randomBytes(24).toString('base64url');
 const key = randomBytes(32);

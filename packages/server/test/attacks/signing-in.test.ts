@@ -6,7 +6,9 @@ import { send } from '../http/support/serve.js';
 import { openVisitor } from '../http/support/visitor.js';
 import { createWorld, people, type World } from '../http/support/world.js';
 
-/** Attacks on signing in: a login, a session and a state belong to the browser and the person that they were made for. */
+/**
+ * Attacks on signing in: a login, a session and a state belong to the browser and the person that they were made for.
+ */
 
 let world: World;
 beforeAll(async () => {
@@ -126,7 +128,7 @@ describe('a session that is over', () => {
     expect((await whoami()).status).toBe(401);
   });
 
-  it('that was sealed long ago is rejected, whoever presents it', async () => {
+  it('that was sealed long ago is rejected for every caller', async () => {
     const { token } = await signInProgram();
     const past = new Date(world.context.clock().getTime() - 86_400_000);
     const old = await seal(world.context.keyring, 'session', { loginId: 'x' }, { now: past, lifetime: 3_600_000 });

@@ -28,7 +28,7 @@ describe('a link to the sign-out', () => {
     ['a page of another site', 'cross-site'],
     ['a page of a neighbouring host', 'same-site'],
     ['a mail, a chat or another program', 'none'],
-  ])('in %s signs nobody out: it asks', async (_from, site) => {
+  ])('in %s signs no person out: it asks first', async (_from, site) => {
     const browser = await signedIn();
     for (const path of ['/auth/logout', '/auth/logout/demo']) {
       const asked = await browser.visit(path, { site, accept: page });

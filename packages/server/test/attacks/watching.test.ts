@@ -66,7 +66,7 @@ async function isRefused(token: string): Promise<boolean> {
 }
 
 describe('event streams', () => {
-  it('are limited for each person, whatever login or header they come with, and a closed one counts no more', async () => {
+  it('are limited for each person, across logins and headers, and closed ones do not count', async () => {
     const second = await world.token('requester', 'device');
     const open = [await watch(requester), await watch(second), await watch(requester, {})];
     expect(open.map(({ status }) => status)).toEqual([200, 200, 200]);
@@ -145,7 +145,7 @@ describe('event streams', () => {
     for (const stream of open) stream.close();
   });
 
-  it('end when the person is not the same any more: their groups were taken away', async () => {
+  it('end when the groups of the person were removed', async () => {
     const approver = await world.token('approver');
     const stream = await watch(approver);
     expect(stream.status).toBe(200);

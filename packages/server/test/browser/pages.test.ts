@@ -283,7 +283,7 @@ describe.runIf(here)('every page', () => {
     expect(faults).toEqual([]);
   }, 240_000);
 
-  /** Asks for more than one may, and stays on the form that comes back. */
+  /** Requests more than the bounds allow, and stays on the form that comes back. */
   const askTooMuch = async (page: Page) => {
     await page.goto(api('elevate'));
     await page.getByLabel('Groups').fill('reporting_readonly, pg_read_all_data');

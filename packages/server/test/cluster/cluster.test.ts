@@ -93,7 +93,7 @@ describe.each(queues)('two servers and two workers over one PostgreSQL, queue on
     }, waiting);
   }
 
-  it('asks on one server, decides on the other, and either worker grants and takes away', async () => {
+  it('requests on one server, decides on the other, and either worker grants and revokes', async () => {
     const ids = await Promise.all(target.identities.map((_, index) => elevate(index, 'PT4S')));
     await vi.waitFor(async () => expect(await target.members()).toEqual([...target.identities].sort()), waiting);
     await Promise.all(ids.map((id, index) => isOver(id, index)));
@@ -112,7 +112,7 @@ describe.each(queues)('two servers and two workers over one PostgreSQL, queue on
 
   // The bound is a lease of the dead worker, most of a minute: shown on one queue, because the queue has no part in it.
   if (queue === queues.at(-1)) {
-    const guarantee = 'goes on when a worker is killed with -9 in the middle, and takes away what it granted';
+    const guarantee = 'goes on when a worker is killed with -9 in the middle, and revokes what it granted';
     it(guarantee, killWorkerInTheMiddle, 120_000);
   }
 
@@ -148,7 +148,7 @@ const waiting = { timeout: 60_000, interval: 100 };
 
 function at<T>(items: readonly T[], index: number): T {
   const item = items[index % items.length];
-  if (item === undefined) throw new Error('There is none');
+  if (item === undefined) throw new Error('No such item');
   return item;
 }
 
@@ -170,7 +170,7 @@ workflows:
       document: { dsl: '1.0.3', namespace: test, name: approved, version: 1.0.0 }
       do:
         - approve: { call: access.approve, with: { stages: [{ approvers: { groups: [approvers] } }] } }
-        - decide: { switch: [{ refused: { when: '.approved == false', then: end } }] }
+        - decide: { switch: [{ denied: { when: '.approved == false', then: end } }] }
         - grant: { call: access.grant }
         - hold: { call: access.hold }
 `;

@@ -13,7 +13,7 @@ export interface Target extends AsyncDisposable {
   databaseUrl: string;
 }
 
-/** Returns a real target on the run's PostgreSQL: a role to become a member of, and login roles that nobody else uses. */
+/** Returns a real target on the run's PostgreSQL: a role to become a member of, and login roles for this test alone. */
 export async function makeTarget(people: number): Promise<Target> {
   const suffix = randomBytes(4).toString('hex');
   const admin = postgres(serverUrl(), { max: 1, onnotice: () => {} });

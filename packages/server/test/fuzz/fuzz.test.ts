@@ -9,7 +9,7 @@ import { createWorld, type World } from '../http/support/world.js';
 import { readOperations, type Schema } from './document.js';
 import { arbitraryRequest, type Credential, type FuzzRequest } from './requests.js';
 
-// BELAY_TEST_REQUESTS asks for more (the long form: 20000), BELAY_TEST_SEED for others.
+// BELAY_TEST_REQUESTS sets a higher number (the long form: 20000), BELAY_TEST_SEED for others.
 const requests = Number(process.env.BELAY_TEST_REQUESTS ?? 2000);
 const seed = Number(process.env.BELAY_TEST_SEED ?? 20261121);
 
@@ -132,7 +132,8 @@ async function ask({ method, address, credential, headers, body }: FuzzRequest):
 /** What the document does not allow about an answer. */
 function wrongs({ operation, method, address }: FuzzRequest, answer: Answer): string[] {
   const { status, headers, body } = answer;
-  // 501 is the document's word for what the configuration lacks (docs/interface.md, section 16, rule 6); it is held against the document below.
+  // 501 is the document's word for what the configuration lacks (docs/interface.md, section 16, rule 6); it is held
+  // against the document below.
   if (status >= 500 && status !== 501) return [`answers ${status}: ${body.slice(0, 300)}`];
   const found: string[] = [];
   if (/\bat .+\.(?:ts|js):\d+|node_modules|PostgresError|SELECT .+ FROM/i.test(body) && status >= 400) {
@@ -170,7 +171,7 @@ function wrongs({ operation, method, address }: FuzzRequest, answer: Answer): st
 const matches = (template: string, path: string): boolean =>
   new RegExp(`^${template.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}$`).test(path);
 
-describe('whatever a client sends', () => {
+describe('any input of a client', () => {
   it(`is answered as the document allows, and never with a 5xx (${requests} requests, seed ${seed})`, async () => {
     const operations = readOperations(document);
     const seen = new Set<string>();

@@ -77,7 +77,7 @@ describe('signing in', () => {
     expect([sheet.status, sheet.headers['content-type']]).toEqual([200, 'text/css; charset=utf-8']);
   });
 
-  it('is a page for who has no preference, JSON for who asks, and goes straight on when the provider is named', async () => {
+  it('is a page by default, JSON on request, and redirects when the provider is named', async () => {
     expect((await send(`${world.url}/api/v1/auth`)).headers['content-type']).toContain('text/html');
     const json = await send(`${world.url}/api/v1/auth`, { headers: { accept: 'application/json' } });
     expect(JSON.parse(json.body)).toMatchObject({ providers: [{ id: 'demo', url: '/api/v1/auth/request/demo' }] });
@@ -198,7 +198,7 @@ describe('a browser that is not signed in', () => {
     const { pathname, searchParams } = new URL(sent.location, world.url);
     expect([pathname, searchParams.get('callback')]).toEqual(['/api/v1/auth', `${world.url}${elevate}`]);
     const program = await send(`${world.url}${elevate}`, {
-      headers: { authorization: 'Bearer unknown-token-of-nobody' },
+      headers: { authorization: 'Bearer unknown-token' },
     });
     expect([program.status, program.headers['www-authenticate']]).toEqual([
       401,
@@ -278,7 +278,7 @@ describe('a link that changes something', () => {
     expect(rpc.status).toBe(403);
   });
 
-  it('acts at once for a bearer token, whatever else is sent', async () => {
+  it('acts without a confirmation for a bearer token, with any other headers', async () => {
     const token = await world.token('requester');
     const answer = await send(`${world.url}${elevate}`, {
       headers: {
@@ -336,7 +336,7 @@ describe('the resume', () => {
     expect(again.status).toBe(409);
   });
 
-  it('is JSON for who asks for it', async () => {
+  it('is JSON on request', async () => {
     const { id, state, approver } = await asked();
     const resumed = await send(`${world.url}/api/v1/elevate/resume`, {
       method: 'POST',

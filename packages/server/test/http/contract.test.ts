@@ -10,8 +10,8 @@ type Shape = string | { [name: string]: Shape } | [Shape] | { each: Shape };
 type Mode = 'server' | 'agent' | 'client';
 
 /**
- * docs/interface.md as a table: method, path, the modes that have it, who may, and the documented fields of the answer. `each` is
- * an object keyed by names. Without `modes` it is server mode's alone.
+ * docs/interface.md as a table: method, path, the modes that have it, who may, and the documented fields of the answer.
+ * `each` is an object keyed by names. Without `modes` it is server mode's alone.
  */
 interface Row {
   method: 'GET' | 'POST' | 'DELETE';
@@ -19,7 +19,7 @@ interface Row {
   modes?: Mode[];
   /** In server mode. */
   auth: boolean;
-  /** Needs somebody to be signed in on the machine of an agent as well. */
+  /** Requires a signed-in person on the machine of an agent as well. */
   localAuth?: boolean;
   body?: object;
   output: Shape;
@@ -354,7 +354,7 @@ describe('the interface', () => {
 });
 
 describe.each(['agent', 'client'] as const)('the interface in %s mode', (mode) => {
-  /** Makes sure that somebody is signed in here, and answers a session of theirs. */
+  /** Makes sure that a person is signed in here, and returns a session of theirs. */
   async function signIn(): Promise<string> {
     await local.agent.signIn('requester');
     const { json } = await local.agent.call('GET', '/session/demo');

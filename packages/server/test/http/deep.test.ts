@@ -19,7 +19,7 @@ it.each([
   ['/api/v1/elevate', `{"permissions":${deep},"reason":"x"}`],
   ['/trpc/elevation.prepareResume', event],
   ['/trpc/elevation.request', role],
-])('JSON without end is rejected before anybody walks through it: %s', async (path, body) => {
+])('deeply nested JSON is rejected before it is traversed: %s', async (path, body) => {
   const token = await world.token('requester');
   const answer = await send(`${world.url}${path}`, {
     method: 'POST',

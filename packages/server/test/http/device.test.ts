@@ -100,7 +100,7 @@ describe('a login for a machine without a browser', () => {
     expect((await poll(started.device_code)).json).toMatchObject({ status: 'pending' });
   });
 
-  it('sends whoever is not signed in to sign in first, and back', async () => {
+  it('sends a visitor who is not signed in to sign in first, and back', async () => {
     const answer = await send(`${world.url}/api/v1/auth/device?user_code=BBBB-BBBB`, {
       headers: { accept: 'text/html' },
     });
@@ -167,7 +167,7 @@ describe('a login for a machine without a browser', () => {
     }
   });
 
-  it('comes to nothing when whoever confirmed it signs out before it is fetched', async () => {
+  it('is void when the person who confirmed it signs out before it is fetched', async () => {
     const visitor = openVisitor(world.url);
     await visitor.signIn('demo', people.requester.subject);
     const started = await start();

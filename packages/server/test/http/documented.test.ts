@@ -127,7 +127,7 @@ describe('the published document', () => {
     }
   });
 
-  it('documents the resume as 307, or JSON for who asks', () => {
+  it('documents the resume as 307, or JSON on request', () => {
     for (const method of ['GET', 'POST']) {
       const found = documented.find((each) => each.path === '/elevate/resume' && each.method === method);
       expect(Object.keys(found?.operation.responses ?? {})).toEqual(expect.arrayContaining(['200', '307']));

@@ -79,14 +79,14 @@ describe('POST /elevate as a form without a role (docs/interface.md, section 3, 
     expect([answer.status, (answer.json.issues as { path: string }[])[0]?.path]).toEqual([400, path]);
   });
 
-  it('is 403 for whoever is not named, where nothing is configured, and for others', async () => {
+  it('is 403 for callers who are not named, without a configuration, and for other identities', async () => {
     expect((await post('bystander', encoded(fields))).status).toBe(403);
     expect((await post('requester', encoded({ ...fields, providers: 'demo' }))).status).toBe(403);
     expect((await post('requester', encoded({ ...fields, users: 'bo@example.test' }))).status).toBe(403);
     expect((await post('requester', encoded({ ...fields, identities: 'bo@example.test' }))).status).toBe(403);
   });
 
-  it('says to each only what they themselves may ask for', async () => {
+  it('shows each caller only the bounds that apply to them', async () => {
     const bounds = async (person: Person) =>
       (await callRest(world.url, 'GET', '/elevate/dynamic', { token: await world.token(person) })).json.bounds;
     expect(await bounds('requester')).toMatchObject([{ provider: 'store', permissions: { allow: ['logs.*'] } }]);

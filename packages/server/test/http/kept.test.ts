@@ -32,7 +32,7 @@ describe('the roles, whose text is kept', () => {
     expect(Object.keys((await roles(bo)).json.roles as object)).not.toContain('reader');
   });
 
-  it('are rejected to a login that has ended, at once', async () => {
+  it('are rejected for a login as soon as it has ended', async () => {
     const token = await world.token('requester');
     expect((await roles(token)).status).toBe(200);
     expect((await roles(token)).status).toBe(200);

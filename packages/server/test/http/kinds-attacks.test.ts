@@ -22,7 +22,7 @@ function expectRefused(answer: Answer, ...statuses: number[]): void {
 }
 
 describe('a posted answer', () => {
-  it('signs nobody in by itself: the browser that began fetches it, with its cookie and a code used once', async () => {
+  it('does not sign a person in by itself: the browser that began fetches it, with its cookie and a code that can be used once', async () => {
     const browser = open();
     const posted = await kinds.assert(await kinds.begin(browser, 'corp'));
     const answered = await kinds.post(posted);
@@ -32,7 +32,7 @@ describe('a posted answer', () => {
     expect([...landing.searchParams.keys()]).toEqual(['code', 'state']);
     expect(await isIn(browser)).toBe(false);
 
-    // Whoever got hold of the address: without a cookie, with one of a flow of their own.
+    // An attacker who has the address: without a cookie, with the cookie of a flow of their own.
     const thief = open();
     expectRefused(await kinds.land(thief, landing.href), 400);
     await kinds.begin(thief, 'corp');
@@ -88,13 +88,13 @@ describe('a posted answer', () => {
     expectRefused(await kinds.post({ ...own, RelayState: state }), 403);
     expectRefused(await kinds.post({ ...own, RelayState: 'never-given-out' }), 400);
     expectRefused(await kinds.post({ SAMLResponse: own.SAMLResponse }), 400);
-    // Sent through the victim's browser it goes nowhere, and the victim is still nobody.
+    // Sent through the victim's browser it has no effect, and the victim is still signed out.
     const answered = await kinds.post(own);
     expectRefused(await kinds.land(victim, String(answered.headers.location)), 400);
     expect(await isIn(victim)).toBe(false);
   });
 
-  it('may come with the cookies of somebody signed in, where the identity provider is of the same site', async () => {
+  it('may come with the cookies of a signed-in person, where the identity provider is of the same site', async () => {
     const browser = open();
     await browser.signIn('demo', 'u-rita');
     const posted = await kinds.assert(await kinds.begin(browser, 'corp'));
@@ -109,7 +109,7 @@ describe('a posted answer', () => {
     ['for another audience', { audience: 'https://other.example.test' }],
     ['to another request', { inResponseTo: '_another' }],
     ['that is over', { from: -600_000, until: -120_000 }],
-    ['by somebody else', { issuer: 'https://other.example.test' }],
+    ['by another issuer', { issuer: 'https://other.example.test' }],
     ['that goes elsewhere', { recipient: 'https://other.example.test/' }],
   ])('%s is rejected, and the flow can still be answered well', async (_what, said) => {
     const browser = open();
@@ -172,7 +172,7 @@ describe('plain OAuth 2.0', () => {
   const press = async (browser: Visitor, login = 'rita-hub') =>
     (await kinds.github.press(await kinds.begin(browser, 'github'), login)).href;
 
-  it('takes an answer in the browser that asked for it, and once', async () => {
+  it('accepts a response in the browser that requested it, and only once', async () => {
     const [browser, other] = [open(), open()];
     const address = await press(browser);
     expectRefused(await kinds.land(other, address), 400);
@@ -183,7 +183,7 @@ describe('plain OAuth 2.0', () => {
     expect(await isIn(other)).toBe(false);
   });
 
-  it('takes a code once, under whatever state it comes back', async () => {
+  it('accepts a code once, with any state', async () => {
     const browser = open();
     const first = new URL(await press(browser));
     expect((await kinds.land(browser, first.href)).status).toBe(200);
@@ -206,7 +206,7 @@ describe('plain OAuth 2.0', () => {
     expect(await isIn(thief)).toBe(false);
   });
 
-  it('does not mix up providers: an answer of one is none of another', async () => {
+  it('does not mix up providers: rejects a response of another provider', async () => {
     const browser = open();
     const address = await press(browser);
     expectRefused(await kinds.land(browser, address.replace('/callback/github', '/callback/plain')), 400);
@@ -215,7 +215,7 @@ describe('plain OAuth 2.0', () => {
     expect((await kinds.land(browser, address)).status).toBe(200);
   });
 
-  it('links no identity to whoever a program’s token is of, though it comes as a cookie', async () => {
+  it('links no identity to the person of a program’s token that is sent as a cookie', async () => {
     const thief = open();
     thief.cookies.set('belay', await kinds.world.token('approver', 'device'));
     expect(await isIn(thief)).toBe(false);
@@ -225,7 +225,7 @@ describe('plain OAuth 2.0', () => {
     expect((await thief.visit('/auth/whoami')).json.id).not.toBe(his?.user_id);
   });
 
-  it('takes nobody over by their address', async () => {
+  it('does not match people of different providers by their address', async () => {
     const adam = open();
     await adam.signIn('demo', 'u-adam');
     const thief = open();

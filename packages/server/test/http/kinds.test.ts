@@ -59,7 +59,7 @@ describe('providers of different kinds', () => {
     for (const { id, url } of offered) expect(url).toBe(`/api/v1/auth/request/${id}`);
   });
 
-  it('know somebody again who comes back with any of them', async () => {
+  it('recognize a person who comes back with any of them', async () => {
     const first = open();
     await first.signIn('demo', 'u-rita');
     const { id } = await whoami(first);
@@ -88,7 +88,7 @@ describe('a session', () => {
     if (expires_at) expect(Date.parse(own.corp?.expiry ?? '')).toBeLessThanOrEqual(Date.parse(expires_at));
   });
 
-  it('of SAML that is over already is none', async () => {
+  it('of SAML is rejected when it has already ended', async () => {
     const browser = open();
     const landed = await kinds.signInAtCorp(browser, undefined, { sessionUntil: -1000 });
     expect([landed.status, browser.cookies.has('belay')]).toEqual([403, false]);
@@ -134,7 +134,7 @@ describe('a session', () => {
     }
   });
 
-  it('is opened by a program at a provider of each kind, for the scopes that each may be asked for', async () => {
+  it('is opened by a program at a provider of each kind, for the scopes that each allows', async () => {
     const browser = open();
     await browser.signIn('demo', 'u-rita');
     await kinds.signInAtCorp(browser);

@@ -77,7 +77,7 @@ describe('POST /elevate/llm', () => {
     expect(JSON.parse(answer.body)).toMatchObject({ status: 'suggested', output: { suggested_role: 'reader' } });
   });
 
-  it('suggests only roles that the caller may ask for, whatever the words', async () => {
+  it('suggests only roles that the caller can request, for any text', async () => {
     for (const words of ['secret', 'the role secret at store', 'write the store secret', 'hidden provider']) {
       const { json } = await ask(words);
       expect(JSON.stringify(json)).not.toMatch(/"secret"\]|"suggested_role":"secret"|hidden/);
@@ -125,7 +125,7 @@ describe('POST /elevate/llm', () => {
 });
 
 describe('GET /elevate/llm', () => {
-  it('is a form, for whoever is signed in', async () => {
+  it('is a form for signed-in people', async () => {
     const page = await browse('GET', path);
     expect(page.status).toBe(200);
     expect(page.headers['content-type']).toMatch(/^text\/html/);

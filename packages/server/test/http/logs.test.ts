@@ -73,7 +73,7 @@ describe('GET /logs/export', () => {
     expect(some).toHaveLength(many / 100);
   });
 
-  it('is a page of JSON for who asks for it, and the SDK goes through all of them', async () => {
+  it('is a page of JSON on request, and the SDK goes through all pages', async () => {
     const page = await ask('/logs/export?limit=10', { accept: 'application/json' });
     const { logs, next } = JSON.parse(page.body) as { logs: { cursor: string }[]; next: string };
     expect([logs.length, next]).toEqual([10, logs.at(-1)?.cursor]);
@@ -115,7 +115,7 @@ describe('GET /logs/export', () => {
 describe('POST /logs', () => {
   const entry = { timestamp: '2026-01-01T00:00:00.000Z', level: 'warning', message: 'Disk is full' };
 
-  it('takes entries from agents, and shows them to nobody as ours', async () => {
+  it('accepts entries from agents, and never shows them as the server’s own', async () => {
     const taken = await call('POST', '/logs', { token: agent, body: { entries: [entry, entry] } });
     expect([taken.status, taken.json]).toEqual([200, { accepted: 2 }]);
     expect((await ask('/logs/export?level=warning')).body).not.toContain('Disk is full');

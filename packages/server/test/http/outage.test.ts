@@ -41,7 +41,7 @@ describe('while the database cannot be reached', () => {
   ];
   const faults: [string, () => void][] = [
     [
-      'resets its connections and refuses new ones',
+      'resets its connections and rejects new ones',
       () => {
         proxy.refuse(true);
         proxy.lose('reset');

@@ -129,7 +129,7 @@ describe('forms', () => {
       expect(page).toMatch(/<dt>Role<\/dt><dd>reader<\/dd>/);
       expect(page).toContain('A long incident');
       expect(page).toContain(`href="${path}"`);
-      // Whoever may not see it learns nothing of it.
+      // A caller who cannot see it gets the same response as for one that does not exist.
       expect(await open(await signIn('bystander'), `${path}/${act}`)).not.toContain('A long incident');
     }
     await post(rita, `${path}/cancel`, { csrf_token: tokenFor(await open(rita, `${path}/cancel`), `${path}/cancel`) });
@@ -158,7 +158,7 @@ describe('forms', () => {
     );
   });
 
-  it('that nobody can read are rejected with what is wrong with which part', async () => {
+  it('that cannot be read are rejected with the field and the fault', async () => {
     const token = await signIn('requester');
     const bearer = { authorization: `Bearer ${token}` };
     const ask = async (path: string, body?: string) =>

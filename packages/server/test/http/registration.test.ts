@@ -93,7 +93,7 @@ describe('POST /register', () => {
     }
   });
 
-  it('is for agents: not for people, not for nobody, not for a credential that was replaced', async () => {
+  it('is for agents: not for people, not without a credential, not for a credential that was replaced', async () => {
     const body = { environment };
     expect((await call('POST', '/register', { body })).status).toBe(401);
     expect((await call('POST', '/register', { token: person, body })).status).toBe(403);

@@ -317,7 +317,7 @@ describe('errors', () => {
     });
   });
 
-  it('nobody foresaw tell the caller nothing and the log everything, under one id', async () => {
+  it('that are unexpected are logged in full under an id, which is all that the caller gets', async () => {
     for (const path of ['/broken', '/misshapen']) {
       const before = served.lines.length;
       const answer = await get(path, { 'x-request-id': `trace${path.replace('/', '-')}` });

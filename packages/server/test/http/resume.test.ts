@@ -66,7 +66,7 @@ describe('the forms of a resume (docs/interface.md, section 3)', () => {
     ['GET with state', ({ state, approver }) => ['GET', { token: approver, query: `?state=${state}` }]],
     ['POST with state in the query', ({ state, approver }) => ['POST', { token: approver, query: `?state=${state}` }]],
     [
-      'POST with state in the query, whatever the body is',
+      'POST with state in the query, with any body',
       ({ state, approver }) => ['POST', { token: approver, query: `?state=${state}`, body: 'x', type: 'text/plain' }],
     ],
     ...[
@@ -134,14 +134,14 @@ describe('what resumes nothing', () => {
     await refuse(made.approver, made.state, 409);
   });
 
-  it('a state of somebody else: 403, whoever has the link', async () => {
+  it('a state of another person: 403 for every other caller', async () => {
     const made = await waiting();
     await refuse(await world.token('requester'), made.state, 403);
     await refuse(await world.token('bystander'), made.state, 403);
     await stillWaits(made);
   });
 
-  it('the requester’s own state: 403, because nobody decides for themselves', async () => {
+  it('the requester’s own state: 403, because a requester cannot decide', async () => {
     const made = await waiting();
     const requester = await world.token('requester');
     await refuse(requester, await stateFor(requester, made.id), 403);

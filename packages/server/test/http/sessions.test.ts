@@ -22,7 +22,7 @@ beforeAll(async () => {
     host: '127.0.0.1',
     people: [
       { subject: rita.second, email: 'rita@home.example', name: 'Rita at home', groups: [] },
-      // Claims the address of somebody at the other provider.
+      // Claims the address of a person at the other provider.
       { subject: 'second-thief', email: 'adam@example.test', name: 'Not Adam', groups: ['approvers'] },
     ],
     clients: [{ ...client, redirect_uris: [`${world.url}/api/v1/auth/callback/second`] }],
@@ -102,7 +102,7 @@ describe('GET /sessions', () => {
     expect((await browser.visit('/sessions')).status).toBe(401);
   });
 
-  it('is empty of everything at once when all is signed out of, for whoever kept the cookie too', async () => {
+  it('is empty as soon as all logins are signed out, also for a holder of the old cookie', async () => {
     const browser = openVisitor(world.url);
     await browser.signIn('demo', rita.first);
     await browser.signIn('second', rita.second);
@@ -114,7 +114,7 @@ describe('GET /sessions', () => {
 });
 
 describe('linking', () => {
-  it('does not happen when another site began the sign-in, or nobody says who did', async () => {
+  it('does not happen when another site began the sign-in, or its origin is unknown', async () => {
     for (const site of ['cross-site', 'same-site', 'none']) {
       const browser = openVisitor(world.url);
       await browser.signIn('demo', 'u-bo');
@@ -147,7 +147,7 @@ describe('a session in a request', () => {
     expect([link.status, link.json.status]).toEqual([200, 'pending']);
   });
 
-  it('is rejected when it is none, foreign, of another version or of a login that ended', async () => {
+  it('is rejected when it is malformed, foreign, of another version or of a login that ended', async () => {
     const { token, session } = await signInProgram();
     const other = await signInProgram('demo', 'u-adam');
     const past = await signInProgram();
@@ -204,7 +204,7 @@ describe('POST /provider/{provider}/authorizeSession', () => {
     expect([done.status, new URL(done.location).searchParams.get('state')]).toEqual([302, body.state]);
     expect(done.location.startsWith('http://127.0.0.1:5/x?')).toBe(true);
     expect(providersOf(await browser.visit('/sessions'))).toEqual(['demo', 'second']);
-    // The same answer again, here or from somebody who saw it.
+    // The same response again, from this browser or from an attacker who saw it.
     expect((await browser.visit(answer, { site: 'cross-site' })).status).toBe(400);
     expect((await openVisitor(world.url).visit(answer, { site: 'cross-site' })).status).toBe(400);
   });
@@ -228,7 +228,7 @@ describe('POST /provider/{provider}/authorizeSession', () => {
     expect((await call('POST', '/provider/second/authorizeSession', { body })).status).toBe(401);
   });
 
-  it('a victim who is sent through it gives their session to nobody', async () => {
+  it('a victim who is sent through it does not give their session away', async () => {
     const attacker = await signInProgram('demo', 'u-bo');
     const begun = await call('POST', '/provider/second/authorizeSession', { token: attacker.token, body });
     const victim = openVisitor(world.url);

@@ -37,7 +37,7 @@ describe('elevation', () => {
     }
   });
 
-  it('rejects a Role object that asks for more than the server’s own, naming each field', async () => {
+  it('rejects a Role object that exceeds the server’s own, naming each field', async () => {
     const body = {
       role: {
         name: 'reader',
@@ -86,7 +86,7 @@ describe('elevation', () => {
   });
 });
 
-describe('text that is none', () => {
+describe('text that cannot be stored', () => {
   it('is rejected before a database has to', async () => {
     const { id } = await ask();
     const signal = (data: unknown) =>
@@ -182,7 +182,7 @@ describe('a watch', () => {
 });
 
 describe('logins', () => {
-  it('that arrive together are told apart, and one that has ended is rejected to all', async () => {
+  it('that arrive together are told apart, and one that has ended is rejected for all', async () => {
     const whoami = async (token: string) => (await call('GET', '/auth/whoami', { token })).json.email;
     const tokens = [requester, approver, requester, bystander, approver];
     const emails = await Promise.all(tokens.map(whoami));
@@ -252,7 +252,7 @@ describe('logs', () => {
     const one = (await call('GET', '/logs?limit=1', { token: requester })).json.logs as unknown[];
     expect(one).toHaveLength(1);
     const others = (await call('GET', '/logs', { token: bystander })).json.logs as { user: string }[];
-    // What is about nobody is everybody's: that a configuration is in force, say.
+    // Entries that concern no person are visible to all: that a configuration was activated, for example.
     expect(others.every(({ user }) => [people.bystander.email, ''].includes(user))).toBe(true);
   });
 });

@@ -24,7 +24,7 @@ afterAll(async () => {
 });
 beforeEach(() => exporter.reset());
 
-const reason = 'An incident that nobody else may read of';
+const reason = 'An incident that only approvers may read about';
 
 async function elevate(headers: Record<string, string> = {}): Promise<string> {
   const asked = await callRest(world.url, 'POST', '/elevate', {

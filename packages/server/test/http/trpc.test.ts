@@ -11,7 +11,7 @@ const ended: string[] = [];
 const small = router({
   hello: publicProcedure.input(z.strictObject({ name: z.string() })).query(({ input }) => `hello ${input.name}`),
   fail: publicProcedure.query((): string => {
-    throw new AccessError('held_outside', 'held by somebody else', { cause: new Error('hunter2') });
+    throw new AccessError('held_outside', 'held by another system', { cause: new Error('hunter2') });
   }),
   break: publicProcedure.query((): string => {
     throw new Error('hunter2');
@@ -58,7 +58,7 @@ describe('tRPC', () => {
   it('tells the verb’s own code of an error, its issues, and nothing internal', async () => {
     const held = await failure(client().fail.query());
     expect([held.message, held.data]).toEqual([
-      'held by somebody else',
+      'held by another system',
       { code: 'CONFLICT', httpStatus: 409, reason: 'held_outside' },
     ]);
     const invalid = await failure(client().hello.query({ name: 7 as unknown as string }));

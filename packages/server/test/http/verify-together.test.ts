@@ -66,7 +66,7 @@ describe('logins that arrive in one turn of the event loop', () => {
     expect(statements).toEqual([]);
   });
 
-  it('are read after the last of them arrived: one that has ended by then is rejected to all', async () => {
+  it('are read after the last of them arrived: one that has ended meanwhile is rejected for all', async () => {
     const { person, token } = await signIn('ada');
     const login = await verify(token);
     await endLogin(withActor(house.ctx, login?.actor ?? person.actor), {});
@@ -80,9 +80,9 @@ describe('logins that arrive in one turn of the event loop', () => {
     // Both are old enough to be moved on; the row of one cannot be written.
     await house.database.sql.unsafe(`
       update logins set expires_at = app_now() + interval '1 hour' where kind = 'browser';
-      create function refuse() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$;
-      create trigger refuse before update on logins for each row
-        when (old.id = '${login?.actor.loginId}') execute function refuse();`);
+      create function reject_update() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$;
+      create trigger reject_update before update on logins for each row
+        when (old.id = '${login?.actor.loginId}') execute function reject_update();`);
     const [one, other] = await Promise.allSettled([verify(broken.token), verify(sound.token)]);
     expect(one?.status).toBe('rejected');
     expect(other).toMatchObject({ status: 'fulfilled', value: { actor: { email: 'grace@example.com' } } });

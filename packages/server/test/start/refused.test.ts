@@ -63,7 +63,7 @@ describe('a start that cannot be', () => {
     expect(await refusal(folder, { ...external(), DATABASE_URL: wrong })).toContain('rejects the user "belay"');
   });
 
-  it('asks for the secret when the database is not its own', async () => {
+  it('requires the secret when the database is not its own', async () => {
     await using folder = await makeFolder(minimal);
     const line = await refusal(folder, { DATABASE_URL: database.url('postgres') });
     expect(line).toContain('BELAY_SECRET is not set');

@@ -1,5 +1,5 @@
-// What an application does with nothing but the published SDK: the whole story, and a request of its own putting together.
-// Run in an empty project beside the packed SDK; `postgres` is there to see at the target what the SDK says.
+// What an application does with nothing but the published SDK: the whole story, and a request of its own putting
+// together. Run in an empty project beside the packed SDK; `postgres` is there to see at the target what the SDK says.
 import { readFile } from 'node:fs/promises';
 import { createClient, isBelayError } from '@belay/sdk';
 import postgres from 'postgres';
@@ -82,7 +82,7 @@ await giveBack(asked.output.execution_id);
 const { bounds } = await requester.elevation.dynamicBounds();
 tell(`may put together: ${bounds.map(({ provider, groups }) => `${provider} ${groups.allow}`)}`);
 const own = { providers: ['demo-postgres'], groups: ['reporting_readonly'], reason: 'one look', duration: 'PT5M' };
-tell(`not everybody: ${await refusal(bystander.elevation.requestDynamic(own))}`);
+tell(`another person: ${await refusal(bystander.elevation.requestDynamic(own))}`);
 tell(`not everything: ${await refusal(requester.elevation.requestDynamic({ ...own, groups: ['pg_read_all_data'] }))}`);
 const dynamic = await requester.elevation.requestDynamic(own);
 await obtain(dynamic.output.execution_id);

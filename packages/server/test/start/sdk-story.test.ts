@@ -24,10 +24,10 @@ it('the packed SDK in an empty project does the whole story against a server tha
   const demo = join(folder.path, '.belay', 'demo.json');
   const { stdout } = await exec(process.execPath, ['story.mjs', demo], { cwd: project.folder });
   const grants = 'to approve: [["rita",{"role":"reporting_readonly"}]]';
-  const themselves = 'nobody for themselves: forbidden';
+  const themselves = 'the requester as approver: forbidden';
   expect(stdout.trim().split('\n')).toEqual([
     'signed in as Rita Requester',
-    'nobody else: unauthenticated',
+    'without a login: unauthenticated',
     'suggested reporting-readonly for PT20M at demo-postgres',
     'before: 42501',
     'one request: true',
@@ -36,7 +36,7 @@ it('the packed SDK in an empty project does the whole story against a server tha
     'held: reporting-readonly active, and the database says read',
     'given back: gone, and the database says 42501',
     'may put together: demo-postgres reporting_*',
-    'not everybody: forbidden providers[0]',
+    'another person: forbidden providers[0]',
     'not everything: invalid groups[0]',
     grants,
     themselves,

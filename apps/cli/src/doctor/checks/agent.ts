@@ -13,7 +13,7 @@ export const agent: Check = {
       // Its folder is there, so there is to be one; but BELAY_DATA may be a server's.
       if (error instanceof CliError && (await local()) === undefined)
         return failed(error.message, 'follow the message, then run: belay agent run');
-      // Its variables only matter to somebody who runs one.
+      // Its variables only matter where an agent runs.
       if (host.variables.BELAY_MODE === 'agent') {
         const [message = '', cure] = (error instanceof Error ? error.message : String(error)).split(/: (.*)/);
         return failed(message, cure ?? 'correct it or unset it');

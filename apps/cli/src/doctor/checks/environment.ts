@@ -34,7 +34,7 @@ function distance(left: string, right: string): number {
   return row[right.length] ?? 0;
 }
 
-/** Names that look like one of ours and are none: whoever wrote them believes that they count. */
+/** Misspelled names of our variables: the operator believes that they have an effect. */
 function findTypos(names: string[]): Outcome[] {
   return names
     .filter((name) => name.startsWith('BELAY_') && !known.includes(name))

@@ -9,7 +9,9 @@ function encode(words: string[]): string {
   return `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`;
 }
 
-/** Signs in as the address says and asks for the version; the answer as it came, or a throw. */
+/**
+ * Signs in with the credentials of the URL and reads the version. Returns the raw response; throws when there is none.
+ */
 async function ask(address: string): Promise<string> {
   const url = new URL(address);
   const options = { host: url.hostname.replace(/^\[|\]$/g, ''), port: Number(url.port || 6379) };

@@ -16,9 +16,9 @@ export interface Visitor {
 export interface Stage extends AsyncDisposable {
   url: string;
   browser: Browser;
-  /** What a browser complained about, and what it asked of anybody but us: both have to stay empty. */
+  /** Errors in the browser, and its requests to other servers: both have to stay empty. */
   complaints: string[];
-  /** A browser of somebody who is not signed in. */
+  /** A browser in which no person is signed in. */
   visit(options?: BrowserContextOptions): Promise<Visitor>;
   /** A browser of a person of the demo, signed in through its identity provider. */
   signIn(person: PersonName, options?: BrowserContextOptions): Promise<Visitor>;
@@ -46,7 +46,7 @@ export async function openStage(): Promise<Stage> {
     page.on('request', (request) => {
       const { hostname, protocol } = new URL(request.url());
       if (hostname !== '127.0.0.1' && hostname !== elsewhere && protocol !== 'data:')
-        complaints.push(`asked for ${request.url()}`);
+        complaints.push(`requested ${request.url()}`);
     });
     return { page, context };
   };
@@ -77,7 +77,7 @@ async function signInAs(page: Page, url: string, person: PersonName): Promise<vo
   await page.getByRole('heading', { name: `Hello, ${people[person]}` }).waitFor();
 }
 
-/** Asks for the demo's role on its page and ends on the page of the request; its path comes back. */
+/** Requests the demo's role on its page and ends on the page of the request; returns its path. */
 export async function ask(page: Page, url: string, reason: string): Promise<string> {
   await page.goto(`${url}/api/v1/roles`);
   await page.getByRole('link', { name: 'Request access: reporting-readonly' }).click();

@@ -12,7 +12,10 @@ import type { World } from './world.js';
 
 type Visitor = ReturnType<typeof openVisitor>;
 
-/** Returns a company's identity provider, which is not ours: it ends sign-ins, changes groups and sends logout tokens. Known as `company`. */
+/**
+ * Returns a company's identity provider, which is not ours: it ends sign-ins, changes groups and sends logout tokens.
+ * Known as `company`.
+ */
 export async function openCompany(world: World) {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -40,7 +43,7 @@ export async function openCompany(world: World) {
     scopes: ['openid', 'email', 'groups'],
     conformIdTokenClaims: true,
     pkce: { required: () => true },
-    // It rejects to call this machine by itself, and Belay is on it.
+    // It does not call this machine by default, and Belay is on it.
     fetch: (url, options) => fetch(url, { ...options, dispatcher: undefined } as RequestInit),
     features: { devInteractions: { enabled: false }, backchannelLogout: { enabled: true } },
     interactions: { url: (_ctx, interaction) => `/sign-in/${interaction.uid}` },

@@ -24,14 +24,17 @@ export const corpPeople: Record<'rita' | 'adam' | 'outsider', SamlPerson> = {
 
 const callbackOf = (world: World, provider: string) => `${world.url}/api/v1/auth/callback/${provider}`;
 
-/** Returns the world with a provider of each kind: `demo` (OpenID Connect), `github` and `plain` (OAuth 2.0), `corp` (SAML 2.0). */
+/**
+ * Returns the world with a provider of each kind: `demo` (OpenID Connect), `github` and `plain` (OAuth 2.0), `corp`
+ * (SAML 2.0).
+ */
 export async function openKinds(options: { entryPoint?: string } = {}) {
   const world = await createWorld();
   const idp = createSamlIdentityProvider(options);
   const github = await openGitHub({
     users: [
       { login: 'rita-hub', name: 'Rita', email: 'rita@hub.example' },
-      // Somebody else, with the address of Adam at the first provider.
+      // Another person, with the address of Adam at the first provider.
       { login: 'thief', name: 'Not Adam', email: 'adam@example.test' },
     ],
     // An organization of strangers that has the name of a group here.

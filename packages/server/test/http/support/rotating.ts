@@ -3,7 +3,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Provider } from 'oidc-provider/lib/provider.js';
 
-/** Returns a provider that is not ours, with refresh tokens that it rotates, PKCE that it insists on, and Rita whoever comes. */
+/**
+ * Returns a provider that is not ours, with refresh tokens that it rotates, PKCE that it insists on, and with Rita
+ * signed in for every visitor.
+ */
 export async function openRotating(redirect: string) {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

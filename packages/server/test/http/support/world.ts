@@ -43,12 +43,15 @@ do:
   - decide:
       switch:
         - approved: { when: .approved == true, then: grant }
-        - refused: { then: end }
+        - denied: { then: end }
   - grant: { call: access.grant }
   - hold: { call: access.hold }
 `);
 
-/** A configuration with everything that the interface shows: a provider of each kind, a role for some and one for nobody here. */
+/**
+ * A configuration with everything that the interface shows: a provider of each kind, a role for some people and one
+ * that no person here can see.
+ */
 function configuration(idp: { issuer: string; client_id: string; client_secret: string }) {
   return {
     providers: {
