@@ -115,12 +115,12 @@ function exportedBy(door: string): string[] {
 }
 
 /**
- * Packages that may have names of contract: the client, whose declarations are bundled from it, and the two with a language of
- * their own: documents of workflows, and the port to providers.
+ * Packages that may have names of contract: the client, whose declarations are bundled from it, and the two with a
+ * language of their own: documents of workflows, and the port to providers.
  */
 const ownNames = ['contract', 'sdk', 'workflow', 'providers'];
 
-/** A type that contract has a name for is not exported under the same name by another package. */
+/** Returns types that another package exports under a name of contract. */
 export function checkShapes(tree: Tree): string[] {
   const shapes = new Map<string, string>();
   for (const [path, text] of tree) {

@@ -5,9 +5,9 @@ const special = /[\s\p{C}\p{Zl}\p{Zp}()<>[\]:;\\,"]/u;
 const domainName = /^[a-z0-9-]+(\.[a-z0-9-]+)*$/;
 
 /**
- * Returns the one form in which e-mail addresses are stored for comparison and compared, or undefined for a text that is
- * no address or that different systems would fold to different ones (`İvan@…`, `ſ`, `ß`, a final sigma). Every comparison
- * of addresses in Belay goes through here.
+ * Returns the one form in which e-mail addresses are stored for comparison and compared, or undefined for a text that
+ * is no address or that different systems would fold to different ones (`İvan@…`, `ſ`, `ß`, a final sigma). Every
+ * comparison of addresses in Belay goes through here.
  */
 export function foldAddress(address: string): string | undefined {
   if (address.length > longest || special.test(address)) return undefined;
@@ -26,21 +26,21 @@ export function foldDomain(domain: string): string | undefined {
   return domainName.test(ascii) ? ascii : undefined;
 }
 
-/** Whether two texts are the same address; texts that cannot be compared are not. */
+/** Returns whether two texts are the same address; texts that cannot be compared are not. */
 export function isSameAddress(one: string, other: string): boolean {
   const folded = foldAddress(one);
   return folded !== undefined && folded === foldAddress(other);
 }
 
-/** Whether an address is in one of the domains: exactly, as a subdomain may be somebody else's. */
+/** Returns whether an address is exactly in one of the domains: a subdomain may belong to another organization. */
 export function isInDomains(email: string, domains: readonly string[]): boolean {
   const domain = foldAddress(email)?.split('@')[1];
   return domain !== undefined && domains.includes(domain);
 }
 
 /**
- * Lower case, where Unicode leaves no doubt what that is: each letter has one lower case, which leads back to itself, in
- * any place of the word, and no compatibility form changes it.
+ * Lower case, where Unicode leaves no doubt what that is: each letter has one lower case, which leads back to itself,
+ * in any place of the word, and no compatibility form changes it.
  */
 function foldLetters(text: string): string | undefined {
   if (isAscii(text)) return text.toLowerCase();

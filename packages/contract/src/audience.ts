@@ -6,13 +6,19 @@ interface Somebody {
   groups: readonly string[];
 }
 
-/** Whether an audience names somebody. One that names nobody at all is everyone who is signed in (docs/architecture.md, section 11). */
+/**
+ * Returns whether a person is in an audience. An audience without names is everyone who is signed in
+ * (docs/architecture.md, section 11).
+ */
 export function isInAudience(somebody: Somebody, audience: Audience | undefined): boolean {
   if (!audience || (audience.users === undefined && audience.groups === undefined)) return true;
   return isNamed(somebody, audience);
 }
 
-/** Whether an audience names somebody expressly: the rule for approvers and delegates, where silence is refusal. */
+/**
+ * Returns whether an audience names a person explicitly: the rule for approvers and delegates, where an empty audience
+ * means no one.
+ */
 export function isNamed(somebody: Somebody, audience: Audience): boolean {
   if (audience.users?.some((user) => isSameAddress(user, somebody.email))) return true;
   return audience.groups?.some((group) => somebody.groups.includes(group)) ?? false;

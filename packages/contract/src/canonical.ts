@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** JSON with sorted keys and no undefined: the same value is always the same text. */
+/** Returns JSON with sorted keys and without undefined: the same value is always the same text. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`;
   if (value !== null && typeof value === 'object') {
@@ -12,12 +12,12 @@ export function canonicalJson(value: unknown): string {
   return JSON.stringify(value);
 }
 
-/** SHA-256 of the canonical form, base64url. */
+/** Returns the SHA-256 of the canonical form, base64url. */
 export function digestOf(value: unknown): string {
   return createHash('sha256').update(canonicalJson(value)).digest('base64url');
 }
 
-/** SHA-256 of a secret, base64url: what is stored in its place. */
+/** Returns the SHA-256 of a secret, base64url, which is stored in its place. */
 export function hashSecret(secret: string): string {
   return createHash('sha256').update(secret).digest('base64url');
 }

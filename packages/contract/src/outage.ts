@@ -42,10 +42,10 @@ export function isBusyState(code: string): boolean {
 }
 
 /**
- * Returns whether an error, or one that it was caused by, says that the database could not be reached or could not serve,
- * or that expressions cannot be evaluated now.
- * Such an error is waited out: it is never the caller's fault, and never the workflow's. What a verb throws on purpose stands
- * as it is: a provider that cannot be reached is no outage of ours.
+ * Returns whether an error, or one that it was caused by, says that the database could not be reached or could not
+ * serve, or that expressions cannot be evaluated now. Such an error is waited out: it is never the caller's fault, and
+ * never the workflow's. What a verb throws on purpose stands as it is: a provider that cannot be reached is no outage
+ * of ours.
  */
 export function isOutage(error: unknown): boolean {
   return causesOf(error).some((one) => {
@@ -54,7 +54,7 @@ export function isOutage(error: unknown): boolean {
   });
 }
 
-/** The error and what it was caused by, up to what a verb threw on purpose. */
+/** Returns an error and its causes, up to an error that a verb threw on purpose. */
 export function causesOf(error: unknown): Error[] {
   const found: Error[] = [];
   for (let one = error; one instanceof Error && !(one instanceof AccessError) && found.length < 8; one = one.cause) {

@@ -21,9 +21,9 @@ export interface PageOf {
 export const next = z.string().nullable().describe('Cursor of the next page; null when there is none');
 
 /**
- * One page of a list that is there as a whole, or of those of its items that `fits` takes: what comes after the page is
- * looked at only until the next one that fits. A cursor is a place in the list that `query` found, and is refused for any
- * other. Throws `invalid`.
+ * Returns one page of a list in memory, or of those of its items that `fits` accepts; items after the page are only
+ * tested until the next one that fits. A cursor is a position in the list that `query` found, and is rejected for any
+ * other query. Throws `invalid`.
  */
 export function pageOf<T>(
   items: readonly T[],
@@ -31,7 +31,7 @@ export function pageOf<T>(
   query: unknown,
   fits: (item: T) => boolean = () => true,
 ): { page: T[]; next: string | null } {
-  // Most lists are asked for whole and need no mark.
+  // Most lists are requested whole and need no mark.
   const mark = () => digestOf(query).slice(0, 12);
   const start = cursor === undefined ? 0 : placeOf(cursor, mark());
   const page: T[] = [];

@@ -63,7 +63,7 @@ describe('an e-mail address', () => {
     expect(foldAddress('a@x.example')).toBe('a@x.example');
   });
 
-  it('is in a domain exactly, in whatever case, and never by a part of it', () => {
+  it('is in a domain exactly, in any case, and never by a part of it', () => {
     expect(isInDomains('Rita@Example.com', ['example.com'])).toBe(true);
     for (const other of [
       'rita@sub.example.com',

@@ -14,7 +14,7 @@ export interface PinnedKey extends PublicKey {
   since?: string;
 }
 
-/** What a statement says, when this very key signed it; undefined for everything else. Never throws. */
+/** Returns the payload of a statement that this key signed; undefined for any other. Never throws. */
 export async function readStatement(statement: string, key: PublicKey): Promise<Record<string, unknown> | undefined> {
   try {
     const publicKey = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: key.x }, format: 'jwk' });
@@ -28,9 +28,9 @@ export async function readStatement(statement: string, key: PublicKey): Promise<
 }
 
 /**
- * The key to trust from now on: the pinned one when it signed, or the one that it announced since. Undefined when the pinned
- * key says nothing of the key that signed: then somebody else did. While a secret is exchanged the new key announces the old
- * one, too; whoever kept that must not lead agents back once the old secret is given up.
+ * Returns the key to trust from now on: the pinned one when it signed, or the one that it has announced since.
+ * Undefined when the pinned key did not announce the signing key: the signature is foreign. While a secret is exchanged
+ * the new key announces the old one, too; an attacker with the old secret must not lead agents back to it afterwards.
  */
 export async function followKey(pinned: PinnedKey, signature: ConfigurationSignature): Promise<PinnedKey | undefined> {
   const { key, announced } = signature;
