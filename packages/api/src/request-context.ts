@@ -1,4 +1,4 @@
-import type { Actor, Context } from '@belay/core';
+import type { Actor, Context, Readiness } from '@belay/core';
 import type { RestContext } from '@belay/rest';
 
 /** What only the running process knows about itself. */
@@ -12,8 +12,8 @@ export interface Host {
   scheduler(): Promise<string>;
   /** Jobs of the queue that this process dropped: since its start, and recently. */
   droppedJobs(): { total: number; recent: number };
-  /** Whether the queue has connected since the start; checks it until it has. */
-  queueSeen(): Promise<boolean>;
+  /** Whether requests can be served. */
+  readiness(): Promise<Readiness>;
   /** True from the moment that the process receives the request to stop. */
   draining(): boolean;
 }

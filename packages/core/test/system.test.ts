@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 import { createHouse } from '../../../test/support/house.js';
 import { readHealth } from '../src/system/health.js';
 import { readMetrics } from '../src/system/metrics.js';
-import { readReadiness } from '../src/system/readiness.js';
+import { createReadiness } from '../src/system/readiness.js';
 
 /** A database that takes connections and never says a word. */
 async function openSilent() {
@@ -43,7 +43,7 @@ it('a database that hangs holds up nobody who asks how the service is', async ()
         return delay(1, undefined, { signal });
       },
     };
-    expect(await readReadiness(ctx, async () => true)).toMatchObject({ status: 'not ready' });
+    expect(await createReadiness(ctx, async () => true)()).toMatchObject({ status: 'not ready' });
     expect(await readHealth(ctx, { path: '/health', scheduler: async () => 'healthy' })).toMatchObject({
       status: 'unhealthy',
       services: { storage: 'unhealthy: no response in time', workflow_engine: 'unhealthy', scheduler: 'healthy' },
@@ -80,7 +80,7 @@ it('says for operators that jobs of the queue were dropped', async () => {
 it('is not ready before the queue was there, and waits no longer than that for it', async () => {
   const house = await createHouse();
   try {
-    const ready = async (queueSeen: () => Promise<boolean>) => (await readReadiness(house.ctx, queueSeen)).status;
+    const ready = async (queueSeen: () => Promise<boolean>) => (await createReadiness(house.ctx, queueSeen)()).status;
     expect(await ready(async () => true)).toBe('ready');
     expect(await ready(async () => false)).toBe('not ready');
     expect(await ready(() => Promise.reject(new Error('refused')))).toBe('not ready');
@@ -88,8 +88,45 @@ it('is not ready before the queue was there, and waits no longer than that for i
       ...house.ctx,
       delay: (_milliseconds: number, signal?: AbortSignal) => delay(1, undefined, { signal }),
     };
-    expect((await readReadiness(ctx, () => new Promise(() => {}))).status).toBe('not ready');
+    expect((await createReadiness(ctx, () => new Promise(() => {}))()).status).toBe('not ready');
   } finally {
+    await house[Symbol.asyncDispose]();
+  }
+});
+
+it('repeats that it is ready for a second without waiting for the database, and looks again meanwhile', async () => {
+  const house = await createHouse();
+  const silent = await openSilent();
+  try {
+    let now = 0;
+    let looks = 0;
+    const ctx = {
+      ...house.ctx,
+      clock: () => new Date(now),
+      // A database that hangs is given up at once.
+      delay: (milliseconds: number, signal?: AbortSignal) =>
+        delay(ctx.db === silent.db ? 1 : milliseconds, undefined, { signal }),
+    };
+    const queueSeen = async () => {
+      looks += 1;
+      return true;
+    };
+    const readiness = createReadiness(ctx, queueSeen);
+    const [first, shared] = await Promise.all([readiness(), readiness()]);
+    expect([first.status, shared.status, looks]).toEqual(['ready', 'ready', 1]);
+    ctx.db = silent.db;
+    now = 999;
+    expect((await readiness()).timestamp).toBe(first.timestamp);
+    // The look that this began has found nothing, and no older answer counts any more.
+    await expect.poll(async () => (await readiness()).status).toBe('not ready');
+    ctx.db = house.ctx.db;
+    expect((await readiness()).status).toBe('ready');
+    now = -5_000;
+    const looked = looks;
+    expect((await readiness()).timestamp).toBe(new Date(-5_000).toISOString());
+    expect(looks).toBe(looked + 1);
+  } finally {
+    await silent[Symbol.asyncDispose]();
     await house[Symbol.asyncDispose]();
   }
 });

@@ -1,6 +1,6 @@
 import { metadata } from '@belay/contract/metadata';
 import { systemOperations } from '@belay/contract/system';
-import { readHealth, readMetrics, readReadiness } from '@belay/core';
+import { readHealth, readMetrics } from '@belay/core';
 import { publicProcedure } from '../procedures.js';
 import { setStatus } from '../reply.js';
 import { router } from '../trpc.js';
@@ -19,7 +19,7 @@ export const systemRouter = router({
     .meta(metadata.system.ready)
     .output(systemOperations.ready.output)
     .query(async ({ ctx }) => {
-      const found = await readReadiness(ctx.core, () => ctx.host.queueSeen());
+      const found = await ctx.host.readiness();
       const status = ctx.host.draining() ? 'not ready' : found.status;
       return setStatus(ctx, { ...found, status }, status === 'ready' ? 200 : 503);
     }),

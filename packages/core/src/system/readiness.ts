@@ -3,14 +3,43 @@ import { sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { answerInTime } from './answer-in-time.js';
 
+/** How long it is repeated that the server is ready, in milliseconds, while the next look is under way. */
+const longestKept = 1_000;
+
+/** Whether requests can be served (GET /ready). */
+export interface Readiness {
+  status: 'ready' | 'not ready';
+  timestamp: string;
+  version: string;
+}
+
 /**
- * Whether requests can be served: the database answers, a configuration is in force, and the queue has been there since the
- * start (GET /ready). A queue that is lost later costs time and nothing else.
+ * Returns whether requests can be served: the database answers, a configuration is in force, and the queue has been there
+ * since the start. A queue that is lost later costs time and nothing else. Calls share one look at a time. `ready` is
+ * repeated for a second and looked for again meanwhile, so that a busy machine slows the look and not the answer;
+ * `not ready` is looked for each time.
  */
-export async function readReadiness(
-  ctx: Context,
-  queueSeen: () => Promise<boolean>,
-): Promise<{ status: 'ready' | 'not ready'; timestamp: string; version: string }> {
+export function createReadiness(ctx: Context, queueSeen: () => Promise<boolean>): () => Promise<Readiness> {
+  let kept: { at: number; readiness: Readiness } | null = null;
+  let looking: Promise<Readiness> | null = null;
+
+  async function look(): Promise<Readiness> {
+    const at = ctx.clock().getTime();
+    const readiness = await lookNow(ctx, queueSeen);
+    kept = readiness.status === 'ready' ? { at, readiness } : null;
+    looking = null;
+    return readiness;
+  }
+
+  return async () => {
+    looking ??= look();
+    const age = kept === null ? Number.NaN : ctx.clock().getTime() - kept.at;
+    // A clock that was set back makes nothing younger than it is.
+    return kept !== null && age >= 0 && age < longestKept ? kept.readiness : looking;
+  };
+}
+
+async function lookNow(ctx: Context, queueSeen: () => Promise<boolean>): Promise<Readiness> {
   const timestamp = ctx.clock().toISOString();
   try {
     ctx.catalog.current();

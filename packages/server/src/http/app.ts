@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Host, RequestContext } from '@belay/api';
 import { type Asset, assets } from '@belay/console';
-import { type Context, type Logger, roleVisibility } from '@belay/core';
+import { type Context, createReadiness, type Logger, roleVisibility } from '@belay/core';
 import {
   beginRequest,
   cookieNames,
@@ -82,7 +82,8 @@ export function createApp(options: AppOptions): App {
     uptimeMilliseconds: () => counters.uptimeMilliseconds(),
     scheduler,
     droppedJobs: () => counters.droppedJobs?.() ?? { total: 0, recent: 0 },
-    queueSeen: async () => queueSeen || (await scheduler()) === 'healthy',
+    // The queue is asked until it has answered once.
+    readiness: createReadiness(context, async () => queueSeen || (await scheduler()) === 'healthy'),
     draining: () => draining,
   };
   const site: Site = { context, host, baseUrl, cookies: cookieNames(baseUrl), verify: verifyTogether(context) };
