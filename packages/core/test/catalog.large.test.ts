@@ -21,7 +21,9 @@ import { inOnePiece } from '../src/breathe.js';
 import { readStoredDocument } from '../src/catalog/read-stored.js';
 import { parseCatalog } from '../src/configuration/parse.js';
 import { writeDocument } from '../src/configuration/write-document.js';
+import type { Context, UserActor } from '../src/context.js';
 import { createCatalogIndex } from '../src/suggestions/catalog-index.js';
+import { listRequestable } from '../src/suggestions/requestable.js';
 
 type Document = { providers: object; workflows: object; roles: Record<string, object> };
 const base = approvalCatalog() as Document;
@@ -92,6 +94,21 @@ describe('a catalog with many roles', () => {
     stop();
     expect(seen.looks).toBeGreaterThan(2 * some);
     expect(seen.turns).toBeGreaterThan((2 * some) / 20);
+  });
+
+  it('is searched for what a person may request in slices', async () => {
+    const { seen, breathe, connectors, stop } = countingClock();
+    const result = await compileCatalog(manyRoles(), { connectors, resolve });
+    if (!result.ok) throw new Error(JSON.stringify(result.issues));
+    const { catalog } = result;
+    const user = { kind: 'user', id: '1', email: 'ada@example.com', groups: [], provider: 'p' } as unknown as UserActor;
+    const client = () => ({ authorizer: {} });
+    const ctx = { catalog: { current: () => catalog, client } } as unknown as Context;
+    const [looks, turns] = [seen.looks, seen.turns];
+    expect((await listRequestable(ctx, user, catalog, breathe)).size).toBe(some);
+    stop();
+    expect(seen.looks - looks).toBeGreaterThanOrEqual(some);
+    expect(seen.turns - turns).toBeGreaterThan(some / 20);
   });
 
   it('is stored, read and taken in force in slices, and the old one stays in force until it is whole', async () => {
@@ -201,6 +218,7 @@ describe('a page of many roles', () => {
   const contextOf = (catalog: Catalog, email: string, groups: string[]) =>
     ({
       catalog: { current: () => catalog },
+      clock: () => new Date(),
       actor: { kind: 'user', id: '1', email, name: email, groups, provider: 'p', subject: 's', loginId: 'l' },
     }) as unknown as ActorContext;
   const compiled = async (document: Document) => {
@@ -232,7 +250,7 @@ describe('a page of many roles', () => {
     const names: string[] = [];
     do {
       seen.asked = 0;
-      const { roles, next } = listRoles(ctx, { limit: 50, cursor });
+      const { roles, next } = await listRoles(ctx, { limit: 50, cursor });
       // Each is described when it is first shown, which asks again.
       expect(seen.asked).toBeLessThanOrEqual(102);
       names.push(...Object.keys(roles));
@@ -241,13 +259,32 @@ describe('a page of many roles', () => {
     expect(names).toEqual([...catalog.roles.keys()]);
   });
 
+  it('is described in slices when all are wanted', async () => {
+    const { seen, breathe, stop } = countingClock();
+    await breathe();
+    const catalog = await compiled(manyRoles());
+    let looks = 0;
+    // A millisecond passes with each look, so every slice is 15 roles long.
+    const ctx = {
+      ...contextOf(catalog, 'ada@example.com', []),
+      clock: () => {
+        looks += 1;
+        return new Date(looks);
+      },
+    };
+    const { turns } = seen;
+    expect(Object.keys((await listRoles(ctx, {})).roles)).toHaveLength(some);
+    stop();
+    expect(looks).toBeGreaterThanOrEqual(some);
+    expect(seen.turns - turns).toBeGreaterThan(some / 20);
+  });
+
   it('asks nothing about roles that name others', async () => {
     const { seen, catalog } = counted(
       await compiled(manyRoles((index) => ({ permissions: { groups: [`team-${index % 100}`] } }))),
     );
-    expect(Object.keys(listRoles(contextOf(catalog, 'ada@example.com', ['team-7']), {}).roles)).toHaveLength(
-      some / 100,
-    );
+    const { roles } = await listRoles(contextOf(catalog, 'ada@example.com', ['team-7']), {});
+    expect(Object.keys(roles)).toHaveLength(some / 100);
     expect(seen.asked).toBeLessThanOrEqual((2 * some) / 100);
   });
 
@@ -281,10 +318,10 @@ describe('a page of many roles', () => {
           const visible = [...catalog.roles.values()]
             .filter((role) => can(ctx.actor, 'view', { role }))
             .map(({ name }) => name);
-          expect(Object.keys(listRoles(ctx, {}).roles)).toEqual(visible);
+          expect(Object.keys((await listRoles(ctx, {})).roles)).toEqual(visible);
           const paged: string[] = [];
           for (let cursor: string | null | undefined; cursor !== null; ) {
-            const page = listRoles(ctx, { limit, cursor });
+            const page = await listRoles(ctx, { limit, cursor });
             paged.push(...Object.keys(page.roles));
             cursor = page.next;
           }

@@ -126,17 +126,17 @@ describe('pages', () => {
   it('of roles go on with the same configuration only', async () => {
     const { alan, house } = cast;
     const reader = (await listRoles(alan, {})).roles.reader;
-    expect(listRoles(alan, { limit: 1 })).toMatchObject({ roles: { reader }, next: null });
+    expect(await listRoles(alan, { limit: 1 })).toMatchObject({ roles: { reader }, next: null });
     const catalog = catalogWith({}, {}) as { roles: { reader: object } };
     const grown = { ...catalog, roles: { ...catalog.roles, writer: catalog.roles.reader } };
     await house.applyCatalog(grown);
-    const first = listRoles(alan, { limit: 1 });
-    const second = listRoles(alan, { limit: 1, cursor: first.next ?? '' });
+    const first = await listRoles(alan, { limit: 1 });
+    const second = await listRoles(alan, { limit: 1, cursor: first.next ?? '' });
     expect([...Object.keys(first.roles), ...Object.keys(second.roles)].sort()).toEqual(['reader', 'writer']);
     expect(second.next).toBe(null);
-    expect(() => listRoles(alan, { limit: 1, cursor: first.next ?? '', provider: ['memory'] })).toThrow();
+    await expect(listRoles(alan, { limit: 1, cursor: first.next ?? '', provider: ['memory'] })).rejects.toThrow();
     await house.applyCatalog({ ...grown, server: { max_duration: 'PT9H' } });
-    expect(() => listRoles(alan, { limit: 1, cursor: first.next ?? '' })).toThrow();
+    await expect(listRoles(alan, { limit: 1, cursor: first.next ?? '' })).rejects.toThrow();
   });
 
   it('of executions go on where the last ended, although one of them has ended meanwhile', async () => {

@@ -1,6 +1,7 @@
 import { parseDuration } from '@belay/contract/durations';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { inOnePiece } from '../src/breathe.js';
 import type { Catalog } from '../src/configuration/catalog.js';
 import type { SuggestedRole } from '../src/suggester.js';
 import { lexicalSuggester } from '../src/suggestions/lexical.js';
@@ -21,7 +22,7 @@ import {
 const now = new Date('2026-03-01T10:00:00.000Z');
 
 async function suggest(catalog: Catalog, text: string, person = engineer): Promise<SettledSuggestion[]> {
-  const requestable = listRequestable(contextOf(catalog), person);
+  const requestable = await listRequestable(contextOf(catalog), person, catalog, inOnePiece);
   const roles = [...requestable.values()].map(({ described }) => described);
   const answers = await lexicalSuggester(catalog).suggest({ text, roles, now }, new AbortController().signal);
   return settleSuggestions(catalog, requestable, answers);
@@ -114,8 +115,8 @@ describe('what a person may not have', async () => {
   });
 });
 
-describe('whatever a suggester answers', () => {
-  const requestable = listRequestable(contextOf(catalog), engineer);
+describe('whatever a suggester answers', async () => {
+  const requestable = await listRequestable(contextOf(catalog), engineer, catalog, inOnePiece);
   const names = [...requestable.keys()];
   const anything = fc.record<SuggestedRole>({
     role: fc.oneof(fc.constantFrom(...names), fc.string(), fc.constantFrom('__proto__', 'constructor', 'nobody')),

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { inOnePiece } from '../src/breathe.js';
 import { lexicalSuggester } from '../src/suggestions/lexical.js';
 import { listRequestable } from '../src/suggestions/requestable.js';
 import { type SettledSuggestion, settleSuggestions } from '../src/suggestions/settle.js';
@@ -16,7 +17,7 @@ const catalog = await compileFixture();
 const ctx = contextOf(catalog);
 
 async function suggest(text: string): Promise<SettledSuggestion[]> {
-  const requestable = listRequestable(ctx, engineer);
+  const requestable = await listRequestable(ctx, engineer, catalog, inOnePiece);
   const roles = [...requestable.values()].map(({ described }) => described);
   const answers = await lexicalSuggester(catalog).suggest({ text, roles, now }, new AbortController().signal);
   return settleSuggestions(catalog, requestable, answers);

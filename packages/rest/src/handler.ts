@@ -14,6 +14,8 @@ import { stateOf } from './state.js';
 import { ndjson, type StreamPage, streamPages } from './stream.js';
 import { createTrpcHandler } from './trpc.js';
 
+const nextTurn = () => new Promise<void>((resolve) => void setImmediate(resolve));
+
 /**
  * Serves a router's procedures at their documented paths and as tRPC. It knows media types, methods and browsers, and no
  * entity of ours: who is calling, what they may do and what a page looks like, the hooks say.
@@ -119,6 +121,8 @@ async function perform<Context extends RestContext>(kept: KeptAnswers, exchange:
   });
   if (output === shownAgain) return;
   if (place && isKeepable(context.reply)) {
+    // What is kept may be long: its text is made in another turn of the event loop than its check.
+    await nextTurn();
     const answer = { body: Buffer.from(JSON.stringify(output)), headers: { ...context.reply.headers } };
     kept.keep(place.of, place.as, answer);
     return replyAgain(exchange, answer);

@@ -10,7 +10,7 @@ export const rolesRouter = router({
     .meta(metadata.roles.list)
     .input(roleOperations.list.input)
     .output(roleOperations.list.output)
-    .query(({ ctx, input }) => linkNext(ctx, listRoles(ctx.caller, input))),
+    .query(async ({ ctx, input }) => linkNext(ctx, await listRoles(ctx.caller, input))),
   get: authenticated
     .meta({
       openapi: { method: 'GET', path: '/role/{role}', tags: ['roles'], summary: 'Read one role' },

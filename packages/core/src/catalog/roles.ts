@@ -3,14 +3,22 @@ import { notFound } from '@belay/contract/errors';
 import type { PageOf } from '@belay/contract/paging';
 import { pageOf } from '@belay/contract/paging';
 import type { Role } from '@belay/contract/roles';
+import { breatheBy } from '../breathe.js';
 import { can } from '../can.js';
 import type { CompiledRole } from '../configuration/catalog.js';
 import { versionText } from '../configuration/compile.js';
 import type { ActorContext } from '../context.js';
 import { rolesConcerning } from './audiences.js';
 
-/** The enabled roles that the caller may see and ask for, keyed by name (GET /roles); `next` when there are more. */
-export function listRoles(ctx: ActorContext, { provider, ...asked }: PageOf & { provider?: string[] | undefined }) {
+/**
+ * Returns the enabled roles that the caller may see and request, keyed by name (GET /roles); `next` when there are more.
+ * Describes them in slices, because there may be ten thousand.
+ */
+export async function listRoles(
+  ctx: ActorContext,
+  { provider, ...asked }: PageOf & { provider?: string[] | undefined },
+) {
+  const breathe = breatheBy(() => ctx.clock().getTime());
   const catalog = ctx.catalog.current();
   const wanted = provider ?? [];
   const { page, next } = pageOf(
@@ -20,11 +28,12 @@ export function listRoles(ctx: ActorContext, { provider, ...asked }: PageOf & { 
     (role) =>
       can(ctx.actor, 'view', { role }) && (wanted.length === 0 || wanted.some((id) => role.providers.includes(id))),
   );
-  return {
-    version: versionText(catalog.version),
-    roles: Object.fromEntries(page.map((role) => [role.name, { role: describeRole(role) }])),
-    next,
-  };
+  const roles: [name: string, { role: Role }][] = [];
+  for (const role of page) {
+    roles.push([role.name, { role: describeRole(role) }]);
+    await breathe();
+  }
+  return { version: versionText(catalog.version), roles: Object.fromEntries(roles), next };
 }
 
 /** One role, complete (GET /role/{role}); `not_found` for one that the caller may not see. */

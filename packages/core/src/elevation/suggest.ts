@@ -3,7 +3,7 @@ import { invalid } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import type { Suggestion } from '@belay/contract/suggestions';
 import { requireUser } from '../actor.js';
-import { breatheBy } from '../breathe.js';
+import { type Breathe, breatheBy } from '../breathe.js';
 import type { ActorContext } from '../context.js';
 import { readNow } from '../now.js';
 import type { ModelSuggester, SuggestedRole, SuggestionQuestion } from '../suggester.js';
@@ -18,8 +18,6 @@ export interface SuggestionContext extends ActorContext {
   suggester?: ModelSuggester | undefined;
 }
 
-/** As many characters as the interface's other texts may have. */
-
 /**
  * Suggests a role, duration, providers and workflow for words (POST /elevate/llm). It reads and answers:
  * nothing is started, stored or granted, and a request made of the answer goes through `requestElevation` like any other
@@ -30,11 +28,13 @@ export async function suggestElevation(ctx: SuggestionContext, input: { reason: 
   const text = requireText(input.reason, 'reason', limits.reason).trim();
   if (text === '') throw invalid('reason', 'is required');
   const now = await readNow(ctx.db);
-  const roles = [...listRequestable(ctx, user).values()].map(({ described }) => described);
-  const { answers, engine } = await answer(ctx, { text, roles, now });
+  const breathe = breatheBy(() => ctx.clock().getTime());
+  const shown = await listRequestable(ctx, user, ctx.catalog.current(), breathe);
+  const roles = [...shown.values()].map(({ described }) => described);
+  const { answers, engine } = await answer(ctx, { text, roles, now }, breathe);
   // Asked again: a model takes its time, and the catalog in force may be another one by now.
   const catalog = ctx.catalog.current();
-  return publish(settleSuggestions(catalog, listRequestable(ctx, user), answers), engine);
+  return publish(settleSuggestions(catalog, await listRequestable(ctx, user, catalog, breathe), answers), engine);
 }
 
 interface Answered {
@@ -42,7 +42,7 @@ interface Answered {
   engine: 'lexical' | 'model';
 }
 
-async function answer(ctx: SuggestionContext, question: SuggestionQuestion): Promise<Answered> {
+async function answer(ctx: SuggestionContext, question: SuggestionQuestion, breathe: Breathe): Promise<Answered> {
   const model = question.roles.length === 0 ? undefined : ctx.suggester?.current();
   if (model && ctx.suggester) {
     try {
@@ -56,10 +56,7 @@ async function answer(ctx: SuggestionContext, question: SuggestionQuestion): Pro
       ctx.log.warn({ error }, 'the language model did not respond; the lexical matcher is used instead');
     }
   }
-  const lexical = lexicalSuggester(
-    ctx.catalog.current(),
-    breatheBy(() => ctx.clock().getTime()),
-  );
+  const lexical = lexicalSuggester(ctx.catalog.current(), breathe);
   return { answers: await lexical.suggest(question, new AbortController().signal), engine: 'lexical' };
 }
 

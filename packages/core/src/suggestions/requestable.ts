@@ -1,5 +1,6 @@
 import { formatDuration } from '@belay/contract/durations';
 import type { Access, Json } from '@belay/providers';
+import type { Breathe } from '../breathe.js';
 import { can } from '../can.js';
 import { rolesConcerning } from '../catalog/audiences.js';
 import type { Catalog, CompiledRole } from '../configuration/catalog.js';
@@ -18,10 +19,15 @@ export interface Requestable {
 
 /**
  * Every role that a request of this person would not be refused for, by name: enabled, theirs to ask for, by this
- * sign-in, with a workflow and at least one provider. A suggester is shown these and no others.
+ * sign-in, with a workflow and at least one provider. A suggester is shown these and no others. `breathe` is called for each
+ * role that may concern them.
  */
-export function listRequestable(ctx: Context, user: UserActor): ReadonlyMap<string, Requestable> {
-  const catalog = ctx.catalog.current();
+export async function listRequestable(
+  ctx: Context,
+  user: UserActor,
+  catalog: Catalog,
+  breathe: Breathe,
+): Promise<ReadonlyMap<string, Requestable>> {
   const usable = new Set(
     [...catalog.providers.values()]
       .filter(
@@ -31,6 +37,7 @@ export function listRequestable(ctx: Context, user: UserActor): ReadonlyMap<stri
   );
   const found = new Map<string, Requestable>();
   for (const role of rolesConcerning(user, catalog)) {
+    await breathe();
     if (!can(user, 'request', { role })) continue;
     const { authenticators } = role.definition;
     if (authenticators && !authenticators.includes(user.provider)) continue;
