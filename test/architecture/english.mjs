@@ -39,7 +39,8 @@ const pageFault = (text) => `${text.trim()} is a text of a page; put it into pac
 const isPage = (path) => /^packages\/console\/src\/.*\.(ts|tsx|js)$/.test(path) && !path.endsWith('/texts.ts');
 const isSentence = (text) => /^['"`]?\s*[A-Z][a-z]* [a-z]/.test(text);
 
-const isCode = (path) => /\.(ts|tsx|js|mjs)$/.test(path) && !path.includes('/ctk/');
+// A bundle is made of sources that are read themselves.
+const isCode = (path) => /\.(ts|tsx|js|mjs)$/.test(path) && !/\/(ctk|bundle)\//.test(path);
 const isDocument = (path) => path.endsWith('.md') && !path.includes('/node_modules/');
 
 function passagesOf(path, source) {
