@@ -1,4 +1,5 @@
-import type { Actor, Context, Readiness } from '@belay/core';
+import type { Readiness } from '@belay/contract/system';
+import type { Actor, Context } from '@belay/core';
 import type { RestContext } from '@belay/rest';
 
 /** What only the running process knows about itself. */

@@ -108,7 +108,7 @@ export { configureSuggester } from './suggestions/configure.js';
 export { readApiConfiguration, readSync } from './system/configuration.js';
 export { readHealth } from './system/health.js';
 export { readMetrics } from './system/metrics.js';
-export { createReadiness, type Readiness } from './system/readiness.js';
+export { createReadiness } from './system/readiness.js';
 export { type Timing, timing } from './timing.js';
 export type { KeyWrapping } from './tokens/data-key.js';
 export { openKeyring } from './tokens/open-keyring.js';

@@ -1,4 +1,4 @@
-import { programVersion } from '@belay/contract/system';
+import { programVersion, type Readiness } from '@belay/contract/system';
 import { sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { answerInTime } from './answer-in-time.js';
@@ -6,15 +6,8 @@ import { answerInTime } from './answer-in-time.js';
 /** How long it is repeated that the server is ready, in milliseconds, while the next look is under way. */
 const longestKept = 1_000;
 
-/** Whether requests can be served (GET /ready). */
-export interface Readiness {
-  status: 'ready' | 'not ready';
-  timestamp: string;
-  version: string;
-}
-
 /**
- * Returns whether requests can be served: the database answers, a configuration is in force, and the queue has been there
+ * Returns a check of whether requests can be served (GET /ready): the database answers, a configuration is in force, and the queue has been there
  * since the start. A queue that is lost later costs time and nothing else. Calls share one look at a time. `ready` is
  * repeated for a second and looked for again meanwhile, so that a busy machine slows the look and not the answer;
  * `not ready` is looked for each time.
