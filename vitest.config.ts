@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { findUsed, isInstalled } from './packages/targets/src/targets/names.js';
 import { LongestFirst } from './test/support/longest-first.js';
 
 /** Tests run against the sources of every workspace package; only child processes use what `npm run build` made. */
@@ -15,6 +16,18 @@ const options = {
   hookTimeout: 240_000,
   unstubEnvs: true,
 };
+
+const onTargets = 'packages/*/test/**/*.on-*.test.ts';
+
+/** Tests on real systems, by the names of their files; those whose system is not installed are left out and named. */
+function findLeftOut(): string[] {
+  const later = process.env.BELAY_TARGETS === 'later';
+  const names = findUsed('packages').filter((name) => later || !isInstalled(name));
+  if (names.length === 0) return [];
+  if (process.env.BELAY_TARGETS === 'required') throw new Error(`not installed: ${names.join(', ')}`);
+  if (!later) console.warn(`not tested, since not installed: ${names.join(', ')} (npm run targets -- install used)`);
+  return names.map((name) => `packages/*/test/**/*.on-${name}.test.ts`);
+}
 
 export default defineConfig({
   ...sources,
@@ -42,8 +55,12 @@ export default defineConfig({
           name: 'packages',
           isolate: false,
           include: ['packages/*/test/**/*.test.{ts,tsx}', 'chaos/test/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: ['packages/{agent,demo,server}/**'],
+          exclude: ['packages/{agent,demo,server}/**', onTargets],
         },
+      },
+      {
+        ...sources,
+        test: { ...options, name: 'targets', isolate: false, include: [onTargets], exclude: findLeftOut() },
       },
     ],
   },

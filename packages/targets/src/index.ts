@@ -22,3 +22,8 @@ export {
   startFront,
 } from './front/front.js';
 export { type Effect, type Entry, findHeld, type Held } from './front/journal.js';
+export type { ActiveDirectoryTarget, DirectoryTarget } from './targets/directories.js';
+export type { KubernetesTarget } from './targets/kubernetes.js';
+export { programs } from './targets/names.js';
+export type { HttpTarget, MariadbTarget } from './targets/servers.js';
+export { startTarget, type Targets } from './targets/start.js';

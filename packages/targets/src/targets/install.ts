@@ -1,0 +1,51 @@
+import { mkdir } from 'node:fs/promises';
+import { userInfo } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { cache, isInstalled, programs, type TargetName, versions } from './names.js';
+import { run } from './run.js';
+
+const debian = {
+  slapd: ['slapd', 'ldap-utils'],
+  samba: ['samba', 'samba-ad-provision', 'samba-dsdb-modules', 'samba-vfs-modules', 'winbind'],
+  mariadb: ['mariadb-server-core', 'mariadb-client-core'],
+};
+
+/** Installs a target unless it is there. Throws with what has to be done by hand where it cannot. */
+export async function installTarget(name: TargetName, say: (line: string) => void): Promise<void> {
+  if (isInstalled(name)) return;
+  say(`installing ${name}`);
+  if (name === 'kubernetes') await buildKubernetes();
+  else if (name === 'moto') await installPython(dirname(dirname(programs.moto)), `moto[server]==${versions.moto}`);
+  else if (name === 'scim2-tester') {
+    await installPython(dirname(dirname(programs.scim2)), `scim2-tester==${versions['scim2-tester']}`);
+  } else await installDebian(debian[name]);
+  if (!isInstalled(name)) throw new Error(`${name} is not complete after its installation`);
+}
+
+async function installDebian(packages: string[]): Promise<void> {
+  const command = ['apt-get', 'install', '-y', '-qq', '--no-install-recommends', ...packages];
+  if (userInfo().uid !== 0) throw new Error(`not root; run: ${command.join(' ')}`);
+  // The programs are wanted, not the services that Debian starts with them.
+  const quiet = ['DEBIAN_FRONTEND=noninteractive', 'RUNLEVEL=1'];
+  await run('env', [...quiet, 'apt-get', 'update', '-qq']);
+  await run('env', [...quiet, ...command]);
+}
+
+async function installPython(folder: string, requirement: string): Promise<void> {
+  await run('python3', ['-m', 'venv', folder]);
+  await run(join(folder, 'bin', 'pip'), ['install', '-q', requirement]);
+}
+
+/** Builds kube-apiserver and etcd from one Go module: six minutes of a processor, once for each version and machine. */
+async function buildKubernetes(): Promise<void> {
+  const module = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'go', 'kubernetes');
+  const version = `-X k8s.io/component-base/version.gitVersion=v${versions.kubernetes}`;
+  await mkdir(cache, { recursive: true });
+  for (const [program, source] of [
+    [programs.etcd, 'go.etcd.io/etcd/server/v3'],
+    [programs.apiserver, 'k8s.io/kubernetes/cmd/kube-apiserver'],
+  ] as const) {
+    await run('go', ['build', '-trimpath', '-ldflags', `-s -w ${version}`, '-o', program, source], { cwd: module });
+  }
+}

@@ -1,0 +1,29 @@
+import { type ActiveDirectoryTarget, type DirectoryTarget, startSamba, startSlapd } from './directories.js';
+import { type KubernetesTarget, startKubernetes } from './kubernetes.js';
+import { isInstalled, type TargetName } from './names.js';
+import { type HttpTarget, type MariadbTarget, startMariadb, startMoto } from './servers.js';
+
+/** What each target gives to its tests. `scim2-tester` is no server: its Python is `programs.scim2`. */
+export interface Targets {
+  kubernetes: KubernetesTarget;
+  slapd: DirectoryTarget;
+  samba: ActiveDirectoryTarget;
+  mariadb: MariadbTarget;
+  moto: HttpTarget;
+}
+
+const starts: { [Name in keyof Targets]: () => Promise<Targets[Name]> } = {
+  kubernetes: startKubernetes,
+  slapd: startSlapd,
+  samba: startSamba,
+  mariadb: startMariadb,
+  moto: startMoto,
+};
+
+/** Starts a target of its own on loopback, in a scratch folder. Throws when it is not installed: `npm run targets -- install`. */
+export function startTarget<Name extends keyof Targets>(name: Name): Promise<Targets[Name]> {
+  if (!isInstalled(name satisfies TargetName)) {
+    throw new Error(`${name} is not installed on this machine: npm run targets -- install ${name}`);
+  }
+  return starts[name]();
+}
