@@ -1,20 +1,19 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { serverRouter } from '@belay/api';
 import { createLogin } from '@belay/core';
-import { createApp, defaultLimits } from '@belay/server/composition';
 import express from 'express';
 import { answerOf } from './compare/process.js';
 import type { Requests } from './contenders/requests.js';
+import { serve, serveApp } from './serve-app.js';
 import { openBench } from './setup.js';
 
 export interface Ratio {
   belayPerSecond: number;
   barePerSecond: number;
   ratio: number;
+  /** Milliseconds of processor time that a request takes of the server's process, without PostgreSQL's. */
+  belayProcessor: number;
+  bareProcessor: number;
   bytes: number;
 }
 
@@ -29,17 +28,7 @@ export async function measureRolesRatio(options: {
   together: number;
 }): Promise<Ratio> {
   const bench = await openBench({ people: options.together });
-  const unlimited = { ...defaultLimits, requests: Number.MAX_SAFE_INTEGER };
-  const { app } = createApp({
-    context: bench.ctx,
-    router: serverRouter,
-    basePath: '/api/v1',
-    baseUrl: 'http://127.0.0.1',
-    log: { ...bench.ctx.log },
-    limits: unlimited,
-    counters: { uptimeMilliseconds: () => performance.now(), scheduler: async () => 'healthy' },
-  });
-  const belay = await listen(createServer(app));
+  const belay = await serveApp(bench.ctx);
   const logins = await Promise.all(
     bench.people.map((person) => createLogin(bench.ctx, { user: person.actor, kind: 'device' })),
   );
@@ -47,49 +36,50 @@ export async function measureRolesRatio(options: {
   const headers = { authorization: `Bearer ${tokens[0]}`, accept: 'application/json' };
   const answer = await (await fetch(`${belay.url}/api/v1/roles`, { headers })).text();
   const client = fork(fileURLToPath(new URL('./contenders/requests.js', import.meta.url)));
-  const bare = await listen(
-    createServer(
-      express()
-        .disable('x-powered-by')
-        .get('/roles', (_request, response) => void response.type('application/json').send(answer)),
-    ),
+  const bare = await serve(
+    express()
+      .disable('x-powered-by')
+      .get('/roles', (_request, response) => void response.type('application/json').send(answer)),
   );
   try {
     const rate = (url: string) => requestsPerSecond(client, { url, tokens, count: options.requests });
     await rate(`${belay.url}/api/v1/roles`);
     await rate(`${bare.url}/roles`);
-    const turns: { belay: number; bare: number }[] = [];
+    const turns: { belay: Rate; bare: Rate }[] = [];
     for (let turn = 0; turn < options.turns; turn += 1) {
       turns.push({ belay: await rate(`${belay.url}/api/v1/roles`), bare: await rate(`${bare.url}/roles`) });
     }
-    const middle = turns.sort((a, b) => a.belay / a.bare - b.belay / b.bare)[Math.floor(turns.length / 2)] ?? {
-      belay: 0,
-      bare: 1,
-    };
+    const ratioOf = ({ belay, bare }: (typeof turns)[number]) => belay.perSecond / bare.perSecond;
+    const middle = turns.sort((a, b) => ratioOf(a) - ratioOf(b))[Math.floor(turns.length / 2)];
+    if (!middle) throw new Error('There was no turn');
+    const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
     return {
-      belayPerSecond: middle.belay,
-      barePerSecond: middle.bare,
-      ratio: middle.belay / middle.bare,
+      belayPerSecond: middle.belay.perSecond,
+      barePerSecond: middle.bare.perSecond,
+      ratio: ratioOf(middle),
+      belayProcessor: mean(turns.map(({ belay }) => belay.processor)),
+      bareProcessor: mean(turns.map(({ bare }) => bare.processor)),
       bytes: Buffer.byteLength(answer),
     };
   } finally {
     client.disconnect();
-    belay.server.closeAllConnections();
-    belay.server.close();
-    bare.server.closeAllConnections();
-    bare.server.close();
+    belay.close();
+    bare.close();
     await bench.close();
   }
 }
 
-async function listen(server: Server): Promise<{ server: Server; url: string }> {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+interface Rate {
+  perSecond: number;
+  processor: number;
 }
 
-async function requestsPerSecond(client: ChildProcess, order: Requests): Promise<number> {
+async function requestsPerSecond(client: ChildProcess, order: Requests): Promise<Rate> {
   const done = answerOf(client);
+  const before = process.cpuUsage();
   client.send(order);
-  return order.count / (Number(await done) / 1000);
+  const milliseconds = Number(await done);
+  // The client is another process, so what this one uses is the server's.
+  const { user, system } = process.cpuUsage(before);
+  return { perSecond: (1000 * order.count) / milliseconds, processor: (user + system) / 1000 / order.count };
 }

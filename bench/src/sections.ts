@@ -7,6 +7,7 @@ import { measureGrowth } from './growth/growth.js';
 import { measureLargeCatalog } from './large-catalog.js';
 import { measureLatency } from './latency.js';
 import { fixed, spreadCells, table } from './markdown.js';
+import { measureReady } from './ready.js';
 import { startRedis } from './redis.js';
 import { measureRolesRatio } from './roles-ratio.js';
 import { measureWatchers } from './watchers.js';
@@ -114,16 +115,28 @@ export const sections: Readonly<Record<string, Section>> = {
       const rows: string[][] = [];
       for (const together of [8, 32]) {
         const found = await measureRolesRatio({ turns: quick ? 3 : 9, requests: quick ? 500 : 3_000, together });
-        const { belayPerSecond, barePerSecond, ratio, bytes } = found;
+        const { belayPerSecond, barePerSecond, ratio, belayProcessor, bareProcessor, bytes } = found;
         rows.push([
           String(together),
           `${fixed(belayPerSecond)}/s`,
           `${fixed(barePerSecond)}/s`,
           fixed(ratio, 2),
+          fixed(belayProcessor, 3),
+          fixed(bareProcessor, 3),
           String(bytes),
         ]);
       }
-      write(table(['Connections', 'Belay', 'Bare Express', 'Ratio', 'Bytes'], rows));
+      const costs = ['Belay, ms of Node', 'Bare Express, ms of Node'];
+      write(table(['Connections', 'Belay', 'Bare Express', 'Ratio', ...costs, 'Bytes'], rows));
+    },
+  },
+  ready: {
+    title: 'GET /ready while people read pages and elevate, in milliseconds',
+    async print(write, { quick }) {
+      const found = await measureReady({ readers: 4, people: 8, milliseconds: quick ? 5_000 : 30_000 });
+      const { ready, pagesPerSecond, elevationsPerSecond } = found;
+      const rates = [pagesPerSecond, elevationsPerSecond].map((rate) => `${fixed(rate)}/s`);
+      write(table(['Pages', 'Elevations', 'Ready p50', 'p99', 'worst'], [[...rates, ...spreadCells(ready)]]));
     },
   },
   watchers: {

@@ -1,15 +1,12 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { serverRouter } from '@belay/api';
 import { createLogin, openChanges, requestElevation } from '@belay/core';
-import { createApp, defaultLimits } from '@belay/server/composition';
 import { sql } from 'drizzle-orm';
 import { openBelay } from './belay/open.js';
 import { openPostgres } from './postgres.js';
+import { serveApp } from './serve-app.js';
 
 export interface Watched {
   watchers: number;
@@ -35,19 +32,7 @@ export async function measureWatchers(options: {
   const url = await postgres.database('belay');
   const belay = await openBelay(url, { people: 50 });
   const changes = openChanges({ databaseUrl: url, log: belay.ctx.log, delay: belay.ctx.delay });
-  const unlimited = { ...defaultLimits, requests: Number.MAX_SAFE_INTEGER };
-  const { app } = createApp({
-    context: { ...belay.ctx, changes },
-    router: serverRouter,
-    basePath: '/api/v1',
-    baseUrl: 'http://127.0.0.1',
-    log: belay.ctx.log,
-    limits: unlimited,
-    counters: { uptimeMilliseconds: () => performance.now(), scheduler: async () => 'healthy' },
-  });
-  const server = createServer(app).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const served = await serveApp({ ...belay.ctx, changes });
   const client = fork(fileURLToPath(new URL('./contenders/watchers.js', import.meta.url)));
   try {
     const ids: string[] = [];
@@ -63,7 +48,7 @@ export async function measureWatchers(options: {
           });
           const input = encodeURIComponent(JSON.stringify({ id: output.execution_id }));
           ids.push(output.execution_id);
-          streams.push({ url: `${origin}/trpc/executions.watch?input=${input}`, token });
+          streams.push({ url: `${served.url}/trpc/executions.watch?input=${input}`, token });
         }
       }),
     );
@@ -89,8 +74,7 @@ export async function measureWatchers(options: {
     return { watchers, atRest, busy, changesPerSecond, delivered };
   } finally {
     client.disconnect();
-    server.closeAllConnections();
-    server.close();
+    served.close();
     await changes.close();
     await belay.close();
     await postgres.stop();

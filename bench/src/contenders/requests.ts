@@ -1,4 +1,5 @@
-import { Agent, request } from 'node:http';
+import { Agent } from 'node:http';
+import { get } from './get.js';
 
 /** A client in a process of its own: makes requests over as many connections as there are logins, and tells how long they took. */
 export interface Requests {
@@ -35,16 +36,4 @@ async function make({ url, tokens, count }: Requests): Promise<number> {
     }),
   );
   return performance.now() - started;
-}
-
-function get(url: string, headers: Record<string, string>, agent: Agent): Promise<void> {
-  return new Promise((resolve, reject) => {
-    request(url, { headers, agent }, (response) => {
-      if (response.statusCode !== 200) reject(new Error(`${url} answered ${response.statusCode}`));
-      response.resume();
-      response.on('end', resolve);
-    })
-      .on('error', reject)
-      .end();
-  });
 }

@@ -1,0 +1,38 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { serverRouter } from '@belay/api';
+import type { Context } from '@belay/core';
+import { createApp, defaultLimits } from '@belay/server/composition';
+
+export interface Served {
+  url: string;
+  close(): void;
+}
+
+/** Serves the HTTP application of a server on a port of its own. Requests are counted and never limited. */
+export function serveApp(context: Context): Promise<Served> {
+  const { app } = createApp({
+    context,
+    router: serverRouter,
+    basePath: '/api/v1',
+    baseUrl: 'http://127.0.0.1',
+    log: { ...context.log },
+    limits: { ...defaultLimits, requests: Number.MAX_SAFE_INTEGER },
+    counters: { uptimeMilliseconds: () => performance.now(), scheduler: async () => 'healthy' },
+  });
+  return serve(app);
+}
+
+/** Listens on a free port of the loopback interface. */
+export async function serve(listener: RequestListener): Promise<Served> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
