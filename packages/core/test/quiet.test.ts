@@ -2,7 +2,7 @@ import { type Context, getExecution, type Hint, type Place, reconcileEntitlement
 import { openDatabase } from '@belay/db';
 import { performStep } from '@belay/engine';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Cast, openCast, type Person, request } from './support/stories.js';
+import { approve, type Cast, openCast, type Person, request } from './support/stories.js';
 
 /** A worker in this process that always has a free place, and what it is at. */
 function placesOf() {
@@ -43,6 +43,22 @@ function counting() {
   };
 }
 
+/** A server of its own on the database of a cast, whose statements are counted. */
+function openServer({ house }: Cast) {
+  const counted = counting();
+  const client = openDatabase(house.database.url, { max: 5, onStatement: counted.hear });
+  const { start, reserve, rest } = placesOf();
+  const ctx: Context = { ...house.ctx, db: client.db, waker: { reserve, wake } };
+  function wake(hints: readonly Hint[]): void {
+    for (const hint of hints) {
+      if (hint.dueAt) continue;
+      start(() => (hint.queue === 'executions' ? performStep(ctx, hint) : reconcileEntitlement(ctx, hint)));
+    }
+  }
+  const as = (person: Person): Person => ({ ...person, ...ctx, actor: person.actor });
+  return { counted, rest, as, [Symbol.asyncDispose]: () => client.close() };
+}
+
 describe('an elevation that nobody has to approve', () => {
   let cast: Cast;
   beforeEach(async () => {
@@ -51,18 +67,9 @@ describe('an elevation that nobody has to approve', () => {
   afterEach(() => cast[Symbol.asyncDispose]());
 
   it('takes five commits from the request until the access is gone', async () => {
-    const { house } = cast;
-    const counted = counting();
-    const client = openDatabase(house.database.url, { max: 5, onStatement: counted.hear });
-    const { start, reserve, rest } = placesOf();
-    const ctx: Context = { ...house.ctx, db: client.db, waker: { reserve, wake } };
-    function wake(hints: readonly Hint[]): void {
-      for (const hint of hints) {
-        if (hint.dueAt) continue;
-        start(() => (hint.queue === 'executions' ? performStep(ctx, hint) : reconcileEntitlement(ctx, hint)));
-      }
-    }
-    const ada: Person = { ...cast.ada, ...ctx, actor: cast.ada.actor };
+    await using server = openServer(cast);
+    const { counted, rest } = server;
+    const ada = server.as(cast.ada);
     const elevate = async () => {
       const id = await request(ada, { workflow: 'automatic' });
       await rest();
@@ -72,15 +79,41 @@ describe('an elevation that nobody has to approve', () => {
       const after = await getExecution(cast.ada, { id });
       expect([after.grants[0]?.state, after.status]).toEqual(['gone', 'completed']);
     };
-    try {
-      // The first one stores the definition and prepares the statements.
-      await elevate();
+    // The first one stores the definition and prepares the statements.
+    await elevate();
+    const [statements, commits] = [counted.heard.length, counted.commits()];
+    await elevate();
+    expect(counted.heard.length - statements).toBeLessThanOrEqual(12);
+    expect(counted.commits() - commits).toBeLessThanOrEqual(5);
+  });
+});
+
+describe('an approval that settles a request', () => {
+  let cast: Cast;
+  beforeEach(async () => {
+    cast = await openCast();
+  });
+  afterEach(() => cast[Symbol.asyncDispose]());
+
+  it('takes four commits until the access is active: the decision, the move, the intent and the record', async () => {
+    await using server = openServer(cast);
+    const { counted, rest } = server;
+    const [ada, grace] = [server.as(cast.ada), server.as(cast.grace)];
+    const elevate = async () => {
+      const id = await request(ada, {});
+      await rest();
       const [statements, commits] = [counted.heard.length, counted.commits()];
-      await elevate();
-      expect(counted.heard.length - statements).toBeLessThanOrEqual(15);
-      expect(counted.commits() - commits).toBeLessThanOrEqual(5);
-    } finally {
-      await client.close();
-    }
+      await approve(grace, id);
+      await rest();
+      const taken = { statements: counted.heard.length - statements, commits: counted.commits() - commits };
+      expect((await getExecution(cast.ada, { id })).grants).toMatchObject([{ state: 'active' }]);
+      await returnAccess(ada, { execution_id: id });
+      await rest();
+      return taken;
+    };
+    await elevate();
+    const { statements, commits } = await elevate();
+    expect(statements).toBeLessThanOrEqual(36);
+    expect(commits).toBeLessThanOrEqual(4);
   });
 });

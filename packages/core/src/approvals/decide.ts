@@ -3,10 +3,10 @@ import { isNamed } from '@belay/contract/audience';
 import { AccessError, notFound } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import { approvals, decisions, executions, inOrder, logins, type Transaction, users } from '@belay/db';
-import { lockExecution, retryDeadlock, storeOutcome } from '@belay/engine';
+import { lockExecution, retryDeadlock, storeOutcome, turnHint } from '@belay/engine';
 import { and, desc, eq, gt, inArray, or, sql } from 'drizzle-orm';
 import { requireFreshGroups, requireUser } from '../actor.js';
-import type { ActorContext, UserActor } from '../context.js';
+import type { ActorContext, Hint, UserActor } from '../context.js';
 import { isId } from '../find-execution.js';
 import { appendLedger } from '../ledger/append.js';
 import type { Person } from '../people/person.js';
@@ -46,14 +46,14 @@ export async function decideApproval(ctx: ActorContext, input: Decide): Promise<
       'The approval was requested again after you viewed it; review the request and decide again',
     );
   }
-  const { status, settled, at } = await retryDeadlock(() =>
+  const { status, due, at } = await retryDeadlock(() =>
     ctx.db.transaction((tx) => record(ctx, tx, { user, input, found })),
   );
   ctx.crashpoint('decided');
   if (status === 'approved' || status === 'denied') {
     ctx.meter?.decided((at.getTime() - found.createdAt.getTime()) / 1_000, status);
   }
-  if (settled) ctx.waker.wake([{ queue: 'executions', executionId: found.executionId, key: found.stepKey }]);
+  if (due) ctx.waker.wake([due]);
   return { id: found.id, status, execution_id: found.executionId };
 }
 
@@ -62,7 +62,7 @@ async function record(
   ctx: ActorContext,
   tx: Transaction,
   { user, input, found }: { user: UserActor; input: Decide; found: Approval },
-): Promise<{ status: string; settled: boolean; at: Date }> {
+): Promise<{ status: string; due: Hint | null; at: Date }> {
   const { executionId, stepKey } = found;
   const execution = await lockExecution(tx, executionId, stepKey);
   if (!execution) throw new AccessError('conflict', 'The request has ended');
@@ -108,14 +108,15 @@ async function record(
     await storeOutcome(tx, { executionId, key: stepKey, outcome });
     return {
       status: outcome.ok && isApproved(outcome.value) ? 'approved' : 'denied',
-      settled: true,
+      due: turnHint(executionId),
       at: execution.now,
     };
   }
   // One decision of several: it is recorded and the execution keeps waiting. A step that asked again continues by itself.
   const [after] = await tx.select({ status: approvals.status }).from(approvals).where(eq(approvals.id, found.id));
   const status = after?.status ?? 'open';
-  return { status, settled: status === 'approved', at: execution.now };
+  const due: Hint | null = status === 'approved' ? { queue: 'executions', executionId, key: stepKey } : null;
+  return { status, due, at: execution.now };
 }
 
 /**

@@ -18,7 +18,35 @@ export async function askAgain(
   { plan, lifetime }: { plan: Plan; lifetime: number },
   signal: AbortSignal,
 ): Promise<Performed | null> {
-  const asked = await ctx.db.transaction(async (tx): Promise<Asked> => {
+  // Most approvals are good for a while yet. What is read here without a lock, the intent reads again under its own.
+  const seen = judgeApprovals(await readCurrentApprovals(ctx.db, call.executionId, lifetime), plan);
+  const asked: Asked = 'until' in seen ? { performed: null } : await look(ctx, call, { plan, lifetime });
+  ctx.crashpoint('asked again');
+  for (const { provider, to, message } of asked.tell ?? []) {
+    const text = message ?? `${plan.requester.name} requests ${plan.role} again: ${plan.reason}`;
+    const title = 'A request waits for your decision again';
+    const idempotencyKey = `${call.executionId}${call.key}#${asked.dueAt?.getTime()}`;
+    // The inbox shows the request all the same.
+    await deliverMessage(ctx, { provider, to, title, text, facts: [], actions: [], idempotencyKey }, signal).catch(
+      (error: unknown) => ctx.log.warn({ execution: call.executionId, error }, 'approvers could not be notified'),
+    );
+  }
+  if (asked.dueAt) {
+    const { executionId, key } = call;
+    ctx.waker.wake([{ queue: 'executions', executionId, key, dueAt: asked.dueAt }]);
+  }
+  return asked.performed;
+}
+
+interface Asked {
+  performed: Performed | null;
+  dueAt?: Date;
+  tell?: Telling[];
+}
+
+/** Judges the approvals under the execution's lock, and opens those that have to be asked again. */
+function look(ctx: Context, call: ElevationCall, { plan, lifetime }: { plan: Plan; lifetime: number }): Promise<Asked> {
+  return ctx.db.transaction(async (tx): Promise<Asked> => {
     const execution = await lockExecution(tx, call.executionId, call.key);
     if (!execution?.step || execution.step.attempt !== call.attempt) return { performed: parked };
     const current = await readCurrentApprovals(tx, call.executionId, lifetime);
@@ -41,25 +69,4 @@ export async function askAgain(
     const { dueAt, tell } = await renewApprovals(ctx, tx, call, execution, { lapsed: judged.lapsed, plan, lifetime });
     return { performed: parked, dueAt, tell };
   });
-  ctx.crashpoint('asked again');
-  for (const { provider, to, message } of asked.tell ?? []) {
-    const text = message ?? `${plan.requester.name} requests ${plan.role} again: ${plan.reason}`;
-    const title = 'A request waits for your decision again';
-    const idempotencyKey = `${call.executionId}${call.key}#${asked.dueAt?.getTime()}`;
-    // The inbox shows the request all the same.
-    await deliverMessage(ctx, { provider, to, title, text, facts: [], actions: [], idempotencyKey }, signal).catch(
-      (error: unknown) => ctx.log.warn({ execution: call.executionId, error }, 'approvers could not be notified'),
-    );
-  }
-  if (asked.dueAt) {
-    const { executionId, key } = call;
-    ctx.waker.wake([{ queue: 'executions', executionId, key, dueAt: asked.dueAt }]);
-  }
-  return asked.performed;
-}
-
-interface Asked {
-  performed: Performed | null;
-  dueAt?: Date;
-  tell?: Telling[];
 }
