@@ -16,8 +16,8 @@ export interface Ready {
 }
 
 /**
- * How long GET /ready takes while people read pages and others elevate, each without a pause, in one server's process with its
- * worker. The probe and the readers are in another process.
+ * Measures how long GET /ready takes while people read pages and others elevate, each without a pause, in one server's process
+ * with its worker. The probe and the readers are in another process.
  */
 export async function measureReady(options: { readers: number; people: number; milliseconds: number }): Promise<Ready> {
   const { readers, people, milliseconds } = options;
