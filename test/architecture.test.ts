@@ -25,6 +25,7 @@ import {
   checkWorkspaceDependencies,
 } from './architecture/imports.js';
 import { checkCircles, checkFolders, checkNames, checkShapes } from './architecture/order.js';
+import { checkRepetition } from './architecture/repetition.js';
 import { checkDocumentedPaths, checkMachineTraces, checkPins, checkTableComments } from './architecture/repository.js';
 import { importsOf, readTree, type Tree } from './architecture/tree.js';
 
@@ -81,6 +82,7 @@ describe('the house as it stands', () => {
     ['joins signals only where their sources are held', checkSignals],
     ['writes executions and steps in one package', checkWriters],
     ['keeps its files small', checkLength],
+    ['writes no six lines twice', checkRepetition],
     ['pins every version once', checkPins],
     ['comments on every table', checkTableComments],
     ['names only files that are there in its documents', checkDocumentedPaths],
@@ -308,6 +310,24 @@ describe('each rule can fail', () => {
     const fault = broken({ 'packages/a/src/a.ts': lines(401), 'packages/a/test/a.test.ts': lines(601) });
     expect(checkLength(fault)).toHaveLength(2);
     expect(checkLength(broken({ 'packages/a/src/a.ts': lines(400), 'bench/test/b.ts': lines(600) }))).toEqual([]);
+  });
+
+  it('rejects six lines that stand twice, in two files or in one, and not imports or pairs that are allowed', () => {
+    const body = (count: number) => Array.from({ length: count }, (_, line) => `call(${line});`).join('\n\n');
+    const imports = Array.from({ length: 9 }, (_, line) => `import { a${line} } from './a.js';`).join('\n');
+    const fault = broken({
+      'packages/a/src/a.ts': `// one\n${body(6)}`,
+      'packages/b/src/b.ts': `${imports}\n{\n${body(9).replaceAll('call', '  call')}\n}`,
+      'packages/c/src/c.ts': `${imports}\n${body(6).replaceAll('call', 'other')}\nlast();\n${body(6).replaceAll('call', 'other')}`,
+      'packages/d/src/d.ts': body(5),
+      'packages/d/test/d.test.ts': body(9),
+    });
+    expect(checkRepetition(fault)).toEqual([
+      'packages/b/src/b.ts:11 repeats packages/a/src/a.ts:2',
+      'packages/c/src/c.ts:22 repeats packages/c/src/c.ts:10',
+    ]);
+    const words = { 'packages/console/src/pages/words.ts': body(9), 'packages/console/src/static/words.js': body(9) };
+    expect(checkRepetition(broken(words))).toEqual([]);
   });
 
   it('pins: a range at the root, a version below it, one that is not pinned, one that is not used, a stale range of the SDK', () => {

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
+import { findFreePort } from '@belay/host';
 
 export interface RedisServer {
   url: string;
@@ -11,7 +10,7 @@ export interface RedisServer {
 /** Returns a Redis of our own when `redis-server` is on the path, or the one that REDIS_URL names; null without either. */
 export async function startRedis(given: string | undefined): Promise<RedisServer | null> {
   if (given) return { url: given, stop: async () => {} };
-  const port = await freePort();
+  const port = await findFreePort('127.0.0.1');
   const child = spawn(
     'redis-server',
     ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'],
@@ -32,13 +31,4 @@ export async function startRedis(given: string | undefined): Promise<RedisServer
       await once(child, 'exit');
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

@@ -304,7 +304,7 @@ export const boundaries = {
         why: 'belay doctor looks at a server’s setup with the code that a start uses',
       },
       {
-        names: ['load-agent.ts'],
+        names: ['load-agent.ts', 'shell.ts'],
         imports: ['@belay/agent'],
         why: 'belay agent runs, enrols and looks at the agent of this machine',
       },

@@ -1,3 +1,4 @@
+import type { AgentStatus } from '@belay/agent';
 import type { Environment } from './host.js';
 import type { Sink } from './output/output.js';
 
@@ -78,14 +79,7 @@ export interface AgentControl {
   /** Runs it in this process; what is given counts for more than the environment. */
   run(variables: Record<string, string>): Promise<void>;
   /** What can be said of it without asking it. */
-  status(): Promise<{
-    dataDirectory: string;
-    pid: number | undefined;
-    url: string | undefined;
-    server: string | undefined;
-    name: string | undefined;
-    enrolled: boolean;
-  }>;
+  status(): Promise<AgentStatus>;
   join(request: {
     server: string;
     credential: string;

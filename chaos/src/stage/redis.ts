@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { findFreePort } from '@belay/host';
 
 export interface RedisServer {
   port: number;
@@ -21,7 +21,7 @@ export function hasRedis(): boolean {
 /** Starts a Redis of our own on a free port, which keeps nothing. `settings` are further arguments of `redis-server`. */
 export async function startRedis(settings: readonly string[] = []): Promise<RedisServer> {
   const folder = await mkdtemp(join(tmpdir(), 'belay-redis-'));
-  const port = await freePort();
+  const port = await findFreePort('127.0.0.1');
   let child: ChildProcess | undefined;
   const start = async () => {
     const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', folder, ...settings];
@@ -48,13 +48,4 @@ export async function startRedis(settings: readonly string[] = []): Promise<Redi
       await rm(folder, { recursive: true, force: true });
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

@@ -1,4 +1,4 @@
-import { parseVariables } from '@belay/program';
+import { parseVariables, portVariable } from '@belay/program';
 import { z } from 'zod';
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -29,13 +29,7 @@ export const defaultAgentPort = 8791;
 
 const schema = z.object({
   BELAY_MODE: z.enum(['agent', 'client'], { error: 'use agent or client' }),
-  PORT: z
-    .string()
-    .default(String(defaultAgentPort))
-    .refine((value) => /^\d{1,5}$/.test(value) && Number(value) <= 65_535, {
-      error: 'use a number from 1 to 65535, or 0 for any free port',
-    })
-    .transform(Number),
+  PORT: portVariable(defaultAgentPort),
   HOST: z
     .string()
     .default('127.0.0.1')

@@ -9,21 +9,27 @@ import type { Timing } from './timing.js';
 
 export type { Hint, Lane, Logger, Place, Waker } from '@belay/engine';
 
+/** A person as one of their providers vouches for them: `id` is ours, the rest is what that provider says. */
+export interface Person {
+  id: string;
+  email: string;
+  name: string;
+  groups: string[];
+  provider: string;
+  subject: string;
+}
+
+/** A person who has signed in. */
+export interface UserActor extends Person {
+  kind: 'user';
+  loginId: string;
+  /** What the provider says of them is older than it may be, and the provider could not be asked again. */
+  stale?: true;
+}
+
 /** Who acts. Recorded on every ledger row (docs/architecture.md, section 9). */
 export type Actor =
-  | {
-      kind: 'user';
-      id: string;
-      email: string;
-      name: string;
-      groups: string[];
-      /** The provider they proved themselves to, and their subject there. */
-      provider: string;
-      subject: string;
-      loginId: string;
-      /** What the provider says of them is older than it may be, and the provider could not be asked again. */
-      stale?: true;
-    }
+  | UserActor
   /** An agent, by the credential that an operator enrolled it with. */
   | { kind: 'agent'; id: string; name: string }
   | { kind: 'operator'; name: string }
@@ -92,5 +98,4 @@ export interface ActorContext extends Context {
   actor: Actor;
 }
 
-export type UserActor = Extract<Actor, { kind: 'user' }>;
 export type AgentActor = Extract<Actor, { kind: 'agent' }>;

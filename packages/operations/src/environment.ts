@@ -1,4 +1,4 @@
-import { parseVariables } from '@belay/program';
+import { parseVariables, portVariable } from '@belay/program';
 import { z } from 'zod';
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -41,13 +41,7 @@ const schema = z.object({
     .refine((mode) => !others.includes(mode), { error: 'this needs the server’s database; use server', abort: true })
     .pipe(z.literal('server', { error: 'use server, agent or client' })),
   BELAY_CONFIG: z.string().optional(),
-  PORT: z
-    .string()
-    .default('8080')
-    .refine((value) => /^\d{1,5}$/.test(value) && Number(value) <= 65_535, {
-      error: 'use a number from 1 to 65535, or 0 for any free port',
-    })
-    .transform(Number),
+  PORT: portVariable(8080),
   HOST: z
     .string()
     .default('127.0.0.1')

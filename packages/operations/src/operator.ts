@@ -10,7 +10,7 @@ import {
   withActor,
 } from '@belay/core';
 import { migrateDatabase, openDatabase } from '@belay/db';
-import { clock, createClosing, delay, newId, randomBytes, readProgram } from '@belay/program';
+import { createClosing, delay, machine, randomBytes, readProgram } from '@belay/program';
 import { connectors } from './connectors.js';
 import type { Environment } from './environment.js';
 import { openStorage } from './open-storage.js';
@@ -65,10 +65,7 @@ export async function openOperatorContext({ environment, name, log }: OperatorOp
         evaluate: unavailable,
         timing,
         log,
-        newId,
-        randomBytes,
-        clock,
-        delay,
+        ...machine,
         fetch: unavailable,
         crashpoint: () => {},
         host: engineHost,

@@ -1,8 +1,9 @@
 import { randomBytes as cryptoRandomBytes, randomFillSync } from 'node:crypto';
 import { setTimeout as timersDelay } from 'node:timers/promises';
 
-/** Returns the impure things that everything else is given: only here, at the composition root. */
+// What is impure: it is passed to everything else from here.
 
+/** Returns random bytes that are fit for secrets. */
 export function randomBytes(size: number): Buffer {
   return cryptoRandomBytes(size);
 }
@@ -65,3 +66,6 @@ export function newId(): string {
   const hex = bytes.toString('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
+
+/** What a context takes of the machine. */
+export const machine = { newId, randomBytes, clock, delay };

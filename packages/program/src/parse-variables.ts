@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { StartError } from './start-error.js';
 
 /**
@@ -20,4 +20,15 @@ export function parseVariables<Schema extends z.ZodType>(
     return `${name} ${found}: ${issue.message}`;
   });
   throw new StartError(lines.join('; '));
+}
+
+/** Returns the schema of a variable that says which port to listen on. */
+export function portVariable(otherwise: number) {
+  return z
+    .string()
+    .default(String(otherwise))
+    .refine((value) => /^\d{1,5}$/.test(value) && Number(value) <= 65_535, {
+      error: 'use a number from 1 to 65535, or 0 for any free port',
+    })
+    .transform(Number);
 }

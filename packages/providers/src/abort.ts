@@ -25,3 +25,18 @@ export function refuseWhenAborted(signal: AbortSignal): void {
 export function stopped(signal: AbortSignal): Retryable {
   return new Retryable('The call to the provider was aborted before it finished', { cause: signal.reason });
 }
+
+/**
+ * Returns a function that runs work until its signal aborts, and throws what went wrong as `explain` puts it, or the explanation
+ * that a caller gives.
+ */
+export function guardBy(explain: (error: unknown) => Error | Promise<Error>) {
+  return async <T>(signal: AbortSignal, work: () => Promise<T>, toError = explain): Promise<T> => {
+    refuseWhenAborted(signal);
+    try {
+      return await untilAborted(work(), signal);
+    } catch (error) {
+      throw await toError(error);
+    }
+  };
+}

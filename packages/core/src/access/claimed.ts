@@ -1,6 +1,6 @@
-import { entitlements } from '@belay/db';
+import { entitlements, type Transaction } from '@belay/db';
 import type { Pin } from '@belay/providers';
-import { type SQL, sql } from 'drizzle-orm';
+import { eq, type SQL, sql } from 'drizzle-orm';
 
 /** An execution that waits for a call; for a grant with the step whose only grant this is, and how long it lasts. */
 export type Concern = { executionId: string; grant: { stepKey: string; duration: number } | null };
@@ -31,4 +31,27 @@ export interface Claimed {
  * Whether the entitlement was made due while a call was under way: a claim makes it due at the end of its lease, so any
  * other time is from an end, an intent or a late call that the record of this call must not forget.
  */
-export const wasMadeDue: SQL<boolean> = sql<boolean>`${entitlements.dueAt} is distinct from ${entitlements.leaseUntil}`;
+const wasMadeDue: SQL<boolean> = sql<boolean>`${entitlements.dueAt} is distinct from ${entitlements.leaseUntil}`;
+
+/** Locks the row of a claimed entitlement, and reads what the record of its call depends on. */
+export function lockClaimed(tx: Transaction, id: string) {
+  return tx
+    .select({
+      state: entitlements.state,
+      lastGrantCallAt: entitlements.lastGrantCallAt,
+      fence: entitlements.fence,
+      disturbed: wasMadeDue,
+    })
+    .from(entitlements)
+    .where(eq(entitlements.id, id))
+    .for('update');
+}
+
+/** What a call that succeeded leaves of the claim and of the failures before it. */
+export const afterSuccess = {
+  leaseUntil: null,
+  failures: 0,
+  lastError: null,
+  pending: null,
+  elsewhere: false,
+} as const;

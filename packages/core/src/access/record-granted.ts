@@ -3,7 +3,7 @@ import { wakeSteps } from '@belay/engine';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
-import { type Claimed, wasMadeDue } from './claimed.js';
+import { afterSuccess, type Claimed, lockClaimed } from './claimed.js';
 import { decideGranted, type Held } from './decide.js';
 import { recordFailure } from './record-failure.js';
 import { recordLate } from './record-late.js';
@@ -36,16 +36,7 @@ export async function recordGranted(ctx: Context, claim: Claimed, held: Held): P
           expiresAt: grants.expiresAt,
           seconds: sql<string>`extract(epoch from ${grants.activatedAt} - ${grants.createdAt})`,
         });
-      const locking = tx
-        .select({
-          state: entitlements.state,
-          lastGrantCallAt: entitlements.lastGrantCallAt,
-          fence: entitlements.fence,
-          disturbed: wasMadeDue,
-        })
-        .from(entitlements)
-        .where(eq(entitlements.id, claim.id))
-        .for('update');
+      const locking = lockClaimed(tx, claim.id);
       const [started, [row]] = await inOrder([starting, locking]);
       const facts = row && { state: row.state, lastGrantCallAt: row.lastGrantCallAt?.getTime() ?? null };
       if (!facts || row.fence !== claim.fence || decideGranted(facts, held) === null) {
@@ -60,11 +51,7 @@ export async function recordGranted(ctx: Context, claim: Claimed, held: Held): P
         .update(entitlements)
         .set({
           state: again ? 'granting' : 'granted',
-          leaseUntil: null,
-          failures: 0,
-          lastError: null,
-          pending: null,
-          elsewhere: false,
+          ...afterSuccess,
           dueAt: again
             ? sql`app_now()`
             : sql`coalesce((select min(${overAt}) from ${grants} where ${grants.entitlementId} = ${claim.id} and ${isLive}), app_now())`,

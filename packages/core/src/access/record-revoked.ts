@@ -3,7 +3,7 @@ import { wakeSteps } from '@belay/engine';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
-import { type Claimed, wasMadeDue } from './claimed.js';
+import { afterSuccess, type Claimed, lockClaimed } from './claimed.js';
 import { decideRevoked, type Held } from './decide.js';
 import { recordFailure } from './record-failure.js';
 import { recordLate } from './record-late.js';
@@ -24,16 +24,7 @@ export async function recordRevoked(ctx: Context, claim: Claimed, held: Held): P
     // Lock order: grants before entitlements, or this would be a deadlock with whoever ends one of them at its very expiry.
     const [, [row], live] = await inOrder([
       tx.select({ id: grants.id }).from(grants).where(over).for('update'),
-      tx
-        .select({
-          state: entitlements.state,
-          lastGrantCallAt: entitlements.lastGrantCallAt,
-          fence: entitlements.fence,
-          disturbed: wasMadeDue,
-        })
-        .from(entitlements)
-        .where(eq(entitlements.id, claim.id))
-        .for('update'),
+      lockClaimed(tx, claim.id),
       // A statement of its own: within the one that locks it would be as old as the wait for the lock.
       tx
         .select({ id: grants.id })
@@ -57,11 +48,7 @@ export async function recordRevoked(ctx: Context, claim: Claimed, held: Held): P
       .update(entitlements)
       .set({
         state: decision.state === 'again' ? 'revoking' : decision.state,
-        leaseUntil: null,
-        failures: 0,
-        lastError: null,
-        pending: null,
-        elsewhere: false,
+        ...afterSuccess,
         dueAt: dueAt ?? sql`app_now()`,
         ...(decision.state === 'absent' ? { lastGrantCallAt: null } : {}),
       })

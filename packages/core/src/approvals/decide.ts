@@ -6,10 +6,9 @@ import { approvals, decisions, executions, inOrder, logins, type Transaction, us
 import { lockExecution, retryDeadlock, storeOutcome, turnHint } from '@belay/engine';
 import { and, desc, eq, gt, inArray, or, sql } from 'drizzle-orm';
 import { requireFreshGroups, requireUser } from '../actor.js';
-import type { ActorContext, Hint, UserActor } from '../context.js';
+import type { ActorContext, Hint, Person, UserActor } from '../context.js';
 import { isId } from '../find-execution.js';
 import { appendLedger } from '../ledger/append.js';
-import type { Person } from '../people/person.js';
 import { listSelves } from '../people/selves.js';
 import { requireText } from '../text.js';
 import { wouldBeElevated } from './elevated.js';

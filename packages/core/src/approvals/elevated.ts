@@ -4,9 +4,8 @@ import { knownIdentities } from '@belay/db';
 import type { Identities, Person as Sought } from '@belay/providers';
 import { and, gt, inArray, sql } from 'drizzle-orm';
 import { addressOf } from '../catalog/targets.js';
-import type { Context } from '../context.js';
+import type { Context, Person } from '../context.js';
 import { soughtBy } from '../people/logins.js';
-import type { Person } from '../people/person.js';
 import type { ApprovalSubject } from './inbox.js';
 
 /** What this process was told lately, by the client that was asked: a client of another configuration knows nothing yet. */

@@ -1,6 +1,6 @@
 import { foldAddress } from '@belay/contract/address';
 import type { approvals } from '@belay/db';
-import type { Person } from '../people/person.js';
+import type { Person } from '../context.js';
 
 /**
  * Returns how the name of an identity is compared with those that an approval excludes: as an address where it is one, else

@@ -10,10 +10,9 @@ import {
   type Transaction,
 } from '@belay/db';
 import { and, eq, ne } from 'drizzle-orm';
-import type { Context, UserActor } from '../context.js';
+import type { Context, Person, UserActor } from '../context.js';
 import { readNow } from '../now.js';
 import { claimIdentity, identityOf } from '../people/link.js';
-import type { Person } from '../people/person.js';
 import { openSession } from '../sessions/open.js';
 import { createLogin } from './create.js';
 import { authenticatorOf, exchangeAnswer, type Flow, openFlow, takeFlow } from './flow.js';

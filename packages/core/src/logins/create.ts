@@ -1,7 +1,6 @@
 import type { Database, Transaction } from '@belay/db';
-import type { Context } from '../context.js';
+import type { Context, Person } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
-import type { Person } from '../people/person.js';
 import { type LoginKind, luciaOf, newLoginSecret } from './lucia.js';
 
 /** Makes a login for a person who has proved who they are. Answers its secret, which is kept nowhere. */

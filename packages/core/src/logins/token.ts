@@ -5,12 +5,11 @@ import { limits } from '@belay/contract/limits';
 import { logins, type Transaction, userIdentities } from '@belay/db';
 import { desc, eq, sql } from 'drizzle-orm';
 import { operatorProvider } from '../configuration/authenticators.js';
-import type { ActorContext, Context } from '../context.js';
+import type { ActorContext, Context, Person } from '../context.js';
 import { requireDuration } from '../duration.js';
 import { appendLedger } from '../ledger/append.js';
 import { isTrusted } from '../people/link.js';
 import { asPerson, toPerson, upsertUser } from '../people/people.js';
-import type { Person } from '../people/person.js';
 import { requireText } from '../text.js';
 import { newLoginSecret } from './lucia.js';
 

@@ -3,10 +3,10 @@ import { type Transaction, userIdentities, users } from '@belay/db';
 import type { Authenticated } from '@belay/providers';
 import { and, eq, sql } from 'drizzle-orm';
 import { operatorProvider } from '../configuration/authenticators.js';
-import type { Context } from '../context.js';
+import type { Context, Person } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import { asPerson, refreshIdentity, toldBy, toPerson, upsertUser } from './people.js';
-import type { Person, ProvedIdentity } from './person.js';
+import type { ProvedIdentity } from './person.js';
 
 /** What a provider's answer proves, as it is stored. */
 export function identityOf(ctx: Context, provider: string, answer: Authenticated): ProvedIdentity {

@@ -1,9 +1,9 @@
 import { foldAddress } from '@belay/contract/address';
 import { type Database, type Transaction, userIdentities, users } from '@belay/db';
 import { and, type Column, eq, inArray, type SQL, sql } from 'drizzle-orm';
-import type { Context } from '../context.js';
+import type { Context, Person } from '../context.js';
 import { passingGroups, unmetCondition } from './admission.js';
-import type { Person, ProvedIdentity } from './person.js';
+import type { ProvedIdentity } from './person.js';
 
 /**
  * The person a provider vouches for, known by provider and subject; name, e-mail and groups are as it says now. Somebody

@@ -1,7 +1,7 @@
 import { type Database, type Transaction, userIdentities } from '@belay/db';
 import { sql } from 'drizzle-orm';
+import type { Person } from '../context.js';
 import { toPerson } from './people.js';
-import type { Person } from './person.js';
 
 /**
  * Returns every identity that the person behind a user has at the providers: their own identities, and

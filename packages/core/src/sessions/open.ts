@@ -1,9 +1,8 @@
 import { sessions, type Transaction } from '@belay/db';
 import type { ProviderTokens } from '@belay/providers';
 import { sql } from 'drizzle-orm';
-import type { Context } from '../context.js';
+import type { Context, Person } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
-import type { Person } from '../people/person.js';
 import { lifeOf } from './lifetime.js';
 
 /**

@@ -1,10 +1,12 @@
-import { refuseWhenAborted, untilAborted } from '../abort.js';
+import { guardBy } from '../abort.js';
 import { Retryable, Terminal } from '../errors.js';
 import type { Authenticator, ToldPerson } from '../port.js';
 import { readPerson } from './claims.js';
 import type { OAuth2Config } from './config.js';
 import { toPortError, toRenewalError } from './faults.js';
 import { askAs, requestTokens } from './requests.js';
+
+const guarded = guardBy(toPortError);
 
 /**
  * Creates the authenticator for the authorization code flow of plain OAuth 2.0 with PKCE (RFC 6749, 4.1; RFC 7636). It
@@ -95,18 +97,4 @@ function readCode(answer: URLSearchParams, state: string): string {
   if (error !== null) throw new Terminal('The identity provider denied the sign-in');
   if (!code || others.length > 0) throw new Terminal("The identity provider's response has no code");
   return code;
-}
-
-/** Runs `work` until `signal` aborts, and converts its errors to errors of the port. */
-async function guarded<T>(
-  signal: AbortSignal,
-  work: () => Promise<T>,
-  toError: (error: unknown) => Error = toPortError,
-): Promise<T> {
-  refuseWhenAborted(signal);
-  try {
-    return await untilAborted(work(), signal);
-  } catch (error) {
-    throw toError(error);
-  }
 }

@@ -1,5 +1,5 @@
 import * as client from 'openid-client';
-import { refuseWhenAborted, untilAborted } from '../abort.js';
+import { guardBy, refuseWhenAborted } from '../abort.js';
 import { Retryable, Terminal } from '../errors.js';
 import type { Authenticator, ProviderTokens } from '../port.js';
 import { readClaims } from './claims.js';
@@ -8,6 +8,8 @@ import { toPortError, toRenewalError } from './faults.js';
 import type { Issuer } from './issuer.js';
 import { readLogoutToken } from './logout-token.js';
 import { rereadClaims } from './reread.js';
+
+const guarded = guardBy(toPortError);
 
 /**
  * Creates the authenticator for the authorization code flow with PKCE (OpenID Connect Core 3.1, RFC 7636). It keeps no
@@ -114,21 +116,4 @@ function toPortTokens(tokens: client.TokenEndpointResponse & client.TokenEndpoin
 function refuseUnusable(redirectUri: string): void {
   const url = URL.canParse(redirectUri) ? new URL(redirectUri) : undefined;
   if (!url || url.search || url.hash) throw new Terminal('The redirect URI must be a URL without a query or fragment');
-}
-
-/**
- * Runs `work` until `signal` aborts, and converts its errors to errors of the port. Requests have a time limit of
- * their own.
- */
-async function guarded<T>(
-  signal: AbortSignal,
-  work: () => Promise<T>,
-  toError: (error: unknown) => Error = toPortError,
-): Promise<T> {
-  refuseWhenAborted(signal);
-  try {
-    return await untilAborted(work(), signal);
-  } catch (error) {
-    throw toError(error);
-  }
 }

@@ -1,10 +1,20 @@
-import { refuseWhenAborted, untilAborted } from '../abort.js';
+import { guardBy } from '../abort.js';
 import { Retryable, Terminal } from '../errors.js';
 import type { Authenticator } from '../port.js';
 import { readAssertion } from './assertion.js';
 import type { SamlConfig } from './config.js';
 import { readPerson } from './person.js';
 import { requirePlainXml } from './plain-xml.js';
+
+/** Ends with a signal; the library's errors are explained in the port's words. */
+const guarded = guardBy(async (error) => {
+  if (error instanceof Retryable || error instanceof Terminal) return error;
+  const { isRefusal } = await load();
+  if (isRefusal(error)) {
+    return new Terminal('The identity provider denied the sign-in', { cause: error });
+  }
+  return new Terminal("The identity provider's response failed validation", { cause: error });
+});
 
 /** Loaded together with its parsers, which a server without such a provider need not load. */
 const load = () => import('./service.js');
@@ -58,19 +68,4 @@ export function createAuthenticator(config: SamlConfig): Authenticator {
 /** A prefix, because an XML name may not begin with every character of a nonce. */
 function requestIdOf(nonce: string): string {
   return `_${nonce}`;
-}
-
-/** Runs `work` until `signal` aborts, and converts its errors to errors of the port. */
-async function guarded<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-  refuseWhenAborted(signal);
-  try {
-    return await untilAborted(work(), signal);
-  } catch (error) {
-    if (error instanceof Retryable || error instanceof Terminal) throw error;
-    const { isRefusal } = await load();
-    if (isRefusal(error)) {
-      throw new Terminal('The identity provider denied the sign-in', { cause: error });
-    }
-    throw new Terminal("The identity provider's response failed validation", { cause: error });
-  }
 }

@@ -32,7 +32,7 @@ import {
   whileReachable,
 } from '@belay/operations';
 import type { Closing } from '@belay/program';
-import { clock, delay, newId, oneLine, randomBytes, readProgram, StartError } from '@belay/program';
+import { clock, delay, machine, oneLine, randomBytes, readProgram, StartError } from '@belay/program';
 import { openLanguageModel } from '@belay/providers';
 import { createWaker, openQueueBackend } from '@belay/worker';
 import { createExpressionPool } from '@belay/workflow';
@@ -143,10 +143,7 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
     evaluate: expressions.evaluate,
     timing,
     log,
-    newId,
-    randomBytes,
-    clock,
-    delay,
+    ...machine,
     fetch: createOutbound({ allowed: () => catalog.current().httpHosts }),
     crashpoint: () => {},
     host: engineHost,

@@ -1,7 +1,6 @@
 import { hashSecret } from '@belay/contract/canonical';
 import { programLogins, type Transaction } from '@belay/db';
-import type { Context } from '../../context.js';
-import type { Person } from '../../people/person.js';
+import type { Context, Person } from '../../context.js';
 
 /** What a program asked for when it sent the browser here. */
 export interface AskedByProgram {
