@@ -107,7 +107,8 @@ const browserCode = 'packages/console/src/static/';
 export function checkPurity(tree: Tree): string[] {
   const faults: string[] = [];
   for (const [path, text] of tree) {
-    if (!/^(packages|apps)\/[^/]+\/src\//.test(path) || !isSource(path) || path.startsWith(browserCode)) continue;
+    if (!/^(packages|apps)\/(?!testkit)[^/]+\/src\//.test(path) || !isSource(path) || path.startsWith(browserCode))
+      continue;
     const found = impure.filter(([, pattern]) => pattern.test(codeOf(text))).map(([name]) => name);
     if (found.length > 0 && !(path in impureFiles)) faults.push(`${path} reads ${found.join(' and ')} by itself`);
     if (found.length === 0 && path in impureFiles && !path.endsWith('/main.ts')) {
@@ -120,7 +121,7 @@ export function checkPurity(tree: Tree): string[] {
 /** Returns waits for an advisory lock: every user who can connect to the database can take one. */
 export function checkLocks(tree: Tree): string[] {
   return [...tree]
-    .filter(([path]) => /^(packages|apps)\/[^/]+\/src\//.test(path) && isSource(path))
+    .filter(([path]) => /^(packages|apps)\/(?!testkit)[^/]+\/src\//.test(path) && isSource(path))
     .filter(([, text]) => /\bpg_(try_)?advisory_/.test(codeOf(text)))
     .map(([path]) => `${path} takes an advisory lock; lock a row or a table, or use takeTurn`);
 }

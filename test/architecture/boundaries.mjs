@@ -270,6 +270,22 @@ export const boundaries = {
     outside: ['oidc-provider', 'postgres', 'zod', 'node:*'],
     why: 'a composer around the server: it enters it by its front door, and nothing of it is in the server',
   },
+  'packages/testkit': {
+    workspace: [
+      'api',
+      'core',
+      'db',
+      'demo',
+      'engine',
+      'program',
+      'providers',
+      'providers/testkit',
+      'server/composition',
+      'workflow',
+    ],
+    outside: ['@trpc/server', 'postgres', 'yaml', 'zod', 'node:*'],
+    why: 'what tests share; only tests import it',
+  },
   'apps/server': {
     workspace: ['server'],
     outside: [],

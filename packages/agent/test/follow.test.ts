@@ -9,11 +9,12 @@ import { applyCatalog, createKeyring, type Keyring, signForAgents } from '@belay
 import { clock, delay } from '@belay/program';
 import { createRegistry, oidcConnector } from '@belay/providers';
 import { createMemoryConnector } from '@belay/providers/testkit';
+import { type Middle, serveText, standBetween } from '@belay/testkit/middle';
+import { keepLines } from '@belay/testkit/serve';
+import { createWorld, type World } from '@belay/testkit/world';
 import { sql } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { makeCertificate } from '../../providers/test/support/certificate.js';
-import { keepLines } from '../../server/test/http/support/serve.js';
-import { createWorld, type World } from '../../server/test/http/support/world.js';
 import { readKeptConfiguration } from '../src/configuration-file.js';
 import { enrolAgent } from '../src/enrol.js';
 import { createFiles, type Files } from '../src/files.js';
@@ -23,7 +24,6 @@ import { createLocalLedger } from '../src/ledger.js';
 import { readAgentStatus } from '../src/status.js';
 import { openUpstream } from '../src/upstream.js';
 import { type Local, makeCredential, startLocal } from './support/local.js';
-import { type Middle, serveText, standBetween } from './support/middle.js';
 
 let world: World;
 let middle: Middle;

@@ -5,12 +5,12 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { connect, createServer as listen, type Socket } from 'node:net';
 import { findPeer } from '@belay/host';
+import { send } from '@belay/testkit/serve';
+import { createWorld, type World } from '@belay/testkit/world';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { describeAsRoot } from '../../embedded-postgres/test/support/describe-as-root.js';
 import { hasChromium, launchChromium } from '../../server/test/browser/support/chromium.js';
-import { send } from '../../server/test/http/support/serve.js';
-import { createWorld, type World } from '../../server/test/http/support/world.js';
 import { type Local, makeCredential, startLocal } from './support/local.js';
 
 let world: World;

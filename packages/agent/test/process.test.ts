@@ -7,9 +7,9 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startDemoIdentityProvider } from '@belay/demo';
 import { findFreePort } from '@belay/host';
+import { people } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { hasChromium, launchChromium } from '../../server/test/browser/support/chromium.js';
-import { people } from '../../server/test/http/support/world.js';
 import { type Folder, makeFolder, type ServerProcess, startProcess } from '../../server/test/start/server-process.js';
 import { callLocal, signInAt } from './support/local.js';
 

@@ -1,8 +1,8 @@
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createClient, isBelayError } from '@belay/sdk';
+import { createWorld, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createWorld, type World } from '../../server/test/http/support/world.js';
 import { followSignIn, type Local, makeCredential, startLocal } from './support/local.js';
 
 let world: World;

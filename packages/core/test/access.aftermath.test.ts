@@ -1,8 +1,8 @@
 import { decideApproval, getExecution, listAccess, listInbox, requestElevation } from '@belay/core';
 import type { Connector, ReadyConnector } from '@belay/providers';
 import { createMemoryConnector } from '@belay/providers/testkit';
+import { approvalCatalog, createHouse } from '@belay/testkit/house';
 import { describe, expect, it } from 'vitest';
-import { approvalCatalog, createHouse } from '../../../test/support/house.js';
 
 const sentence = 'What the holder builds stays.';
 

@@ -1,7 +1,7 @@
 import { claimDue, getExecution, performClaims, reconcileEntitlement, returnAccess } from '@belay/core';
 import { openDatabase } from '@belay/db';
+import { sweep } from '@belay/testkit/sweep';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { sweep } from '../../../test/support/sweep.mjs';
 import { heldBeforeCommit, someoneWaits, stopClockOf } from './support/gate.js';
 import { access, approve, ask, type Cast, hour, openCast, request, second, statusOf } from './support/stories.js';
 import { openWire, type Wire } from './support/wire.js';

@@ -12,9 +12,9 @@ import {
 import { type DatabaseClient, openDatabase } from '@belay/db';
 import { performStep } from '@belay/engine';
 import type { MemoryFault } from '@belay/providers/testkit';
+import { sweep } from '@belay/testkit/sweep';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { sweep } from '../../../test/support/sweep.mjs';
 import { access, type Cast, catalogWith, minute, openCast, runOut, second } from './support/stories.js';
 
 // BELAY_TEST_ROUNDS plays that many rounds (the long form: 5000); BELAY_TEST_SEED others. CI plays a thousand.

@@ -1,6 +1,6 @@
 import { decideApproval, getExecution, listAccess, listInbox } from '@belay/core';
+import { approvalCatalog, createHouse } from '@belay/testkit/house';
 import { afterEach, describe, expect, it } from 'vitest';
-import { approvalCatalog, createHouse } from '../../../test/support/house.js';
 import { access, ask, type Cast, hour, minute, openCast, second } from './support/stories.js';
 
 const me = 'ada@example.com';

@@ -1,7 +1,7 @@
 import { getExecution, returnAccess } from '@belay/core';
 import { performStep } from '@belay/engine';
+import { sweep } from '@belay/testkit/sweep';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { sweep } from '../../../test/support/sweep.mjs';
 import { someoneWaits } from './support/gate.js';
 import { withPlaces } from './support/places.js';
 import { access, ask, type Cast, openCast, request, statusOf } from './support/stories.js';

@@ -1,9 +1,9 @@
 import { getExecution } from '@belay/core';
 import type { Connector } from '@belay/providers';
 import { createMemoryConnector, createMemoryProvider, type MemoryProvider } from '@belay/providers/testkit';
+import { approvalCatalog } from '@belay/testkit/house';
+import { sweep } from '@belay/testkit/sweep';
 import { afterEach, describe, expect, it } from 'vitest';
-import { approvalCatalog } from '../../../test/support/house.js';
-import { sweep } from '../../../test/support/sweep.mjs';
 import { gateOf } from './support/gate.js';
 import { access, ask, type Cast, hour, minute, openCast, request, second, statusOf } from './support/stories.js';
 

@@ -7,8 +7,8 @@ import {
   resumeExecution,
   signalExecution,
 } from '@belay/core';
+import { sweep } from '@belay/testkit/sweep';
 import { afterEach, describe, expect, it } from 'vitest';
-import { sweep } from '../../../test/support/sweep.mjs';
 import { gateOf } from './support/gate.js';
 import {
   access,

@@ -1,6 +1,6 @@
 import { decideApproval, getExecution, listInbox, requestElevation, upsertUser, withActor } from '@belay/core';
+import { approvalTasks, newId } from '@belay/testkit/house';
 import { afterEach, describe, expect, it } from 'vitest';
-import { approvalTasks, newId } from '../../../test/support/house.js';
 import {
   access,
   approve,

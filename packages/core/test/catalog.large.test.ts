@@ -13,10 +13,10 @@ import {
 } from '@belay/core';
 import { type Connector, createRegistry } from '@belay/providers';
 import { createMemoryConnector } from '@belay/providers/testkit';
+import { createTestDatabase } from '@belay/testkit/database';
+import { approvalCatalog, createHouse } from '@belay/testkit/house';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createTestDatabase } from '../../../test/support/database.js';
-import { approvalCatalog, createHouse } from '../../../test/support/house.js';
 import { inOnePiece } from '../src/breathe.js';
 import { readStoredDocument } from '../src/catalog/read-stored.js';
 import { parseCatalog } from '../src/configuration/parse.js';

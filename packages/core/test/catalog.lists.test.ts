@@ -8,8 +8,8 @@ import {
   requestElevation,
   suggestElevation,
 } from '@belay/core';
+import { approvalCatalog } from '@belay/testkit/house';
 import { describe, expect, it } from 'vitest';
-import { approvalCatalog } from '../../../test/support/house.js';
 import { approve, ask, openCast } from './support/stories.js';
 
 interface Document {

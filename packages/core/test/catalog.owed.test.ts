@@ -1,7 +1,7 @@
 import { AccessError } from '@belay/contract/errors';
 import { getExecution, requestElevation } from '@belay/core';
+import { approvalCatalog, createHouse, type House } from '@belay/testkit/house';
 import { describe, expect, it } from 'vitest';
-import { approvalCatalog, createHouse, type House } from '../../../test/support/house.js';
 
 const minute = 60_000;
 const access = { role: 'read' };

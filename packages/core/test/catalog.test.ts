@@ -1,9 +1,9 @@
 import { type Actor, applyCatalog, can, compileCatalog, findDisabledWorkflows } from '@belay/core';
 import { type Connector, createRegistry } from '@belay/providers';
 import { createMemoryConnector } from '@belay/providers/testkit';
+import { createTestDatabase } from '@belay/testkit/database';
+import { approvalCatalog, workflowOf } from '@belay/testkit/house';
 import { describe, expect, it } from 'vitest';
-import { createTestDatabase } from '../../../test/support/database.js';
-import { approvalCatalog, workflowOf } from '../../../test/support/house.js';
 
 const connectors = createRegistry([createMemoryConnector() as Connector]);
 const secrets: Record<string, string> = { 'env:THERE': 'value' };

@@ -11,8 +11,8 @@ import {
 } from '@belay/core';
 import { type Connector, createRegistry, postgresConnector } from '@belay/providers';
 import { createMemoryConnector } from '@belay/providers/testkit';
+import { approvalCatalog } from '@belay/testkit/house';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { approvalCatalog } from '../../../test/support/house.js';
 import { approve, type Cast, minute, openCast, type Person } from './support/stories.js';
 
 const bounds = {

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { openEncryptionService, type ServiceTools } from '@belay/providers';
+import { createHouse, type House } from '@belay/testkit/house';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createHouse, type House } from '../../../test/support/house.js';
 import {
   type HashicorpServer,
   hashicorpRole,

@@ -1,7 +1,7 @@
 import { type Context, cancelExecution, createTaskToken, getExecution, resumeExecution } from '@belay/core';
 import { prepareTurn, takeTurn, writeAlone } from '@belay/engine';
+import { sweep } from '@belay/testkit/sweep';
 import { describe, expect, it } from 'vitest';
-import { sweep } from '../../../test/support/sweep.mjs';
 import { access, catalogWith, openCast, type Person, request, statusOf } from './support/stories.js';
 
 const endless = { again: { set: '${ .a }', then: 'again' } };

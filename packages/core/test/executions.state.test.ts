@@ -1,8 +1,8 @@
 import type { ExecutionState } from '@belay/contract/executions';
 import { type Context, cancelExecution, getExecution, listExecutions, terminateExecution } from '@belay/core';
 import { takeTurn } from '@belay/engine';
+import { sweep } from '@belay/testkit/sweep';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { sweep } from '../../../test/support/sweep.mjs';
 import { gateOf } from './support/gate.js';
 import {
   access,

@@ -6,8 +6,8 @@ import {
   terminateExecution,
   watchExecution,
 } from '@belay/core';
+import { sweep } from '@belay/testkit/sweep';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { sweep } from '../../../test/support/sweep.mjs';
 import {
   approve,
   ask,

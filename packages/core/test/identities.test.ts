@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { createLogin, upsertUser, verifyLogin, withActor } from '@belay/core';
 import { migrateDatabase } from '@belay/db';
+import { newId } from '@belay/testkit/house';
 import postgres from 'postgres';
 import { expect, it } from 'vitest';
-import { newId } from '../../../test/support/house.js';
 import { approve, ask, openCast, staged } from './support/stories.js';
 
 const migrations = new URL('../../db/drizzle/', import.meta.url);

@@ -1,8 +1,8 @@
 import { compileCatalog, getExecution, requestDynamicElevation } from '@belay/core';
 import { type Connector, createRegistry } from '@belay/providers';
 import { createMemoryConnector } from '@belay/providers/testkit';
+import { approvalCatalog, createHouse } from '@belay/testkit/house';
 import { describe, expect, it } from 'vitest';
-import { approvalCatalog, createHouse } from '../../../test/support/house.js';
 import { createPlacesConnector } from './support/places-connector.js';
 
 const connectors = createRegistry([createMemoryConnector() as Connector, createPlacesConnector()]);

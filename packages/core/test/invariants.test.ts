@@ -9,10 +9,10 @@ import {
 } from '@belay/core';
 import { performStep } from '@belay/engine';
 import type { MemoryFault, MemoryOperation } from '@belay/providers/testkit';
+import { approvalTasks } from '@belay/testkit/house';
+import { sweep } from '@belay/testkit/sweep';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { approvalTasks } from '../../../test/support/house.js';
-import { sweep } from '../../../test/support/sweep.mjs';
 import { type Cast, catalogWith, minute, openCast, type Person, runOut, second } from './support/stories.js';
 import { readWrongs } from './support/wrongs.js';
 

@@ -9,8 +9,8 @@ import {
   signalExecution,
 } from '@belay/core';
 import { prepareMove, storeOutcome, takeTurn, writePrepared } from '@belay/engine';
+import { sweep } from '@belay/testkit/sweep';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { sweep } from '../../../test/support/sweep.mjs';
 import {
   approve,
   beginOnly,

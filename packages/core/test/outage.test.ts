@@ -3,11 +3,11 @@ import { isOutage } from '@belay/contract/outage';
 import { isOwnFailure } from '@belay/core';
 import { openDatabase } from '@belay/db';
 import { Retryable } from '@belay/providers';
+import { sweep } from '@belay/testkit/sweep';
 import { ExpressionOutage } from '@belay/workflow';
 import { sql } from 'drizzle-orm';
 import { expect, it } from 'vitest';
 import { type Loss, startFaultyProxy } from '../../../chaos/src/faulty-proxy.js';
-import { sweep } from '../../../test/support/sweep.mjs';
 import { access, approve, minute, openCast, request, statusOf } from './support/stories.js';
 
 const losses: Loss[] = ['reset', 'close', 'half-close'];

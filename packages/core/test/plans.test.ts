@@ -17,8 +17,8 @@ import {
   withActor,
 } from '@belay/core';
 import { openDatabase } from '@belay/db';
+import { sweep } from '@belay/testkit/sweep';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { sweep } from '../../../test/support/sweep.mjs';
 import { access, approve, ask, type Cast, catalogWith, minute, openCast, type Person } from './support/stories.js';
 
 const big = [

@@ -8,8 +8,8 @@ import {
   terminateExecution,
   upsertUser,
 } from '@belay/core';
+import { sweep } from '@belay/testkit/sweep';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { sweep } from '../../../test/support/sweep.mjs';
 import {
   access,
   approve,

@@ -12,8 +12,8 @@ import {
   revokeAccess,
   terminateExecution,
 } from '@belay/core';
+import { createHouse, type House } from '@belay/testkit/house';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createHouse, type House } from '../../../test/support/house.js';
 
 const access = { role: 'read' };
 const minute = 60_000;

@@ -1,8 +1,8 @@
 import { AccessError } from '@belay/contract/errors';
 import type { Suggestion } from '@belay/contract/suggestions';
 import { type ActorContext, getExecution, listInbox, requestElevation, type UserActor } from '@belay/core';
+import { approvalCatalog, approvalTasks, createHouse, type House, workflowOf } from '@belay/testkit/house';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { approvalCatalog, approvalTasks, createHouse, type House, workflowOf } from '../../../test/support/house.js';
 import { type LanguageModel, openLanguageModel } from '../../providers/src/llm/open.js';
 import { type ModelServer, startModelServer } from '../../providers/test/llm-server.js';
 import { suggestElevation } from '../src/elevation/suggest.js';

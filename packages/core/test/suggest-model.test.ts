@@ -1,7 +1,7 @@
 import { AccessError } from '@belay/contract/errors';
 import type { ActorContext, UserActor } from '@belay/core';
+import { approvalCatalog, createHouse, type House } from '@belay/testkit/house';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { approvalCatalog, createHouse, type House } from '../../../test/support/house.js';
 import { openLanguageModel } from '../../providers/src/llm/open.js';
 import { type ModelServer, type Said, startModelServer } from '../../providers/test/llm-server.js';
 import { suggestElevation } from '../src/elevation/suggest.js';

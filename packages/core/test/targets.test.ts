@@ -1,9 +1,9 @@
 import { AccessError } from '@belay/contract/errors';
 import { applyCatalog, getExecution, listInbox, openCatalog, readHealth, readMetrics, returnAccess } from '@belay/core';
 import { type Connector, postgresConnector } from '@belay/providers';
+import { withLogin } from '@belay/testkit/house';
 import postgres from 'postgres';
 import { afterEach, describe, expect, it } from 'vitest';
-import { withLogin } from '../../../test/support/house.js';
 import { openTestServer, type TestServer } from '../../providers/test/postgres/server.js';
 import { access, approve, ask, type Cast, catalogWith, minute, openCast, runOut, second } from './support/stories.js';
 

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { readHealth, readMetrics } from '@belay/core';
 import { findDueSteps, performStep, TURN } from '@belay/engine';
+import { sweep } from '@belay/testkit/sweep';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { sweep } from '../../../test/support/sweep.mjs';
 import { ask, beginOnly, type Cast, catalogWith, openCast, request, statusOf } from './support/stories.js';
 
 const isLong = process.env.BELAY_TEST_LONG !== undefined;

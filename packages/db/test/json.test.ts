@@ -1,9 +1,9 @@
 import { openDatabase } from '@belay/db';
+import { createTestDatabase, type TestDatabase } from '@belay/testkit/database';
 import { getTableColumns, is, sql, type Table } from 'drizzle-orm';
 import { getTableConfig, type PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.js';
 import * as schema from '../src/schema/index.js';
 
 /** Every jsonb column there is, so that a new one is tested as well. */

@@ -1,9 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { commitWith, openDatabase } from '@belay/db';
+import { createTestDatabase } from '@belay/testkit/database';
 import { sql } from 'drizzle-orm';
 import { expect, it } from 'vitest';
 import { type Loss, startFaultyProxy } from '../../../chaos/src/faulty-proxy.js';
-import { createTestDatabase } from '../../../test/support/database.js';
 
 const losses: Loss[] = ['reset', 'close', 'half-close'];
 const statements = 3;

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { createClient, type DatabaseClient, listenTo, openDatabase, takeTurn } from '@belay/db';
+import { createTestDatabase, type TestDatabase } from '@belay/testkit/database';
 import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type FaultyProxy, startFaultyProxy } from '../../../chaos/src/faulty-proxy.js';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.js';
 
 /** A connection is silent two seconds after the time limit of its statement. */
 const statementMilliseconds = 500;

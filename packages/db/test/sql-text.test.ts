@@ -1,7 +1,7 @@
 import { execute, executions, joinTexts, openDatabase, rawText, sqlText, statementOf, users } from '@belay/db';
+import { createTestDatabase, type TestDatabase } from '@belay/testkit/database';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.js';
 
 describe('a statement whose text is kept', () => {
   let database: TestDatabase;

@@ -1,9 +1,9 @@
 import { commitWith, inOrder, openDatabase } from '@belay/db';
+import { createTestDatabase, type TestDatabase } from '@belay/testkit/database';
 import { type SQL, sql } from 'drizzle-orm';
 import postgres from 'postgres';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { type FaultyProxy, startFaultyProxy } from '../../../chaos/src/faulty-proxy.js';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.js';
 
 let database: TestDatabase;
 let proxy: FaultyProxy;

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { migrateDatabase, takeTurn, tryTurn } from '@belay/db';
+import { createTestDatabase, serverUrl } from '@belay/testkit/database';
 import postgres from 'postgres';
 import { expect, it, vi } from 'vitest';
-import { createTestDatabase, serverUrl } from '../../../test/support/database.js';
 
 it('gives a turn to one process alone, or to several that share it, and to the next as soon as it is released', async () => {
   await using database = await createTestDatabase();

@@ -1,13 +1,13 @@
 import { createPublicKey, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { request } from 'node:http';
 import { type Authenticator, oidcConnector, Retryable, Terminal } from '@belay/providers';
+import { openBrowser } from '@belay/testkit/browser';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import {
   type DemoAccount,
   type DemoIdentityProviderOptions,
   startDemoIdentityProvider,
 } from '../src/identity-provider/index.js';
-import { openBrowser } from './browser.js';
 
 const calm = () => new AbortController().signal;
 const secret = () => randomBytes(24).toString('base64url');

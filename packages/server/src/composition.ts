@@ -1,3 +1,4 @@
-/** The parts that the benchmark puts together in its own way. */
-export { createApp } from './http/app.js';
-export { defaultLimits } from './http/limits.js';
+/** The parts that benchmarks and tests put together in their own way. */
+export { type App, type AppOptions, createApp } from './http/app.js';
+export { defaultLimits, type Limits } from './http/limits.js';
+export { createMeters, type Meters } from './meters.js';

@@ -7,8 +7,10 @@ import { startDemoIdentityProvider } from '@belay/demo';
 import { findFreePort } from '@belay/host';
 import { listVault, parseEnvironment, removeFromVault, rotateEncryption, setInVault } from '@belay/operations';
 import { StartError } from '@belay/program';
+import { createTestDatabase, type TestDatabase } from '@belay/testkit/database';
+import { keepLines, type LogLine } from '@belay/testkit/serve';
+import { openVisitor } from '@belay/testkit/visitor';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.js';
 import {
   type HashicorpServer,
   hashicorpRole,
@@ -18,8 +20,6 @@ import {
 import type { RunningServer } from '../src/modes/server.js';
 import { startServer } from '../src/start.js';
 import { callRest } from './http/support/caller.js';
-import { keepLines, type LogLine } from './http/support/serve.js';
-import { openVisitor } from './http/support/visitor.js';
 
 const oldSecret = 'the secret of before is long enough too';
 const newSecret = 'the secret of today is long enough as well';

@@ -1,5 +1,5 @@
+import type { House } from '@belay/testkit/house';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { House } from '../../../test/support/house.js';
 import type { Stubborn } from './support/silent.js';
 import { eventually, openTown, people, type Town } from './support/town.js';
 import { type Transport, transports } from './support/transports.js';

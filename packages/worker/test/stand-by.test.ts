@@ -1,7 +1,7 @@
 import { requestElevation } from '@belay/core';
+import { createHouse } from '@belay/testkit/house';
+import { sweep } from '@belay/testkit/sweep';
 import { expect, it, vi } from 'vitest';
-import { createHouse } from '../../../test/support/house.js';
-import { sweep } from '../../../test/support/sweep.mjs';
 import { type Keeper, keeperHouse } from '../../core/test/support/keeper.js';
 import { openQueueBackend } from '../src/open-backend.js';
 import { startWorker } from '../src/start.js';

@@ -6,9 +6,9 @@ import * as core from '@belay/core';
 import { openDatabase } from '@belay/db';
 import { createRegistry, Retryable, Terminal } from '@belay/providers';
 import { createMemoryConnector } from '@belay/providers/testkit';
+import { sweep } from '@belay/testkit/sweep';
 import { createExpressionPool } from '@belay/workflow';
 import postgres from 'postgres';
-import { sweep } from '../../../../test/support/sweep.mjs';
 
 const { databaseUrl, providerUrl, crashAt, occurrence, ada, grace } = JSON.parse(process.argv[2]);
 

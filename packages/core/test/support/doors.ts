@@ -1,5 +1,5 @@
 import { type ActorContext, beginLogin, completeLogin, type UserActor, verifyLogin, withActor } from '@belay/core';
-import { approvalCatalog, createHouse, type House } from '../../../../test/support/house.js';
+import { approvalCatalog, createHouse, type House } from '@belay/testkit/house';
 import { createPeopleProvider, type PeopleProvider, type Told } from './people-provider.js';
 
 export interface Visitor extends ActorContext {

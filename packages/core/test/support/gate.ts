@@ -1,5 +1,5 @@
 import type { Context } from '@belay/core';
-import type { House } from '../../../../test/support/house.js';
+import type { House } from '@belay/testkit/house';
 
 export interface Gate {
   /** A worker whose next such call stands still before the provider hears of it, as one that is paused would. */

@@ -1,6 +1,6 @@
 import type { Connector } from '@belay/providers';
 import { createMemoryConnector, createMemoryProvider, type MemoryProvider } from '@belay/providers/testkit';
-import { approvalCatalog, type HouseOptions } from '../../../../test/support/house.js';
+import { approvalCatalog, type HouseOptions } from '@belay/testkit/house';
 
 /** A provider in memory whose connector can stand by, and what it was told. */
 export interface Keeper {

@@ -7,7 +7,7 @@ import {
   type House,
   type HouseOptions,
   workflowOf,
-} from '../../../../test/support/house.js';
+} from '@belay/testkit/house';
 
 export const second = 1_000;
 export const minute = 60 * second;

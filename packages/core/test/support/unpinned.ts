@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { House } from '../../../../test/support/house.js';
+import type { House } from '@belay/testkit/house';
 
 /** Makes every entitlement a row of before there were pins; `due`: as the migration leaves it, due at once. */
 export async function makeUnpinned(house: House, { due = true } = {}): Promise<void> {

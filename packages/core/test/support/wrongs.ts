@@ -1,4 +1,4 @@
-import type { House } from '../../../../test/support/house.js';
+import type { House } from '@belay/testkit/house';
 
 /** Each is a sentence that must be true of no row, whatever has happened. */
 const never: Record<string, string> = {

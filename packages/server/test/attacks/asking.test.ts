@@ -5,9 +5,9 @@ import { performance } from 'node:perf_hooks';
 import { applyCatalog, type LiveCatalog } from '@belay/core';
 import { createRegistry, oidcConnector } from '@belay/providers';
 import { createMemoryConnector } from '@belay/providers/testkit';
+import { createWorld, people, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CallOptions, callRest } from '../http/support/caller.js';
-import { createWorld, people, type World } from '../http/support/world.js';
 
 /** Attacks by those who ask: what is sent must never be more than what the configuration says. */
 

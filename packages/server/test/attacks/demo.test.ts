@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { send } from '@belay/testkit/serve';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { send } from '../http/support/serve.js';
 import { type Folder, makeFolder, type ServerProcess, startProcess } from '../start/server-process.js';
 
 /** Attacks on a started demo, whose people have no passwords, from beyond this machine. */

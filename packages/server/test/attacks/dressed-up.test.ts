@@ -1,7 +1,7 @@
 import { createLogger } from '@belay/program';
+import { createWorld, people, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type CallOptions, callRest } from '../http/support/caller.js';
-import { createWorld, people, type World } from '../http/support/world.js';
 
 /** Attacks by those whose words others read: a text must not look like another one. */
 

@@ -1,6 +1,6 @@
+import { createWorld, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callRest } from '../http/support/caller.js';
-import { createWorld, type World } from '../http/support/world.js';
 
 /** Attacks by number: one person who requests as much as they can. */
 

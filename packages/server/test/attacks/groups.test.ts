@@ -1,7 +1,7 @@
+import { openVisitor } from '@belay/testkit/visitor';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callRest } from '../http/support/caller.js';
 import { openKinds } from '../http/support/kinds.js';
-import { openVisitor } from '../http/support/visitor.js';
 
 /** Attacks with a private account at a public provider, where any person can create an organization. */
 

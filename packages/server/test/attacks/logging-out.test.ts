@@ -1,11 +1,11 @@
 import { createSecretKey, generateKeyPairSync } from 'node:crypto';
+import { openBrowser } from '@belay/testkit/browser';
+import { send } from '@belay/testkit/serve';
+import { openVisitor } from '@belay/testkit/visitor';
+import { createWorld, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openBrowser } from '../../../demo/test/browser.js';
 import { callRest } from '../http/support/caller.js';
 import { openCompany } from '../http/support/company.js';
-import { send } from '../http/support/serve.js';
-import { openVisitor } from '../http/support/visitor.js';
-import { createWorld, type World } from '../http/support/world.js';
 
 /**
  * Logins depend on the identity provider: a logout there ends them here at once, and only that provider can send it.

@@ -1,7 +1,7 @@
 import { enrollAgent, withActor } from '@belay/core';
+import { createWorld, people, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CallOptions, callRest } from '../http/support/caller.js';
-import { createWorld, people, type World } from '../http/support/world.js';
 
 /** Attacks by those who only look: what is not theirs to see answers as if it were not there. */
 

@@ -4,12 +4,12 @@ import { applyCatalog, type Logger, rotateEncryptionKey, withActor } from '@bela
 import { migrateDatabase } from '@belay/db';
 import { createRegistry, type EncryptionService, oidcConnector } from '@belay/providers';
 import { createMemoryConnector } from '@belay/providers/testkit';
+import { serverUrl } from '@belay/testkit/database';
+import { createWorld, type World } from '@belay/testkit/world';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { serverUrl } from '../../../../test/support/database.js';
 import { startDemoControl } from '../../../demo/src/control.js';
 import { startSwitchableWorker } from '../../../demo/src/switchable-worker.js';
-import { createWorld, type World } from '../http/support/world.js';
 
 /** Attacks by those who may sign in to the same database server, as every person of the demo may. */
 

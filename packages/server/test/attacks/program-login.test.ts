@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { send } from '@belay/testkit/serve';
+import { openVisitor } from '@belay/testkit/visitor';
+import { createWorld, people, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callRest } from '../http/support/caller.js';
-import { send } from '../http/support/serve.js';
-import { openVisitor } from '../http/support/visitor.js';
-import { createWorld, people, type World } from '../http/support/world.js';
 
 /** Attacks with a program's sign-in: a code leaves Belay only after a person's click on a page of ours (RFC 8252, 8.6). */
 

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { createKeyring, open } from '@belay/core';
 import { readSecrets } from '@belay/operations';
 import { randomBytes } from '@belay/program';
+import { openVisitor } from '@belay/testkit/visitor';
+import { createWorld, people, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openVisitor } from '../http/support/visitor.js';
-import { createWorld, people, type World } from '../http/support/world.js';
 
 /** Attacks on how it is run: on what is stored, on what it starts with, and on what its pages and programs load. */
 

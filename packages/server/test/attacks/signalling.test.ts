@@ -1,8 +1,8 @@
 import { createHmac, randomBytes } from 'node:crypto';
+import { send } from '@belay/testkit/serve';
+import { createWorld, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callRest } from '../http/support/caller.js';
-import { send } from '../http/support/serve.js';
-import { createWorld, type World } from '../http/support/world.js';
 
 /** Attacks with events: the sender of the event that a request waits for decides about it. */
 

@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { seal } from '@belay/core';
+import { send } from '@belay/testkit/serve';
+import { openVisitor } from '@belay/testkit/visitor';
+import { createWorld, people, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CallOptions, callRest } from '../http/support/caller.js';
-import { send } from '../http/support/serve.js';
-import { openVisitor } from '../http/support/visitor.js';
-import { createWorld, people, type World } from '../http/support/world.js';
 
 /**
  * Attacks on signing in: a login, a session and a state belong to the browser and the person that they were made for.

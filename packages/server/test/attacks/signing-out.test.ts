@@ -1,8 +1,8 @@
+import { send } from '@belay/testkit/serve';
+import { openVisitor } from '@belay/testkit/visitor';
+import { createWorld, people, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callRest } from '../http/support/caller.js';
-import { send } from '../http/support/serve.js';
-import { openVisitor } from '../http/support/visitor.js';
-import { createWorld, people, type World } from '../http/support/world.js';
 
 /** Attacks with links: what an address does when a page, a mail or a link checker opens it instead of the person. */
 

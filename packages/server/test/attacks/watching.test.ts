@@ -1,7 +1,7 @@
 import { get } from 'node:http';
+import { createWorld, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CallOptions, callRest } from '../http/support/caller.js';
-import { createWorld, type World } from '../http/support/world.js';
 
 /** Attacks with event streams: many of them, and ones that outlive the login they were opened with. */
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { serverUrl } from '@belay/testkit/database';
 import postgres from 'postgres';
-import { serverUrl } from '../../../../test/support/database.js';
 
 export interface Target extends AsyncDisposable {
   /** What Belay is configured with. */

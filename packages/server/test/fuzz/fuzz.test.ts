@@ -1,11 +1,11 @@
 import { serverRouter } from '@belay/api';
 import { describeApi } from '@belay/api/openapi';
 import { enrollAgent, seal } from '@belay/core';
+import { type Answer, send } from '@belay/testkit/serve';
+import { createWorld, type World } from '@belay/testkit/world';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Answer, send } from '../http/support/serve.js';
-import { createWorld, type World } from '../http/support/world.js';
 import { readOperations, type Schema } from './document.js';
 import { arbitraryRequest, type Credential, type FuzzRequest } from './requests.js';
 

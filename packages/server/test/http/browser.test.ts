@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { openBrowser } from '@belay/testkit/browser';
+import { type Answer, send } from '@belay/testkit/serve';
+import { createWorld, type Person, people, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openBrowser } from '../../../demo/test/browser.js';
-import { type Answer, send } from './support/serve.js';
-import { createWorld, type Person, people, type World } from './support/world.js';
 
 const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 

@@ -1,8 +1,8 @@
+import { send } from '@belay/testkit/serve';
+import { createWorld, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Local, makeCredential, startLocal } from '../../../agent/test/support/local.js';
 import { type CallOptions, callRest } from './support/caller.js';
-import { send } from './support/serve.js';
-import { createWorld, type World } from './support/world.js';
 
 /** What a field must be: the interface's own words for types. */
 type Shape = string | { [name: string]: Shape } | [Shape] | { each: Shape };

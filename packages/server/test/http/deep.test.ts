@@ -1,6 +1,6 @@
+import { send } from '@belay/testkit/serve';
+import { createWorld, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { send } from './support/serve.js';
-import { createWorld, type World } from './support/world.js';
 
 let world: World;
 beforeAll(async () => {

@@ -1,9 +1,9 @@
 import { createClient } from '@belay/sdk';
+import { send } from '@belay/testkit/serve';
+import { openVisitor } from '@belay/testkit/visitor';
+import { createWorld, people, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callRest } from './support/caller.js';
-import { send } from './support/serve.js';
-import { openVisitor } from './support/visitor.js';
-import { createWorld, people, type World } from './support/world.js';
 
 let world: World;
 beforeAll(async () => {

@@ -2,8 +2,8 @@ import { serverRouter } from '@belay/api';
 import { describeApi } from '@belay/api/openapi';
 import type { Context } from '@belay/core';
 import { createRouteTable, listOperations } from '@belay/rest';
+import { type Served, send, serve } from '@belay/testkit/serve';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Served, send, serve } from './support/serve.js';
 
 /** The OpenAPI document, held against the adapter: every operation, and the statuses that need no database. */
 interface Documented {

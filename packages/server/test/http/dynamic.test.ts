@@ -1,7 +1,7 @@
+import { send } from '@belay/testkit/serve';
+import { createWorld, type Person, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callRest } from './support/caller.js';
-import { send } from './support/serve.js';
-import { createWorld, type Person, type World } from './support/world.js';
 
 const elevate = '/api/v1/elevate';
 const urlencoded = 'application/x-www-form-urlencoded';

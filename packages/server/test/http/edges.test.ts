@@ -1,10 +1,10 @@
 import { serverRouter } from '@belay/api';
 import { describeApi } from '@belay/api/openapi';
+import { type Answer, send } from '@belay/testkit/serve';
+import { createWorld, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeCredential, startLocal } from '../../../agent/test/support/local.js';
 import { type CallOptions, callRest } from './support/caller.js';
-import { type Answer, send } from './support/serve.js';
-import { createWorld, type World } from './support/world.js';
 
 let world: World;
 let rita: string;

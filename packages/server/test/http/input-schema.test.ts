@@ -1,10 +1,10 @@
 import { applyCatalog, type LiveCatalog } from '@belay/core';
 import { createRegistry, oidcConnector } from '@belay/providers';
 import { createMemoryConnector } from '@belay/providers/testkit';
+import { send } from '@belay/testkit/serve';
+import { createWorld, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { callRest } from './support/caller.js';
-import { send } from './support/serve.js';
-import { createWorld, type World } from './support/world.js';
 
 let world: World;
 beforeAll(async () => {

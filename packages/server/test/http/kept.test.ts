@@ -1,7 +1,7 @@
 import type { LiveCatalog } from '@belay/core';
+import { createWorld, type World } from '@belay/testkit/world';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { callRest } from './support/caller.js';
-import { createWorld, type World } from './support/world.js';
 
 describe('the roles, whose text is kept', () => {
   let world: World;

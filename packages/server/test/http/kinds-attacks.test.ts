@@ -1,10 +1,10 @@
+import { openBrowser } from '@belay/testkit/browser';
+import type { Answer } from '@belay/testkit/serve';
+import { openVisitor } from '@belay/testkit/visitor';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openBrowser } from '../../../demo/test/browser.js';
 import { createCertified } from '../../../providers/test/support/certified.js';
 import { type Said, tamper } from '../../../providers/test/support/saml-identity-provider.js';
 import { corpPeople, openKinds, type Visitor } from './support/kinds.js';
-import type { Answer } from './support/serve.js';
-import { openVisitor } from './support/visitor.js';
 
 let kinds: Awaited<ReturnType<typeof openKinds>>;
 beforeAll(async () => {

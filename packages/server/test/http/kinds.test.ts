@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { expireLogins } from '@belay/core';
+import { openVisitor } from '@belay/testkit/visitor';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callRest } from './support/caller.js';
 import { openKinds, type Visitor } from './support/kinds.js';
-import { openVisitor } from './support/visitor.js';
 
 let kinds: Awaited<ReturnType<typeof openKinds>>;
 beforeAll(async () => {

@@ -1,11 +1,11 @@
 import { publicProcedure, router } from '@belay/api';
 import type { Context } from '@belay/core';
 import { delay } from '@belay/program';
+import { keepLines, send, serve } from '@belay/testkit/serve';
 import { openQueueBackend } from '@belay/worker';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { hasRedis, startRedis } from '../../../../chaos/src/stage/redis.js';
-import { keepLines, send, serve } from './support/serve.js';
 
 const meta = (path: `/${string}`) => ({ openapi: { method: 'GET' as const, path }, rest: { public: true } });
 const twoPaths = router({

@@ -1,7 +1,7 @@
+import { send } from '@belay/testkit/serve';
+import { createWorld, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callRest } from './support/caller.js';
-import { send } from './support/serve.js';
-import { createWorld, type World } from './support/world.js';
 
 let world: World;
 let token: string;

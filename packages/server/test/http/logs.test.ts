@@ -1,10 +1,10 @@
 import { request as httpRequest } from 'node:http';
 import { appendLedger, enrollAgent, withActor } from '@belay/core';
 import { createClient } from '@belay/sdk';
+import { send } from '@belay/testkit/serve';
+import { createWorld, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CallOptions, callRest } from './support/caller.js';
-import { send } from './support/serve.js';
-import { createWorld, type World } from './support/world.js';
 
 const many = 3_000;
 let world: World;

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
+import { send } from '@belay/testkit/serve';
+import { createWorld, type World } from '@belay/testkit/world';
 import parseMetrics from 'parse-prometheus-text-format';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CallOptions, callRest } from './support/caller.js';
-import { send } from './support/serve.js';
-import { createWorld, type World } from './support/world.js';
 
 let world: World;
 let requester: string;

@@ -1,9 +1,9 @@
 import { serverRouter } from '@belay/api';
 import { openDatabase } from '@belay/db';
+import { type Served, send, serve } from '@belay/testkit/serve';
+import { createWorld, type World } from '@belay/testkit/world';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type FaultyProxy, startFaultyProxy } from '../../../../chaos/src/faulty-proxy.js';
-import { type Served, send, serve } from './support/serve.js';
-import { createWorld, type World } from './support/world.js';
 
 describe('while the database cannot be reached', () => {
   let world: World;

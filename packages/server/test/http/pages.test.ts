@@ -1,6 +1,6 @@
+import { send } from '@belay/testkit/serve';
+import { createWorld, type Person, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { send } from './support/serve.js';
-import { createWorld, type Person, type World } from './support/world.js';
 
 describe('forms', () => {
   let world: World;

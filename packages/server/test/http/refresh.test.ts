@@ -1,11 +1,11 @@
 import { applyCatalog, expireLogins, type LiveCatalog } from '@belay/core';
 import { createRegistry, oidcConnector } from '@belay/providers';
 import { createMemoryConnector } from '@belay/providers/testkit';
+import { openBrowser } from '@belay/testkit/browser';
+import { openVisitor } from '@belay/testkit/visitor';
+import { createWorld, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openBrowser } from '../../../demo/test/browser.js';
 import { openRotating } from './support/rotating.js';
-import { openVisitor } from './support/visitor.js';
-import { createWorld, type World } from './support/world.js';
 
 let world: World;
 let rotating: Awaited<ReturnType<typeof openRotating>>;

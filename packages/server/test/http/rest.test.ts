@@ -1,9 +1,9 @@
 import { publicProcedure, router } from '@belay/api';
 import { AccessError } from '@belay/contract/errors';
 import type { Context } from '@belay/core';
+import { type Served, send, serve } from '@belay/testkit/serve';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type Served, send, serve } from './support/serve.js';
 
 /** A router that shows what the adapter hands to a procedure. Public throughout: it needs no database. */
 const echoed = z.object({ got: z.unknown() });

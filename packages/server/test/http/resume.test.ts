@@ -1,8 +1,8 @@
 import { seal } from '@belay/core';
+import { send } from '@belay/testkit/serve';
+import { createWorld, type Person, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callRest } from './support/caller.js';
-import { send } from './support/serve.js';
-import { createWorld, type Person, type World } from './support/world.js';
 
 const path = '/api/v1/elevate/resume';
 let world: World;

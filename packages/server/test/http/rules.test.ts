@@ -1,11 +1,11 @@
 import { applyCatalog, type LiveCatalog } from '@belay/core';
 import { createRegistry, oidcConnector } from '@belay/providers';
 import { createMemoryConnector } from '@belay/providers/testkit';
+import { send } from '@belay/testkit/serve';
+import { openVisitor } from '@belay/testkit/visitor';
+import { createWorld, people, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CallOptions, callRest } from './support/caller.js';
-import { send } from './support/serve.js';
-import { openVisitor } from './support/visitor.js';
-import { createWorld, people, type World } from './support/world.js';
 
 /**
  * The rules of docs/interface.md in server mode, each under the number that it has there. What agent mode does is

@@ -3,11 +3,11 @@ import { applyCatalog, type LiveCatalog } from '@belay/core';
 import { startDemoIdentityProvider } from '@belay/demo';
 import { createRegistry, oidcConnector } from '@belay/providers';
 import { createMemoryConnector } from '@belay/providers/testkit';
+import { send } from '@belay/testkit/serve';
+import { openVisitor } from '@belay/testkit/visitor';
+import { createWorld, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CallOptions, callRest } from './support/caller.js';
-import { send } from './support/serve.js';
-import { openVisitor } from './support/visitor.js';
-import { createWorld, type World } from './support/world.js';
 
 let world: World;
 let second: Awaited<ReturnType<typeof startDemoIdentityProvider>>;

@@ -1,6 +1,6 @@
+import { createWorld, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { callRest } from './support/caller.js';
-import { createWorld, type World } from './support/world.js';
 
 let world: World;
 beforeAll(async () => {

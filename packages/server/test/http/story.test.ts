@@ -1,7 +1,7 @@
+import { send } from '@belay/testkit/serve';
+import { createWorld, people, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CallOptions, callRest } from './support/caller.js';
-import { send } from './support/serve.js';
-import { createWorld, people, type World } from './support/world.js';
 
 const elevateQuery = 'role=reader&provider=store&reason=An%20incident&duration=PT5M';
 

@@ -1,9 +1,9 @@
+import { send } from '@belay/testkit/serve';
+import { createWorld, people, type World } from '@belay/testkit/world';
 import { context, propagation, SpanStatusCode, trace } from '@opentelemetry/api';
 import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { callRest } from './support/caller.js';
-import { send } from './support/serve.js';
-import { createWorld, people, type World } from './support/world.js';
 
 const exporter = new InMemorySpanExporter();
 const provider = new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });

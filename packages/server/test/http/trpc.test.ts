@@ -1,11 +1,11 @@
 import { publicProcedure, router } from '@belay/api';
 import { AccessError } from '@belay/contract/errors';
 import type { Context } from '@belay/core';
+import { type Served, send, serve } from '@belay/testkit/serve';
 import { createTRPCClient, httpBatchLink, httpLink, TRPCClientError } from '@trpc/client';
 import { tracked } from '@trpc/server';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type Served, send, serve } from './support/serve.js';
 
 const ended: string[] = [];
 const small = router({

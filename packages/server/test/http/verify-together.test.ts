@@ -1,7 +1,7 @@
 import { createLogin, endLogin, withActor } from '@belay/core';
 import { openDatabase } from '@belay/db';
+import { createHouse, type House } from '@belay/testkit/house';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createHouse, type House } from '../../../../test/support/house.js';
 import { verifyTogether } from '../../src/http/verify-together.js';
 
 describe('logins that arrive in one turn of the event loop', () => {

@@ -1,6 +1,6 @@
+import { createTestDatabase, type TestDatabase } from '@belay/testkit/database';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type FaultyProxy, startFaultyProxy } from '../../../../chaos/src/faulty-proxy.js';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { type Folder, makeFolder, startProcess } from './server-process.js';
 
 const secret = 'a secret for tests that is long enough';

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { createTestDatabase } from '@belay/testkit/database';
 import { expect, it } from 'vitest';
-import { createTestDatabase } from '../../../../test/support/database.js';
 import { makeFolder, startProcess } from './server-process.js';
 
 const counter = fileURLToPath(new URL('count-modules.mjs', import.meta.url));

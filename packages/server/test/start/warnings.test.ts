@@ -1,7 +1,7 @@
+import { createTestDatabase } from '@belay/testkit/database';
 import { expect, it } from 'vitest';
 import { type Loss, startFaultyProxy } from '../../../../chaos/src/faulty-proxy.js';
 import { hasRedis, startRedis } from '../../../../chaos/src/stage/redis.js';
-import { createTestDatabase } from '../../../../test/support/database.js';
 import { makeFolder, startProcess } from './server-process.js';
 
 const losses: (Loss | 'swallow')[] = ['reset', 'close', 'half-close', 'half-open', 'swallow'];

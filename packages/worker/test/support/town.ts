@@ -1,7 +1,7 @@
 import { type Context, requestElevation, type Timing } from '@belay/core';
 import { createMemoryProvider, type MemoryProvider } from '@belay/providers/testkit';
+import { approvalCatalog, createHouse } from '@belay/testkit/house';
 import { expect, vi } from 'vitest';
-import { approvalCatalog, createHouse } from '../../../../test/support/house.js';
 import { startWorker } from '../../src/start.js';
 import { createWaker } from '../../src/waker.js';
 import { recordLog } from './context.js';

@@ -1,4 +1,4 @@
-import { type Answer, send } from './serve.js';
+import { type Answer, send } from '@belay/testkit/serve';
 
 export interface Called extends Answer {
   /** The body, when it is JSON. */

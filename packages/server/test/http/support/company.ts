@@ -4,11 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { applyCatalog, type LiveCatalog } from '@belay/core';
 import { createRegistry, oidcConnector } from '@belay/providers';
 import { createMemoryConnector } from '@belay/providers/testkit';
+import { openBrowser } from '@belay/testkit/browser';
+import type { openVisitor } from '@belay/testkit/visitor';
+import type { World } from '@belay/testkit/world';
 import { SignJWT } from 'jose';
 import { Provider } from 'oidc-provider/lib/provider.js';
-import { openBrowser } from '../../../../demo/test/browser.js';
-import type { openVisitor } from './visitor.js';
-import type { World } from './world.js';
 
 type Visitor = ReturnType<typeof openVisitor>;
 

@@ -1,7 +1,10 @@
 import { applyCatalog, type LiveCatalog } from '@belay/core';
 import { createRegistry, oauth2Connector, oidcConnector, samlConnector } from '@belay/providers';
 import { createMemoryConnector } from '@belay/providers/testkit';
-import { openBrowser } from '../../../../demo/test/browser.js';
+import { openBrowser } from '@belay/testkit/browser';
+import { send } from '@belay/testkit/serve';
+import type { openVisitor, Visit } from '@belay/testkit/visitor';
+import { createWorld, type World } from '@belay/testkit/world';
 import { openGitHub } from '../../../../providers/test/support/github.js';
 import {
   createSamlIdentityProvider,
@@ -10,9 +13,6 @@ import {
   type SamlPerson,
 } from '../../../../providers/test/support/saml-identity-provider.js';
 import { openRotating } from './rotating.js';
-import { send } from './serve.js';
-import type { openVisitor, Visit } from './visitor.js';
-import { createWorld, type World } from './world.js';
 
 export type Visitor = ReturnType<typeof openVisitor>;
 

@@ -1,4 +1,4 @@
-import { openBrowser } from '../../../../demo/test/browser.js';
+import { openBrowser } from './browser.js';
 import { type Answer, send } from './serve.js';
 
 export interface Visit extends Answer {

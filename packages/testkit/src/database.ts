@@ -20,7 +20,7 @@ export interface TestDatabase extends DatabaseClient, AsyncDisposable {
   advance(milliseconds: number): Promise<void>;
 }
 
-const migrations = new URL('../../packages/db/drizzle/', import.meta.url);
+const migrations = new URL('../../db/drizzle/', import.meta.url);
 
 /** The migrated template of this run; named by the migrations' content, so that an old one is never taken for a new one. */
 async function ensureTemplate(admin: postgres.Sql): Promise<string> {

@@ -18,13 +18,12 @@ import { startDemoIdentityProvider } from '@belay/demo';
 import { clock, delay, randomBytes as machineBytes, newId } from '@belay/program';
 import { createRegistry, oauth2Connector, oidcConnector, samlConnector } from '@belay/providers';
 import { createMemoryConnector, createMemoryProvider, type MemoryProvider } from '@belay/providers/testkit';
+import { createMeters, type Limits } from '@belay/server/composition';
 import { createExpressionPool } from '@belay/workflow';
 import { parse } from 'yaml';
-import { createTestDatabase, type TestDatabase } from '../../../../../test/support/database.js';
-import { sweep } from '../../../../../test/support/sweep.mjs';
-import type { Limits } from '../../../src/http/limits.js';
-import { createMeters } from '../../../src/meters.js';
+import { createTestDatabase, type TestDatabase } from './database.js';
 import { attach, keepLines, type LogLine, type Served } from './serve.js';
+import { sweep } from './sweep.js';
 
 export const people = {
   requester: { subject: 'u-rita', email: 'rita@example.test', name: 'Rita', groups: ['engineers'] },

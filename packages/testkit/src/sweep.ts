@@ -1,4 +1,4 @@
-import { claimDue, findDue, performClaims } from '@belay/core';
+import { type Context, claimDue, findDue, performClaims } from '@belay/core';
 import { findDueSteps, performStep } from '@belay/engine';
 
 const batch = 100;
@@ -7,11 +7,8 @@ const together = 8;
 /**
  * Does once what is due now, provider by provider and step by step, and waits for all of it: a worker without lanes, for tests
  * and for the processes that they start. Returns how much it found.
- *
- * @param {import('@belay/core').Context} ctx
- * @returns {Promise<{ steps: number; entitlements: number }>}
  */
-export async function sweep(ctx) {
+export async function sweep(ctx: Context): Promise<{ steps: number; entitlements: number }> {
   let entitlements = 0;
   // What takes access away comes first.
   for (const { provider } of (await findDue(ctx)).entitlements) {

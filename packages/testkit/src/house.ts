@@ -20,7 +20,7 @@ import { createMemoryConnector, createMemoryProvider, type MemoryProvider } from
 import { createExpressionPool } from '@belay/workflow';
 import { z } from 'zod';
 import { createTestDatabase, type TestDatabase } from './database.js';
-import { sweep } from './sweep.mjs';
+import { sweep } from './sweep.js';
 
 export interface House extends AsyncDisposable {
   database: TestDatabase;

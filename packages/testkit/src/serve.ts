@@ -1,10 +1,15 @@
 import { createServer, request as httpRequest, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Context } from '@belay/core';
+import {
+  type App,
+  type AppOptions,
+  createApp,
+  defaultLimits,
+  type Limits,
+  type Meters,
+} from '@belay/server/composition';
 import type { AnyTRPCRouter } from '@trpc/server';
-import { type App, type AppOptions, createApp } from '../../../src/http/app.js';
-import { defaultLimits, type Limits } from '../../../src/http/limits.js';
-import type { Meters } from '../../../src/meters.js';
 
 export interface LogLine {
   level: string;
