@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { type DatabaseClient, migrateDatabase, openDatabase } from '@belay/db';
 import postgres from 'postgres';
 
-/** The superuser's URL of the run's PostgreSQL. */
+/** Returns the superuser's URL of the run's PostgreSQL. */
 export function serverUrl(): string {
   const url = process.env.BELAY_TEST_DATABASE_URL;
   if (!url) throw new Error('BELAY_TEST_DATABASE_URL is not set: run the tests with `npm test`');
@@ -22,7 +22,7 @@ export interface TestDatabase extends DatabaseClient, AsyncDisposable {
 
 const migrations = new URL('../../db/drizzle/', import.meta.url);
 
-/** The migrated template of this run; named by the migrations' content, so that an old one is never taken for a new one. */
+/** Returns the migrated template of this run. Its name contains the digest of the migrations, so that an old one is never used for new ones. */
 async function ensureTemplate(admin: postgres.Sql): Promise<string> {
   const hash = createHash('sha256');
   for (const file of readdirSync(migrations)
@@ -61,7 +61,7 @@ function urlOf(database: string): string {
   return url.href;
 }
 
-/** A migrated database of its own, with a clock that can be stopped; dropped when disposed. */
+/** Creates a migrated database with a clock that can be stopped. Disposing drops it. */
 export async function createTestDatabase(options: { max?: number } = {}): Promise<TestDatabase> {
   const admin = postgres(serverUrl(), { max: 1, onnotice: () => {} });
   const template = await ensureTemplate(admin);

@@ -41,7 +41,7 @@ export interface House extends AsyncDisposable {
   applyCatalog(document: unknown): Promise<void>;
 }
 
-/** UUIDv7, as the composition root makes them. */
+/** Returns a UUIDv7, as the composition root makes them. */
 export function newId(): string {
   const bytes = randomBytes(16);
   bytes.writeUIntBE(Date.now(), 0, 6);
@@ -65,7 +65,7 @@ export interface HouseOptions {
   resolve?: ResolveReference;
 }
 
-/** The whole core on a real database, with a memory provider and a clock that stands still until it is moved. */
+/** Opens the core on a real database, with a memory provider and a clock that is stopped until a test moves it. */
 export async function createHouse(options: HouseOptions = {}): Promise<House> {
   const database = await createTestDatabase();
   const time = options.time === undefined ? '2026-03-01T10:00:00.000Z' : options.time;
@@ -158,7 +158,7 @@ export async function createHouse(options: HouseOptions = {}): Promise<House> {
   };
 }
 
-/** Where the people of a house sign in; nothing asks it anything. */
+/** The provider that the people of a house sign in at; it is never called. */
 const loginConnector: Connector = {
   type: 'login',
   description: 'The provider that the people of the tests are known at',
@@ -167,21 +167,21 @@ const loginConnector: Connector = {
   create: () => ({ check: async () => {}, close: async () => {} }),
 };
 
-/** The catalog, with the provider that the people of the house come from unless it has one. Its word counts. */
+/** Returns the catalog with the provider that the people of the house sign in at, unless it has one. Its groups are trusted. */
 export function withLogin(document: unknown): unknown {
   if (typeof document !== 'object' || document === null || !('providers' in document)) return document;
   const login = { provider: 'login', groups: 'all', trusted_email_domains: ['example.com'] };
   return { ...document, providers: { login, ...(document.providers as object) } };
 }
 
-/** A workflow document around tasks. */
+/** Returns a workflow document with these tasks. */
 export function workflowOf(name: string, tasks: unknown[], more: object = {}): object {
   return { document: { dsl: '1.0.3', namespace: 'test', name, version: '1.0.0' }, do: tasks, ...more };
 }
 
 const grantAndHold = [{ grant: { call: 'access.grant' } }, { hold: { call: 'access.hold' } }];
 
-/** Tasks that ask the group approvers, and grant and hold when they say yes. */
+/** Returns tasks that ask the group approvers, and grant and hold access when they approve. */
 export function approvalTasks(stage: object = {}): unknown[] {
   const stages = [{ approvers: { groups: ['approvers'] }, ...stage }];
   return [
@@ -192,7 +192,7 @@ export function approvalTasks(stage: object = {}): unknown[] {
   ];
 }
 
-/** A catalog with one provider, an approved and an automatic role. */
+/** Returns a catalog with one provider and one role, with a workflow that asks for approval and an automatic one. */
 export function approvalCatalog(changes: { tasks?: unknown[]; role?: object } = {}): object {
   return {
     providers: { memory: { provider: 'memory', description: 'A provider in memory' } },
@@ -210,7 +210,7 @@ export function approvalCatalog(changes: { tasks?: unknown[]; role?: object } = 
     },
     workflows: {
       approved: { description: 'Asks first', workflow: workflowOf('approved', changes.tasks ?? approvalTasks()) },
-      automatic: { description: 'Asks nobody', workflow: workflowOf('automatic', grantAndHold) },
+      automatic: { description: 'Grants without approval', workflow: workflowOf('automatic', grantAndHold) },
     },
   };
 }

@@ -78,7 +78,7 @@ function configuration(idp: { issuer: string; client_id: string; client_secret: 
           max_duration: 'PT2H',
         },
       },
-      hidden: { provider: 'memory', permissions: { groups: ['nobody-here'] } },
+      hidden: { provider: 'memory', permissions: { groups: ['others'] } },
     },
     roles: {
       reader: {
@@ -94,7 +94,7 @@ function configuration(idp: { issuer: string; client_id: string; client_secret: 
         providers: ['store'],
         inherits: ['store:write'],
         workflows: ['approve-and-grant'],
-        permissions: { groups: ['nobody-here'] },
+        permissions: { groups: ['others'] },
       },
     },
     workflows: { 'approve-and-grant': { description: 'One approval', workflow: approveAndGrant } },

@@ -34,7 +34,12 @@ const loopback = {
       roles: async () => [],
       permissions: async () => [],
     },
-    identities: { list: () => ask('list'), find: (person) => ask('find', person) },
+    identities: {
+      list: () => ask('list'),
+      get: (id) => ask('get', id),
+      search: (text, limit) => ask('search', text, limit),
+      find: (person) => ask('find', person),
+    },
     check: async () => {},
     close: async () => {},
   }),

@@ -191,6 +191,8 @@ async function serve(provider: MemoryProvider): Promise<{ url: string; server: {
     ensurePresent: (entitlement, until) => client.authorizer?.ensurePresent(entitlement, until, signal),
     ensureAbsent: (entitlement) => client.authorizer?.ensureAbsent(entitlement, signal),
     list: () => client.identities?.list(signal),
+    get: (id) => client.identities?.get(id, signal),
+    search: (text, limit) => client.identities?.search(text, limit, signal),
     find: (person) => client.identities?.find(person, signal),
   };
   const server = createServer(async (asked, answer) => {

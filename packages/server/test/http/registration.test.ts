@@ -64,7 +64,7 @@ describe('POST /register', () => {
               enabled: true,
               capabilities: expect.arrayContaining(['authorizer']),
             },
-            hidden: expect.objectContaining({ permissions: { groups: ['nobody-here'] } }),
+            hidden: expect.objectContaining({ permissions: { groups: ['others'] } }),
           },
         },
         workflows: {
