@@ -15,6 +15,7 @@ import {
   upsertUser,
   withActor,
 } from '@belay/core';
+import { clock, randomBytes as machineBytes } from '@belay/program';
 import { type Connector, type ConnectorRegistry, createRegistry } from '@belay/providers';
 import { createMemoryConnector, createMemoryProvider, type MemoryProvider } from '@belay/providers/testkit';
 import { createExpressionPool } from '@belay/workflow';
@@ -102,8 +103,8 @@ export async function createHouse(options: HouseOptions = {}): Promise<House> {
     timing: times,
     log,
     newId,
-    randomBytes: (size) => randomBytes(size),
-    clock: () => new Date(),
+    randomBytes: machineBytes,
+    clock,
     delay,
     fetch: (request) => fetch(request),
     crashpoint: () => {},
