@@ -1,13 +1,13 @@
 import { isOutage } from '@belay/contract/outage';
+import { entitlements } from '@belay/db';
 import { traced } from '@belay/engine';
 import { type Authorizer, Pending } from '@belay/providers';
+import { and, eq, isNull, sql } from 'drizzle-orm';
 import { authorizerOf, publicMessage } from '../catalog/authorizer.js';
 import type { Context } from '../context.js';
 import { untilStopped } from '../until-stopped.js';
 import type { Claim } from './claim.js';
 import type { Claimed } from './claimed.js';
-import { inGroups } from './in-groups.js';
-import { isRecorded } from './is-recorded.js';
 import { openCall } from './pulse.js';
 import { readHeld } from './read-held.js';
 import { recordFailure } from './record-failure.js';
@@ -17,7 +17,6 @@ import { recordRevoked } from './record-revoked.js';
 import { type Called, type Recorded, recordTogether } from './record-together.js';
 import { recordWithMove } from './record-with-move.js';
 import { pinResting, referTo } from './refer.js';
-import { release } from './release.js';
 
 /** How often a record is tried again while the database is away, and the pause before each try, in milliseconds. */
 const patience = { tries: 60, pause: 1_000 };
@@ -128,4 +127,51 @@ async function record(ctx: Context, outcome: Outcome, together: (called: Called)
   if (ids.has(claim.id)) return woken;
   if (claim.task === 'grant') await recordGranted(ctx, claim, outcome.held);
   else await recordRevoked(ctx, claim, outcome.held);
+}
+
+/**
+ * Returns a function that hands items to `write` in groups: the first at once, those that come while it is being written
+ * together when it is done. Each caller gets the result of its group, or what it threw.
+ */
+function inGroups<T, R>(write: (group: readonly T[]) => Promise<R>): (item: T) => Promise<R> {
+  let waiting: T[] = [];
+  let next: Promise<R> | null = null;
+  let writing: Promise<unknown> = Promise.resolve();
+  const begin = () => {
+    const group = waiting;
+    waiting = [];
+    next = null;
+    const written = write(group);
+    writing = written.catch(() => undefined);
+    return written;
+  };
+  return (item) => {
+    waiting.push(item);
+    next ??= writing.then(begin);
+    return next;
+  };
+}
+
+/** Whether what came of a claim is recorded already: its fence is the latest, and its lease was given back. */
+async function isRecorded(ctx: Context, claim: Claimed): Promise<boolean> {
+  const [row] = await ctx.db
+    .select({ id: entitlements.id })
+    .from(entitlements)
+    .where(and(eq(entitlements.id, claim.id), eq(entitlements.fence, claim.fence), isNull(entitlements.leaseUntil)));
+  return row !== undefined;
+}
+
+/** Gives a claim back that was made too long ago to act on; the next claim has a whole lease. */
+async function release(ctx: Context, claim: Claimed): Promise<void> {
+  ctx.log.warn(
+    { entitlement: claim.id, provider: claim.provider },
+    `too little of the lease is left for the ${claim.task} call`,
+  );
+  const released = await ctx.db
+    .update(entitlements)
+    .set({ leaseUntil: null, dueAt: sql`app_now()` })
+    .where(and(eq(entitlements.id, claim.id), eq(entitlements.fence, claim.fence)))
+    .returning({ id: entitlements.id });
+  const { id, provider, task } = claim;
+  if (released.length > 0) ctx.waker.wake([{ queue: 'entitlements', entitlementId: id, provider, task }]);
 }

@@ -22,7 +22,6 @@ import { compileDynamic } from './dynamic.js';
 import { compileEventSources } from './event-sources.js';
 import { functionChecks } from './function-checks.js';
 import { type Contribution, collectAccess, type RoleGraph } from './inherit.js';
-import { compileLoginEnd } from './login-end.js';
 import { parseCatalog } from './parse.js';
 import { type ResolveReference, resolveReferences } from './references.js';
 import type { CatalogDocument, RoleDefinition } from './schema.js';
@@ -323,4 +322,20 @@ function readPattern(pattern: string | undefined, path: string, issues: ErrorIss
     issues.push({ path: `${path}.reason.pattern`, message });
     return undefined;
   }
+}
+
+/** Returns when logins end however much they are used: what is built in, or what the operator says if that is shorter. */
+function compileLoginEnd(
+  given: CatalogDocument['server']['login'],
+  issues: ErrorIssue[],
+): { browser: number; device: number } {
+  const read = (kind: 'browser' | 'device', longest: string) => {
+    const path = `server.login.${kind}`;
+    const asked = readDuration(given?.[kind], path, issues);
+    if (asked === undefined) return timing.loginEnd[kind];
+    if (asked < 60_000) issues.push({ path, message: 'must be at least one minute (PT1M)' });
+    if (asked > timing.loginEnd[kind]) issues.push({ path, message: `must not be longer than ${longest}` });
+    return asked;
+  };
+  return { browser: read('browser', 'PT12H'), device: read('device', 'P7D') };
 }

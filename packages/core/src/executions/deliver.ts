@@ -13,16 +13,15 @@ import {
   workflowOf,
 } from '@belay/engine';
 import type { CloudEvent, Json } from '@belay/workflow';
-import { and, eq, isNull, sql } from 'drizzle-orm';
+import { and, count, eq, isNotNull, isNull, lt, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { requireFreshGroups } from '../actor.js';
 import { isExcluded, isRequester } from '../approvals/exclusion.js';
-import type { ActorContext, UserActor } from '../context.js';
+import type { ActorContext, Context, UserActor } from '../context.js';
 import { findExecution, isId } from '../find-execution.js';
 import { appendLedger } from '../ledger/append.js';
 import { listSelves } from '../people/selves.js';
 import { requireJson, requireText } from '../text.js';
-import { boundSignals } from './bound-signals.js';
 import { describeSender, isHeard, type Sender } from './senders.js';
 
 /** How often an execution that moved while it was asked is asked; what it said last counts, or one that never rests took nothing. */
@@ -245,4 +244,28 @@ async function isAsked(
   if (asked.length === 0) return false;
   const selves = await listSelves(ctx.db, user.id);
   return !isRequester(selves, execution) && asked.some((approval) => !isExcluded(selves, approval));
+}
+
+/** How many signals that tasks have taken are kept for each execution, so that a repeat of one is known. */
+const kept = 1_000;
+
+/**
+ * Keeps what an execution remembers of the signals that its tasks have taken within bounds: past a thousand, those go that are older
+ * than any sealed signal can be. Returns the refusal of one more where those of the last hour are too many; the
+ * execution's lock is held.
+ */
+async function boundSignals(ctx: Context, tx: Transaction, executionId: string): Promise<AccessError | null> {
+  const taken = and(eq(signals.executionId, executionId), isNotNull(signals.consumedAt));
+  const countTaken = async () => (await tx.select({ count: count() }).from(signals).where(taken))[0]?.count ?? 0;
+  if ((await countTaken()) < kept) return null;
+  const repeatable = sql`app_now() - ${`${ctx.timing.signal} milliseconds`}::interval`;
+  await tx.delete(signals).where(and(taken, lt(signals.consumedAt, repeatable)));
+  if ((await countTaken()) < kept) return null;
+  return new AccessError(
+    'too_many_requests',
+    `The tasks of this execution have taken ${kept} events in the last hour`,
+    {
+      retryAfter: 60,
+    },
+  );
 }

@@ -1,13 +1,14 @@
-import { AccessError } from '@belay/contract/errors';
+import { AccessError, invalid } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import type { AuthorizationStart, SessionAuthorization } from '@belay/contract/providers';
+import { z } from 'zod';
 import { requireUser } from '../actor.js';
 import { findProvider } from '../catalog/providers.js';
+import type { CompiledProvider } from '../configuration/catalog.js';
 import type { ActorContext } from '../context.js';
 import { requireText } from '../text.js';
 import { checkCallback } from './callback.js';
 import { beginFlow } from './flow.js';
-import { checkScopes } from './scopes.js';
 
 export interface AuthorizeSession extends SessionAuthorization {
   provider: string;
@@ -36,4 +37,17 @@ export async function authorizeSession(ctx: ActorContext, input: AuthorizeSessio
     loginId: user.loginId,
   });
   return { url: url.href, expires_in: Math.floor(ctx.timing.loginFlow / 1000) };
+}
+
+/** The part of a connector's configuration that says what a session may be asked for. */
+const scopesOf = z.object({ scopes: z.array(z.string()).catch([]), session_scopes: z.array(z.string()).catch([]) });
+
+/** The scopes asked for, each allowed by the provider's `scopes` or `session_scopes`. Throws `invalid` naming the first that is not. */
+function checkScopes(provider: CompiledProvider, asked: readonly string[]): string[] {
+  const parsed = scopesOf.safeParse(provider.config ?? {});
+  const allowed = new Set(parsed.success ? [...parsed.data.scopes, ...parsed.data.session_scopes] : []);
+  asked.forEach((scope, index) => {
+    if (!allowed.has(scope)) throw invalid(`scopes[${index}]`, 'is not an allowed scope of this provider');
+  });
+  return [...new Set(asked)];
 }

@@ -12,8 +12,7 @@ import type { Snapshot } from '../steps/snapshot.js';
 import { TURN } from '../steps/turn-row.js';
 import { traced } from '../traced.js';
 import { resolveCall, takeTurn } from '../turns/take-turn.js';
-import { handOn } from './hand-on.js';
-import { writePending } from './pending.js';
+import { writeAlone } from '../turns/write-alone.js';
 
 /** How many calls in a row one job performs before others have their turn. */
 const streak = 50;
@@ -199,4 +198,26 @@ async function putOff(
   ctx.crashpoint('put off');
   if (row?.dueAt)
     ctx.waker.wake([{ queue: 'executions', executionId: call.executionId, key: call.key, dueAt: row.dueAt }]);
+}
+
+/**
+ * Writes the move that opened a call, unless its function has written it with its own commit. Returns whether the call
+ * is still open: false when the execution has moved since.
+ */
+async function writePending(ctx: EngineContext, call: ClaimedCall): Promise<boolean> {
+  const { pending } = call;
+  if (!pending) return true;
+  call.pending = undefined;
+  return writeAlone(ctx, pending);
+}
+
+/**
+ * Moves a claimed call to the lane of the systems that it calls, so that calls to a silent system take no places from
+ * executions; returns whether it did. `perform` is told whether there was a place in time.
+ */
+function handOn(ctx: EngineContext, call: ClaimedCall, perform: (inTime: boolean) => Promise<void>): boolean {
+  const systems = ctx.host.functions.get(call.name)?.asks?.(call) ?? [];
+  if (systems.length === 0 || !ctx.waker.hand) return false;
+  ctx.waker.hand({ queue: 'calls', systems }, perform);
+  return true;
 }

@@ -1,8 +1,7 @@
 import type { TaskEvent } from '@belay/db';
 import type { LifecycleEvent, Transition } from '@belay/workflow';
 import type { Actor, LedgerEntry, TaskEntry } from '../ports.js';
-import { describeEvent } from './describe.js';
-import { keptTaskEvents, taskEventsPerRow, toEmitted, toTaskEvent } from './task-events.js';
+import { errorText, keptTaskEvents, taskEventsPerRow, toEmitted, toTaskEvent, verbs } from './task-events.js';
 
 /** A task's event that will be stored together with those next to it. */
 export interface ToldByTask {
@@ -62,4 +61,11 @@ export function packTaskEvents(
     } else row.events.push(event);
   }
   return { entries: packed, told };
+}
+
+/** Returns a workflow's lifecycle event in words, as history and logs show it. */
+function describeEvent(event: Pick<LifecycleEvent, 'type' | 'data'>): string {
+  const [, what = ''] = /\.workflow\.([a-z-]+)\.v1$/.exec(event.type) ?? [];
+  const error = errorText(event);
+  return `The workflow ${verbs[what] ?? event.type}${error === undefined ? '' : `: ${error}`}`;
 }
