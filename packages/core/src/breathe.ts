@@ -1,10 +1,10 @@
-/** Called between the parts of long work: gives others the event loop when this work has held it for long. */
+/** Called between the parts of long work: yields to the event loop when this work has blocked it for long. */
 export type Breathe = () => Promise<void>;
 
-/** How long a piece of work holds the event loop, in milliseconds: short beside what anyone would notice. */
+/** How long work may block the event loop, in milliseconds: too short to be noticed. */
 const longest = 15;
 
-/** Makes a `Breathe` from a clock in milliseconds. */
+/** Creates a `Breathe` from a clock in milliseconds. */
 export function breatheBy(now: () => number): Breathe {
   let began = now();
   return async () => {
@@ -14,5 +14,5 @@ export function breatheBy(now: () => number): Breathe {
   };
 }
 
-/** For a command that serves nobody else. */
+/** Never yields: for a command that serves no other requests. */
 export const inOnePiece: Breathe = async () => {};

@@ -8,8 +8,9 @@ export type Thing =
   | { workflow: CompiledWorkflow; roles: Iterable<CompiledRole> };
 
 /**
- * Visibility and the right to ask, in one place (docs/architecture.md, section 9): lists filter with it, details answer "not found" when it
- * says no. A workflow is visible to whoever may ask for a role that uses it.
+ * Decides visibility and the right to request, in one place (docs/architecture.md, section 9): lists filter with it,
+ * and details are "not found" when it returns false. A workflow is visible to everyone who may request a role that
+ * uses it.
  */
 export function can(actor: Actor, verb: 'view' | 'request', thing: Thing): boolean {
   if (actor.kind !== 'user') return verb === 'view' && actor.kind === 'operator';

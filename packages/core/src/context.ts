@@ -35,7 +35,7 @@ export type Actor =
   | { kind: 'operator'; name: string }
   | { kind: 'system'; name: string };
 
-/** Says when something was written about an execution. A hint: it may say so too often, and may miss one. */
+/** Notifies when something was written about an execution. A hint: it may notify too often, and may miss a change. */
 export interface Changes {
   /** Calls `wake` after each change of this execution, until the function that it returns is called. */
   subscribe(executionId: string, wake: () => void): () => void;
@@ -44,17 +44,17 @@ export interface Changes {
 /** The catalog in force in this process, and the clients of its enabled providers. */
 export interface CatalogSource {
   current(): Catalog;
-  /** The client of an enabled provider, or undefined when it has none that is ready. */
+  /** Returns the client of an enabled provider, or undefined when none is ready. */
   client(provider: string): ProviderClient | undefined;
 }
 
-/** Is told of each of these after its commit, with the time that it took, in seconds. */
+/** Called for each of these after its commit, with its duration in seconds. */
 export interface Meter {
-  /** From the moment when approvers were asked to the decision that settled it. */
+  /** From the request for approval to the decision that settled it. */
   decided(seconds: number, verdict: 'approved' | 'denied'): void;
-  /** From the moment when a grant was due to the moment when the provider was seen to hold it. */
+  /** From the moment when a grant was due to its verification at the provider. */
   granted(seconds: number): void;
-  /** From the end of a grant to the moment when the provider was seen not to hold it any more. */
+  /** From the end of a grant to the verification that the provider no longer holds it. */
   revoked(seconds: number): void;
 }
 
@@ -67,27 +67,30 @@ export interface Context {
   evaluate: Evaluate;
   timing: Timing;
   log: Logger;
-  /** A new UUID (version 7, so that neighbours in time are neighbours in the index). */
+  /** Returns a new UUID (version 7, so that ids that are close in time are close in the index). */
   newId(): string;
   randomBytes(size: number): Uint8Array;
-  /** The process's own clock. The verbs read the database's; this is for libraries that read the process's behind our back. */
+  /**
+   * The process's own clock. The verbs read the database's; this is for libraries that read the process's clock
+   * themselves.
+   */
   clock(): Date;
-  /** Resolves after a time, or rejects when the signal aborts; how the few loops wait. */
+  /** Resolves after a time, or rejects when the signal aborts; used by the few loops. */
   delay(milliseconds: number, signal?: AbortSignal): Promise<void>;
-  /** The outbound HTTP client of `call: http`, already fenced by the allow-list (docs/architecture.md, section 9). */
+  /** The outbound HTTP client of `call: http`, already limited to the allow-list (docs/architecture.md, section 9). */
   fetch(request: Request): Promise<Response>;
-  /** Named points after each commit, where the crash tests kill the process. Does nothing in production. */
+  /** Named points after each commit, at which the crash tests kill the process. Does nothing in production. */
   crashpoint(name: string): void;
   program: { version: string; revision: string; baseUrl: string };
-  /** What the engine asks of core: `engineHost`. */
+  /** What the engine needs from core: `engineHost`. */
   host: Host;
-  /** The language model of `services.llm`; without one the lexical matcher suggests alone. */
+  /** The language model of `services.llm`; without one only the lexical matcher suggests. */
   suggester?: ModelSuggester | undefined;
-  /** How the service of `services.encryption` is; without one the keyring is local, and stands for itself. */
+  /** The health of the service of `services.encryption`; absent with the local keyring. */
   encryption?: { health(): Promise<string> } | undefined;
-  /** Hears of changes to executions; without it those who watch look now and then. */
+  /** Notifies of changes to executions; without it watchers poll. */
   changes?: Changes | undefined;
-  /** Is told how long things took; without it nothing is measured. */
+  /** Records durations; without it nothing is measured. */
   meter?: Meter | undefined;
   /** The vault of `services.vault` that this process has open. */
   vault?: { configured(): boolean; health(): Promise<string> } | undefined;

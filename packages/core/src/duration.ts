@@ -1,7 +1,7 @@
 import { parseDuration } from '@belay/contract/durations';
 import { type ErrorIssue, invalid } from '@belay/contract/errors';
 
-/** Milliseconds of an ISO 8601 or short duration, or an issue at `path`. */
+/** Returns the milliseconds of an ISO 8601 or short duration, or adds an issue at `path`. */
 export function readDuration(text: string | undefined, path: string, issues: ErrorIssue[]): number | undefined {
   if (text === undefined) return undefined;
   try {
@@ -17,7 +17,7 @@ export function readDuration(text: string | undefined, path: string, issues: Err
   return undefined;
 }
 
-/** Milliseconds of a duration in a request; throws `invalid` naming the field. */
+/** Returns the milliseconds of a duration in a request; throws `invalid` with the field. */
 export function requireDuration(text: string, path: string): number {
   const issues: ErrorIssue[] = [];
   const milliseconds = readDuration(text, path, issues);

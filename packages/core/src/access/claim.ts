@@ -20,12 +20,12 @@ import { freeLostClaim } from './lost-claims.js';
 import type { Resting } from './refer.js';
 import { isLive, isOver, overAt } from './wanted.js';
 
-/** What a claim came to: a call to make, or an entitlement that is as it should be. */
+/** The result of a claim: a call to make, or an entitlement that needs no call. */
 export type Claim = Claimed | Resting;
 
 /**
- * Claims up to `limit` entitlements of a provider that are due, revocations before grants, in one statement that commits
- * itself. At most `grants` of them are grants. What another worker works on is left out.
+ * Claims up to `limit` due entitlements of a provider, revocations before grants, in one statement that commits
+ * itself. At most `grants` of them are grants. Entitlements that another worker has claimed are left out.
  */
 export function claimDue(ctx: Context, which: { provider: string; limit: number; grants?: number }): Promise<Claim[]> {
   const { provider, limit, grants: most = limit } = which;
@@ -43,9 +43,9 @@ export function claimDue(ctx: Context, which: { provider: string; limit: number;
 }
 
 /**
- * Claims those of some entitlements that are due and that no other worker works on, in one statement. In a transaction that has
- * made them due, holds their locks and began after `claimingAt`, the claim is committed with what made them due; `last`: it is the
- * last statement of that transaction.
+ * Claims those of some entitlements that are due and that no other worker has claimed, in one statement. In a
+ * transaction that has made them due, holds their locks and started after `claimingAt`, the claim is committed
+ * together with what made them due; `last`: it is the last statement of that transaction.
  */
 export function claimThese(
   ctx: Context,
@@ -60,7 +60,10 @@ export function claimThese(
   return claim(ctx, db, which, { ...more, concerns });
 }
 
-/** Up to two executions that wait for what was claimed: one is all that a move can be recorded for. */
+/**
+ * Up to two executions that wait for the claimed call: a move can be recorded together with the call only when there
+ * is exactly one.
+ */
 const concerns = sqlText`
   case task when 'grant' then (select json_agg(one)::text from (
     select ${grants.executionId}, ${grants.stepKey}, ${grants.duration}, (
@@ -78,7 +81,7 @@ const isDue = sqlText`${entitlements.state} <> 'absent' and ${entitlements.dueAt
 
 const columns = sqlText`${entitlements.id}, ${entitlements.state}, ${entitlements}.xmin as version`;
 
-/** `decideClaim` as the database evaluates it: one branch for each of its answers. */
+/** Returns `decideClaim` as SQL: one branch per result. */
 const task: SqlText = rawText(
   `case ${(['absent', 'granting', 'granted', 'revoking'] as const)
     .flatMap((state) =>
@@ -108,9 +111,9 @@ export type ClaimRow = {
 };
 
 /**
- * Takes the lease, raises the fence and commits what is about to be done, before it is done (R1, R4); says of grants that have
- * run out that they have. The statement sees the grants as they were when it began. Whoever changes what is wanted changes the
- * entitlement's row in the same transaction, so a row that is newer than that is left alone: it is due again.
+ * Takes the lease, raises the fence and commits what is about to be done, before it is done (R1, R4); records expired
+ * grants as expired. The statement sees the grants as of its start. Every change of what is wanted changes the
+ * entitlement's row in the same transaction, so a row that is newer than the statement is left alone: it is due again.
  */
 async function claim(
   ctx: Context,
@@ -160,7 +163,7 @@ async function claim(
   );
   const sent = last ? commitWith(db as Transaction, [claiming]).then(([rows]) => rows) : claiming.execute();
   const rows = await sent.catch((error: unknown) => {
-    // It may have been committed, and nobody would know until the lease ends.
+    // The claim may have been committed, and only this process knows its id.
     if (isOutage(error)) freeLostClaim(ctx, claimId);
     throw error;
   });
@@ -198,7 +201,7 @@ function concernOf({ task, concerns }: ClaimRow): Concern | null {
   const [one] = waiting;
   if (!one || waiting.length > 1) return null;
   const executionId = String(one.execution_id);
-  // One that has ended moves no more.
+  // An execution that has ended moves no more.
   if (task !== 'grant') return one.moves === true ? { executionId, grant: null } : null;
   return one.of_step === 1
     ? { executionId, grant: { stepKey: String(one.step_key), duration: Number(one.duration) } }

@@ -2,16 +2,16 @@ import { entitlements, type Transaction } from '@belay/db';
 import type { Pin } from '@belay/providers';
 import { eq, type SQL, sql } from 'drizzle-orm';
 
-/** An execution that waits for a call; for a grant with the step whose only grant this is, and how long it lasts. */
+/** An execution that waits for a call; for a grant with the step whose only grant this is, and its duration. */
 export type Concern = { executionId: string; grant: { stepKey: string; duration: number } | null };
 
-/** An entitlement that this process holds the lease of, and what it is about to do there. */
+/** An entitlement whose lease this process holds, and the call that it is about to make. */
 export interface Claimed {
   id: string;
   provider: string;
   identity: string;
   access: { [key: string]: unknown };
-  /** Null in a row of an older version: it goes by its names until it is pinned. */
+  /** Null in a row of an older version, which is identified by its names until it is pinned. */
   pin: Pin | null;
   fence: number;
   /** When the latest grant call was claimed: the connector's `generation`. */
@@ -21,15 +21,18 @@ export interface Claimed {
   startedAt: Date;
   task: 'grant' | 'revoke';
   until: Date;
-  /** The one execution that waits for this call, when there is only one: its next move can be recorded with what comes of it. */
+  /**
+   * The one execution that waits for this call, when there is exactly one: its next move can be recorded together with
+   * the call's result.
+   */
   concern: Concern | null;
-  /** When this process began to claim, by its own clock: its lease ends no earlier than a lease after this. */
+  /** When this process started to claim, by its own clock: its lease ends no earlier than one lease after this. */
   claimingAt: number;
 }
 
 /**
- * Whether the entitlement was made due while a call was under way: a claim makes it due at the end of its lease, so any
- * other time is from an end, an intent or a late call that the record of this call must not forget.
+ * Returns whether the entitlement was made due during a call: a claim makes it due at the end of its lease, so any
+ * other time is from an end, an intent or a late call that the record of this call must not overwrite.
  */
 const wasMadeDue: SQL<boolean> = sql<boolean>`${entitlements.dueAt} is distinct from ${entitlements.leaseUntil}`;
 

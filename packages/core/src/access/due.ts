@@ -3,7 +3,7 @@ import { findDueSteps } from '@belay/engine';
 import { type SQL, sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
 
-/** How much one look returns of each provider and of the steps; `until` says when there was more. */
+/** The maximum number of results per provider and of steps; `until` is set when there were more. */
 const most = 1_000;
 
 /** What is due, or soon will be. */
@@ -13,13 +13,13 @@ export interface Due {
   /** When something is due at each provider, in order. */
   entitlements: { provider: string; times: Date[] }[];
   steps: { executionId: string; key: string; dueAt: Date }[];
-  /** What is due after this is not all here; null when everything within the look-ahead is. */
+  /** After this time the result is incomplete; null when everything within the look-ahead is included. */
   until: Date | null;
 }
 
 /**
- * Returns what is due and what will be within the look-ahead: how every worker finds what no hint told it. However much is
- * due at one provider, or of the executions, the others are in it.
+ * Returns what is due and what will be within the look-ahead: this is how every worker finds work that no hint
+ * announced. A large amount at one provider, or of executions, leaves out none of the others.
  */
 export async function findDue(ctx: Context): Promise<Due> {
   const horizon = sql`app_now() + ${`${ctx.timing.lookAhead} milliseconds`}::interval`;
@@ -31,7 +31,7 @@ export async function findDue(ctx: Context): Promise<Due> {
   return { ...there, steps: open, until: ends.length === 0 ? null : new Date(Math.min(...ends)) };
 }
 
-/** Goes from provider to provider by the index, so that the number of rows of one of them does not matter. */
+/** Iterates over providers by the index, so that the number of rows of one provider does not matter. */
 async function findDueTimes(ctx: Context, until: SQL): Promise<Pick<Due, 'now' | 'entitlements'>> {
   const [row] = await ctx.db.execute<{ now: string; found: string }>(sql`
     with recursive providers as (

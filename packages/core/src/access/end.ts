@@ -29,19 +29,19 @@ type Due = { id: string; provider: string };
 
 /**
  * Ends an execution's live grants early, in the caller's transaction, which holds the execution's lock (lock order:
- * execution → grants → entitlements). Nothing is called here: the reconciler sees that they are no longer wanted (R3).
- * Answers the hints that wake it.
+ * execution → grants → entitlements). No provider is called here: the reconciler sees that the grants are no longer
+ * wanted (R3). Returns the hints that wake it.
  */
 export async function endGrants(tx: Transaction, input: EndGrants): Promise<EntitlementHint[]> {
   return hintsOf(await endingGrants(tx, input).execute());
 }
 
-/** The hints that wake the reconciler for what was ended. */
+/** Returns the hints that wake the reconciler for ended grants. */
 export function hintsOf(due: readonly Due[]): EntitlementHint[] {
   return due.map(({ id, provider }) => ({ queue: 'entitlements', entitlementId: id, provider }));
 }
 
-/** The same as a statement that is sent behind the one that takes the lock. */
+/** Returns the same as a statement, to be sent together with the one that takes the lock. */
 export function endingGrants(tx: Transaction, input: EndGrants): Statement<Due[]> {
   const { executionId, reason, stepKeys, entitlementIds, ownerId } = input;
   const message = `A grant ended early: ${reason}`;

@@ -3,12 +3,13 @@ import { settleParked } from '@belay/engine';
 import { and, eq, sql } from 'drizzle-orm';
 import { isLive, isNotLapsed, overAt } from './wanted.js';
 
-/** Why nothing is held, in the words of a workflow. */
+/** Why no access is held, in the words of a workflow. */
 const nothing = 'nothing was granted';
 
 /**
- * Keeps the outcome of the parked holds of an execution, when none of its grants is live: what `access.hold` decides, in one
- * statement. Returns their keys, and the other parked calls. The execution's lock is held.
+ * Stores the outcome of the parked holds of an execution when none of its grants is live: the decision of
+ * `access.hold`, in one statement. Returns their keys, and the other parked calls. The caller holds the execution's
+ * lock.
  */
 export function settleHolds(tx: Transaction, executionId: string): ReturnType<typeof settleParked> {
   return settleParked(tx, executionId, {
@@ -21,7 +22,10 @@ export function settleHolds(tx: Transaction, executionId: string): ReturnType<ty
   });
 }
 
-/** When the last live grant of an execution expires, null when none is live; and why they ended, in one word for the workflow. */
+/**
+ * Returns when the last live grant of an execution expires, null when none is live, and why they ended, in one word
+ * for the workflow.
+ */
 export async function readHold(
   tx: Database | Transaction,
   executionId: string,

@@ -11,13 +11,14 @@ import { entitlementKey, keyByNames } from './rows.js';
 import { isLive } from './wanted.js';
 
 /**
- * Writes an intent with the first move of its execution and the claim of its grants, in one statement that commits itself.
- * Returns the ids of the entitlements; null, and nothing is written, when one of them needs a closer look, or the configuration
- * or the execution has changed: then `intendGrants` looks under the locks.
+ * Writes an intent with the first move of its execution and the claim of its grants, in one statement that commits
+ * itself. Returns the ids of the entitlements. Returns null, and writes nothing, when one of them needs a closer
+ * check, or the configuration or the execution has changed: then `intendGrants` checks under the locks.
  *
- * Nothing is read here that a lock would have to come before. An execution that has not begun has no approvals. What is
- * written of an entitlement follows from the row that is locked; it is claimed only when that row is the one in the statement's
- * snapshot, because then so are its other grants (decision 0070). The table of configurations is locked when the statement begins, before PostgreSQL takes its snapshot.
+ * The statement reads nothing that requires an earlier lock. An execution before its first move has no approvals. What
+ * is written to an entitlement depends on the locked row; it is claimed only when that row is the one in the
+ * statement's snapshot, because then its other grants are in the snapshot too (decision 0070). The table of
+ * configurations is locked when the statement starts, before PostgreSQL takes its snapshot.
  */
 export async function intendWithMove(
   ctx: Context,
@@ -76,10 +77,11 @@ function intending(
     subject: pin.subject,
     address,
     placed: placed.ids.has(id),
-    // A row under its names is from before there were pins: it may have to be adopted.
+    // A row under its names is older than pins: it may have to be adopted.
     named: keyByNames({ provider, identity, access }),
   }));
-  // Most intents are of one grant. Said here, because a list of unknown length is taken for a hundred, and read with whole tables.
+  // Most intents have one grant. Stated explicitly, because the planner assumes a hundred for a list of unknown length,
+  // and reads whole tables.
   const only = rows.length === 1 ? sqlText`limit 1` : sqlText``;
   const { key, state } = entitlements;
   const claims = sqlText`excluded.lease_until is not null and (e.lease_until is null or e.lease_until <= app_now())
@@ -128,7 +130,7 @@ function intending(
     ),
     entitlement: sqlText`(select held.id from held join planned using (key) where planned.id = entry.entitlement_id)`,
     waitingFor: `the provider ${providers}`,
-    // A claim makes due at the end of its lease; everything else is due now.
+    // A claim makes a row due at the end of its lease; everything else is due now.
     returning: sqlText`
       select held.id, held.key, provider, identity, access::text, target, subject::text, fence, failures,
         last_grant_call_at as called, app_now() as now,

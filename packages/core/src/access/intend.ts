@@ -17,22 +17,22 @@ import { standByFor } from './stand-by.js';
 
 export type Intended =
   | { outcome: 'intended'; entitlementIds: string[] }
-  /** R2: these are held already, outside this service. */
+  /** R2: these are already held outside this service. */
   | { outcome: 'held_outside'; provider: string; identity: string }
-  /** The execution is being cancelled: what cleans up after it gets no access. */
+  /** The execution is being cancelled: its cleanup gets no access. */
   | { outcome: 'cancelled' }
-  /** An approval was opened, or refused, since the caller looked. */
+  /** An approval was opened, or denied, since the caller checked. */
   | { outcome: 'not_approved'; refusal: Outcome }
-  /** Its approval ended: it has to be asked again. */
+  /** Its approval has ended and must be requested again. */
   | { outcome: 'lapsed' }
-  /** The execution has ended, or the step is somebody else's by now: nothing was written. */
+  /** The execution has ended, or another process has taken the step over: nothing was written. */
   | { outcome: 'moved_on' };
 
 /**
- * R1: commits the grants and their entitlements before any provider is touched. R2: refuses what an identity holds
- * already while we hold no claim on it, and waits for a provider that cannot say. The observation is made before the
- * transaction, because no transaction spans a network call; the decision is made inside it, on the entitlement's state under
- * its lock. Throws what a connector throws.
+ * R1: commits the grants and their entitlements before any provider is called. R2: rejects access that an identity
+ * already holds without a claim of ours, and waits for a provider that cannot report it. The provider is read before
+ * the transaction, because no transaction spans a network call; the decision is made inside it, on the entitlement's
+ * state under its lock. Throws the errors of a connector.
  */
 export async function intendGrants(ctx: Context, intention: Intention, signal: AbortSignal): Promise<Intended> {
   const catalog = ctx.catalog.current();
@@ -44,7 +44,7 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
     grantId: ctx.newId(),
   }));
   const providers = [...new Set(planned.map((grant) => grant.provider))];
-  // Awaited first: as long as it has not succeeded there is nothing to decide.
+  // Awaited first: until it succeeds, there is nothing to decide.
   await Promise.all(providers.map((provider) => standByFor(ctx, authorizerOf(ctx, provider, 'observe'), signal)));
   const held = await Promise.all(
     planned.map((grant) =>
@@ -66,7 +66,7 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
     });
     ctx.crashpoint('intended');
     if (pending && result.outcome !== 'moved_on') ctx.waker.wake(pending.hints);
-    // Without places, who intends reconciles by itself.
+    // Without places, the process that intends also reconciles.
     if (result.outcome === 'intended' && ctx.waker.reserve) ctx.waker.wake(places.begin());
     return result;
   } finally {
@@ -74,7 +74,7 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
   }
 }
 
-/** The intent itself, in its transaction. */
+/** Writes the intent, in its transaction. */
 async function intend(
   ctx: Context,
   tx: Transaction,
@@ -118,12 +118,13 @@ async function intend(
 }
 
 /**
- * Holds the configuration as it is until the intent is committed, so that none comes into force beside it that no longer has
- * the provider, or has it elsewhere. Throws Retryable when it is another than `version` already: the request is planned again.
+ * Locks the configuration until the intent is committed, so that no configuration comes into force meanwhile that no
+ * longer has the provider, or has it at another target. Throws `Retryable` when it is no longer `version`: the request
+ * is planned again.
  */
 async function requireVersion(tx: Transaction, version: number): Promise<void> {
   const [, [latest]] = await inOrder([
-    // Against a change (applyCatalog), not against other intents.
+    // Excludes a change (applyCatalog), but not other intents.
     tx.execute(sql`lock table ${catalogs} in row exclusive mode`),
     tx.select({ version: max(catalogs.version) }).from(catalogs),
   ]);
@@ -155,8 +156,8 @@ async function writeIntent(
           entitlementId: idOf(index),
           userId: intention.userId,
           duration: plan.duration,
-          // Its own clock starts when it is active. Until then it waits for the provider, and never longer than it is
-          // approved for.
+          // Its own clock starts when it is active. Until then it waits for the provider, and never longer than its
+          // approval lasts.
           activateBy: sql<Date>`least(app_now() + ${`${plan.duration + ctx.timing.activation} milliseconds`}::interval, ${until?.toISOString() ?? null}::timestamptz)`,
         })),
       )
@@ -165,7 +166,7 @@ async function writeIntent(
       .update(entitlements)
       .set({ state: 'granting', dueAt: sql`app_now()`, failures: 0, lastError: null, pending: null })
       .where(inArray(entitlements.id, [...entitlementIds])),
-    // Who records the grant wakes the step; this is only for the case that it cannot.
+    // The process that records the grant wakes the step; this time is for the case that it cannot.
     waitOn(
       tx,
       { executionId: intention.executionId, key: intention.stepKey },

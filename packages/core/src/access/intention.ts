@@ -12,20 +12,20 @@ export interface Intention {
   /** The claim's attempt: the fence of the step. */
   attempt: number;
   plan: Plan;
-  /** The version of the catalog that was in force when the plan was begun. */
+  /** The version of the catalog in force when the plan was started. */
   catalogVersion: number;
   userId: string;
   actor: Actor;
   /** The move that opens the step, when it is to be written in the same commit. */
   pending?: PreparedMove | undefined;
-  /** Whether it is approved still, and until when it may be granted; under the execution's lock. */
+  /** Whether it is still approved, and until when it may be granted; read under the execution's lock. */
   confirm(tx: Transaction): Promise<Judgement>;
 }
 
-/** A grant of an intention, with the identifiers of the rows that it makes. */
+/** A grant of an intent, with the ids of its new rows. */
 export type PlannedRow = Wanted & PlannedGrant & { grantId: string };
 
-/** What the ledger says of an intent: an entry for each grant. */
+/** Returns the ledger entries of an intent, one per grant. */
 export function intendedEntries(
   intention: Intention,
   planned: readonly PlannedRow[],

@@ -9,7 +9,7 @@ import type { ActorContext } from '../context.js';
 import type { ElevationInput } from '../plans/input.js';
 import { expiryOf, isLive, overAt } from './wanted.js';
 
-/** What the caller's requests hold now, or are about to; what ends first comes first. */
+/** Returns the access that the caller's requests hold or are about to hold, in the order of its end. */
 export async function listAccess(ctx: ActorContext): Promise<AccessList> {
   const user = requireUser(ctx);
   const rows = await ctx.db

@@ -3,13 +3,13 @@ import { givingBack } from '@belay/engine';
 import { sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
 
-/** Gives back a claim of entitlements whose answer was lost. */
+/** Releases a claim of entitlements whose database response was lost. */
 export const freeLostClaim = givingBack(freeEntitlements);
 
 async function freeEntitlements(ctx: Context, claimIds: readonly string[]): Promise<Set<string>> {
   const lease = sql`${`${ctx.timing.lease} milliseconds`}::interval`;
-  // A claim makes due at the end of its lease, so the index of due rows leads to those that may be meant. The fence tells
-  // a later claim of a version that writes no ids.
+  // A claim makes its rows due at the end of its lease, so the index of due rows finds the candidates. The fence tells
+  // it from a later claim of a version that writes no ids.
   const freed = await ctx.db.execute<{ id: string; provider: string; claim_id: string }>(sql`
     update ${entitlements} set lease_until = null, due_at = least(due_at, app_now())
     where state <> 'absent' and due_at <= app_now() + ${lease} and lease_until > app_now()

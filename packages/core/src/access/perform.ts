@@ -18,14 +18,18 @@ import { type Called, type Recorded, recordTogether } from './record-together.js
 import { recordWithMove } from './record-with-move.js';
 import { pinResting, referTo } from './refer.js';
 
-/** How often a record is tried again while the database is away, and the pause before each try, in milliseconds. */
+/**
+ * How often a record is retried while the database is not reachable, and the pause before each attempt, in
+ * milliseconds.
+ */
 const patience = { tries: 60, pause: 1_000 };
 
 /**
- * Makes the provider match the rows for entitlements that this process has claimed: calls, reads back, records. The calls are
- * made side by side and none waits for another: a result is recorded as soon as it is there, together with those that came while
- * the record before it was being written. A call's error is written down and tried again later; a revoke never gives up.
- * `called` hears of each claim when nothing more is asked of its system, and `settled` when nothing is left to do for it. Throws nothing that one of them throws: the lease ends.
+ * Makes the provider match the rows for entitlements that this process has claimed: calls, reads back, records. The
+ * calls run in parallel and none waits for another: a result is recorded as soon as it exists, together with those
+ * that arrived during the previous record. An error of a call is recorded and retried later; a revoke never gives up.
+ * `called` is called for each claim when its system is no longer needed, and `settled` when nothing is left to do for
+ * it. An error of one of them is not thrown: the lease ends.
  */
 export async function performClaims(
   ctx: Context,
@@ -56,9 +60,10 @@ export async function performClaims(
 type Failed = { claim: Claimed; error: unknown; overtaken: boolean };
 type Outcome = Called | Failed;
 
-/** Calls the provider and reads back what it holds now (R6). Calls nothing when too little of the lease is left. */
+/** Calls the provider and reads back what it holds now (R6). Makes no call when too little of the lease is left. */
 async function callProvider(ctx: Context, claim: Claimed): Promise<Outcome | 'too late'> {
-  // A call that goes on although it was told to stop may land when others have looked: then it is looked at again.
+  // A call that continues although it was aborted may take effect after others have checked: then the access is checked
+  // again.
   const late = () =>
     void recordLate(ctx, claim).catch((error: unknown) =>
       ctx.log.error({ entitlement: claim.id, provider: claim.provider, error }, 'a late call could not be recorded'),
@@ -69,7 +74,7 @@ async function callProvider(ctx: Context, claim: Claimed): Promise<Outcome | 'to
     if (outcome !== 'too late') call.answered();
     return outcome;
   } catch (error) {
-    // A provider that works on it has answered.
+    // A provider with a running operation has responded.
     if (error instanceof Pending) call.answered();
     else call.failed(error);
     return { claim, error, overtaken: call.overtaken() };
@@ -78,7 +83,7 @@ async function callProvider(ctx: Context, claim: Claimed): Promise<Outcome | 'to
   }
 }
 
-/** Asks a provider in a span of the trace of the execution that waits for it. */
+/** Calls a provider in a span of the trace of the execution that waits for it. */
 function tracedCall<T>({ id, task, provider, concern }: Claimed, ask: () => Promise<T>): Promise<T> {
   const attributes = { 'belay.provider': provider, 'belay.entitlement.id': id };
   return traced({ name: `provider ${task}`, executionId: concern?.executionId, client: true, attributes }, ask);
@@ -88,18 +93,19 @@ async function callWithin(ctx: Context, claim: Claimed, signal: AbortSignal): Pr
   const authorizer: Authorizer = authorizerOf(ctx, claim.provider, claim.task);
   const named = await referTo(ctx, authorizer, claim, signal);
   const reference = claim.generation === null ? named : { ...named, generation: claim.generation };
-  // A call that could outlast the lease would land beside that of the next worker: it is not begun.
+  // A call that could outlast the lease would run beside that of the next worker, so it is not started.
   if (ctx.clock().getTime() - claim.claimingAt > ctx.timing.lease - ctx.timing.callTimeout) return 'too late';
   if (claim.task === 'grant') await authorizer.ensurePresent(reference, claim.until, signal);
   else await authorizer.ensureAbsent(reference, signal);
   ctx.crashpoint(`${claim.task} called`);
-  // What counts is what the provider says now, not that the call returned; one that cannot say has settled nothing.
+  // The state that the provider reports now counts, not the return of the call; an unknown state settles nothing.
   return { claim, held: await readHeld(authorizer, reference, signal) };
 }
 
 /**
- * Records what came of a call, and does not give up while the database is away: what a call did after its lease ended is known
- * to this process alone (decision 0032). Each try is safe, because the fence is compared under the lock.
+ * Records the result of a call, and keeps trying while the database is not reachable: only this process knows the
+ * result of a call that finished after its lease (decision 0032). Each attempt is safe, because the fence is compared
+ * under the lock.
  */
 async function recordPatiently(
   ctx: Context,
@@ -108,7 +114,7 @@ async function recordPatiently(
 ): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
-      // An earlier try may have been committed although its answer was lost.
+      // An earlier attempt may have been committed although its response was lost.
       if (tries === 1 || !(await isRecorded(ctx, outcome.claim))) await record(ctx, outcome, together);
       return;
     } catch (error) {
@@ -118,7 +124,7 @@ async function recordPatiently(
   }
 }
 
-/** Records with its neighbours what came out as claimed; everything else by itself. */
+/** Records expected results in groups, and every other result separately. */
 async function record(ctx: Context, outcome: Outcome, together: (called: Called) => Promise<Recorded>): Promise<void> {
   const { claim } = outcome;
   if ('error' in outcome) return recordFailure(ctx, claim, publicMessage(outcome.error), outcome);

@@ -10,16 +10,16 @@ export type EntitlementHint = Extract<Hint, { queue: 'entitlements' }>;
 export interface Places {
   /** When they were opened, by this process's clock. */
   openedAt: number;
-  /** The id of what is claimed for them. */
+  /** The id of the claim that uses them. */
   claimId: string;
-  /** Reserves places for what a statement will make due; returns the ids for which there is one. */
+  /** Reserves places for what a statement will make due; returns the ids that have a place. */
   reserve(wanted: readonly { id: string; provider: string }[], task: 'grant' | 'revoke'): ReadonlySet<string>;
-  /** Tells what the statement has claimed for those ids, and all that it has made due. */
+  /** Records what the statement has claimed for those ids, and everything that it has made due. */
   keep(kept: readonly { reserved: string; claim: Claim }[], due: readonly EntitlementHint[]): void;
   /**
-   * Claims, in the transaction that has just made entitlements due and holds their locks, those for which there is a free place:
-   * a commit less, and no way through a queue. What finds no place stays due. `last`: the transaction ends with it, so COMMIT
-   * is sent right behind it.
+   * Claims, in the transaction that has just made entitlements due and holds their locks, those for which there is a
+   * free place: this saves a commit and the way through a queue. Entitlements without a place stay due. `last`: the
+   * transaction ends with it, so COMMIT is sent together with it.
    */
   claim(
     tx: Transaction,
@@ -29,9 +29,9 @@ export interface Places {
   ): Promise<void>;
   /** What was claimed. */
   claims(): readonly Claim[];
-  /** After the commit: begins the calls of what was claimed. Returns the hints of what was not. */
+  /** After the commit: starts the calls of what was claimed. Returns the hints for the rest. */
   begin(): Hint[];
-  /** Frees the places of what was not begun, and gives back what may have been claimed for them. */
+  /** Frees the places of calls that were not started, and releases what may have been claimed for them. */
   release(): void;
 }
 
@@ -87,7 +87,7 @@ export function openPlaces(ctx: Context): Places {
     },
     release() {
       free();
-      // The transaction came to nothing, or the answer to its commit was lost: then nobody else would know of the claim.
+      // The transaction failed, or the response to its commit was lost: then no other process knows of the claim.
       if (claims.length > 0) freeLostClaim(ctx, claimId);
     },
   };

@@ -4,15 +4,18 @@ import { sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { untilStopped } from '../until-stopped.js';
 
-/** A call of systems that is under way. */
+/** A running call of systems. */
 interface SystemCall {
-  /** Says stop when the call has taken its time, or a system that was silent since it began answers again. */
+  /**
+   * Aborts when the call has used its time, or when a system that has been silent since the start of the call responds
+   * again.
+   */
   signal: AbortSignal;
-  /** Whether it was stopped for the latter: it is to be repeated at once. */
+  /** Whether the latter aborted it: then it is repeated immediately. */
   overtaken(): boolean;
-  /** The system said what was asked of it. */
+  /** Called when the system has responded. */
   answered(): void;
-  /** The call came to nothing: the system is asked whether it answers at all. */
+  /** Called when the call failed: then the system is checked. */
   failed(error: unknown): void;
   close(): void;
 }
@@ -23,21 +26,24 @@ interface Call {
   stop: AbortController;
 }
 
-/** What this process knows of whether a system answers. */
+/** What this process knows about the availability of a system. */
 interface Pulse {
   calls: Set<Call>;
   answeredAt: number;
-  /** It was asked since it last answered, and said nothing. */
+  /** It was checked since it last responded, and did not respond. */
   silent: boolean;
-  /** Until when it is asked although no call waits for it, because one failed. */
+  /** Until when it is checked although no call waits for it, because one failed. */
   doubtedUntil: number;
   watched: boolean;
 }
 
-/** A client that was replaced, as by a new configuration, is forgotten with what was known of it. */
+/** The state of a client that was replaced, for example by a new configuration, is dropped with it. */
 const pulses = new WeakMap<ProviderClient, Pulse>();
 
-/** Begins a call of some systems. One that is no provider of the catalog has no pulse; then only the time limit counts. */
+/**
+ * Starts a call of some systems. A system that is not a provider of the catalog has no pulse; then only the time limit
+ * counts.
+ */
 export function openCall(ctx: Context, systems: readonly string[]): SystemCall {
   const call: Call = { since: ctx.clock().getTime(), overtaken: false, stop: new AbortController() };
   const limit = setTimeout(() => call.stop.abort(tookTooLong()), ctx.timing.callTimeout);
@@ -54,7 +60,7 @@ export function openCall(ctx: Context, systems: readonly string[]): SystemCall {
       for (const { answer } of watched) answer(call.since);
     },
     failed(error) {
-      // One that asks for patience, or works on something, is not silent.
+      // A provider that requests a pause, or has a running operation, is not silent.
       if (!(error instanceof Retryable) || error instanceof Pending || error.options.afterMilliseconds !== undefined)
         return;
       for (const { pulse, watch } of watched) {
@@ -69,7 +75,7 @@ export function openCall(ctx: Context, systems: readonly string[]): SystemCall {
   };
 }
 
-/** As AbortSignal.timeout says it. */
+/** The same message as that of AbortSignal.timeout. */
 function tookTooLong(): DOMException {
   return new DOMException('The operation was aborted due to timeout', 'TimeoutError');
 }
@@ -95,8 +101,9 @@ function watching(ctx: Context, system: string) {
 }
 
 /**
- * Asks a system whether it answers, while calls wait there that it has not answered for a while, or one failed. A question changes
- * nothing there, takes no place, and ends before a call would: so it is known soon that the system answers again.
+ * Checks whether a system responds, while calls wait there that it has not answered for a while, or one failed. A
+ * check changes nothing there, takes no place, and ends earlier than a call, so that the recovery of the system is
+ * noticed soon.
  */
 async function watch(ctx: Context, system: string, client: ProviderClient, pulse: Pulse): Promise<void> {
   if (pulse.watched) return;

@@ -78,14 +78,14 @@ export async function recordFailure(
           failures,
           lastError: pending ? null : message,
           pending: pending ? message : null,
-          // R7: an alarm from now until a call has worked, also when other errors follow.
+          // R7: an alarm from now until a call has succeeded, also when other errors follow.
           ...(error instanceof OtherTarget ? { elsewhere: true } : {}),
           leaseUntil: null,
           dueAt: sql`app_now() + ${`${wait} milliseconds`}::interval`,
         })
         .where(eq(entitlements.id, claim.id))
         .returning({ dueAt: entitlements.dueAt });
-      // However often a provider is asked, what it works on is told once.
+      // A running operation is reported once, regardless of the number of checks.
       const tell = pending
         ? row.pending === null
         : failures <= told.first || failures % told.then === 0 || row.lastError !== message;
@@ -135,7 +135,10 @@ function failedEntry(
   };
 }
 
-/** How long to wait, in milliseconds. Where access is still there that should be gone, a longer pause that the provider requests is ignored. */
+/**
+ * Returns how long to wait, in milliseconds. While access exists that should be gone, a longer pause that the provider
+ * requests is ignored.
+ */
 function waitAfter(
   timing: Timing,
   task: Claimed['task'],
@@ -147,7 +150,7 @@ function waitAfter(
   return Math.min(last, Math.max(how.wish, pauseAfter(backoff, how.failures)));
 }
 
-/** The pause that a connector's error asks for, in milliseconds. */
+/** Returns the pause that a connector's error requests, in milliseconds. */
 function wishOf(error: unknown): number {
   if (!(error instanceof Error) || !('options' in error)) return 0;
   return (error.options as { afterMilliseconds?: number } | undefined)?.afterMilliseconds ?? 0;

@@ -12,8 +12,9 @@ import { ignoreRollback } from './rollback.js';
 import { isLive, overAt } from './wanted.js';
 
 /**
- * Records that the provider holds what was granted, and starts the clock of the grants that waited for it. Applies only
- * with the claim's own fence and in the expected state: otherwise somebody has moved on, and what is owed stays owed (R4).
+ * Records that the provider holds what was granted, and starts the clock of the grants that waited for it. Applies
+ * only with the claim's own fence and in the expected state; otherwise another process has changed the row, and what
+ * is owed stays owed (R4).
  */
 export async function recordGranted(ctx: Context, claim: Claimed, held: Held): Promise<void> {
   if (held === false) {
@@ -22,7 +23,7 @@ export async function recordGranted(ctx: Context, claim: Claimed, held: Held): P
   }
   const next = await ctx.db
     .transaction(async (tx) => {
-      // Lock order: grants before entitlements. Should the fence below be lost, this is rolled back.
+      // Lock order: grants before entitlements. If the fence below is lost, this is rolled back.
       const starting = tx
         .update(grants)
         .set({
@@ -43,9 +44,10 @@ export async function recordGranted(ctx: Context, claim: Claimed, held: Held): P
         tx.rollback();
         return null;
       }
-      // A grant that came while the call was under way may want a later end than the provider was told: ensure it again.
+      // A grant that arrived during the call may want a later end than the provider has: ensure it again.
       const tooLate = started.some(({ expiresAt }) => expiresAt && expiresAt > claim.until);
-      // So too when it was made due meanwhile: by an intent that this record does not activate, or by a late call.
+      // The same applies when it was made due meanwhile: by an intent that this record does not activate, or by a late
+      // call.
       const again = tooLate || row.disturbed;
       const recording = tx
         .update(entitlements)

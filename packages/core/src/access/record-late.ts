@@ -6,8 +6,9 @@ import type { Claimed } from './claimed.js';
 import { decideLate } from './decide.js';
 
 /**
- * For a call whose lease ended and whose entitlement another worker has claimed since: it may have landed after that worker
- * looked, so the entitlement is due again at once. A worker that has the lease now sees that it was made due and goes again.
+ * Records a call whose lease ended and whose entitlement another worker has claimed since: the call may have taken
+ * effect after that worker checked, so the entitlement is due again immediately. A worker that has the lease now sees
+ * that it was made due and repeats its call.
  */
 export async function recordLate(ctx: Context, claim: Claimed): Promise<void> {
   const due = await ctx.db.transaction(async (tx) => {

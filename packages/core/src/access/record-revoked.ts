@@ -11,8 +11,8 @@ import { tellMeter } from './record-together.js';
 import { isLive, isOver } from './wanted.js';
 
 /**
- * Records that the provider no longer holds what was revoked. R5 decides whether that settles it or whether a second
- * revoke is owed once no grant call can be on its way any more. Applies only with the claim's own fence.
+ * Records that the provider no longer holds what was revoked. R5 decides whether that settles it, or whether a second
+ * revoke is owed when no grant call can still be running. Applies only with the claim's own fence.
  */
 export async function recordRevoked(ctx: Context, claim: Claimed, held: Held): Promise<void> {
   if (held === true) {
@@ -21,11 +21,12 @@ export async function recordRevoked(ctx: Context, claim: Claimed, held: Held): P
   }
   const over = and(eq(grants.entitlementId, claim.id), isNull(grants.goneAt), isOver);
   const next = await ctx.db.transaction(async (tx) => {
-    // Lock order: grants before entitlements, or this would be a deadlock with whoever ends one of them at its very expiry.
+    // Lock order: grants before entitlements; otherwise this could deadlock with a process that ends one of them
+    // exactly at its expiry.
     const [, [row], live] = await inOrder([
       tx.select({ id: grants.id }).from(grants).where(over).for('update'),
       lockClaimed(tx, claim.id),
-      // A statement of its own: within the one that locks it would be as old as the wait for the lock.
+      // A separate statement: the one that waits for the lock sees the rows from before the wait.
       tx
         .select({ id: grants.id })
         .from(grants)

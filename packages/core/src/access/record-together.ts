@@ -12,22 +12,22 @@ export interface Called {
   held: Held;
 }
 
-/** Which claims were recorded; `woken` resolves when the steps that waited for them have looked. */
+/** Which claims were recorded; `woken` resolves when the steps that waited for them have been checked. */
 export interface Recorded {
   ids: ReadonlySet<string>;
   woken: Promise<void>;
 }
 
 /**
- * Records calls that came out as claimed, each kind in one statement that commits itself: the provider holds what was to be
- * granted, or no longer holds what was to be revoked. What is decided rests on the rows being as the claim left them: the fence,
- * the state and the due time, which all that concerns an entitlement changes. A row that is otherwise is left out, and so is a
- * call that came out otherwise: they are recorded one by one, under their locks.
+ * Records calls with the expected result, each kind in one statement that commits itself: the provider holds what was
+ * granted, or no longer holds what was revoked. The decision relies on the rows being as the claim left them: every
+ * change of an entitlement changes its fence, state or due time. Other rows are left out, and so are calls with
+ * another result: they are recorded one by one, under their locks.
  */
 export async function recordTogether(ctx: Context, group: readonly Called[]): Promise<Recorded> {
   const expected = group.filter(({ claim, held }) => isAsClaimed(claim.task, held));
   const rows: RecordedRow[] = [];
-  // What takes access away comes first. Each kind commits itself.
+  // Revocations come first. Each kind commits itself.
   for (const task of ['revoke', 'grant'] as const) {
     const calls = expected.filter(({ claim }) => claim.task === task);
     if (calls.length === 0) continue;
@@ -52,7 +52,7 @@ export async function recordTogether(ctx: Context, group: readonly Called[]): Pr
   return { ids: new Set(due.keys()), woken: wakeSteps(ctx, executionIds) };
 }
 
-/** Tells the meter how long grants took to begin, or to be gone. */
+/** Reports to the meter how long grants took to start, or to be gone. */
 export function tellMeter(
   { meter }: Context,
   task: Claimed['task'],
@@ -65,18 +65,18 @@ export function tellMeter(
   }
 }
 
-/** What a record is made of. */
+/** The parts of a record. */
 export interface Recording {
   /** Its expressions up to `locked`: the rows that are as their claims left them. */
   locks: SqlText[];
-  /** What it writes to them, and `told`, what it says of it. */
+  /** What it writes to them, and `told`, its ledger entries. */
   writes: SqlText[];
   /** Its rows (`RecordedRow`), to be followed by more columns and by `from`. */
   columns: SqlText;
   from: SqlText;
 }
 
-/** Writes calls that came out as claimed, in one statement that commits itself. */
+/** Writes calls with the expected result, in one statement that commits itself. */
 function recordCalls(ctx: Context, task: Claimed['task'], calls: readonly Called[]): Promise<RecordedRow[]> {
   const { locks, writes, columns, from } = recording(ctx, task, calls);
   return execute<RecordedRow>(
@@ -88,8 +88,9 @@ function recordCalls(ctx: Context, task: Claimed['task'], calls: readonly Called
 }
 
 /**
- * The record of calls that came out as claimed, as a part of a statement. `before`: what has to hold before anything is locked;
- * `then`: before anything is written. Grants become active `at` a time that is past, or now.
+ * Returns the record of calls with the expected result, as a part of a statement. `before`: the condition before
+ * anything is locked; `then`: the condition before anything is written. Grants become active `at` a time in the past,
+ * or now.
  */
 export function recording(
   ctx: Context,
@@ -105,14 +106,17 @@ export function recording(
   return task === 'grant' ? recordingGrants(calls, at, gates) : recordingRevocations(ctx, calls, gates);
 }
 
-/** A row for each grant that was touched, and how long it took; one with neither for an entitlement without. */
+/** A row per changed grant, and how long it took; a row with neither for an entitlement without a grant. */
 export type RecordedRow = { id: string; due: string; execution: string | null; seconds: string | number | null };
 
 const actor = sqlText`'{"system": "reconcile"}'::jsonb`;
 
 type Gates = { before: SqlText; then: SqlText };
 
-/** Rows as a relation: a parameter for each column, so that the statement is prepared once for every number of rows. */
+/**
+ * Returns rows as a relation: one parameter per column, so that the statement is prepared once for every number of
+ * rows.
+ */
 function relation<T>(
   rows: readonly T[],
   columns: readonly [name: string, type: string, value: (row: T) => unknown][],
@@ -124,7 +128,9 @@ function relation<T>(
   return sqlText`select * from unnest(${joinTexts(lists, ', ')}) as called (${rawText(columns.map(([name]) => name).join(', '))})`;
 }
 
-/** Says of a single call whose it is, so that its rows are found by it whatever else is live. */
+/**
+ * Restricts a single call to its execution, so that its rows are found by it regardless of the number of live grants.
+ */
 function onlyOf([one, ...others]: readonly { claim: Claimed }[], column: SqlText): SqlText {
   return one && others.length === 0 ? sqlText`and ${column} = ${one.claim.id}::uuid` : sqlText``;
 }
@@ -139,7 +145,7 @@ function lockedAs(state: 'granting' | 'revoking', earlier: 'starting' | 'over', 
       order by e.id for update of e)`;
 }
 
-/** Starts the clocks of the grants that waited, and lets the entitlements rest until the first of them ends. */
+/** Starts the clocks of the waiting grants, and makes the entitlements due when the first of them ends. */
 function recordingGrants(group: readonly Called[], at: Date | null, gates: Gates): Recording {
   const { activatedAt, duration, entitlementId, expiresAt, id } = grants;
   const active = sqlText`coalesce(${at?.toISOString() ?? null}::timestamptz, app_now())`;
@@ -158,7 +164,7 @@ function recordingGrants(group: readonly Called[], at: Date | null, gates: Gates
     ${lockedAs(
       'granting',
       'starting',
-      // A later end than the provider was told has to be told first.
+      // A later end than the provider has must be sent to it first.
       sqlText`and not exists (select 1 from starting where entitlement_id = e.id and ends > called.until)
         ${onlyOf(group, sqlText`e.id`)} ${gates.before}`,
     )}`;
@@ -189,7 +195,7 @@ function recordingGrants(group: readonly Called[], at: Date | null, gates: Gates
   };
 }
 
-/** Writes down that the access is gone: for good, or until the second revoke that R5 owes. */
+/** Records that the access is gone: finally, or until the second revoke that R5 owes. */
 function recordingRevocations(ctx: Context, group: readonly Called[], gates: Gates): Recording {
   const { quarantine } = ctx.timing;
   const decided = group.map(({ claim, held }) => {
@@ -232,7 +238,7 @@ function recordingRevocations(ctx: Context, group: readonly Called[], gates: Gat
   return {
     locks: [called, locks],
     writes: [writes],
-    // One that has ended waits for nothing, and never will.
+    // A grant that has ended waits for nothing.
     columns: sqlText`recorded.id, recorded.due_at as due,
       (select id from ${executions} where id = gone.execution_id and ended_at is null) as execution, gone.seconds`,
     from: sqlText`from recorded left join gone on gone.entitlement_id = recorded.id`,
@@ -242,7 +248,7 @@ function recordingRevocations(ctx: Context, group: readonly Called[], gates: Gat
 const takenToGrant = sqlText`extract(epoch from g.activated_at - g.created_at)`;
 const takenToRevoke = sqlText`extract(epoch from g.gone_at - least(g.ended_at, g.expires_at))`;
 
-/** A time as `toISOString` writes it. */
+/** Returns a time in the format of `toISOString`. */
 function iso(time: SqlText): SqlText {
   return sqlText`to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 }

@@ -18,9 +18,9 @@ import { type Called, type RecordedRow, recording, tellMeter } from './record-to
 import { isLiveOf, overAtIn } from './wanted.js';
 
 /**
- * Records what came of a call together with the next move of the one execution that waits for it, in one commit: a grant with its
- * resolved step, a loss with the end of what waited for the access. Returns false, and nothing is written, when the rows are
- * not as the claim left them or the execution has moved since; then each is recorded by itself.
+ * Records the result of a call together with the next move of the one execution that waits for it, in one commit: a
+ * grant with its resolved step, a loss with the end of what waited for the access. Returns false, and writes nothing,
+ * when the rows are not as the claim left them or the execution has moved since; then each is recorded separately.
  */
 export async function recordWithMove(ctx: Context, called: Called): Promise<boolean> {
   const { concern } = called.claim;
@@ -40,7 +40,7 @@ export async function recordWithMove(ctx: Context, called: Called): Promise<bool
     .slice(0, 1)
     .map((row) => ({ queue: 'entitlements', entitlementId: id, provider, dueAt: new Date(row.due) }));
   ctx.waker.wake([...move.hints, ...due]);
-  // A grant that is active resolves its own step and no other; a loss may be what another parked call waits for, too.
+  // An active grant resolves its own step and no other; other parked calls may wait for a loss, too.
   const moved = called.claim.task === 'grant' || isFinal(move.status) ? move.execution.id : null;
   const others = rows.flatMap(({ execution }) => (execution === null || execution === moved ? [] : [execution]));
   await wakeSteps(ctx, others);
@@ -48,15 +48,15 @@ export async function recordWithMove(ctx: Context, called: Called): Promise<bool
 }
 
 /**
- * Record and move in one statement, which writes both or nothing. It locks the execution at the version of the move, the grants
- * and the entitlement, in this order; each of them is looked at again when it has its lock. A move that ends the execution deletes
- * the steps that the statement saw when it began: a mark that was made while it waited for the lock stays, and the turn that finds
- * it deletes it.
+ * Returns the record and the move as one statement, which writes both or nothing. It locks the execution at the
+ * version of the move, the grants and the entitlement, in this order; each is checked again under its lock. A move
+ * that ends the execution deletes the steps that the statement saw at its start: a mark that was made while it waited
+ * for the lock stays, and the turn that finds it deletes it.
  */
 function recordingWith(ctx: Context, called: Called, move: PreparedMove, at: Date | null): SqlText {
   const { execution, version } = move;
   const { task } = called.claim;
-  // One after the other: the locks, the move, the record. Where one finds its row changed, nothing that follows is written.
+  // One after the other: the locks, the move, the record. When one finds its row changed, nothing after it is written.
   const { locks, writes, columns, from } = recording(ctx, task, [called], {
     at,
     before: sqlText`exists (select from current)`,
@@ -64,10 +64,10 @@ function recordingWith(ctx: Context, called: Called, move: PreparedMove, at: Dat
   });
   const current = sqlText`current as (
     select id from ${executions} where id = ${execution.id} and version = ${version} and ended_at is null for update)`;
-  // What becomes active here ends when its own record says; the rest as it was.
+  // The end of what becomes active here comes from its own record; the rest is unchanged.
   const end = sqlText`(select max(coalesce(starting.ends, ${overAtIn('g')})) from grants g left join starting using (id)
     where ${isLiveOf(sqlText`moved.id`, 'g')})`;
-  // A grant whose time ended during the call begins no more: its step is not told that it did.
+  // A grant whose time ended during the call does not start any more, and its step is not resolved.
   const begins =
     task === 'grant' ? sqlText`and exists (select from starting where execution_id = ${execution.id})` : sqlText``;
   return writing(ctx, move, {
@@ -80,7 +80,7 @@ function recordingWith(ctx: Context, called: Called, move: PreparedMove, at: Dat
   });
 }
 
-/** What the execution makes of it, and when that is: a grant's clock starts at the time that the outcome tells. */
+/** The move of the execution, and its time: a grant's clock starts at the time in the outcome. */
 async function prepare(
   ctx: Context,
   claim: Claimed,
@@ -99,7 +99,7 @@ async function prepare(
   return move && { move, at };
 }
 
-/** As `settleGrants` reads it from the rows, for a step with this one grant. */
+/** The same as `settleGrants` reads from the rows, for a step with this one grant. */
 function outcomeOf({ provider, identity, access }: Claimed, at: Date, expires: Date): Outcome {
   const expires_at = expires.toISOString();
   const held = [{ provider, identity, access: access as Json, expires_at }];

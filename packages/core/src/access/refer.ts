@@ -8,12 +8,12 @@ import { appendLedger } from '../ledger/append.js';
 import type { Claimed } from './claimed.js';
 import { entitlementKey } from './rows.js';
 
-/** An entitlement that was claimed and is as it should be: nothing is due for it, unless it has no pin. */
+/** An entitlement that was claimed and needs no call: nothing is due for it unless it has no pin. */
 export type Resting = Pick<Claimed, 'id' | 'provider' | 'identity' | 'access' | 'fence' | 'pin'> & { task: 'rest' };
 
 /**
- * Returns an entitlement as its connector is to see it: by its pin. A row of an older version has none: its names are
- * looked up and the pin is stored. Names that mean nothing any more are used as they are, which the log says.
+ * Returns an entitlement as its connector sees it: by its pin. A row of an older version has none: its names are
+ * looked up and the pin is stored. Names that no longer exist are used unchanged, which is logged.
  */
 export async function referTo(
   ctx: Context,
@@ -35,7 +35,9 @@ export async function referTo(
   return named;
 }
 
-/** Pins a granted entitlement of an older version. One that cannot be asked about now is pinned when it is due. */
+/**
+ * Pins a granted entitlement of an older version. When the provider cannot be read now, it is pinned when it is due.
+ */
 export async function pinResting(ctx: Context, row: Resting): Promise<void> {
   const signal = AbortSignal.timeout(ctx.timing.callTimeout);
   try {
@@ -49,7 +51,7 @@ export async function pinResting(ctx: Context, row: Resting): Promise<void> {
 }
 
 /**
- * Stores the pin of a row that has none, and gives the row the key of its pin unless another row has that. Does nothing
+ * Stores the pin of a row that has none, and gives the row the key of its pin unless another row has it. Does nothing
  * when the row was claimed again or pinned meanwhile.
  */
 async function storePin(ctx: Context, row: Omit<Resting, 'task'>, pin: Pin): Promise<void> {

@@ -10,8 +10,9 @@ import { settleHolds } from './held.js';
 import { openPlaces, type Places } from './places.js';
 
 /**
- * Gives the access of the caller's execution back before its time. The grants end in this transaction; the provider
- * follows at once, and is asked until it has (R3, R4). Throws `forbidden` for another's, `conflict` when nothing is held.
+ * Gives the access of the caller's execution back before it expires. The grants end in this transaction; the provider
+ * is called immediately, and until it has revoked (R3, R4). Throws `forbidden` for another person's execution,
+ * `conflict` when no access is held.
  */
 export async function returnAccess(
   ctx: ActorContext,
@@ -28,9 +29,10 @@ export async function returnAccess(
 }
 
 /**
- * Ends what an execution holds, whether it has ended itself or not: access outlives a workflow that completed. What its parked
- * steps make of it is kept in the same transaction; its turn is taken when the loss is recorded, or by whoever the hint reaches.
- * With `owner`, nothing of anybody else's is ended: returns false then. Throws `conflict` when nothing is held.
+ * Ends what an execution holds, whether the execution has ended or not: access outlives a workflow that completed. The
+ * outcome of its parked steps is stored in the same transaction; its turn is taken when the loss is recorded, or by
+ * the worker that gets the hint. With `owner`, it ends nothing of another person, and returns false then. Throws
+ * `conflict` when no access is held.
  */
 export async function endHeld(ctx: ActorContext, execution: { id: string }, how: Ending): Promise<boolean> {
   const places = openPlaces(ctx);
@@ -38,7 +40,7 @@ export async function endHeld(ctx: ActorContext, execution: { id: string }, how:
     const hints = await retryDeadlock(() => ctx.db.transaction((tx) => end(ctx, tx, execution.id, how, places)));
     if (!hints) return false;
     ctx.crashpoint('returned');
-    // A record of the loss takes the execution's turn with it, so that nobody else has to.
+    // A record of the loss takes the execution's turn at the same time, so that no other worker needs to.
     const revoked = places.claims().some(({ task }) => task === 'revoke');
     ctx.waker.wake([...places.begin(), ...(revoked ? [] : hints)]);
     return true;
@@ -50,7 +52,7 @@ export async function endHeld(ctx: ActorContext, execution: { id: string }, how:
 interface Ending {
   reason: EndedReason;
   entry?: LedgerEntry;
-  /** Whose execution it has to be. */
+  /** The required owner of the execution. */
   owner?: string;
 }
 
@@ -74,7 +76,7 @@ async function end(
   return hints;
 }
 
-/** Keeps the outcomes of the parked calls that waited for what has just ended. */
+/** Stores the outcomes of the parked calls that waited for the end of this access. */
 async function settleParked(ctx: ActorContext, tx: Transaction, execution: Locked): Promise<Hint[]> {
   const { settled, others } = await settleHolds(tx, execution.id);
   const hints = settled.map((key): Hint => ({ queue: 'executions', executionId: execution.id, key }));

@@ -10,14 +10,15 @@ import { endHeld } from './return.js';
 import { isLive } from './wanted.js';
 
 export interface RevokeAccess {
-  /** An execution's id, or the e-mail address of a person: then everything that they hold. */
+  /** The id of an execution, or the e-mail address of a person for all access of that person. */
   of: string;
   reason: string;
 }
 
 /**
- * Ends somebody's access at once (`belay access revoke`): operators only, with a reason, audited. The provider follows as
- * it does for every early end. Throws `forbidden` for anybody else, `not_found` and `conflict` when nothing is held.
+ * Ends access of a person immediately (`belay access revoke`): operators only, with a reason, audited. The provider is
+ * called as for every early end. Throws `forbidden` for other callers, `not_found`, and `conflict` when no access is
+ * held.
  */
 export async function revokeAccess(
   ctx: ActorContext,

@@ -1,6 +1,8 @@
 import { TransactionRollbackError } from 'drizzle-orm';
 
-/** A record whose fence is lost rolls its transaction back: somebody has moved on, and that is fine. */
+/**
+ * Rolls the transaction of a record back when its fence is lost: another process has changed the row, which is normal.
+ */
 export function ignoreRollback(error: unknown): null {
   if (error instanceof TransactionRollbackError) return null;
   throw error;

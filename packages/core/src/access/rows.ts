@@ -3,15 +3,15 @@ import { type EntitlementState, entitlements, type Transaction } from '@belay/db
 import type { Access, Pin } from '@belay/providers';
 import { asc, eq, inArray } from 'drizzle-orm';
 
-/** An entitlement that is about to be intended; names are labels, the pin says what it is. */
+/** An entitlement that is about to be intended; names are labels, the pin identifies it. */
 export interface Wanted {
-  /** For the row, when there is none yet. */
+  /** The id for a new row. */
   id: string;
   provider: string;
   identity: string;
   access: Access;
   pin: Pin;
-  /** Of the configuration that the pin was looked up with; null where the connector tells none. */
+  /** Digest of the address in the configuration that the pin was read with; null when the connector returns none. */
   address: string | null;
 }
 
@@ -22,20 +22,20 @@ export interface LockedRow {
   lastGrantCallAt: Date | null;
 }
 
-/** Returns the key of an entitlement: one row for each provider, target and subject. */
+/** Returns the key of an entitlement: one row per provider, target and subject. */
 export function entitlementKey(provider: string, pin: Pin): string {
   return digestOf({ provider, target: pin.target, subject: pin.subject });
 }
 
-/** Returns the key that rows without a pin have, from before there were pins. */
+/** Returns the key of rows without a pin, which are older than pins. */
 export function keyByNames({ provider, identity, access }: Pick<Wanted, 'provider' | 'identity' | 'access'>): string {
   return digestOf([provider, identity, access]);
 }
 
 /**
- * Locks the rows of entitlements, and makes those that are missing; the order of the result is that of `wanted`. A live
- * row from before there were pins is the same entitlement under its names: it is pinned here and used, so that two rows
- * never speak for one access. The execution's lock is held.
+ * Locks the rows of entitlements, and creates missing ones; the result has the order of `wanted`. A live row without a
+ * pin is the same entitlement under its names: it is pinned here and used, so that one access never has two rows. The
+ * caller holds the execution's lock.
  */
 export async function lockEntitlements(tx: Transaction, wanted: readonly Wanted[]): Promise<LockedRow[]> {
   const keyed = wanted.map((one) => ({ ...one, key: entitlementKey(one.provider, one.pin), named: keyByNames(one) }));
@@ -62,7 +62,7 @@ export async function lockEntitlements(tx: Transaction, wanted: readonly Wanted[
   }
   const missing = keyed.filter(({ key }) => !rows.has(key)).sort((a, b) => (a.key < b.key ? -1 : 1));
   if (missing.length > 0) {
-    // One that was made for nothing is absent, and stays so.
+    // A row that was created in vain is absent, and stays absent.
     await tx
       .insert(entitlements)
       .values(

@@ -11,12 +11,15 @@ interface Standing {
   failing: boolean;
 }
 
-/** What this process keeps ready. An authorizer that was replaced closes what it kept, and is forgotten with it. */
+/**
+ * The connections that this process keeps ready. An authorizer that was replaced closes its own, and is dropped with
+ * it.
+ */
 const standing = new WeakMap<Authorizer, Standing>();
 
 /**
- * Has the connector open what a revocation needs before a grant is intended, because afterwards the holder may use it up.
- * Throws what the connector throws; then nothing is granted.
+ * Makes the connector open what a revocation needs before a grant is intended, because afterwards the holder may use
+ * it up. Throws the error of the connector; then nothing is granted.
  */
 export async function standByFor(ctx: Context, authorizer: Authorizer, signal: AbortSignal): Promise<void> {
   if (!authorizer.standBy) return;
@@ -25,9 +28,10 @@ export async function standByFor(ctx: Context, authorizer: Authorizer, signal: A
 }
 
 /**
- * Stands by at every provider where something is held or owed, and stands down where nothing is any more. Called regularly by
- * every worker, so that one that restarts stands by again. Resolves when the calls have begun: no provider waits for another,
- * and none is called again while it has not answered. `finished` resolves when they have ended; their errors are logged.
+ * Stands by at every provider where something is held or owed, and stands down elsewhere. Every worker calls it
+ * regularly, so that one that restarts stands by again. Resolves when the calls have started: no provider waits for
+ * another, and none is called again before it has responded. `finished` resolves when they have ended; their errors
+ * are logged.
  */
 export async function standByHeld(ctx: Context, signal: AbortSignal): Promise<{ finished: Promise<void> }> {
   const rows = await ctx.db
@@ -35,8 +39,8 @@ export async function standByHeld(ctx: Context, signal: AbortSignal): Promise<{ 
     .from(entitlements)
     .where(ne(entitlements.state, 'absent'));
   const held = new Set(rows.map(({ provider }) => provider));
-  // One listener for all calls, however many providers there are: Node.js warns of more than ten on one signal. The stop
-  // signal is not joined to each, because it lives as long as the process and would gather a follower with every round.
+  // One listener for all calls, because Node.js warns about more than ten on one signal. The stop signal is not joined
+  // to each call, because it lives as long as the process and would collect listeners.
   const round = new AbortController();
   const abort = () => round.abort();
   signal.addEventListener('abort', abort);
@@ -60,7 +64,7 @@ function note(ctx: Context, authorizer: Authorizer): void {
 async function keep(ctx: Context, provider: string, authorizer: Authorizer, stop: AbortSignal): Promise<void> {
   const state = standing.get(authorizer);
   if (!state || state.calling) return;
-  // Between an observation and the commit of its intent nothing is held yet: not a reason to stand down.
+  // Between a read and the commit of its intent nothing is held yet, which is no reason to stand down.
   const { since } = state;
   const over = ctx.clock().getTime() - since > ctx.timing.standDown;
   state.calling = true;

@@ -7,14 +7,15 @@ import type { ActorContext } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import { isAgentCredential } from './credential.js';
 
-/** How long an agent may go on without being enrolled again. */
+/** How long an agent may run without being enrolled again, in milliseconds. */
 const lifetime = 366 * 24 * 60 * 60_000;
 
 /**
- * Puts a credential of the agent's own making in the place of the one that it calls with, which is dead from then on: so
- * what an operator handed over works once, and may be short-lived. The agent keeps the new one before it asks, and so never
- * stands without either. It is good for a year from the enrolment; enrolling the name again voids it at once. `presented` is
- * what it called with. Throws `invalid`, and `unauthenticated` when that was replaced meanwhile.
+ * Replaces the credential of the calling agent with one that the agent generated; the old one stops working
+ * immediately. So what an operator handed over works once, and may be short-lived. The agent stores the new one before
+ * the call, so it always has a working one. It is valid for a year from the enrolment; enrolling the name again
+ * revokes it immediately. `presented` is the credential of the call. Throws `invalid`, and `unauthenticated` when that
+ * was replaced meanwhile.
  */
 export async function adoptCredential(
   ctx: ActorContext,
@@ -29,7 +30,7 @@ export async function adoptCredential(
         secretHash: hashSecret(input.credential),
         expiresAt: sql`${agents.enrolledAt} + ${`${lifetime} milliseconds`}::interval`,
       })
-      // Only in the place of the one it called with: that may have been replaced since, by an operator even.
+      // Replaces only the presented credential: an operator may have replaced it since.
       .where(and(eq(agents.id, agent.id), eq(agents.secretHash, hashSecret(input.presented))))
       .returning({ expiresAt: agents.expiresAt });
     if (!held) throw new AccessError('unauthenticated', 'The credential was replaced by another call');

@@ -3,8 +3,8 @@ import { describeRole } from '../catalog/roles.js';
 import type { Catalog, CompiledProvider, CompiledRole, CompiledWorkflow } from '../configuration/catalog.js';
 
 /**
- * The configuration as agents get it (POST /register): every enabled definition, built from the fields that are
- * listed here and no others, so that no connector's configuration, reference or token can be among them.
+ * Returns the configuration for agents (POST /register): every enabled definition, built only from the fields that are
+ * listed here, so that no connector configuration, reference or token can be included.
  */
 export function describeDefinitions(catalog: Catalog): Omit<AgentDefinitions, 'services'> {
   const enabled = <T extends { enabled: boolean }>(things: ReadonlyMap<string, T>) =>
@@ -55,15 +55,15 @@ function describeProvider(id: string, { definition, enabled, capabilities }: Com
   };
 }
 
-/** A reference that somebody wrote where none is resolved names a secret all the same. */
+/** Matches references in places where none is resolved: they still name a secret. */
 function plain(text: string): string {
   return text.replace(/\$\{[^}]*\}/g, '…');
 }
 
-/** The keys of the DSL that make a task what it is (DSL reference, Task). */
+/** The keys of the DSL that define the kind of a task (DSL reference, Task). */
 const kinds = ['call', 'do', 'emit', 'for', 'fork', 'listen', 'raise', 'run', 'set', 'switch', 'try', 'wait'] as const;
 
-/** Every task of a workflow, each before those within it. */
+/** Returns every task of a workflow, each before the tasks within it. */
 function stepsOf(workflow: CompiledWorkflow): WorkflowStep[] {
   return tasksOf(workflow.definition.workflow.do, '/do');
 }
@@ -77,7 +77,7 @@ function tasksOf(list: unknown, at: string): WorkflowStep[] {
 
 function toSteps(name: string, task: unknown, path: string): WorkflowStep[] {
   const body = isObject(task) ? task : {};
-  // A `for` and a `try` have a `do` beside them, which is theirs.
+  // A `for` and a `try` have a `do` that belongs to them.
   const kindOfTask = kinds.find((kind) => kind !== 'do' && kind in body) ?? 'do';
   const { call } = body;
   const named = typeof call === 'string' && /^[A-Za-z0-9._-]{1,100}$/.test(call) ? { call } : {};

@@ -7,13 +7,13 @@ import { describeDefinitions } from './definitions.js';
 
 interface Described {
   answer: Omit<Registration, 'signature'>;
-  /** Of the answer as it arrives. */
+  /** The digest of the response as it arrives. */
   digest: string;
 }
 
 const described = new WeakMap<Catalog, Described>();
 
-/** What agents get of a catalog, and its digest: made once for each version. */
+/** What agents get of a catalog, and its digest: created once per version. */
 export function describeForAgents(catalog: Catalog): Described {
   const ready = described.get(catalog);
   if (ready) return ready;
@@ -26,13 +26,13 @@ export function describeForAgents(catalog: Catalog): Described {
     },
     ...describeDefinitions(catalog),
   };
-  // What JSON leaves out does not arrive, and is not part of it.
+  // Properties that JSON omits do not arrive, and are not part of the digest.
   const made = { answer, digest: digestOf(JSON.parse(JSON.stringify(answer))) };
   described.set(catalog, made);
   return made;
 }
 
-/** Whether a model is configured and of which kind; never where it is or with what key. */
+/** Returns whether a model is configured and of which kind; never its address or key. */
 function describeLlm(llm: unknown): { enabled: boolean; provider: string } {
   if (llm === null || typeof llm !== 'object' || Array.isArray(llm)) return { enabled: false, provider: 'none' };
   const { provider, enabled } = llm as { provider?: unknown; enabled?: unknown };

@@ -10,15 +10,15 @@ import { newAgentCredential } from './credential.js';
 const longest = 366 * 24 * 60 * 60_000;
 
 export interface EnrollAgent {
-  /** What operators call it; one agent each. */
+  /** The unique name that operators give the agent. */
   name: string;
-  /** How long its credential is good for, for an agent that puts none of its own in its place: ISO 8601 or the short form. */
+  /** How long its credential is valid if the agent does not replace it: ISO 8601 or the short form. */
   ttl: string;
 }
 
 /**
- * Makes the credential of an agent (`belay agent enroll`): operators only, audited, with a fixed end; shown once and kept
- * as a hash. Enrolling a name again gives that agent a new credential, and the old one is dead at once.
+ * Creates the credential of an agent (`belay agent enroll`): operators only, audited, with a fixed end; shown once and
+ * stored as a hash. Enrolling a name again gives that agent a new credential, and revokes the old one immediately.
  */
 export async function enrollAgent(
   ctx: ActorContext,

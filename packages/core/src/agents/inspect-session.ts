@@ -7,8 +7,8 @@ import { findSessions } from '../sessions/find.js';
 import { openSessionToken } from '../sessions/verify.js';
 
 /**
- * What a session token is worth now, for the agent or client that is asked to keep it: whoever holds the token may know
- * what it says. Throws `invalid` for what is none and `unauthenticated` for one that is over.
+ * Returns what a session token proves now, for the agent or client that keeps it. Throws `invalid` for a text that is
+ * not a session token and `unauthenticated` for one that has ended.
  */
 export async function inspectSession(ctx: Context, input: { session: string }): Promise<VerifiedSession> {
   const { user, login, provider, version } = await openSessionToken(ctx, input.session, await readNow(ctx.db));

@@ -13,8 +13,9 @@ import { describeForAgents } from './describe.js';
 import { signForAgents } from './sign.js';
 
 /**
- * Registers the agent that calls and gives it the whole configuration in force, without a secret (POST
- * /register; docs/interface.md, section 16, rule 12). Known by its credential, so that a repetition changes nothing but what it says of itself.
+ * Registers the calling agent and returns the whole configuration in force, without secrets (POST /register;
+ * docs/interface.md, section 16, rule 12). The agent is identified by its credential, so a repetition only updates
+ * what it says about itself.
  */
 export async function registerAgent(
   ctx: ActorContext,

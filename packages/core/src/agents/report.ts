@@ -8,7 +8,7 @@ import { appendLedger } from '../ledger/append.js';
 import { readNow } from '../now.js';
 import { requireText } from '../text.js';
 
-/** Takes what an agent says before it registers (`preflight`) or after it has set itself up (`postflight`), and records it. */
+/** Records the report of an agent before it registers (`preflight`) or after its setup (`postflight`). */
 export async function reportAgent(
   ctx: ActorContext,
   phase: 'preflight' | 'postflight',

@@ -5,9 +5,9 @@ import { CompactSign } from 'jose';
 import type { Context } from '../context.js';
 
 /**
- * Signs what an agent is told, with the key that belongs to the current secret. The keys of the secrets before it announce
- * that one, so that an agent which pinned one of them goes along with the rotation and with nothing else. An
- * announcement says when it was made.
+ * Signs what agents receive, with the key that belongs to the current secret. The keys of earlier secrets announce
+ * that key, so that an agent which pinned one of them accepts the rotation and nothing else. An announcement contains
+ * its time.
  */
 export async function signForAgents(
   ctx: Pick<Context, 'keyring'>,
@@ -27,17 +27,20 @@ export async function signForAgents(
   };
 }
 
-/** An Ed25519 key: its point, base64url (RFC 8037), and the hash of that as its name. */
+/** An Ed25519 key: its point, base64url (RFC 8037), and its hash as its name. */
 interface SigningKey {
   kid: string;
   x: string;
   privateKey: KeyObject;
 }
 
-/** The beginning of an Ed25519 private key in PKCS #8 (RFC 8410, section 7); the seed follows. */
+/** The prefix of an Ed25519 private key in PKCS #8 (RFC 8410, section 7); the seed follows. */
 const pkcs8 = Buffer.from('302e020100300506032b657004220420', 'hex');
 
-/** The signing key that belongs to a secret (HKDF, RFC 5869): nothing is stored, and the secret's rotation is the key's. */
+/**
+ * Returns the signing key that belongs to a secret (HKDF, RFC 5869): nothing is stored, and rotating the secret
+ * rotates the key.
+ */
 function signingKeyOf(secret: Uint8Array): SigningKey {
   const seed = Buffer.from(hkdfSync('sha256', secret, 'belay', 'belay:agents', 32));
   const privateKey = createPrivateKey({ key: Buffer.concat([pkcs8, seed]), format: 'der', type: 'pkcs8' });

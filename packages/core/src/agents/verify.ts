@@ -4,7 +4,10 @@ import { and, eq, gt, isNull, lt, or, sql } from 'drizzle-orm';
 import type { AgentActor, Context } from '../context.js';
 import { isAgentCredential } from './credential.js';
 
-/** Which agent a credential proves, or null when it is unknown, replaced or over; all look alike. Notes that it was seen. */
+/**
+ * Returns which agent a credential proves, or null when it is unknown, replaced or expired, without a difference.
+ * Records when it was last used.
+ */
 export async function verifyAgent(ctx: Context, input: { token: string }): Promise<AgentActor | null> {
   if (!isAgentCredential(input.token)) return null;
   const [agent] = await ctx.db
@@ -12,7 +15,7 @@ export async function verifyAgent(ctx: Context, input: { token: string }): Promi
     .from(agents)
     .where(and(eq(agents.secretHash, hashSecret(input.token)), gt(agents.expiresAt, sql`app_now()`)));
   if (!agent) return null;
-  // Once a minute is often enough to tell who is there, and spares a write with every request.
+  // Once per minute is enough to show which agents are active, and saves a write per request.
   await ctx.db
     .update(agents)
     .set({ seenAt: sql`app_now()` })

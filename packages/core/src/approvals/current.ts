@@ -5,19 +5,23 @@ import type { ElevationInput } from '../plans/input.js';
 import type { ApprovalSubject } from './inbox.js';
 
 export type CurrentApproval = typeof approvals.$inferSelect & {
-  /** When it can no longer be granted on; null while it is not approved. */
+  /** When it can no longer be used for a grant; null while it is not approved. */
   until: Date | null;
-  /** Approved, and too long ago to be granted on, or by a version that did not say where: it is asked again. */
+  /**
+   * Approved, but too long ago for a grant, or by a version that did not store the target: it must be requested again.
+   */
   lapsed: boolean;
 };
 
-/** Returns how long an approval of a request may wait to be granted, in milliseconds, as the configuration of now has it. */
+/** Returns how long an approval of a request may wait to be granted, in milliseconds, by the current configuration. */
 export function approvalLifetime(catalog: Catalog, input: Pick<ElevationInput, 'role' | 'dynamic'>): number {
   const role = input.dynamic ? undefined : catalog.roles.get(input.role);
   return role?.approvalLifetime ?? catalog.approvalLifetime;
 }
 
-/** Returns the approvals of an execution that count: of one that was asked again, the latest. Oldest first. */
+/**
+ * Returns the approvals of an execution that count, oldest first: of an approval that was requested again, the latest.
+ */
 export async function readCurrentApprovals(
   tx: Database | Transaction,
   executionId: string,

@@ -17,7 +17,10 @@ import type { ApprovalSubject } from './inbox.js';
 import { settleApproval, settleRenewals } from './settle.js';
 
 export interface Decide extends Decision {
-  /** When the approver saw it, where that is known: a request that was put to them later is another, be it the same content. */
+  /**
+   * When the approver viewed it, if known: a request that was submitted to them later counts as another one, even with
+   * equal content.
+   */
   seenAt?: Date | undefined;
   via: 'api' | 'signal' | 'resume' | 'page';
 }
@@ -25,9 +28,10 @@ export interface Decide extends Decision {
 type Approval = typeof approvals.$inferSelect & { ownerId: string };
 
 /**
- * Records an approver's decision, and what came of the approval when that settles it, in one transaction (docs/architecture.md, section 5); the
- * execution's turn follows. Throws `not_found` for whoever is neither approver nor requester, `forbidden` for the
- * requester and for whoever would be elevated, `conflict` for a second decision, a closed approval or other content.
+ * Records an approver's decision, and the outcome of the approval when that settles it, in one transaction
+ * (docs/architecture.md, section 5); the execution's turn follows. Throws `not_found` for a person who is neither
+ * approver nor requester, `forbidden` for the requester and for the person to be elevated, `conflict` for a second
+ * decision, a closed approval or other content.
  */
 export async function decideApproval(ctx: ActorContext, input: Decide): Promise<Decided> {
   const user = requireUser(ctx);
@@ -56,7 +60,7 @@ export async function decideApproval(ctx: ActorContext, input: Decide): Promise<
   return { id: found.id, status, execution_id: found.executionId };
 }
 
-/** Writes a decision, and keeps the outcome of the step when that settles it. */
+/** Writes a decision, and stores the outcome of the step when that settles it. */
 async function record(
   ctx: ActorContext,
   tx: Transaction,
@@ -65,14 +69,14 @@ async function record(
   const { executionId, stepKey } = found;
   const execution = await lockExecution(tx, executionId, stepKey);
   if (!execution) throw new AccessError('conflict', 'The request has ended');
-  // The provider was asked since the login was verified, which can take seconds.
+  // The provider was called since the login was verified, which can take seconds.
   await requireLive(tx, user);
   const [row] = await tx
     .select({ status: approvals.status, expired: sql<boolean>`${approvals.expiresAt} <= app_now()` })
     .from(approvals)
     .where(eq(approvals.id, found.id))
     .for('update');
-  // A decision that comes late is none: an approval past its time can only be refused (docs/architecture.md, section 5).
+  // A late approval does not count: an approval past its time can only be denied (docs/architecture.md, section 5).
   if (row?.status !== 'open' || row.expired || !execution.step)
     throw new AccessError('conflict', 'The request has already been decided, or its approval has expired');
   await refuseSelf(tx, user, found);
@@ -111,7 +115,8 @@ async function record(
       at: execution.now,
     };
   }
-  // One decision of several: it is recorded and the execution keeps waiting. A step that asked again continues by itself.
+  // One decision of several: it is recorded and the execution waits on. A step that requested approval again continues
+  // separately.
   const [after] = await tx.select({ status: approvals.status }).from(approvals).where(eq(approvals.id, found.id));
   const status = after?.status ?? 'open';
   const due: Hint | null = status === 'approved' ? { queue: 'executions', executionId, key: stepKey } : null;
@@ -119,8 +124,9 @@ async function record(
 }
 
 /**
- * One person may be known at several providers; they still have one vote, and none on their own requests. Judged by what is known
- * when the decision is made: an identity that was linked since the request counts. The execution's lock is held.
+ * One person may be known at several providers; they still have one vote, and none on their own requests. Judged by
+ * what is known at the time of the decision: an identity that was linked since the request counts. The caller holds
+ * the execution's lock.
  */
 async function refuseSelf(tx: Transaction, user: UserActor, approval: Approval): Promise<void> {
   const selves = await listSelves(tx, user.id);
@@ -152,7 +158,7 @@ function isApproved(value: unknown): boolean {
   return value !== null && typeof value === 'object' && 'approved' in value && value.approved === true;
 }
 
-/** The approval by its id; or the one of an execution that asks this person, of several that are open at once. */
+/** Returns the approval by its id, or the open approval of an execution that this person may decide. */
 async function findApproval(ctx: ActorContext, user: UserActor, id: string): Promise<Approval | null> {
   if (!isId(id)) return null;
   const rows = await ctx.db
@@ -167,7 +173,10 @@ async function findApproval(ctx: ActorContext, user: UserActor, id: string): Pro
   return row ? { ...row.approval, ownerId: row.ownerId } : null;
 }
 
-/** The one rule of who may decide. The requester, and whoever would be elevated, never may, whatever the rule names (docs/architecture.md, section 9). */
+/**
+ * Decides who may decide, in this one place. The requester and the person to be elevated never may, whatever the rule
+ * names (docs/architecture.md, section 9).
+ */
 async function requireApprover(
   ctx: ActorContext,
   user: UserActor,
@@ -176,22 +185,22 @@ async function requireApprover(
 ): Promise<void> {
   if (user.id === approval.ownerId) throw ownRequest();
   if (!isNamed(user, approval.rule)) throw notFound('The approval');
-  // Whoever has several identities is one person under each of them.
+  // A person with several identities is one person under each of them.
   const selves = [user, ...(await listSelves(ctx.db, user.id))];
   requireOther(selves, approval);
-  // A denial grants nothing, so no provider has to be asked.
+  // A denial grants nothing, so no provider needs to be called.
   if (verdict === 'deny') return;
   if (await wouldBeElevated(ctx, selves, approval.subject as ApprovalSubject)) throw ownAccess();
 }
 
 /**
- * Holds off `stopUser` until this transaction is over, and throws `unauthenticated` when the login that it acts by has
- * ended since it was verified. Without it a request on its way could outlive the person who made it.
+ * Makes `stopUser` wait until this transaction has ended, and throws `unauthenticated` when the login of the request
+ * has ended since it was verified. Without it a running request could outlive the stop of its person.
  */
 async function requireLive(tx: Transaction, user: UserActor): Promise<void> {
   const live = and(eq(logins.id, user.loginId), gt(logins.expiresAt, sql`app_now()`));
   const [, login] = await inOrder([
-    // As `stopUser` and the count of open requests lock it: excludes both, and no lock of a foreign key.
+    // The same lock as `stopUser` and the count of open requests: it excludes both, but no lock of a foreign key.
     tx.select({ id: users.id }).from(users).where(eq(users.id, user.id)).for('no key update'),
     tx.select({ id: logins.id }).from(logins).where(live),
   ]);

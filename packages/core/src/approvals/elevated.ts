@@ -8,14 +8,15 @@ import type { Context, Person } from '../context.js';
 import { soughtBy } from '../people/logins.js';
 import type { ApprovalSubject } from './inbox.js';
 
-/** What this process was told lately, by the client that was asked: a client of another configuration knows nothing yet. */
+/** Recent responses to this process, by the client that sent them: the client of another configuration starts empty. */
 const told = new WeakMap<Identities, Map<string, { identity: string | null; at: number }>>();
 const mostTold = 10_000;
 
 /**
- * Whether an identity of a request is the approver's own at its provider, under whatever name it goes there. A provider is
- * asked only about whom it was not asked lately; while it does not answer, what it said within the last day counts
- * (decision 0071). Throws `unavailable` for somebody about whom nothing is known: in doubt, nobody decides on themselves.
+ * Returns whether an identity of a request is the approver's own at its provider, under any name. A provider is called
+ * only for people that it was not called for recently; while it does not respond, its response within the last day
+ * counts (decision 0071). Throws `unavailable` for a person about whom nothing is known: in doubt, no one decides on
+ * their own request.
  */
 export async function wouldBeElevated(
   ctx: Context,
@@ -32,10 +33,10 @@ export async function wouldBeElevated(
   return found.includes(true);
 }
 
-/** Returns what a person is called at a provider, by any of their identities. */
+/** Returns a person's name at a provider, by any of their identities. */
 async function ownIdentities(ctx: Context, provider: string, faces: readonly Person[]): Promise<Set<string | null>> {
   const compiled = ctx.catalog.current().providers.get(provider);
-  // Nothing is granted at a provider that is gone or switched off, or where nobody has an identity.
+  // Nothing is granted at a provider that is removed or disabled, or that has no identities.
   if (!compiled?.enabled) return new Set();
   const client = ctx.catalog.client(provider);
   if (client && !client.identities) return new Set();
@@ -62,14 +63,14 @@ async function ownIdentities(ctx: Context, provider: string, faces: readonly Per
   return new Set([...results.map(({ identity }) => identity ?? null), ...known.values()]);
 }
 
-/** What somebody was looked up by: another address is another question. */
+/** By what the person was looked up: another address is another lookup. */
 function keyOf(provider: string, address: string | null, { email, name, subject, logins }: Sought): string {
   const more = logins ? [logins.map((login) => [login.provider, login.subject])] : [];
   return digestOf([provider, address, email, name, subject, ...more]);
 }
 
 interface Answer {
-  /** Null where they have none; undefined when the provider did not say. */
+  /** Null when they have no identity there; undefined when the provider did not respond. */
   identity?: string | null;
   fresh?: true;
   cause?: unknown;

@@ -28,8 +28,8 @@ const most = limits.page;
 const mostRequesters = 200;
 
 /**
- * What waits for the caller's decision: open, not expired, not their own, and not decided by them yet; 500 at most. Throws
- * `invalid` for a cursor that is not one of this list.
+ * Returns what waits for the caller's decision: open, not expired, not their own, and not yet decided by them; 500 at
+ * most. Throws `invalid` for a text that is not a cursor of this list.
  */
 export async function listInbox(ctx: ActorContext, input: PageOf & InboxFilter = {}): Promise<Inbox> {
   const user = requireUser(ctx);
@@ -66,7 +66,7 @@ export async function listInbox(ctx: ActorContext, input: PageOf & InboxFilter =
           sql`(${turns.turn}, ${approvals.createdAt}, ${approvals.id}) > (${after.turn}, ${after.at}, ${after.id}::uuid)`,
       )
       .orderBy(asc(turns.turn), asc(approvals.createdAt), asc(approvals.id))
-      // One more than is shown says whether there are more.
+      // One more than is shown tells whether there are more.
       .limit(limit + 1),
     listRequesters(ctx, where),
   ]);
@@ -98,8 +98,8 @@ async function listRequesters(ctx: ActorContext, where: SQL | undefined) {
 }
 
 /**
- * Names a person, by their address or a group. As an array, so that these approvals are looked up and no others are read,
- * whatever the planner believes of how many are open.
+ * Matches approvals that name a person, by their address or a group. As an array, so that only these approvals are
+ * read, whatever the planner estimates for the number of open ones.
  */
 function asks(ctx: ActorContext, user: UserActor): SQL {
   const { approvalId, kind, name } = approvalAudience;
@@ -115,14 +115,15 @@ function asks(ctx: ActorContext, user: UserActor): SQL {
   return sql`${approvals.id} = any(array(${named}))`;
 }
 
-/** What makes an approval wait for a person. */
+/** Matches approvals that wait for a person. */
 async function waitsFor(ctx: ActorContext, user: UserActor): Promise<SQL[]> {
   const selves = await listSelves(ctx.db, user.id);
   const ids = sql.param(JSON.stringify([user.id, ...selves.map(({ id }) => id)]));
   const names = sql.param(JSON.stringify(namesOf(selves)));
   return [
     asks(ctx, user),
-    // They are the open ones. By its status the planner could take all that are open instead.
+    // The matched rows are always open. With a condition on the status the planner could read all open approvals
+    // instead.
     isNull(approvals.closedAt),
     gt(approvals.expiresAt, sql`app_now()`),
     isNull(executions.endedAt),
@@ -160,7 +161,7 @@ function describe(row: typeof approvals.$inferSelect, made: number): InboxEntry 
       identity,
       access: access as Json,
       residual,
-      // Approvals of before say nothing of it.
+      // Approvals of older versions do not contain it.
       leaves_behind: leavesBehind ?? null,
       native_expiry: expiry ? { step: expiry.step ?? null } : null,
       target: pin?.target ?? null,

@@ -6,14 +6,14 @@ import type { Plan } from '../plans/plan.js';
 import { type CurrentApproval, readCurrentApprovals } from './current.js';
 import type { ApprovalSubject } from './inbox.js';
 
-/** What the approvals of an execution say of a plan. */
+/** What the approvals of an execution mean for a plan. */
 export type Judgement =
-  /** Until when it may be granted; null when it needed no approval. */
+  /** Until when it may be granted; null when no approval was needed. */
   { until: Date | null } | { refusal: Outcome } | { lapsed: CurrentApproval[] };
 
 /**
- * Returns whether a plan may be granted. Fails closed, also when the workflow's author forgot a check: not while an approval
- * of the execution is denied, expired or open, not on one that has lapsed, and only for what was approved.
+ * Returns whether a plan may be granted. Fails closed, also when the author of the workflow forgot a check: not while
+ * an approval of the execution is denied, expired or open, not on one that has lapsed, and only for what was approved.
  */
 export function judgeApprovals(current: readonly CurrentApproval[], plan: Plan): Judgement {
   if (current.some(({ status }) => status !== 'approved')) return notApproved('The request was not approved');
@@ -31,13 +31,13 @@ export function judgeApprovals(current: readonly CurrentApproval[], plan: Plan):
   return { until: ends.length === 0 ? null : new Date(Math.min(...ends)) };
 }
 
-/** Returns what judges the approvals of an execution once more, in the transaction of the intent. */
+/** Returns the function that judges the approvals of an execution again, in the transaction of the intent. */
 export function confirmApprovals(executionId: string, lifetime: number, plan: Plan) {
   return async (tx: Transaction): Promise<Judgement> =>
     judgeApprovals(await readCurrentApprovals(tx, executionId, lifetime), plan);
 }
 
-/** An approval covers its own content, and the same content for a shorter time. */
+/** Returns whether an approval covers a plan: its own content, or the same content for a shorter time. */
 function covers(approval: Pick<CurrentApproval, 'requestDigest' | 'subject'>, plan: Plan): boolean {
   if (approval.requestDigest === plan.digest) return true;
   const subject = approval.subject as { duration: number };
@@ -50,7 +50,7 @@ function samePlan(subject: object, plan: Plan): boolean {
   return digestOf(rest) === digestOf(approved);
 }
 
-/** The providers of a plan whose target is another one than was approved. */
+/** Returns the providers of a plan whose target differs from the approved one. */
 function placesMoved(subject: unknown, plan: Plan): string[] {
   const approved = (subject as ApprovalSubject).grants;
   return plan.grants

@@ -11,12 +11,13 @@ import type { Plan } from '../plans/plan.js';
 import type { CurrentApproval } from './current.js';
 import { describeRule, excludedFrom, subjectOf } from './subject.js';
 
-/** Whom a request that is asked again is told to, by the step that asked first. */
+/** Whom to notify of a request for a new approval, by the step that requested the first one. */
 export type Telling = NonNullable<(typeof approveWith)['_output']['notify']>;
 
 /**
- * Puts a request to its approvers anew, by the rules of the approvals that ended before they were used, and parks the step
- * that grants until they have decided. The execution's lock is held. Returns when the first of them runs out, and whom to tell.
+ * Submits a request to its approvers again, by the rules of the approvals that ended before they were used, and parks
+ * the granting step until they have decided. The caller holds the execution's lock. Returns when the first of them
+ * expires, and whom to notify.
  */
 export async function renewApprovals(
   ctx: Context,

@@ -16,8 +16,8 @@ const messages: Record<ApprovalStatus, string> = {
 };
 
 /**
- * Closes an approval that its decisions, or the passing of its time, have settled, and answers the outcome of its step.
- * Fails closed: too many refusals, or no answer in time, is a refusal. Null while it is still open.
+ * Closes an approval that its decisions, or its expiry, have settled, and returns the outcome of its step. Fails
+ * closed: too many denials, or no decision in time, is a denial. Returns null while it is open.
  */
 export async function settleApproval(
   _ctx: Context,
@@ -46,8 +46,8 @@ export async function settleApproval(
 }
 
 /**
- * Closes the approvals that a step which grants has asked for again, as far as they are settled, and returns the fault of its
- * step when one was refused. When all were approved the step is due, and plans and grants. Null otherwise.
+ * Closes the approvals that a granting step has requested again, as far as they are settled, and returns the fault of
+ * its step when one was denied. When all were approved the step is due, and plans and grants. Returns null otherwise.
  */
 export async function settleRenewals(tx: Transaction, execution: Locked, key: string): Promise<Progress | null> {
   const rows = await tx
@@ -115,7 +115,7 @@ async function settleOne(
   return { status, made };
 }
 
-/** How many people approved and how many refused: identities that turned out to be one person's count once. */
+/** Returns how many people approved and how many denied: several identities of one person count once. */
 async function countVoices(
   tx: Transaction,
   made: readonly { approverId: string; verdict: 'approve' | 'deny' }[],

@@ -3,7 +3,10 @@ import type { Json } from '@belay/workflow';
 import type { Plan } from '../plans/plan.js';
 import { foldName } from './exclusion.js';
 
-/** Returns what the approver is shown; the digest is of exactly this and nothing of it comes from the requester's own labels. */
+/**
+ * Returns what the approver is shown; the digest covers exactly this, and nothing in it comes from the requester's own
+ * labels.
+ */
 export function subjectOf(plan: Plan): Json {
   const { role, reason, duration, grants, requester } = plan;
   return { role, reason, duration, requester, grants: grants as unknown as Json };

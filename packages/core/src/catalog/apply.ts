@@ -10,8 +10,8 @@ import { askTargets } from './ask-targets.js';
 import { type AskedTargets, lookAtTargets, storeAddresses } from './targets.js';
 
 /**
- * Puts a configuration in force as one new version, or refuses it whole (docs/architecture.md, section 11). The same document as the one in
- * force changes nothing. Throws `invalid` with one issue per fault.
+ * Puts a configuration in force as one new version, or rejects it as a whole (docs/architecture.md, section 11). The
+ * same document as the one in force changes nothing. Throws `invalid` with one issue per error.
  */
 export async function applyCatalog(
   db: Database,
@@ -26,7 +26,7 @@ export async function applyCatalog(
   for (;;) {
     await askTargets(db, catalog, asked);
     const applied = await db.transaction((tx) => apply(tx, { catalog, text, source: input.source }, asked));
-    // Something came to be held meanwhile at a provider that was not asked: it is asked now.
+    // A provider that was not checked holds something since: it is checked now.
     if (applied !== 'unasked') return { ...applied, warnings: catalog.warnings };
   }
 }
@@ -36,8 +36,8 @@ async function apply(
   { catalog, text, source }: { catalog: Catalog; text: string; source: string },
   asked: AskedTargets,
 ): Promise<{ version: number; applied: boolean } | 'unasked'> {
-  // Processes that start together apply the same files: one version comes of it. Intents that were planned with the version
-  // before are waited for; those that come later see the new one.
+  // Processes that start together apply the same files and create one version. Intents that were planned with the
+  // previous version are waited for; later ones see the new version.
   await tx.execute(sql`lock table ${catalogs} in share row exclusive mode`);
   const [latest] = await tx
     .select({ version: catalogs.version, digest: catalogs.digest })
@@ -51,7 +51,7 @@ async function apply(
   await storeAddresses(tx, catalog, asked);
   if (latest?.digest === catalog.digest) return { version: latest.version, applied: false };
   const version = (latest?.version ?? 0) + 1;
-  // As text that was written in pieces: the driver would write a long document at once.
+  // As text that was written in pieces: the driver would write a long document without yielding.
   const document = sql`${text}::text::jsonb`;
   await tx.insert(catalogs).values({ version, document, digest: catalog.digest, source });
   await appendLedger(tx, [

@@ -6,9 +6,9 @@ import { publicMessage } from './authorizer.js';
 import { type AskedTargets, isMoved, lookAtTargets, readPlaces } from './targets.js';
 
 /**
- * Asks each provider that holds something on our account, and that `catalog` gives another address, for its target: a host
- * that was renamed is the same place. Skips those that were asked already. Takes a few seconds at most, and never throws
- * what a provider throws.
+ * Reads the target of each provider that holds something for us and has another address in `catalog`: a renamed host
+ * is the same target. Skips providers that were read already. Takes a few seconds at most, and never throws the error
+ * of a provider.
  */
 export async function askTargets(db: Database, catalog: Catalog, asked: AskedTargets): Promise<void> {
   const places = await readPlaces(db);
@@ -23,7 +23,9 @@ export async function askTargets(db: Database, catalog: Catalog, asked: AskedTar
   );
 }
 
-/** Returns why this process cannot use a configuration that is in force, read with its own environment; see `lookAtTargets`. */
+/**
+ * Returns why this process cannot use the configuration in force, read with its own environment; see `lookAtTargets`.
+ */
 export async function checkTargets(db: Database, catalog: Catalog): Promise<ErrorIssue[]> {
   const asked: AskedTargets = new Map();
   for (;;) {

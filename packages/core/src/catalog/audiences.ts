@@ -2,7 +2,7 @@ import { foldAddress } from '@belay/contract/address';
 import type { Catalog, CompiledRole } from '../configuration/catalog.js';
 import type { Actor, UserActor } from '../context.js';
 
-/** Places of roles in the order of the catalog, by whom they name. */
+/** Positions of roles in the order of the catalog, by the people and groups that they name. */
 interface Audiences {
   roles: readonly CompiledRole[];
   everyone: number[];
@@ -13,8 +13,9 @@ interface Audiences {
 const known = new WeakMap<Catalog['roles'], Audiences>();
 
 /**
- * Returns the roles that may concern somebody, in the order of the catalog: those that name them, one of their groups, or
- * nobody. `can` decides about each of them; the others need not be asked about, however many there are.
+ * Returns the roles that may concern a person, in the order of the catalog: those that name the person, one of their
+ * groups, or no audience. `can` decides about each of them; all other roles can be skipped, regardless of their
+ * number.
  */
 export function rolesConcerning(actor: Actor, { roles }: Pick<Catalog, 'roles'>): readonly CompiledRole[] {
   const audiences = known.get(roles) ?? sortRoles(roles);
@@ -29,7 +30,9 @@ export function rolesConcerning(actor: Actor, { roles }: Pick<Catalog, 'roles'>)
   return [...places].sort((one, other) => one - other).flatMap((place) => audiences.roles[place] ?? []);
 }
 
-/** Returns a text that is the same for all who see the same roles: which of those that name somebody name them. */
+/**
+ * Returns a text that is equal for all people who see the same roles: it lists which roles with an audience name them.
+ */
 export function roleVisibility(actor: UserActor, { roles }: Pick<Catalog, 'roles'>): string {
   const audiences = known.get(roles) ?? sortRoles(roles);
   known.set(roles, audiences);

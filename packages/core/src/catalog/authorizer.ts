@@ -2,8 +2,8 @@ import { type Access, type Authorizer, Retryable, Terminal } from '@belay/provid
 import type { Context } from '../context.js';
 
 /**
- * The authorizer of a provider. One that is switched off grants nothing any more, but still takes away what is owed.
- * Throws Retryable when it has no client now, and Terminal for a grant at one that is switched off.
+ * Returns the authorizer of a provider. A disabled provider grants nothing, but still revokes what is owed. Throws
+ * `Retryable` when it has no client now, and `Terminal` for a grant at a disabled one.
  */
 export function authorizerOf(ctx: Context, provider: string, task: 'observe' | 'grant' | 'revoke'): Authorizer {
   const authorizer = ctx.catalog.client(provider)?.authorizer;
@@ -14,7 +14,7 @@ export function authorizerOf(ctx: Context, provider: string, task: 'observe' | '
   return authorizer;
 }
 
-/** Fit for the ledger and the requester: a connector's own message, never an unexpected error's. */
+/** Returns a message for the ledger and the requester: that of a connector, never that of an unexpected error. */
 export function publicMessage(error: unknown): string {
   if (error instanceof Error && ['Retryable', 'Pending', 'Terminal', 'OtherTarget'].includes(error.name))
     return error.message.slice(0, 500);
@@ -23,7 +23,7 @@ export function publicMessage(error: unknown): string {
   return 'The provider failed unexpectedly';
 }
 
-/** What can be left of access at a provider after it was taken away. */
+/** What can remain of access at a provider after its revocation. */
 export interface Aftermath {
   /** How long access can outlive its revocation at worst, ISO 8601. */
   residual: string;
@@ -31,7 +31,7 @@ export interface Aftermath {
   leaves_behind: string | null;
 }
 
-/** Returns what can be left of an access at a provider, as its connector says now. */
+/** Returns what can remain of access at a provider, as its connector reports now. */
 export function aftermathOf(ctx: Context, provider: string, access: Access): Aftermath {
   const authorizer = ctx.catalog.client(provider)?.authorizer;
   return {
@@ -40,7 +40,10 @@ export function aftermathOf(ctx: Context, provider: string, access: Access): Aft
   };
 }
 
-/** Returns how long an access can outlive its revocation at worst: what the connector says of it, else of all. */
+/**
+ * Returns how long this access can outlive its revocation at worst: by this access if the connector knows, otherwise
+ * by all access.
+ */
 export function residualOf(authorizer: Authorizer, access: Access): string {
   return authorizer.residualOf?.(access) ?? authorizer.residual;
 }

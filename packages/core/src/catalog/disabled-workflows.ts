@@ -2,8 +2,8 @@ import type { ErrorIssue } from '@belay/contract/errors';
 import type { Catalog } from '../configuration/catalog.js';
 
 /**
- * Returns where roles and bounds name a workflow that is disabled. For a warning: the configuration is sound, and a request
- * through that workflow is refused until it is enabled again.
+ * Returns where roles and bounds name a disabled workflow. For a warning: the configuration is valid, and a request
+ * through that workflow is rejected until it is enabled again.
  */
 export function findDisabledWorkflows({ roles, providers, workflows }: Omit<Catalog, 'version'>): ErrorIssue[] {
   const issues = (names: readonly string[], path: string, through: string): ErrorIssue[] =>

@@ -12,7 +12,10 @@ import { rolesConcerning } from './audiences.js';
 import { publicMessage } from './authorizer.js';
 import { type SearchMemory, searchList } from './search.js';
 
-/** The enabled providers with a ready client that the caller may see, with any of the capabilities named (GET /providers). */
+/**
+ * Returns the enabled providers with a ready client that the caller may see, with any of the named capabilities (GET
+ * /providers).
+ */
 export function listProviders(ctx: ActorContext, input: { capability?: Capability[] | undefined }) {
   const catalog = ctx.catalog.current();
   const wanted = input.capability ?? [];
@@ -23,7 +26,10 @@ export function listProviders(ctx: ActorContext, input: { capability?: Capabilit
   return { version: versionText(catalog.version), providers };
 }
 
-/** The providers that anybody may sign in with, by what a sign-in page shows of them. Nobody is signed in yet, so no audience is asked. */
+/**
+ * Returns the sign-in providers, with what a sign-in page shows of them. The visitor is not signed in, so no audience
+ * is checked.
+ */
 export function listAuthenticators(ctx: Context): { id: string; name: string; description: string }[] {
   return [...ctx.catalog.current().providers.values()]
     .filter((provider) => provider.enabled && provider.capabilities.has('authenticator'))
@@ -35,7 +41,7 @@ export function listAuthenticators(ctx: Context): { id: string; name: string; de
     }));
 }
 
-/** One provider; `not_found` for one that the caller may not see. */
+/** Returns one provider; throws `not_found` for one that the caller may not see. */
 export function getProvider(ctx: ActorContext, input: { provider: string }): Provider {
   return describeProvider(findProvider(ctx, input.provider));
 }
@@ -46,14 +52,14 @@ interface ProviderSearch extends PageOf {
   q?: string | undefined;
 }
 
-/** A provider's own roles, as it tells them now; with `q` those that fit it, best first. */
+/** Returns the roles that a provider defines, read now; with `q` those that match, best first. */
 export async function listProviderRoles(ctx: ActorContext, input: ProviderSearch) {
   const roles = await ask(ctx, input.provider, (client, signal) => client.authorizer?.roles(signal));
   const { page, next } = await pick(ctx, 'roles', roles, input, (role) => [role.name, role.description, role.arn]);
   return { ...heading(ctx, input.provider), roles: page, next };
 }
 
-/** A provider's own permissions, searched and paged alike. */
+/** Returns the permissions that a provider defines, searched and paged in the same way. */
 export async function listProviderPermissions(ctx: ActorContext, input: ProviderSearch) {
   const permissions = await ask(ctx, input.provider, (client, signal) => client.authorizer?.permissions(signal));
   const { page, next } = await pick(ctx, 'permissions', permissions, input, ({ name, description }) => [
@@ -64,8 +70,8 @@ export async function listProviderPermissions(ctx: ActorContext, input: Provider
 }
 
 /**
- * A provider's identities, searched and paged alike: names and addresses of people, so only for callers who may request
- * access there. Throws `forbidden` for others who see the provider.
+ * Returns a provider's identities, searched and paged in the same way: names and addresses of people, so only for
+ * callers who may request access there. Throws `forbidden` for others who see the provider.
  */
 export async function listProviderIdentities(ctx: ActorContext, input: ProviderSearch) {
   const { id } = findProvider(ctx, input.provider);
@@ -77,7 +83,7 @@ export async function listProviderIdentities(ctx: ActorContext, input: ProviderS
   }
   const { q } = input;
   const listed = await ask(ctx, input.provider, (client, signal) => client.identities?.list(signal));
-  // A list that is full does not have them all, so the provider searches.
+  // A full list is incomplete, so the provider searches.
   const identities =
     q !== undefined && listed.length >= mostListed
       ? await ask(ctx, id, (client, signal) => client.identities?.search(q, mostListed, signal))
@@ -86,7 +92,7 @@ export async function listProviderIdentities(ctx: ActorContext, input: ProviderS
   return { ...heading(ctx, input.provider), identities: page, next };
 }
 
-/** Whether the caller may request a role at this provider, or access of their own choosing. */
+/** Returns whether the caller may request a role at this provider, or permissions and groups directly. */
 function mayRequestAt(ctx: ActorContext, id: string): boolean {
   const catalog = ctx.catalog.current();
   const bounds = catalog.dynamic.get(id);
@@ -108,7 +114,7 @@ function describeProvider(provider: CompiledProvider): Provider {
   };
 }
 
-/** A provider that the caller may see. Throws `not_found` for any other. */
+/** Returns a provider that the caller may see. Throws `not_found` for any other. */
 export function findProvider(ctx: ActorContext, id: string): CompiledProvider {
   const provider = ctx.catalog.current().providers.get(id);
   if (!provider || !can(ctx.actor, 'view', { provider })) throw notFound(`Provider ${id}`);
@@ -135,7 +141,7 @@ async function ask<T>(
   });
 }
 
-/** One memory for each client: it goes when the client does. */
+/** One cache per client, which is dropped with the client. */
 const memories = new WeakMap<ProviderClient, Map<string, SearchMemory>>();
 
 async function pick<T>(

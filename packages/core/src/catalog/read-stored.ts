@@ -2,10 +2,10 @@ import { catalogs, type Database } from '@belay/db';
 import { eq, sql } from 'drizzle-orm';
 import type { Breathe } from '../breathe.js';
 
-/** One value of a document: that of `name` in a section, or, without a name, of the section itself. */
+/** One value of a document: that of `name` in a section or, without a name, the section itself. */
 type Piece = { section: string; name: string | null; text: string };
 
-/** Reads the document of a stored version entry by entry, so that no long text is parsed at once. */
+/** Reads the document of a stored version entry by entry, so that no long text is parsed without yielding. */
 export async function readStoredDocument(
   db: Database,
   version: number,
@@ -26,7 +26,7 @@ export async function readStoredDocument(
     else listed.push([name, value]);
     await breathe();
   }
-  // Own properties whatever their names are: nothing in a document sets a prototype.
+  // Defined as own properties: no name in a document can set a prototype.
   return Object.fromEntries(
     [...entries].map(([section, listed]) => [
       section,

@@ -36,7 +36,7 @@ export async function listRoles(
   return { version: versionText(catalog.version), roles: Object.fromEntries(roles), next };
 }
 
-/** One role, complete (GET /role/{role}); `not_found` for one that the caller may not see. */
+/** Returns one complete role (GET /role/{role}); throws `not_found` for one that the caller may not see. */
 export function getRole(ctx: ActorContext, input: { role: string }): Role {
   const role = ctx.catalog.current().roles.get(input.role);
   if (!role || !can(ctx.actor, 'view', { role })) throw notFound(`Role ${input.role}`);
@@ -45,7 +45,7 @@ export function getRole(ctx: ActorContext, input: { role: string }): Role {
 
 const described = new WeakMap<CompiledRole, Role>();
 
-/** A compiled role never changes, so neither does its description: made once for each version of the catalog. */
+/** A compiled role never changes, so its description is created once per version of the catalog. */
 export function describeRole(role: CompiledRole): Role {
   const ready = described.get(role);
   if (ready) return ready;

@@ -1,21 +1,21 @@
 import { digestOf } from '@belay/contract/canonical';
 import MiniSearch from 'minisearch';
 
-/** What can be searched of one answer of a provider. */
+/** The searchable texts of one item of a provider's list. */
 interface Searchable {
   entries: readonly Entry[];
   index: MiniSearch<Entry>;
 }
 
 interface Entry {
-  /** The place of its item in the answer. */
+  /** The position of its item in the list. */
   id: number;
-  /** Each text by itself, folded; the first is the name. */
+  /** The texts, folded; the first is the name. */
   texts: readonly string[];
   words: string;
 }
 
-/** The last answer of a list with its index: it is made again only when the answer is another one. */
+/** The last list with its index, which is created again only when the list has changed. */
 export interface SearchMemory {
   digest: string;
   ready: Promise<Searchable>;
@@ -25,9 +25,9 @@ const mostFuzzyWords = 12;
 const longestFuzzyWord = 40;
 
 /**
- * What fits the words of `q`, best first: a text that is exactly it, one that begins with it, words that begin with its
- * words, texts that contain them, and at last what is spelt nearly so. Everything, in its own order, when there is no word
- * in it. The words are looked up, never interpreted. `memory` is kept by the caller, one for each list.
+ * Returns what matches the words of `q`, best first: a text that equals it, one that begins with it, words that begin
+ * with its words, texts that contain them, and finally similar spellings. Returns everything, in its own order, when
+ * `q` has no word. The words are compared, never interpreted. `memory` is kept by the caller, one per list.
  */
 export async function searchList<T>(
   items: readonly T[],
@@ -98,12 +98,12 @@ async function makeIndex<T>(items: readonly T[], textsOf: (item: T) => readonly 
     return { id, texts, words: ` ${wordsOf(texts.join(' ')).join(' ')}` };
   });
   const index = new MiniSearch<Entry>({ fields: ['words'], tokenize: wordsOf, processTerm: (word) => word });
-  // In pieces, so that a long list keeps nobody else waiting.
+  // In pieces, so that a long list does not delay other requests.
   await index.addAllAsync(entries, { chunkSize: 500 });
   return { entries, index };
 }
 
-/** Without case and accents. */
+/** Returns a text without case and accents. */
 function folded(text: string): string {
   return text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
 }

@@ -13,8 +13,8 @@ import { readStoredDocument } from './read-stored.js';
 
 export interface LiveCatalog extends CatalogSource {
   /**
-   * Takes the newest stored version in force in this process; keeps the old one when it cannot. `reread` reads secrets
-   * anew as well: a client whose secrets changed is made again.
+   * Loads the newest stored version in this process; keeps the current one when that fails. `reread` reads secrets
+   * again as well: a client whose secrets changed is created again.
    */
   refresh(options?: { reread?: boolean }): Promise<void>;
   /** Follows newer versions until `close`. */
@@ -23,7 +23,7 @@ export interface LiveCatalog extends CatalogSource {
 }
 
 export interface CatalogSourceOptions extends CompileOptions {
-  /** Reads what a document refers to outside this process (its vault), before it is compiled; without it `resolve` knows all. */
+  /** Reads the external references of a document (its vault) before it is compiled; without it `resolve` knows all. */
   prepare?: ((document: unknown) => Promise<ResolveReference>) | undefined;
   db: Database;
   log: Logger;
@@ -40,7 +40,7 @@ export async function openCatalog(options: CatalogSourceOptions): Promise<LiveCa
   let following: Promise<void> = Promise.resolve();
   let refreshing: Promise<void> = Promise.resolve();
 
-  /** One after the other: an older version that is compiled for longer must not replace a newer one. */
+  /** Loads one version at a time: an older version that takes longer to compile must not replace a newer one. */
   function refresh(how: { reread?: boolean } = {}): Promise<void> {
     const done = refreshing.then(() => readNewest(how));
     refreshing = done.catch(() => undefined);
@@ -84,7 +84,7 @@ export async function openCatalog(options: CatalogSourceOptions): Promise<LiveCa
       stale.push(open.client);
     }
     for (const provider of catalog.providers.values()) {
-      // One that is switched off has a client all the same, as far as it is configured: what it holds must be taken away.
+      // A disabled provider has a client too, if it is configured: what it holds must be revoked.
       if (provider.config === undefined || clients.has(provider.id)) continue;
       try {
         const client = await provider.connector.create(provider.config, {

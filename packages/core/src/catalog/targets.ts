@@ -4,21 +4,21 @@ import { type Database, entitlements, grants, inOrder, type Transaction } from '
 import { and, asc, count, eq, inArray, isNull, max, ne } from 'drizzle-orm';
 import type { Catalog, CompiledProvider } from '../configuration/catalog.js';
 
-/** What providers whose address is new said when they were asked for their target. */
+/** The targets that providers with a new address returned. */
 export type AskedTargets = Map<string, { target: string } | { reason: string }>;
 
-/** How many holders a refusal lists. */
+/** How many holders an error lists. */
 const mostListed = 10;
 
-/** Returns the digest of where a provider's configuration leads, or null when its connector does not tell. */
+/** Returns the digest of the address of a provider's configuration, or null when its connector does not return one. */
 export function addressOf(provider: CompiledProvider | undefined): string | null {
   if (provider?.config === undefined || !provider.connector.address) return null;
   return digestOf([provider.connector.type, provider.connector.address(provider.config)]);
 }
 
 /**
- * Returns why a configuration cannot come into force while something is held (R4, R7): a provider that is taken out, that
- * cannot be called any more, or that leads to another target. `unasked` when a provider has to be asked first.
+ * Returns why a configuration cannot come into force while something is held (R4, R7): it removes a provider, makes
+ * one unusable, or leads to another target. `unasked` when the target of a provider must be read first.
  */
 export async function lookAtTargets(
   db: Database | Transaction,
@@ -54,7 +54,9 @@ export async function lookAtTargets(
   return { issues };
 }
 
-/** Stores the new addresses of what was found to be at the same target, so that it can be down at the next change. */
+/**
+ * Stores the new addresses that lead to the same target, so that the provider may be unreachable at the next change.
+ */
 export async function storeAddresses(tx: Transaction, catalog: Catalog, asked: AskedTargets): Promise<void> {
   for (const [id, answer] of [...asked].sort(([a], [b]) => (a < b ? -1 : 1))) {
     if (!('target' in answer)) continue;
@@ -88,7 +90,7 @@ interface Place {
   address: string | null;
 }
 
-/** Returns where something may be held on our account. */
+/** Returns where something may be held for us. */
 export async function readPlaces(db: Database | Transaction): Promise<Place[]> {
   return db
     .selectDistinct({
@@ -100,12 +102,15 @@ export async function readPlaces(db: Database | Transaction): Promise<Place[]> {
     .where(ne(entitlements.state, 'absent'));
 }
 
-/** Returns whether a configuration gives a place another address. A row of an older version has no target to compare with until it is pinned, which is a matter of seconds. */
+/**
+ * Returns whether a configuration gives a provider another address. A row of an older version has no target to compare
+ * with until it is pinned, within seconds.
+ */
 export function isMoved({ provider, target, address }: Place, catalog: Catalog): boolean {
   return target !== null && (address === null || address !== addressOf(catalog.providers.get(provider)));
 }
 
-/** Who holds what there, until when: the latest first, and no more than fits into a message. */
+/** Returns who holds what at a provider, and until when: the latest first, and no more than fits into a message. */
 async function listHolders(db: Database | Transaction, provider: string): Promise<string> {
   const held = and(eq(entitlements.provider, provider), ne(entitlements.state, 'absent'));
   const [[all], rows] = await inOrder([

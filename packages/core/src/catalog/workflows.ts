@@ -7,7 +7,7 @@ import { versionText } from '../configuration/compile.js';
 import type { ActorContext } from '../context.js';
 import { rolesConcerning } from './audiences.js';
 
-/** The enabled workflows that the caller may see, keyed by name (GET /workflows). */
+/** Returns the enabled workflows that the caller may see, keyed by name (GET /workflows). */
 export function listWorkflows(ctx: ActorContext) {
   const catalog = ctx.catalog.current();
   const roles = rolesConcerning(ctx.actor, catalog);
@@ -18,7 +18,10 @@ export function listWorkflows(ctx: ActorContext) {
   };
 }
 
-/** One workflow with its definition (GET /workflow/{name}); `not_found` for one that the caller may not see. */
+/**
+ * Returns one workflow with its definition (GET /workflow/{name}); throws `not_found` for one that the caller may not
+ * see.
+ */
 export function getWorkflow(ctx: ActorContext, input: { name: string }): Workflow {
   const catalog = ctx.catalog.current();
   const workflow = catalog.workflows.get(input.name);

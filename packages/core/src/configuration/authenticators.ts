@@ -1,12 +1,15 @@
 import type { ErrorIssue } from '@belay/contract/errors';
 import type { CompiledProvider } from './catalog.js';
 
-/** Tokens that an operator made for a person who has not signed in belong to no provider of the configuration. */
+/**
+ * The provider name of tokens that an operator created for a person who has not signed in; no configured provider may
+ * have it.
+ */
 export const operatorProvider = 'operator';
 
 /**
- * Returns the enabled providers that people sign in with, and a warning for each of them whose groups do not pass because
- * the configuration does not say so. Settings of authenticators on other providers are issues.
+ * Returns the enabled sign-in providers, and a warning for each of them whose groups are not accepted because the
+ * configuration does not state it. Settings of authenticators on other providers are issues.
  */
 export function checkAuthenticators(
   providers: ReadonlyMap<string, CompiledProvider>,

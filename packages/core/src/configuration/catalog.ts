@@ -23,11 +23,11 @@ export interface CompiledRole {
   enabled: boolean;
   providers: string[];
   workflows: string[];
-  /** What the role holds at each of its providers, inheritance resolved. */
+  /** The role's access at each of its providers, with inheritance resolved. */
   accesses: ReadonlyMap<string, readonly Access[]>;
   maxDuration: number;
   defaultDuration: number;
-  /** Milliseconds from the decision; then the approvers are asked again. */
+  /** Milliseconds from the decision; then approval must be requested again. */
   approvalLifetime: number;
   reason: { required: boolean; pattern: Pattern | undefined };
 }
@@ -49,25 +49,25 @@ export interface Catalog {
   providers: ReadonlyMap<string, CompiledProvider>;
   roles: ReadonlyMap<string, CompiledRole>;
   workflows: ReadonlyMap<string, CompiledWorkflow>;
-  /** Providers at which people may ask for access of their own choosing, and within which bounds. */
+  /** Providers where people may request permissions and groups directly, and the bounds. */
   dynamic: ReadonlyMap<string, CompiledBounds>;
-  /** The enabled providers that people sign in with. */
+  /** The enabled sign-in providers. */
   authenticators: readonly string[];
-  /** What is taken, but is hardly meant. */
+  /** Settings that are accepted, but are probably a mistake. */
   warnings: readonly ErrorIssue[];
-  /** Milliseconds; of requests that name no role. */
+  /** The longest duration of requests that name no role, in milliseconds. */
   approvalLifetime: number;
   callbacks: readonly string[];
-  /** When logins end however much they are used, in milliseconds. */
+  /** When logins end regardless of their use, in milliseconds. */
   loginEnd: { readonly browser: number; readonly device: number };
   httpHosts: readonly { host: string; allowPrivate: boolean }[];
   /** Programs that may send events, by name. Secret: never leaves the process. */
   eventSources: ReadonlyMap<string, EventSource>;
-  /** What one person may have at a time. */
+  /** The limits per person. */
   limits: { openRequests: number; eventStreams: number; signals: number };
 }
 
-/** Within what people may put together a request of their own at a provider. */
+/** The bounds of a request for permissions and groups at a provider. */
 export interface CompiledBounds {
   permissions: CompiledNames;
   resources: CompiledNames;

@@ -2,7 +2,7 @@ import type { ErrorIssue } from '@belay/contract/errors';
 import { type JsonObject, listTasks, type Workflow } from '@belay/workflow';
 import { z } from 'zod';
 
-/** `metadata.from` of a `listen`: whose events count there. */
+/** `metadata.from` of a `listen`: the senders whose events it accepts. */
 const fromSchema = z
   .strictObject({
     requester: z.literal(true).optional(),
@@ -13,20 +13,23 @@ const fromSchema = z
   .refine((from) => Object.keys(from).length > 0, 'must name requester, approvers, groups or sources');
 export type From = z.infer<typeof fromSchema>;
 
-/** Returns whose events count at a `listen`; undefined where its metadata does not say so, or not well. */
+/**
+ * Returns the senders whose events a `listen` accepts; undefined when its metadata does not name them, or not
+ * correctly.
+ */
 export function fromOf(metadata: JsonObject | undefined): From | undefined {
   const parsed = fromSchema.safeParse(metadata?.from);
   return parsed.success ? parsed.data : undefined;
 }
 
-/** Whether a workflow grants access, by a task at any depth or by one of its functions. */
+/** Returns whether a workflow grants access, by a task at any depth or by one of its functions. */
 export function grants(workflow: Workflow): boolean {
   return listTasks(workflow).some(({ task }) => task.call === 'access.grant');
 }
 
 /**
- * Checks that each `listen` of a workflow that grants says whose events count (`metadata.from`), and that what any `listen`
- * says there can be. Adds an issue for each fault.
+ * Checks that each `listen` of a workflow that grants access names its senders (`metadata.from`), and that the named
+ * senders exist. Adds an issue per error.
  */
 export function checkListens(
   name: string,

@@ -31,7 +31,7 @@ import { writeDocument } from './write-document.js';
 export interface CompileOptions {
   connectors: ConnectorRegistry;
   resolve: ResolveReference;
-  /** Lets others have the event loop between the parts of a long catalog; without it, it is compiled in one piece. */
+  /** Yields to the event loop between the parts of a long catalog; without it, the catalog is compiled in one piece. */
   breathe?: Breathe | undefined;
 }
 
@@ -40,8 +40,8 @@ export type CompileResult = { ok: true; catalog: Catalog } | { ok: false; issues
 export { versionText } from './version.js';
 
 /**
- * Checks a configuration whole and makes it ready to act on. Nothing is asked of any provider. Answers every issue
- * found, each with the path of its key, as in `roles.admin.providers[0]`. The document must not change meanwhile.
+ * Checks a whole configuration and compiles it. Calls no provider. Returns every issue found, each with the path of
+ * its key, as in `roles.admin.providers[0]`. The document must not change meanwhile.
  */
 export async function compileCatalog(given: unknown, options: CompileOptions): Promise<CompileResult> {
   const { breathe = inOnePiece } = options;
@@ -88,7 +88,7 @@ function compileLimits({ open_requests, event_streams, signals }: CatalogDocumen
 }
 
 /**
- * Returns entries ordered by name. A document that was stored as `jsonb` comes back ordered by the length of its keys, and
+ * Returns entries ordered by name. A document that was stored as `jsonb` is ordered by the length of its keys, and
  * lists must not depend on that.
  */
 function inOrderOfName<T>(record: Readonly<Record<string, T>>): [string, T][] {
@@ -110,7 +110,7 @@ function compileProviders(document: CatalogDocument, options: CompileOptions, is
     }
     const unresolved: ErrorIssue[] = [];
     const resolved = resolveReferences(definition.config, `${path}.config`, options.resolve, unresolved);
-    // A provider that is switched off may lack its secrets.
+    // A disabled provider may lack its secrets.
     if (definition.enabled) issues.push(...unresolved);
     const config = connector.config.safeParse(resolved);
     if (!config.success && definition.enabled && unresolved.length === 0) {
@@ -218,7 +218,7 @@ async function compileRoles(
   return roles;
 }
 
-/** A role or a workflow is known by one name everywhere: its key. Writing it again is allowed, another one is not. */
+/** Checks the name of a role or a workflow: it is its key. Repeating the key is allowed, another name is not. */
 function checkName(given: string | undefined, key: string, path: string, issues: ErrorIssue[]): void {
   if (given !== undefined && given !== key)
     issues.push({ path: `${path}.name`, message: `must be "${key}", the same as its key` });
@@ -249,13 +249,13 @@ function planAccess(
       return;
     }
     const found: ErrorIssue[] = [];
-    // A role that asks for nothing is the connector's to refuse, in its own words.
+    // The connector rejects a role without access, with its own message.
     const asked = contributions.length > 0 ? contributions : [nothingOf(name)];
     const planned = asked.flatMap((one) => planContribution(provider, plan, one, found));
     if (planned.length > 0) accesses.set(id, unite(planned));
     else if (found.length === 0) found.push({ path: at, message: `the role grants nothing at "${id}"` });
     for (const issue of found) {
-      // What a parent asks for is planned for each of its children.
+      // The access of a parent is planned for each of its children.
       if (!issues.some((one) => one.path === issue.path && one.message === issue.message)) issues.push(issue);
     }
   });
@@ -307,7 +307,7 @@ function nothingOf(role: string): Contribution {
   return { role, request, origins: new Map(), resourcesOnly: false };
 }
 
-/** Returns accesses in one order, each once. */
+/** Returns accesses in one order, without duplicates. */
 export function unite(accesses: readonly Access[]): Access[] {
   const byText = new Map(accesses.map((access) => [canonicalJson(access), access]));
   return [...byText].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, access]) => access);

@@ -11,7 +11,10 @@ interface Surroundings {
   serverMaximum: number;
 }
 
-/** The bounds of every provider that has some. A bound that allows nothing, or what no connector can grant, is an issue. */
+/**
+ * Returns the bounds of every provider that has some. A bound that allows nothing, or access that no connector can
+ * grant, is an issue.
+ */
 export function compileDynamic(
   { providers, workflows, serverMaximum }: Surroundings,
   issues: ErrorIssue[],
@@ -62,7 +65,7 @@ function checkWorkflows(
   });
 }
 
-/** Asks the connector to plan what the bounds name, patterns with a sample in place of each `*`. */
+/** Checks that the connector can plan what the bounds name, with a sample in place of each `*` of a pattern. */
 function checkGrantable(
   provider: CompiledProvider,
   definition: DynamicDefinition,

@@ -2,13 +2,13 @@ import type { ErrorIssue } from '@belay/contract/errors';
 import { type ResolveReference, resolveReferences } from './references.js';
 import type { CatalogDocument } from './schema.js';
 
-/** What proves that an event comes from a source. */
+/** The secret that proves that an event comes from a source. */
 export type EventSource = { kind: 'token'; token: string } | { kind: 'standard_webhooks'; secret: Uint8Array };
 
 const reference = /^\$\{(?:env|vault):[^}]+\}$/;
 const shortest = 24;
 
-/** Reads the sources of events with their secrets, which must be references. Adds an issue for each fault. */
+/** Reads the sources of events with their secrets, which must be references. Adds an issue per error. */
 export function compileEventSources(
   document: CatalogDocument,
   resolve: ResolveReference,

@@ -3,7 +3,7 @@ import type { CallCheck, Issue } from '@belay/workflow';
 import { z } from 'zod';
 import { address } from './schema.js';
 
-/** A value of the definition that is computed at run time, and so cannot be checked before. */
+/** A value of the definition that is computed at run time, and cannot be checked before. */
 const expression = z.string().regex(/^\s*\$\{[\s\S]*\}\s*$/);
 const durationText = z.union([
   expression,
@@ -21,7 +21,10 @@ function isDuration(text: string): boolean {
 const names = z.array(z.string().min(1)).default([]);
 const addresses = z.array(z.union([expression, address])).default([]);
 
-/** `access.approve`, `with`. An empty approver set or a count of zero would let a request pass unseen: refused (docs/architecture.md, section 12). */
+/**
+ * `access.approve`, `with`. An empty set of approvers or a count of zero would let a request pass without approval, so
+ * it is rejected (docs/architecture.md, section 12).
+ */
 export const approveWith = z.strictObject({
   stages: z
     .array(

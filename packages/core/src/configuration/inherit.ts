@@ -7,14 +7,18 @@ export interface RoleGraph {
   providers: Readonly<Record<string, ProviderDefinition>>;
 }
 
-/** What one role of a family asks of one provider. Roles, permissions and resources of one request belong together. */
+/**
+ * What one role of a family requests of one provider. Roles, permissions and resources of one request belong together.
+ */
 export interface Contribution {
   /** The role whose entries these are. */
   role: string;
   request: AccessRequest;
-  /** Where each entry of the request stands: `permissions.allow[0]` is `roles.base.permissions.allow[2]`, say. */
+  /**
+   * The path of each entry of the request: `permissions.allow[0]` is `roles.base.permissions.allow[2]`, for example.
+   */
   origins: ReadonlyMap<string, string>;
-  /** Resources that no role and no permission goes with: a connector may know what to do with them. */
+  /** Resources without a role or a permission: a connector may support them. */
   resourcesOnly: boolean;
 }
 
@@ -24,11 +28,11 @@ interface Entry {
 }
 
 /**
- * Returns what a role and its parents ask of each of its providers, one request for each role that contributes: never the
- * product of them all (decision 0039). A parent contributes at the providers that it names itself, with its own resources,
- * or those of the nearest role on the way to it where it has none. A denial anywhere in the family counts for every request.
- * Returns undefined, with issues, when a parent is missing or the inheritance runs in a circle: nothing of such a role is
- * granted.
+ * Returns what a role and its parents request of each of their providers, one request per role that contributes: never
+ * the product of them all (decision 0039). A parent contributes at the providers that it names itself, with its own
+ * resources or, if it has none, those of the nearest role on the way to it. A denial anywhere in the family counts for
+ * every request. Returns undefined, with issues, when a parent is missing or the inheritance has a cycle: nothing of
+ * such a role is granted.
  */
 export function collectAccess(
   name: string,
@@ -44,7 +48,7 @@ export function collectAccess(
   return new Map(role.providers.map((provider) => [provider, contributionsAt(provider, name, family, graph)]));
 }
 
-/** Collects a role and its parents; false, with issues, when that cannot be done. */
+/** Collects a role and its parents; returns false, with issues, when that fails. */
 function checkFamily(name: string, graph: RoleGraph, issues: ErrorIssue[], family: Set<string>): boolean {
   return visit(name, []);
 
@@ -76,13 +80,13 @@ function checkFamily(name: string, graph: RoleGraph, issues: ErrorIssue[], famil
       return false;
     }
     if (graph.roles[owner]?.providers.includes(provider)) return true;
-    // A parent's own fault is named where the parent is checked itself.
+    // A parent's own errors are reported where the parent is checked itself.
     if (trail.length === 1) issues.push({ path, message: `the role is not for the provider "${provider}"` });
     return trail.length > 1;
   }
 }
 
-/** A resource that names its provider must name one of the role, and a resource. */
+/** Checks a resource with a provider prefix: the provider must be one of the role's, and a resource must follow. */
 function checkResources(name: string, role: RoleDefinition, graph: RoleGraph, issues: ErrorIssue[]): boolean {
   const before = issues.length;
   for (const list of ['allow', 'deny'] as const) {
@@ -99,7 +103,10 @@ function checkResources(name: string, role: RoleDefinition, graph: RoleGraph, is
   return issues.length === before;
 }
 
-/** Returns a resource entry in its two parts: `<provider>:<resource>` when the prefix is the name of a provider, else the whole. */
+/**
+ * Returns the two parts of a resource entry: `<provider>:<resource>` when the prefix is the name of a provider,
+ * otherwise the whole.
+ */
 export function splitResource(
   entry: string,
   isProvider: (id: string) => boolean,
@@ -129,14 +136,14 @@ function contributionsAt(
   }
   return contributions;
 
-  /** `owner`: the nearest role on the way here that says for which resources. */
+  /** `owner`: the nearest role on the way here that names resources. */
   function visit(current: string, owner: string | undefined): void {
     const own = resourcesOf(current, 'allow').length > 0 ? current : owner;
     const way = JSON.stringify([current, own]);
     if (seen.has(way)) return;
     seen.add(way);
     const definition = graph.roles[current];
-    // What is inherited from a role that is not for this provider is not either.
+    // What is inherited from a role that is not for this provider is skipped too.
     if (!definition || !isFor(current)) return;
     const roles: Entry[] = [];
     definition.inherits.forEach((parent, index) => {

@@ -1,15 +1,15 @@
 import type { ErrorIssue } from '@belay/contract/errors';
 
-/** Keys whose values are secrets by their name alone. */
+/** Keys whose values are secrets by their name. */
 const secretKey =
   /(?:^|_)(?:secret|secret_id|password|passphrase|token|api_key|private_key|secret_access_key|secret_key|credentials)$/i;
 const reference = /\$\{(?:env|vault):[^}]+\}/;
-/** A password within a URL. */
+/** Matches a password within a URL. */
 const password = /^[a-z][a-z\d+.-]*:\/\/[^\s/@:]*:([^\s/@]+)@/i;
 
 /**
- * Secrets that stand in the configuration in plain text, where a reference belongs: by the names of their keys, and
- * passwords within URLs. For a warning: nothing refuses what people try out.
+ * Returns the secrets that are written in plain text instead of a reference: by the names of their keys, and passwords
+ * within URLs. For a warning only, so that people can experiment.
  */
 export function findLiteralSecrets(document: unknown): ErrorIssue[] {
   if (document === null || typeof document !== 'object') return [];

@@ -4,8 +4,8 @@ export interface CompiledNames {
 }
 
 /**
- * What is wrong with a name that somebody asks for; undefined when it can be looked at. A pattern is none: whatever is
- * granted was named. Nor is text that only looks like a name, because a provider might read it as another one.
+ * Returns what is wrong with a requested name; undefined when it is acceptable. A pattern is rejected, because every
+ * grant must be named, and so is text that only looks like a name, because a provider might read it as another one.
  */
 export function faultOfName(name: string): string | undefined {
   if (/[*?]/.test(name)) return 'must be a single name, not a pattern';
@@ -16,9 +16,9 @@ export function faultOfName(name: string): string | undefined {
 }
 
 /**
- * Whether rules let a name pass. `deny` wins, and is compared as loosely as any provider might compare: without case,
- * accents, spacing and invisible characters. `allow` is compared exactly, and a name outside ASCII must be listed itself:
- * what resembles a denied name must not slip through a `*`.
+ * Returns whether rules allow a name. `deny` wins, and is compared as loosely as any provider might compare: without
+ * case, accents, spacing and invisible characters. `allow` is compared exactly, and a name outside ASCII must be
+ * listed itself: a name that resembles a denied one must not match a `*`.
  */
 export function permits(rules: CompiledNames, name: string): boolean {
   const loosely = folded(name);
@@ -34,7 +34,10 @@ function folded(text: string): string {
     .replace(/[\p{C}\p{M}\p{Z}\s]/gu, '');
 }
 
-/** `*` stands for any run of characters. Piece after piece, never backtracking: no pattern can make it slow. */
+/**
+ * Matches a pattern in which `*` stands for any characters. It matches piece by piece, without backtracking, so that
+ * no pattern can make it slow.
+ */
 function matches(pattern: string, text: string): boolean {
   const [first = '', ...pieces] = pattern.split('*');
   const last = pieces.pop();

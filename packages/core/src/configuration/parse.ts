@@ -6,14 +6,14 @@ import { type CatalogDocument, catalogSchema } from './schema.js';
 /** The sections that may be long, and are checked entry by entry. */
 const long = ['providers', 'roles', 'workflows'] as const;
 const short = catalogSchema.omit({ providers: true, roles: true, workflows: true });
-/** The order in which the schema names its issues; those of the whole come last. */
+/** The order in which the schema reports its issues; those of the whole come last. */
 const order = Object.keys(catalogSchema.shape);
 
 type Parsed = { ok: true; document: CatalogDocument } | { ok: false; issues: ErrorIssue[] };
 
-/** Checks the shape of a configuration: what `catalogSchema` makes of it and says about it, in pieces. */
+/** Checks the shape of a configuration: returns the result and the issues of `catalogSchema`, computed in pieces. */
 export async function parseCatalog(given: unknown, breathe: Breathe): Promise<Parsed> {
-  // What is no mapping has no parts.
+  // A value that is not a mapping has no parts.
   if (!isMapping(given)) return conclude(catalogSchema.safeParse(given));
   const rest = short.safeParse(Object.fromEntries(Object.entries(given).filter(([key]) => !isLong(key))));
   const issues = rest.success ? [] : [...rest.error.issues];

@@ -7,8 +7,9 @@ import { compileCatalog } from './compile.js';
 import { catalogSchema } from './schema.js';
 
 /**
- * Returns what the configuration in force says of its providers, for commands that run without its secrets: no provider has
- * a configuration or a client, and there are no roles and workflows. An installation without a configuration has no providers.
+ * Returns the definitions of the providers in force, for commands that run without secrets: no provider has a
+ * configuration or a client, and there are no roles and workflows. An installation without a configuration has no
+ * providers.
  */
 export async function readDefinitions(db: Database, connectors: ConnectorRegistry): Promise<Catalog> {
   const [latest] = await db.select().from(catalogs).orderBy(desc(catalogs.version)).limit(1);

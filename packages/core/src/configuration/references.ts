@@ -1,11 +1,14 @@
 import type { ErrorIssue } from '@belay/contract/errors';
 
-/** Turns `env:NAME` or `vault:path#key` into its value; undefined, or the reason, when there is none. */
+/** Resolves `env:NAME` or `vault:path#key` to its value; returns undefined, or the reason, when there is none. */
 export type ResolveReference = (reference: string) => string | undefined | { reason: string };
 
 const pattern = /\$\{((?:env|vault):[^}]+)\}/g;
 
-/** A copy of `value` with every `${env:NAME}` in its strings replaced; what cannot be resolved becomes an issue at its path. */
+/**
+ * Returns a copy of `value` with every `${env:NAME}` in its strings replaced; a reference without a value becomes an
+ * issue at its path.
+ */
 export function resolveReferences<T>(value: T, path: string, resolve: ResolveReference, issues: ErrorIssue[]): T {
   if (typeof value === 'string') {
     return value.replace(pattern, (whole, reference: string) => {
@@ -26,12 +29,12 @@ export function resolveReferences<T>(value: T, path: string, resolve: ResolveRef
   return value;
 }
 
-/** Every reference of one kind in the strings of a value, each once. */
+/** Returns every reference of one kind in the strings of a value, without duplicates. */
 export function findReferences(value: unknown, kind: 'env' | 'vault'): string[] {
   const found = new Set<string>();
   const look = (item: unknown): void => {
     if (typeof item === 'string') {
-      // Most texts refer to nothing, and a long configuration has many.
+      // Most texts contain no reference, and a long configuration has many texts.
       if (!item.includes('${')) return;
       for (const [, reference = ''] of item.matchAll(pattern))
         if (reference.startsWith(`${kind}:`)) found.add(reference);

@@ -2,7 +2,7 @@ import { foldAddress } from '@belay/contract/address';
 import { emailDomain } from '@belay/providers';
 import { z } from 'zod';
 
-/** `https://…` and friends go in as text; references `${env:NAME}` and `${vault:path#key}` stay references here. */
+/** Addresses are plain text here; references `${env:NAME}` and `${vault:path#key}` stay references. */
 const name = z
   .string()
   .min(1)
@@ -12,7 +12,7 @@ const name = z
     'must contain only letters, digits, dots, dashes and underscores, and begin with a letter or digit',
   );
 
-/** An address of a person as the configuration names them; one that cannot be compared would name another, or no one. */
+/** The address of a person in the configuration; one that cannot be compared could name another person. */
 export const address = z.string().refine((text) => foldAddress(text) !== undefined, {
   message:
     'is not an e-mail address in canonical form: write it as rita@example.com, without letters whose lower case is ambiguous',
@@ -23,29 +23,29 @@ const limit = (usual: number) => z.int().min(1).max(100_000).default(usual);
 /** Checked as a duration when the catalog is compiled. */
 const duration = z.string().min(1);
 
-/** Names that may be asked for, and those that may not; `*` stands for any run of characters, and `deny` wins. */
+/** Names that may be requested, and names that may not; `*` stands for any characters, and `deny` wins. */
 const nameRules = z.strictObject({ allow: strings, deny: strings }).default({ allow: [], deny: [] });
 
-/** What people may put together by themselves at a provider, in a request that names no role (decision 0022). */
+/** What people may request at a provider in a request that names no role (decision 0022). */
 const dynamicSchema = z.strictObject({
   permissions: nameRules,
   resources: nameRules,
-  /** The provider's own roles, to become a member of. */
+  /** The provider's own roles that may be requested. */
   groups: nameRules,
   /** The first is used unless the request names another. */
   workflows: z.array(name).min(1),
-  /** Who may ask. Nobody, unless named. */
+  /** Who may request. By default, no one. */
   requesters: z
     .strictObject(audience)
     .refine(({ users = [], groups = [] }) => users.length + groups.length > 0, 'must name at least one user or group'),
-  /** Who of them may ask for others (docs/interface.md, section 16, rule 14). */
+  /** Which of them may request for others (docs/interface.md, section 16, rule 14). */
   delegates: z.strictObject(audience).optional(),
   authenticators: z.array(name).optional(),
   max_duration: duration.optional(),
   default_duration: duration.optional(),
 });
 
-/** Which groups of an authenticator pass, and under which names (decision 0041). */
+/** Which groups of an authenticator are accepted, and under which names (decision 0041). */
 const groupsSchema = z.union(
   [
     z.literal('all'),
@@ -57,7 +57,7 @@ const groupsSchema = z.union(
 
 const listed = z.array(z.string().min(1)).min(1);
 
-/** Who may sign in with an authenticator: of each list that is given, at least one has to fit. */
+/** Who may sign in with an authenticator: of each list that is present, at least one entry must match. */
 const signInSchema = z
   .strictObject({
     email_domains: z.array(emailDomain).min(1).optional(),
@@ -77,11 +77,14 @@ export const providerSchema = z.strictObject({
   /** Can only take capabilities away (docs/architecture.md, section 11). */
   capabilities: z.array(z.enum(['authenticator', 'authorizer', 'identities', 'notifications'])).optional(),
   max_duration: duration.optional(),
-  /** Absent: requests must name a role. */
+  /** When absent, requests must name a role. */
   dynamic: dynamicSchema.optional(),
-  /** E-mail domains for which this provider's word counts: its verified addresses there are one person with those of other such providers (docs/interface.md, section 16, rule 15). */
+  /**
+   * E-mail domains for which this provider is trusted: its verified addresses there identify the same person as those
+   * of other such providers (docs/interface.md, section 16, rule 15).
+   */
   trusted_email_domains: z.array(emailDomain).optional(),
-  /** Absent: all, while this is the only provider that people sign in with; else none. */
+  /** When absent: all, while this is the only sign-in provider; otherwise none. */
   groups: groupsSchema.optional(),
   sign_in: signInSchema.optional(),
 });
@@ -97,7 +100,7 @@ export const roleSchema = z.strictObject({
       ...audience,
       allow: strings,
       deny: strings,
-      /** Who may ask for others (docs/interface.md, section 16, rule 14). */
+      /** Who may request for others (docs/interface.md, section 16, rule 14). */
       delegates: z.strictObject(audience).optional(),
     })
     .optional(),
@@ -106,7 +109,7 @@ export const roleSchema = z.strictObject({
   inherits: z.array(z.string().min(1)).default([]),
   authenticators: z.array(name).optional(),
   max_duration: duration.optional(),
-  /** How long an approval may wait to be granted; default: the server's. */
+  /** How long an approval may wait to be granted; by default the server's limit. */
   approval_lifetime: duration.optional(),
   default_duration: duration.optional(),
   reason: z.strictObject({ required: z.boolean().default(true), pattern: z.string().optional() }).optional(),
@@ -120,7 +123,9 @@ export const workflowSchema = z.strictObject({
   workflow: z.record(z.string(), z.json()),
 });
 
-/** A host that workflows may reach, as `host` or `host:port`. At a private address only where that is allowed by name. */
+/**
+ * A host that workflows may call, as `host` or `host:port`. At a private address only where that is allowed by name.
+ */
 const httpHost = z.union([
   z
     .string()
@@ -133,30 +138,30 @@ const serverSchema = z.strictObject({
   /** URLs that a login may return to; loopback URLs and the server's own are always allowed. */
   callbacks: z.array(z.url()).default([]),
   max_duration: duration.optional(),
-  /** How long an approval may wait to be granted before the approvers are asked again. */
+  /** How long an approval may wait to be granted before it must be requested again. */
   approval_lifetime: duration.optional(),
-  /** What one person may have at a time; more is refused until something ends. */
+  /** The limits per person; more is rejected until something ends. */
   limits: z
     .strictObject({
-      /** Requests that have not ended, and those whose access has not. */
+      /** Requests that have not ended, and ended ones whose access has not. */
       open_requests: limit(20),
-      /** Event streams at one process. */
+      /** Event streams per process. */
       event_streams: limit(10),
       /** Events for one request that no task has taken yet. */
       signals: limit(100),
     })
     .prefault({}),
-  /** When logins end however much they are used; can only shorten what is built in. */
+  /** When logins end regardless of their use; can only shorten the built-in limit. */
   login: z.strictObject({ browser: duration.optional(), device: duration.optional() }).optional(),
-  /** Hosts that `call: http` may reach, as `host` or `host:port`; none by default. */
+  /** Hosts that `call: http` may call, as `host` or `host:port`; none by default. */
   http_hosts: z.array(httpHost).default([]),
 });
 
-/** A service that has no settings here; the message says where they are. */
+/** A service that has no settings here; the message names where they are. */
 const elsewhere = (message: string) => z.strictObject({}, { error: message }).optional();
 const service = z.record(z.string(), z.json()).optional();
 
-/** The services; what each may say is checked when the catalog is compiled, references resolved. */
+/** The services; their settings are checked when the catalog is compiled, with references resolved. */
 const servicesSchema = z.strictObject({
   encryption: service,
   llm: service,

@@ -5,7 +5,7 @@ import type { CatalogDocument } from './schema.js';
 
 const configs = { encryption: encryptionConfig, llm: languageModelConfig, vault: vaultConfig };
 
-/** Checks what the configuration says of services as strictly as what it says of providers; asks nothing of any of them. */
+/** Checks the configuration of services as strictly as that of providers; calls none of them. */
 export function checkServices(
   document: Pick<CatalogDocument, 'services'>,
   options: { resolve: ResolveReference },

@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto';
 import { canonicalJson } from '@belay/contract/canonical';
 import type { Breathe } from '../breathe.js';
 
-/** The canonical JSON of a configuration and its digest, as `canonicalJson` and `digestOf` have them, in pieces. */
+/**
+ * Returns the canonical JSON of a configuration and its digest, equal to those of `canonicalJson` and `digestOf`,
+ * computed in pieces.
+ */
 export async function writeDocument(document: object, breathe: Breathe): Promise<{ text: string; digest: string }> {
   const hash = createHash('sha256');
   let text = '';

@@ -5,9 +5,9 @@ import { findSessions } from '../sessions/find.js';
 import { type PresentedSession, verifySession } from '../sessions/verify.js';
 
 /**
- * Checks that the caller has proved themselves as the request and the role want it. What counts is what they are signed in
- * with now: their login's provider, its sessions, and the session they present. Throws `invalid` for an authenticator that
- * is none of these, `forbidden` when the role wants another, and what `verifySession` throws.
+ * Checks that the caller has signed in as the request and the role require. What counts is what they are signed in
+ * with now: their login's provider, its sessions, and the session that they present. Throws `invalid` for an
+ * authenticator that is none of these, `forbidden` when the role requires another, and the errors of `verifySession`.
  */
 export async function checkAuthenticator(
   ctx: ActorContext,

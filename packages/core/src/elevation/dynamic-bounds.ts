@@ -6,7 +6,7 @@ import { can } from '../can.js';
 import type { CompiledNames } from '../configuration/name-rules.js';
 import type { ActorContext } from '../context.js';
 
-/** Where the caller may ask for access of their own choosing, and within which bounds; nothing of what others may. */
+/** Returns where the caller may request permissions and groups directly, and the bounds; never those of others. */
 export function listDynamicBounds(ctx: ActorContext): { bounds: DynamicBounds[] } {
   const user = requireUser(ctx);
   const catalog = ctx.catalog.current();

@@ -6,14 +6,15 @@ import type { ActorContext } from '../context.js';
 import { composeRole } from '../plans/dynamic-role.js';
 import { type RequestTerms, submitRequest } from './submit.js';
 
-/** A request that names what it wants itself, and no role (POST /elevate, form data). */
+/** A request that names its access itself, and no role (POST /elevate, form data). */
 export type DynamicRequest = RequestTerms &
   Pick<DynamicElevationRequest, 'permissions' | 'resources' | 'groups' | 'users'>;
 
 /**
- * Starts an execution for access that the caller has put together, within the bounds that the configuration sets
- * (docs/interface.md, section 16, rule 4; decision 0022). From there it goes the way of every request. Throws `invalid` naming each field outside the bounds,
- * `forbidden` where the caller may not ask like this or not for others, and what `submitRequest` throws.
+ * Starts an execution for permissions and groups that the caller chose, within the bounds of the configuration
+ * (docs/interface.md, section 16, rule 4; decision 0022). From there it is handled like every request. Throws
+ * `invalid` with each field outside the bounds, `forbidden` where the caller may not request in this way or for
+ * others, and the errors of `submitRequest`.
  */
 export async function requestDynamicElevation(ctx: ActorContext, request: DynamicRequest): Promise<Elevation> {
   const user = requireUser(ctx);
@@ -35,19 +36,22 @@ export async function requestDynamicElevation(ctx: ActorContext, request: Dynami
   });
 }
 
-/** Whom to elevate is one list from here on: those after `identities` were given as `users`. */
+/** From here on the people to elevate are one list: those after `identities` were given as `users`. */
 function ofUsers(path: string, identities: number): string {
   const index = /^identities(?:\[(\d+)\])?$/.exec(path)?.[1];
   if (index !== undefined && Number(index) >= identities) return `users[${Number(index) - identities}]`;
   return path === 'identities' && identities === 0 ? 'users' : path;
 }
 
-/** Comma-separated lists are written with spaces after the commas, too. */
+/** Splits a comma-separated list, with or without spaces after the commas. */
 function clean(names: readonly string[] | undefined): string[] {
   return (names ?? []).map((name) => name.trim()).filter((name) => name !== '');
 }
 
-/** Each group with its provider before it. A provider that is not asked, or not said where there are several, is refused. */
+/**
+ * Returns each group with its provider as prefix. Rejects a provider that the request does not name, and a missing
+ * prefix when there are several providers.
+ */
 function qualify(catalog: Catalog, providers: readonly string[], groups: readonly string[]): string[] {
   const issues: ErrorIssue[] = [];
   const qualified = groups.map((group, index) => {

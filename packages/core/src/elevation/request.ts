@@ -6,8 +6,8 @@ import type { ActorContext } from '../context.js';
 import { type RequestTerms, submitRequest } from './submit.js';
 
 /**
- * Starts an execution for a role of the catalog (docs/interface.md, section 3, static request). Throws what
- * `submitRequest` throws, and `not_found` for a role that the caller may not have.
+ * Starts an execution for a role of the catalog (docs/interface.md, section 3, static request). Throws the errors of
+ * `submitRequest`, and `not_found` for a role that the caller may not request.
  */
 export async function requestElevation(
   ctx: ActorContext,

@@ -4,7 +4,7 @@ import type { Role } from '@belay/contract/roles';
 import { getRole } from '../catalog/roles.js';
 import type { ActorContext } from '../context.js';
 
-/** A Role as a client may send it back: its name, and whatever it read of it. */
+/** A Role as a client may send it back: its name, and any of the fields that it read. */
 export interface AskedRole {
   name: string;
   description?: string | undefined;
@@ -20,8 +20,9 @@ export interface AskedRole {
 }
 
 /**
- * The name of the role that a request means (docs/interface.md, section 16, rule 4). The server's own definition is what counts; a body that asks
- * for more than it is refused with one issue per field. Throws `not_found` for an unknown role, `invalid` for a wider one.
+ * Returns the name of the role that a request means (docs/interface.md, section 16, rule 4). The server's own
+ * definition counts; a body that exceeds it is rejected with one issue per field. Throws `not_found` for an unknown
+ * role, `invalid` for a wider one.
  */
 export function resolveRole(ctx: ActorContext, role: string | AskedRole): string {
   if (typeof role === 'string') return role;

@@ -33,9 +33,9 @@ import { requireText } from '../text.js';
 import { untilStopped } from '../until-stopped.js';
 import { checkAuthenticator } from './authenticators.js';
 
-/** What a request may say beside what it asks for. */
+/** The optional fields of every request. */
 export interface RequestTerms extends Omit<ElevationRequest, 'role'> {
-  /** A session to prove with whom the caller has signed in; checked whenever it is given. */
+  /** A session that proves with whom the caller has signed in; checked whenever it is given. */
   session?: PresentedSession | undefined;
   idempotencyKey?: string | undefined;
 }
@@ -43,18 +43,18 @@ export interface RequestTerms extends Omit<ElevationRequest, 'role'> {
 interface Submission {
   catalog: Catalog;
   user: UserActor;
-  /** The role as it counts: one of the catalog's, or one that was made for this request. */
+  /** The role to grant: one of the catalog's, or one that was built for this request. */
   role: CompiledRole;
   terms: RequestTerms;
   dynamic?: ElevationInput['dynamic'];
-  /** All of what the caller asked: what an idempotency key stands for. */
+  /** The complete request of the caller: what an idempotency key stands for. */
   request: RequestTerms;
 }
 
 /**
- * The one way of every request to its execution: checks the names, the reason, the duration, the proof of who asks and the
- * workflow's own schema before anything is stored; commits the execution, which a worker begins, and returns its id. Throws
- * `invalid` naming the field.
+ * Submits a request; every request passes here. Checks the names, the reason, the duration, the caller's sign-in and
+ * the workflow's own schema before anything is stored; commits the execution, which a worker starts, and returns its
+ * id. Throws `invalid` with the field.
  */
 export async function submitRequest(ctx: ActorContext, submission: Submission): Promise<Elevation> {
   const { catalog, user, role, terms, dynamic, request } = submission;
@@ -72,7 +72,7 @@ export async function submitRequest(ctx: ActorContext, submission: Submission): 
       provider: user.provider,
       subject: user.subject,
     },
-    // As the workflow's schema sees it; what is stored is the database's time.
+    // For the workflow's schema; the stored time is the database's.
     requested_at: ctx.clock().toISOString(),
     ...(dynamic === undefined ? {} : { dynamic }),
   };
@@ -88,7 +88,7 @@ export async function submitRequest(ctx: ActorContext, submission: Submission): 
   return start(ctx, user, { catalog, workflow, input, request });
 }
 
-/** Returns a JSON pointer as issues have a path. A name that is a number is taken for a place in a list. */
+/** Returns a JSON pointer in the form of an issue's path. A name that is a number is read as a position in a list. */
 function pointerText(pointer: string): string {
   const parts = pointer.split('/').slice(1);
   return pathText(
@@ -110,7 +110,7 @@ function chooseProviders(
   user: UserActor,
   request: RequestTerms,
 ): Pick<ElevationInput, 'providers' | 'provider'> {
-  // Left out is all of the role's; an empty list is a mistake, and must not come to the most that there is.
+  // A missing list means all of the role's; an empty list is a mistake, and must not mean all.
   if (request.providers?.length === 0) throw invalid('providers', 'must name at least one provider');
   const providers = [...new Set(request.providers ?? role.providers)];
   providers.forEach((id, index) => {
@@ -153,7 +153,7 @@ function chooseWorkflow(catalog: Catalog, role: CompiledRole, asked: string | un
   return workflow;
 }
 
-/** What cannot be granted is refused now; a provider that is down is for the execution to wait for. */
+/** Rejects what cannot be granted now; when a provider is down, the execution waits for it. */
 async function refuseEarly(ctx: ActorContext, request: { input: ElevationInput; workflow: string }): Promise<void> {
   try {
     const signal = AbortSignal.timeout(ctx.timing.earlyCheck);
@@ -181,7 +181,8 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
   const id = ctx.newId();
   keepWorkflow(workflow.digest, workflow.workflow);
   await storeDefinition(ctx.db, { digest: workflow.digest, document: workflow.definition.workflow });
-  // With a worker's place in this process the turn is its own from the start; without, the row and a hint lead to one.
+  // With a worker's place in this process, the turn belongs to this process from the start; otherwise the row and a
+  // hint lead to a worker.
   const place = ctx.waker.reserve?.({ queue: 'executions' });
   const claimId = ctx.newId();
   const starting: Starting = {
@@ -189,13 +190,13 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
     workflow,
     catalogVersion: catalog.version,
     ownerId: user.id,
-    // Locks the owner's row before it counts, so that requests made at once are counted one after the other.
+    // Locks the owner's row before it counts, so that simultaneous requests are counted one after the other.
     asked: sqlText`select live, open from admit_request(${user.id}::uuid, ${user.loginId}::uuid)`,
     when: sqlText`live and open < ${catalog.limits.openRequests}::int`,
     input,
     lease: place ? ctx.timing.turnLease : 0,
     claimId,
-    // What was requested in full is the execution's input.
+    // The complete request is the execution's input.
     entry: {
       type: 'elevation.requested',
       message: `${user.email} requests ${wantedBy(input)} at ${input.providers.join(', ')} for ${input.duration}: ${input.reason}`,
@@ -222,13 +223,13 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
   return { status: 'pending', output: { workflow_id: executionId, execution_id: executionId } };
 }
 
-/** What came of it: the login had ended, or too many requests were open, or it is started. */
+/** The result: the login had ended, too many requests were open, or the execution is started. */
 interface Started extends StartedExecution {
   live: boolean;
   open: number;
 }
 
-/** Stores a request: in one statement, unless an idempotency key has to be looked at between the lock and the count. */
+/** Stores a request: in one statement, unless an idempotency key must be checked between the lock and the count. */
 async function store(
   ctx: ActorContext,
   user: UserActor,
@@ -241,7 +242,7 @@ async function store(
     return { started: requireStarted(started, limit) };
   }
   return ctx.db.transaction(async (tx) => {
-    // As `stopUser` locks it: excludes both, and no lock of a foreign key.
+    // The same lock as that of `stopUser`: it excludes both, but no lock of a foreign key.
     await tx.select({ id: users.id }).from(users).where(eq(users.id, user.id)).for('no key update');
     const earlier = await claimIdempotencyKey(ctx, tx, user, starting.id, plan.request);
     if (earlier) return { earlier };
@@ -250,7 +251,7 @@ async function store(
   });
 }
 
-/** Throws what kept a request from being started; nothing was written then. */
+/** Throws the reason why a request was not started; nothing was written then. */
 function requireStarted(started: Started | undefined, limit: number): Started {
   if (!started?.live) throw new AccessError('unauthenticated', 'Your session has ended; sign in again');
   const { open } = started;
@@ -262,7 +263,7 @@ function requireStarted(started: Started | undefined, limit: number): Started {
   );
 }
 
-/** What is asked for, in the words of the log. */
+/** Returns the requested access, in the words of the log. */
 function wantedBy({ role, dynamic }: ElevationInput): string {
   if (!dynamic) return role;
   const names = [...dynamic.groups, ...dynamic.permissions, ...dynamic.resources].join(', ');
@@ -270,8 +271,9 @@ function wantedBy({ role, dynamic }: ElevationInput): string {
 }
 
 /**
- * The same key and body give the same execution for 24 hours; the same key with another body is a conflict
- * (docs/interface.md, section 16, rule 16). Answers the earlier execution, or null when the key is this request's now.
+ * Checks an idempotency key: the same key and body return the same execution for 24 hours; the same key with another
+ * body is a conflict (docs/interface.md, section 16, rule 16). Returns the earlier execution, or null when the key
+ * belongs to this request now.
  */
 async function claimIdempotencyKey(
   ctx: ActorContext,
@@ -280,7 +282,7 @@ async function claimIdempotencyKey(
   executionId: string,
   request: RequestTerms,
 ): Promise<string | null> {
-  // A session proves the request and is no part of it: by the next attempt it may have been refreshed.
+  // A session proves the request and is not part of it: it may have been refreshed by the next attempt.
   const { idempotencyKey: key, session: _proof, ...body } = request;
   if (key === undefined) return null;
   requireText(key, 'Idempotency-Key', limits.idempotencyKey);

@@ -19,9 +19,10 @@ export interface SuggestionContext extends ActorContext {
 }
 
 /**
- * Suggests a role, duration, providers and workflow for words (POST /elevate/llm). It reads and answers:
- * nothing is started, stored or granted, and a request made of the answer goes through `requestElevation` like any other
- * (docs/architecture.md, section 9). Only roles that the caller may ask for are looked at, before and after. Throws `invalid`.
+ * Suggests a role, duration, providers and workflow for words (POST /elevate/llm). It only reads: nothing is started,
+ * stored or granted, and a request based on the result passes through `requestElevation` like any other
+ * (docs/architecture.md, section 9). Only roles that the caller may request are considered, before and after. Throws
+ * `invalid`.
  */
 export async function suggestElevation(ctx: SuggestionContext, input: { reason: string }): Promise<Suggestion> {
   const user = requireUser(ctx);
@@ -32,7 +33,7 @@ export async function suggestElevation(ctx: SuggestionContext, input: { reason: 
   const shown = await listRequestable(ctx, user, ctx.catalog.current(), breathe);
   const roles = [...shown.values()].map(({ described }) => described);
   const { answers, engine } = await answer(ctx, { text, roles, now }, breathe);
-  // Asked again: a model takes its time, and the catalog in force may be another one by now.
+  // Read again: a model takes time, and the catalog in force may have changed.
   const catalog = ctx.catalog.current();
   return publish(settleSuggestions(catalog, await listRequestable(ctx, user, catalog, breathe), answers), engine);
 }
@@ -49,7 +50,7 @@ async function answer(ctx: SuggestionContext, question: SuggestionQuestion, brea
       const answers = await model.suggest(question, AbortSignal.timeout(ctx.suggester.patience));
       const offered = new Set(question.roles.map(({ name }) => name));
       const sound = answers.filter(({ role }) => offered.has(role));
-      // A model that answers with roles it was not shown is not answering the question.
+      // The response of a model that names roles outside its list is not used.
       if (sound.length > 0 || answers.length === 0) return { answers: withOwnWords(sound, question), engine: 'model' };
       ctx.log.warn({}, 'the language model named roles that are not in its list; the lexical matcher is used instead');
     } catch (error) {
@@ -60,7 +61,7 @@ async function answer(ctx: SuggestionContext, question: SuggestionQuestion, brea
   return { answers: await lexical.suggest(question, new AbortController().signal), engine: 'lexical' };
 }
 
-/** A duration that the text states counts for more than what a model made of it. */
+/** Prefers a duration that the text states to the one of a model. */
 function withOwnWords(answers: readonly SuggestedRole[], { text, now }: SuggestionQuestion): SuggestedRole[] {
   const stated = readWishedDuration(text, now);
   return answers.map((one) => (stated === undefined ? one : { ...one, duration: formatDuration(stated) }));
