@@ -23,7 +23,7 @@ export interface Person {
 export interface UserActor extends Person {
   kind: 'user';
   loginId: string;
-  /** What the provider says of them is older than it may be, and the provider could not be asked again. */
+  /** The data from their provider is older than allowed, and the provider could not be reached. */
   stale?: true;
 }
 

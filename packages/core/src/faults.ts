@@ -4,9 +4,9 @@ import type { Fault } from '@belay/workflow';
 
 const standard = 'https://serverlessworkflow.io/spec/1.0.0/errors';
 
-/** What an identity holds already is not ours to manage (R2). */
+/** The fault type for access that an identity already holds, which is not ours to manage (R2). */
 const HELD_OUTSIDE = 'https://belay.dev/errors/held-outside';
-/** An approval is missing, was refused or was for something else. */
+/** The fault type for an approval that is missing, was denied or was for something else. */
 export const NOT_APPROVED = 'https://belay.dev/errors/not-approved';
 
 const byCode: Partial<Record<ErrorCode, { type: string; status: number; title: string }>> = {
@@ -17,7 +17,9 @@ const byCode: Partial<Record<ErrorCode, { type: string; status: number; title: s
   unavailable: { type: `${standard}/communication`, status: 503, title: 'Unavailable' },
 };
 
-/** An error of a function as the fault its workflow sees; unexpected ones say nothing of their inside (RFC 7807). */
+/**
+ * Returns an error of a function as the fault that its workflow sees; unexpected errors reveal no details (RFC 7807).
+ */
 export function faultOf(error: unknown): Fault {
   if (error instanceof AccessError) {
     const known = byCode[error.code];

@@ -6,7 +6,7 @@ import type { Actor, Context } from './context.js';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** Whether a text can be an identifier of ours at all; what cannot is simply not found. */
+/** Returns whether a text can be an id of ours; any other text is not found. */
 export function isId(text: string): boolean {
   return uuid.test(text);
 }
@@ -14,8 +14,8 @@ export function isId(text: string): boolean {
 export type Sight = 'owner' | 'approver' | 'operator';
 
 /**
- * An execution that the caller may see, and as whom: its owner, one of its approvers, or an operator. Throws `not_found`
- * for everybody else, so that guessing an id tells nothing.
+ * Returns an execution that the caller may see, and their relation to it: its owner, one of its approvers, or an
+ * operator. Throws `not_found` for all others, so that guessing an id reveals nothing.
  */
 export async function findExecution(ctx: Context, actor: Actor, id: string) {
   const [row] = isId(id)

@@ -17,7 +17,10 @@ import type { ElevationInput } from './plans/input.js';
 import { besideExecution, inputNow } from './plans/owner.js';
 import { untilStopped } from './until-stopped.js';
 
-/** What the engine asks of core. The composer puts it into the context, which the engine hands back: it is one of core's. */
+/**
+ * Returns what the engine needs from core. The composer puts it into the context, which the engine passes back
+ * unchanged.
+ */
 export const engineHost: Host = {
   functions: registerFunctions(accessFunctions),
   appending,
@@ -37,11 +40,14 @@ export const engineHost: Host = {
   explain,
 };
 
-/** A provider that may answer later, and our own database, are waited for; everything else is a fault of the workflow. */
+/**
+ * Errors of a provider that may respond later, and of our own database, are retried; every other error is a fault of
+ * the workflow.
+ */
 function explain(error: unknown): Explained {
   const ours = !(error instanceof Retryable || error instanceof Terminal) && isOwnFailure(error);
   if (ours) return { kind: 'again', because: 'the service itself' };
-  // What was not available may be there later, whichever of our verbs noticed it.
+  // `unavailable` from any of our verbs may be temporary.
   if (error instanceof AccessError && error.code === 'unavailable') return { kind: 'again', because: error.message };
   if (error instanceof Retryable) {
     const because = error instanceof Pending ? `the provider: ${publicMessage(error)}` : publicMessage(error);

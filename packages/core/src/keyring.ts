@@ -4,14 +4,14 @@ import { hkdfSync } from 'node:crypto';
 export interface Keyring {
   readonly current: string;
   readonly secrets: ReadonlyMap<string, Uint8Array>;
-  /** Looks for a key that another process made meanwhile; undefined when there is none. */
+  /** Searches for a key that another process created meanwhile; undefined when there is none. */
   find?(kid: string): Promise<Uint8Array | undefined>;
 }
 
-/** The shortest text that is taken for key material. */
+/** The shortest text that is accepted as key material, in characters. */
 const shortest = 32;
 
-/** A keyring from key material of at least 32 characters each; the first is the one that seals. */
+/** Creates a keyring from key material of at least 32 characters each; the first one seals. */
 export function createKeyring(secrets: readonly string[]): Keyring {
   const entries = readSecrets(secrets);
   const [first] = entries;
@@ -19,7 +19,7 @@ export function createKeyring(secrets: readonly string[]): Keyring {
   return { current: first[0], secrets: new Map(entries) };
 }
 
-/** Key material of texts, each with its identifier. Throws for one that is too short. */
+/** Returns the key material of texts, each with its identifier. Throws for one that is too short. */
 export function readSecrets(secrets: readonly string[]): [kid: string, material: Uint8Array][] {
   return secrets.map((secret) => {
     if (secret.length < shortest) throw new Error(`A secret must have at least ${shortest} characters`);
@@ -28,12 +28,15 @@ export function readSecrets(secrets: readonly string[]): [kid: string, material:
   });
 }
 
-/** What a key is called: made from it, so that it is the same in every process, and says nothing about it. */
+/**
+ * Returns the identifier of a key: derived from it, so that it is the same in every process, and reveals nothing about
+ * it.
+ */
 export function identifyKey(material: Uint8Array): string {
   return Buffer.from(hkdfSync('sha256', material, '', 'belay:kid', 6)).toString('base64url');
 }
 
-/** One key per secret and purpose, so that purposes share nothing (HKDF, RFC 5869). */
+/** Returns one key per secret and purpose, so that purposes share nothing (HKDF, RFC 5869). */
 export function deriveKey(secret: Uint8Array, purpose: string): Uint8Array {
   return new Uint8Array(hkdfSync('sha256', secret, 'belay', `belay:${purpose}`, 32));
 }

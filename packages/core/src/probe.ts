@@ -1,12 +1,12 @@
 import type { Logger } from '@belay/engine';
 import { Terminal } from '@belay/providers';
 
-/** How long what a check found is told again, in milliseconds: every look at /health would be a call to the vendor. */
+/** How long a health result is cached, in milliseconds: otherwise every request of /health would call the vendor. */
 const checkAge = 30_000;
 const checkTimeout = 1_500;
 
 export interface ProbeOptions {
-  /** What is asked, as the log calls it. */
+  /** The name of the service in the log. */
   name: string;
   check(signal: AbortSignal): Promise<void>;
   log: Logger;
@@ -14,7 +14,10 @@ export interface ProbeOptions {
   now(): number;
 }
 
-/** Asks a service how it is, at most twice a minute; says no more than whether it answers, since anybody may read it. */
+/**
+ * Returns a probe that checks a service at most twice per minute, and reports only whether it responds, because the
+ * result is public.
+ */
 export function createProbe(options: ProbeOptions): () => Promise<string> {
   let checked: { at: number; health: Promise<string> } | undefined;
   return () => {
@@ -36,7 +39,7 @@ export function createProbe(options: ProbeOptions): () => Promise<string> {
   }
 }
 
-/** For a client that does not heed its signal: it is waited for no longer than one that does. */
+/** Bounds a client that ignores its signal: it is waited for no longer than others. */
 function rejectWhenAborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     signal.addEventListener('abort', () => reject(new Error('The service did not respond in time')), { once: true });

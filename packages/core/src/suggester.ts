@@ -1,10 +1,10 @@
-/** A role as a suggester may know it: one that the caller may ask for, and nothing of other people in it. */
+/** A role as a suggester may know it: one that the caller may request, without data of other people. */
 export interface SuggestibleRole {
   name: string;
   description: string;
-  /** The providers at which the caller may have it. */
+  /** The providers at which the caller may request it. */
   providers: readonly { id: string; name: string; description: string; type: string }[];
-  /** What it gives there, in the providers' own words. */
+  /** The access that it gives there, in the providers' own names. */
   gives: readonly string[];
   /** ISO 8601. */
   maxDuration: string;
@@ -12,35 +12,35 @@ export interface SuggestibleRole {
 }
 
 export interface SuggestionQuestion {
-  /** What a person wrote or pasted; never more than words. */
+  /** The text that a person wrote or pasted; never more than text. */
   text: string;
   roles: readonly SuggestibleRole[];
   now: Date;
 }
 
-/** One answer of a suggester. Nothing in it is believed: `settleSuggestions` holds it against what the caller may ask for. */
+/** One result of a suggester. It is not trusted: `settleSuggestions` compares it with what the caller may request. */
 export interface SuggestedRole {
   role: string;
   providers?: readonly string[] | undefined;
   /** ISO 8601. */
   duration?: string | undefined;
-  /** Above 0; only good for comparing answers to the same question. */
+  /** Above 0; comparable only within one question. */
   score: number;
-  /** Which words led here. */
+  /** Which words led to it. */
   why: readonly string[];
 }
 
-/** Finds roles for words, best first; nothing when it does not know. May throw: another one takes over then. */
+/** Finds roles for words, best first; an empty list when none fits. May throw: then another one is used. */
 export interface Suggester {
   suggest(question: SuggestionQuestion, signal: AbortSignal): Promise<readonly SuggestedRole[]>;
 }
 
 /** The language model that the configuration names, if any. */
 export interface ModelSuggester {
-  /** The suggester in force; undefined when none is configured or as many questions as allowed are under way. */
+  /** The suggester in force; undefined when none is configured or the limit of concurrent questions is reached. */
   current(): Suggester | undefined;
-  /** How long an answer is waited for, in milliseconds. */
+  /** How long a response is waited for, in milliseconds. */
   readonly patience: number;
-  /** `not configured`, `healthy`, or `degraded: …`; never throws. The lexical matcher works in every case. */
+  /** Returns `not configured`, `healthy`, or `degraded: …`; never throws. The lexical matcher works in every case. */
   health(): Promise<string>;
 }

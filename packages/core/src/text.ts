@@ -2,8 +2,8 @@ import { invalid } from '@belay/contract/errors';
 import { isStorable, isStorableJson, unstorableMessage } from '@belay/contract/text';
 
 /**
- * Text from outside, as it may be stored: no longer than `limit`, well-formed, and without NUL, which no column takes.
- * Throws `invalid` naming the field.
+ * Returns text from outside that can be stored: no longer than `limit`, well-formed, and without NUL, which no column
+ * accepts. Throws `invalid` with the field.
  */
 export function requireText(text: string, path: string, limit: number): string {
   if (text.length > limit) throw invalid(path, `is longer than ${limit} characters`);
@@ -11,7 +11,7 @@ export function requireText(text: string, path: string, limit: number): string {
   return text;
 }
 
-/** JSON from outside, as it may be stored; the same rules for every text in it. */
+/** Returns JSON from outside that can be stored; the same rules apply to every text in it. */
 export function requireJson(value: unknown, path: string, limit: number): void {
   const text = JSON.stringify(value ?? null);
   if (text.length > limit) throw invalid(path, `is larger than ${limit} characters`);

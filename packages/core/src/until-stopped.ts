@@ -1,11 +1,11 @@
 import { Retryable } from '@belay/providers';
 
-/** How long a call may take to say what came of it once it was told to stop, in milliseconds. */
+/** How long an aborted call may take to return its result, in milliseconds. */
 const grace = 1_000;
 
 /**
- * Returns what the work returns, or throws `Retryable` when it goes on although `signal` told it to stop: a connector that
- * does not listen holds up nobody. What the work then comes to is for `late`.
+ * Returns the result of the work, or throws `Retryable` when it continues although `signal` aborted it: a connector
+ * that ignores the signal delays nothing else. `late` gets the later result of the work.
  */
 export async function untilStopped<T>(work: Promise<T>, signal: AbortSignal, late?: () => void): Promise<T> {
   let timer: NodeJS.Timeout | undefined;

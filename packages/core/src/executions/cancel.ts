@@ -19,13 +19,13 @@ import type { ActorContext, Hint } from '../context.js';
 import { findExecution } from '../find-execution.js';
 import { appendLedger } from '../ledger/append.js';
 
-/** How often a cancellation that lost to another move is decided again, before it is kept for the next turn. */
+/** How often a cancellation that lost against another move is decided again, before it is left to the next turn. */
 const tries = 3;
 
 /**
  * Cancels the caller's execution: a `try` that names the cancellation may clean up; the execution ends `cancelled`
- * whatever that does, and its grants end with it (docs/interface.md, section 4, rule 2; docs/architecture.md, section 5). Throws `forbidden` for another's,
- * `conflict` for one that has ended.
+ * regardless of the cleanup, and its grants end with it (docs/interface.md, section 4, rule 2; docs/architecture.md,
+ * section 5). Throws `forbidden` for another person's execution, `conflict` for one that has ended.
  */
 export async function cancelExecution(
   ctx: ActorContext,
@@ -38,7 +38,7 @@ export async function cancelExecution(
   return { status: 'ok', message: 'The execution is cancelled and its access ends' };
 }
 
-/** Decides what the cancellation comes to, and writes it; decides again when the execution has moved meanwhile. */
+/** Decides the move of the cancellation, and writes it; decides again when the execution has moved meanwhile. */
 async function cancel(ctx: ActorContext, id: string): Promise<Hint[]> {
   for (let made = 0; made < tries; made += 1) {
     const snapshot = await readSnapshot(ctx, id);
@@ -54,9 +54,9 @@ async function cancel(ctx: ActorContext, id: string): Promise<Hint[]> {
 }
 
 /**
- * Stores the cancellation and ends the access, now: what cleans up may take as long as it likes. Without a move, which an
- * execution that never rests may always outrun, its next turn applies the cancellation before anything else. Null, and
- * nothing is written, when it has moved since the move was decided.
+ * Stores the cancellation and ends the access immediately, because the cleanup may take any time. Without a move,
+ * which an execution that always moves may outrun, its next turn applies the cancellation before anything else.
+ * Returns null, and writes nothing, when it has moved since the move was decided.
  */
 function store(ctx: ActorContext, id: string, move?: PreparedMove): Promise<Hint[] | null> {
   const before = move?.hints.length ?? 0;
@@ -66,7 +66,7 @@ function store(ctx: ActorContext, id: string, move?: PreparedMove): Promise<Hint
       const locked = await lockExecution(tx, id);
       if (!locked) throw hasEnded();
       if (move && move.version !== locked.version) return null;
-      // Before the move, which ends what its closed steps were granted for another reason.
+      // Before the move, because the move ends what its closed steps were granted, with another reason.
       const ended = await endGrants(tx, { executionId: id, reason: 'cancelled', actor: ctx.actor });
       if (move) await writePrepared(ctx, tx, move, { locked: true });
       else await makingTurnDue(tx, id);
@@ -91,7 +91,10 @@ async function noteCancellation(ctx: ActorContext, tx: Transaction, { id, ownerI
   ]);
 }
 
-/** Only the owner may move an execution; whoever merely sees it is told so. Throws `conflict` for one that has ended. */
+/**
+ * Throws unless the caller owns the execution: `forbidden` for others who see it, and `conflict` for one that has
+ * ended.
+ */
 export async function requireOwned(ctx: ActorContext, id: string): Promise<void> {
   const found = await findExecution(ctx, ctx.actor, id);
   if (found.sight === 'approver') throw new AccessError('forbidden', 'The execution belongs to another person');

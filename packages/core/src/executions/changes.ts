@@ -11,7 +11,7 @@ export interface OpenChanges {
 /** How long to wait before the next attempt to listen, in milliseconds. */
 const pause = 1_000;
 
-/** Hears of changes by the database's notifications, on one connection for the whole process, until `close`. */
+/** Listens to the database's notifications of changes, on one connection for the whole process, until `close`. */
 export function openChanges({ databaseUrl, log, delay }: OpenChanges): Changes & { close(): Promise<void> } {
   const subscribers = new Map<string, Set<() => void>>();
   let healthy = true;
@@ -24,7 +24,7 @@ export function openChanges({ databaseUrl, log, delay }: OpenChanges): Changes &
     connected() {
       if (!healthy) log.info({}, 'notifications of the database are received again');
       healthy = true;
-      // What was sent while nothing listened was not heard.
+      // Notifications that were sent while nothing listened are lost.
       for (const wakes of subscribers.values()) for (const wake of wakes) wake();
     },
     lost(error) {

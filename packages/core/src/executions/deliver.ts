@@ -24,10 +24,10 @@ import { listSelves } from '../people/selves.js';
 import { requireJson, requireText } from '../text.js';
 import { describeSender, isHeard, type Sender } from './senders.js';
 
-/** How often an execution that moved while it was asked is asked; what it said last counts, or one that never rests took nothing. */
+/** How often an event is tried on an execution that keeps moving; after that, its last result counts. */
 const tries = 5;
 
-/** An event in a sealed token, with the one person and the one execution that it was made for. */
+/** An event in a sealed token, for exactly one person and one execution. */
 export const sealedEventSchema = z.object({
   executionId: z.string(),
   userId: z.string(),
@@ -41,7 +41,7 @@ export const sealedEventSchema = z.object({
   }),
 });
 
-/** A CloudEvent of a person, as a token seals it. Throws `invalid` for text that cannot be stored. */
+/** The CloudEvent of a person, as a token seals it. Throws `invalid` for text that cannot be stored. */
 export function eventOf(
   ctx: ActorContext,
   user: UserActor,
@@ -60,12 +60,12 @@ export function eventOf(
   };
 }
 
-/** An execution that a person may send events to, and as whom. */
+/** An execution that a person may send events to, and their relation to it. */
 type Found = Awaited<ReturnType<typeof findToSignal>>;
 
 /**
- * Returns an execution that the caller may send events to: one that they may see, or one with a task that expressly takes
- * events of a group of theirs. Throws `not_found` for every other.
+ * Returns an execution that the caller may send events to: one that they may see, or one with a task that names a
+ * group of theirs as sender. Throws `not_found` for every other.
  */
 export async function findToSignal(ctx: ActorContext, user: UserActor, id: string) {
   const seen = await findExecution(ctx, user, id).catch((error: unknown) => {
@@ -87,9 +87,10 @@ async function readExecution(ctx: ActorContext, id: string) {
 }
 
 /**
- * Delivers a person's event to an execution that takes events of theirs. Throws `forbidden` for an approver who is not asked
- * any more and for a sender whose events count at no task, `conflict` for an event that came already or an execution that has
- * ended. What comes `early`, before a task listens for it, is kept for that task or refused with `conflict`.
+ * Delivers a person's event to an execution that accepts their events. Throws `forbidden` for an approver whose
+ * decision is no longer requested and for a sender whose events no task accepts, `conflict` for a repeated event or an
+ * execution that has ended. An event that arrives `early`, before a task listens for it, is kept for that task or
+ * rejected with `conflict`.
  */
 export async function deliverEvent(
   ctx: ActorContext,
@@ -108,20 +109,23 @@ export async function deliverEvent(
 
 export interface Arrival {
   executionId: string;
-  /** Its `source` is ours: what was verified, and not what the event says of itself. */
+  /** Its `source` is ours: the verified sender, not what the event says. */
   event: CloudEvent;
   sender: Sender;
-  /** The sender's own number of the delivery. */
+  /** The sender's own id of the delivery. */
   deliveryId?: string | undefined;
   early: 'kept' | 'refused';
 }
 
-/** Keeps a verified sender's event for the execution's turn, which gives it to a task. Throws as `deliverEvent` does. */
+/**
+ * Stores a verified sender's event for the execution's turn, which passes it to a task. Throws as `deliverEvent` does.
+ */
 export async function acceptEvent(ctx: ActorContext, arrival: Arrival): Promise<void> {
   let refusal =
     arrival.early === 'refused' ? new AccessError('conflict', 'The execution does not wait for this event') : null;
   for (let made = 1; ; made += 1) {
-    // What a task takes needs no room in the inbox; whether one does is seen without a lock, and only where it matters.
+    // An event that a task takes needs no room in the inbox; whether one does is checked without a lock, and only where
+    // it matters.
     const seen = refusal ? await lookFor(ctx, arrival, refusal) : null;
     const kept = await retryDeadlock(() =>
       ctx.db.transaction((tx) => keep(ctx, tx, arrival, { seen, isLast: made >= tries })),
@@ -135,14 +139,14 @@ export async function acceptEvent(ctx: ActorContext, arrival: Arrival): Promise<
   }
 }
 
-/** What an execution looked like when it waited for an event. */
+/** The state of an execution when it was checked for the event. */
 interface Seen {
   version: number;
   /** How often it was due so far: another event would have made it due again. */
   turn: number | null;
 }
 
-/** Throws the refusal unless a task takes the event as the execution is now; no transaction is open meanwhile. */
+/** Throws the error unless a task accepts the event in the current state; no transaction is open meanwhile. */
 async function lookFor(ctx: ActorContext, arrival: Arrival, refusal: AccessError): Promise<Seen> {
   const { executionId, event, sender } = arrival;
   const snapshot = await readSnapshot(ctx, executionId);
@@ -154,8 +158,8 @@ async function lookFor(ctx: ActorContext, arrival: Arrival, refusal: AccessError
 }
 
 /**
- * Writes the event to the inbox and makes the execution's turn due. Returns false when the execution is no longer as it was
- * seen (unless this is the last try), and the refusal of one event more than the inbox takes.
+ * Writes the event to the inbox and makes the execution's turn due. Returns false when the execution has changed since
+ * the check (unless this is the last attempt), and the error when the inbox is full.
  */
 async function keep(
   ctx: ActorContext,
@@ -211,7 +215,9 @@ function repeated(): AccessError {
   return new AccessError('conflict', 'The signal was already delivered');
 }
 
-/** The refusal of one event more than a sender may have waiting at one execution; the execution's lock is held. */
+/**
+ * Returns the error when a sender has too many waiting events at one execution; the caller holds the execution's lock.
+ */
 async function refuseMore(
   tx: Transaction,
   executionId: string,
@@ -230,7 +236,10 @@ async function refuseMore(
   );
 }
 
-/** Whether an approval that is open now asks this person; one that asked them earlier gives them no say any more (docs/interface.md, section 16, rule 2). */
+/**
+ * Returns whether an approval that is open now requests the decision of this person; a closed one gives no right to
+ * send events (docs/interface.md, section 16, rule 2).
+ */
 async function isAsked(
   ctx: ActorContext,
   user: UserActor,

@@ -9,29 +9,32 @@ import { noteOutage } from '../outage.js';
 import { glancesOf } from './glance.js';
 import { type Happening, readHappenings } from './history.js';
 
-/** How far back each read looks for rows that were committed late, under a number lower than one already seen: a thousand rows. */
+/**
+ * How many numbers back each read searches for rows that were committed late, below a number that was already read: a
+ * thousand rows.
+ */
 const overlap = 1_000 * taskEventsPerRow;
-/** How many events a feed keeps; older ones are read from the database by the few who ask for them. */
+/** How many events a feed keeps; older ones are read from the database when a watcher needs them. */
 const kept = 500;
-/** The first wait between two looks, in milliseconds; it doubles up to `timing.watchPoll`. */
+/** The first wait between two reads, in milliseconds; it doubles up to `timing.watchPoll`. */
 const firstPoll = 250;
-/** The longest wait between two looks while they fail. */
+/** The longest wait between two reads while they fail, in milliseconds. */
 const awayPoll = 1_000;
 
-/** What one process reads of one execution, for all who watch it there. */
+/** The reader of one execution in this process, shared by all its watchers. */
 export interface Feed {
-  /** Resolves when the first look is done; rejects when it failed. */
+  /** Resolves when the first read is done; rejects when it failed. */
   ready: Promise<void>;
   /** The newest events, in the order in which they were read. */
   events: ExecutionEvent[];
   /** How many events were dropped in front of `events`. */
   dropped: number;
-  /** Every event up to this number that is not in `events` is in the database only. */
+  /** Every event up to this number that is not in `events` is only in the database. */
   floor: number;
   status: string;
-  /** The execution has ended, nothing that it was granted is left, and every event is there. */
+  /** The execution has ended, nothing is left of its grants, and every event was read. */
   over: boolean;
-  /** Since when the database could not be read, in milliseconds since the epoch, and why; null while it can. */
+  /** Since when the database cannot be read, in milliseconds since the epoch, and why; null while it can. */
   away: { since: number; error: unknown } | null;
   /** Resolves at the next change of any of this, or when the signal aborts. */
   changed(signal: AbortSignal): Promise<void>;
@@ -46,8 +49,8 @@ interface Shared extends Feed {
 const feeds = new WeakMap<Database, Map<string, Shared>>();
 
 /**
- * Joins the one reader of an execution in this process, starting it when this is the first who watches. `leave` has to be
- * called once; the reader stops with the last.
+ * Joins the reader of an execution in this process, and starts it for the first watcher. `leave` must be called once;
+ * the reader stops after the last.
  */
 export function joinFeed(ctx: Context, id: string): { feed: Feed; leave(): void } {
   const open = feeds.get(ctx.db) ?? new Map<string, Shared>();
@@ -58,7 +61,7 @@ export function joinFeed(ctx: Context, id: string): { feed: Feed; leave(): void 
   const forget = () => {
     if (open.get(id) === feed) open.delete(id);
   };
-  // Who comes after a failed start, starts anew.
+  // A watcher that joins after a failed start starts it again.
   feed.ready.catch(forget);
   return {
     feed,
@@ -105,7 +108,7 @@ function startFeed(ctx: Context, id: string): Shared {
   return feed;
 }
 
-/** Looks again at every change that is heard of, and once in a while for those that were not, until the feed is over. */
+/** Reads at each notified change, and periodically for lost notifications, until the feed ends. */
 async function follow(ctx: Context, id: string, feed: Shared, { look, isNews }: Reader): Promise<void> {
   const { signal } = feed.stop;
   try {
@@ -128,7 +131,7 @@ async function follow(ctx: Context, id: string, feed: Shared, { look, isNews }: 
       const pause = jitter(poll, (ctx.randomBytes(1)[0] ?? 0) / 255);
       if (!heard) await ctx.delay(pause, waited.signal).catch(() => undefined);
       if (signal.aborted) return;
-      // No notification came: one query, shared with all who look now, says whether there is anything to read.
+      // Without a notification, one query, shared by all readers, tells whether there is anything to read.
       if (!heard && !(await isNews()) && !heard) continue;
       if (signal.aborted) return;
       heard = false;
@@ -143,9 +146,9 @@ async function follow(ctx: Context, id: string, feed: Shared, { look, isNews }: 
 }
 
 interface Reader {
-  /** Adds the events that are new, and wakes all who wait. */
+  /** Adds the new events, and wakes all waiters. */
   look(): Promise<void>;
-  /** Whether anything is different from when this was asked last; false when that cannot be known now. */
+  /** Returns whether anything has changed since the last call; false when that cannot be read now. */
   isNews(): Promise<boolean>;
 }
 
@@ -163,13 +166,13 @@ function createReader(ctx: Context, id: string, feed: Shared): Reader {
     marked = time;
   }
   async function look(): Promise<void> {
-    // Before the rows are read: what is written later than this is notified.
+    // Before the rows are read: what is written later is notified.
     await keepMarked();
     const state = await readState(ctx, id);
     const rows = await readHappenings(ctx.db, id, { after: after(), from: 'newest', limit: kept });
     const oldest = rows[0]?.seq ?? 0;
     feed.status = state.status;
-    // A full page whose oldest row is new is not all that is new: what is older has to be read from the database.
+    // When the oldest row of a full page is new, older new rows must be read from the database.
     if (rows.length === kept && !seen.has(oldest)) {
       drop(feed, feed.events.length, oldest - 1);
       seen.clear();
@@ -185,7 +188,7 @@ function createReader(ctx: Context, id: string, feed: Shared): Reader {
     feed.over = state.over;
     if (fresh.length > 0 || feed.over) for (const tell of [...feed.waiting]) tell();
   }
-  /** Reads, and tells those who wait when that fails. */
+  /** Reads, and tells the waiters when that fails. */
   async function reading<T>(read: () => Promise<T>): Promise<T> {
     const began = ctx.clock().getTime();
     try {
@@ -210,14 +213,14 @@ function createReader(ctx: Context, id: string, feed: Shared): Reader {
         }
         await keepMarked();
       } catch {
-        // Said once, for all of them.
+        // Logged once for all of them.
       }
       return false;
     },
   };
 }
 
-/** Drops the oldest events; they and all up to `floor` are in the database only. */
+/** Drops the oldest events; they and all up to `floor` are then only in the database. */
 function drop(feed: Shared, count: number, floor: number): void {
   const gone = feed.events.splice(0, count);
   feed.dropped += gone.length;
@@ -235,7 +238,7 @@ function toEvent({ seq, type, at, message, task }: Happening, status: string): E
   };
 }
 
-/** One page of the events between two numbers (`after` is not among them, `upTo` is), oldest first. */
+/** Returns one page of the events between two numbers (`after` excluded, `upTo` included), oldest first. */
 export async function readEvents(
   ctx: Context,
   id: string,
@@ -245,7 +248,7 @@ export async function readEvents(
   return (await readHappenings(ctx.db, id, part)).map((happening) => toEvent(happening, status));
 }
 
-/** Read before the rows, so that an execution that is over has no row that is not read yet. */
+/** Read before the rows, so that an ended execution has no unread row. */
 async function readState(ctx: Context, id: string): Promise<{ status: string; over: boolean }> {
   const [row] = await ctx.db
     .select({

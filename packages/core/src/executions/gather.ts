@@ -1,6 +1,6 @@
 /**
- * Makes a function that answers questions together: those that are put until `pause` is over are answered by one call, up
- * to `most` at once. A call that fails, fails for all of its questions.
+ * Returns a function that combines lookups: those that arrive until `pause` has passed share one call, up to `most` at
+ * a time. A failed call fails for all of its lookups.
  */
 export function gather<Question, Answer>(options: {
   pause(): Promise<void>;

@@ -23,8 +23,8 @@ export interface GetExecution extends PageOf {
 }
 
 /**
- * One execution with a page of its history (GET /execution/{id}); `not_found` for whoever may not see it, `invalid`
- * for a cursor that is not one of its history.
+ * Returns one execution with a page of its history (GET /execution/{id}). Throws `not_found` for callers who may not
+ * see it, and `invalid` for a cursor that does not belong to its history.
  */
 export async function getExecution(ctx: ActorContext, input: GetExecution): Promise<ExecutionDetails> {
   const { execution, owner } = await findExecution(ctx, ctx.actor, input.id);
@@ -54,7 +54,10 @@ export async function getExecution(ctx: ActorContext, input: GetExecution): Prom
   };
 }
 
-/** One page of the history, the newest at first; an entry says how many task events between the first and the last are not kept. */
+/**
+ * Returns one page of the history, newest first at the start; an entry states how many task events in the middle are
+ * not kept.
+ */
 async function readHistory(
   ctx: Context,
   execution: { id: string; taskEvents: number },
@@ -64,7 +67,7 @@ async function readHistory(
   const before = cursor === undefined ? undefined : Number(cursor);
   const wanted = Math.min(limit, mostHistory);
   const [found, gap] = await Promise.all([
-    // One more than is shown says whether there are more.
+    // One more than is shown tells whether there are more.
     readHappenings(ctx.db, execution.id, { before, from: 'newest', limit: wanted + 1 }),
     readGap(ctx.db, execution),
   ]);

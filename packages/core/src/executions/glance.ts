@@ -14,21 +14,21 @@ export interface Glance {
 
 export interface Glances {
   /**
-   * Returns a text that changes when anything does that a watcher would see. One query answers for all executions that are
-   * asked about within a moment: most looks find nothing, so that they must cost next to nothing.
+   * Returns a text that changes whenever something changes that a watcher would see. One query serves all executions
+   * that are checked within a moment: most checks find nothing, so they must be cheap.
    */
   at(glance: Glance): Promise<string | undefined>;
-  /** Says for a while, to every process, that an execution is watched; and forgets what was watched long ago. */
+  /** Marks an execution as watched for a while, for every process, and deletes old marks. */
   mark(id: string): Promise<unknown>;
 }
 
-/** How long questions are gathered, in milliseconds: nobody waits for a look that no notification asked for. */
+/** How long checks are gathered, in milliseconds: no watcher waits for a check without a notification. */
 const moment = 200;
 const most = 500;
 
 const known = new WeakMap<Database, Glances>();
 
-/** The looks of all who read executions in this process. */
+/** The checks of all readers in this process. */
 export function glancesOf(ctx: Context): Glances {
   const glances = known.get(ctx.db) ?? {
     at: gather({
@@ -46,7 +46,7 @@ export function glancesOf(ctx: Context): Glances {
   return glances;
 }
 
-/** A failure in the log, once for all who asked. */
+/** Logs a failure once for all waiting checks. */
 async function said<T>(ctx: Context, answer: Promise<T>): Promise<T> {
   return answer.catch((error: unknown) => {
     if (isOutage(error)) noteOutage(ctx, error);

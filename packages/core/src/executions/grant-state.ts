@@ -3,12 +3,12 @@ import { grants } from '@belay/db';
 import { type SQL, sql } from 'drizzle-orm';
 import { isLiveIn } from '../access/wanted.js';
 
-/** Whether a grant failed beside another one that keeps the access: then nothing is to be taken away. */
+/** Returns whether a grant failed while another one keeps the access: then nothing must be revoked. */
 export const failedBeside: SQL<boolean> = sql<boolean>`(${grants}.ended_reason = 'failed' and exists (
   select from ${grants} as other
   where other.entitlement_id = ${grants}.entitlement_id and ${isLiveIn('other')}))`;
 
-/** Returns where a grant is in its life. */
+/** Returns the state of a grant. */
 export function grantState(
   grant: {
     activatedAt: Date | null;

@@ -14,15 +14,15 @@ export interface Happening {
 }
 
 export interface HistoryPart {
-  /** Neither of the two is part of it. */
+  /** Both bounds are excluded. */
   after?: number | undefined;
   before?: number | undefined;
-  /** Which end of the part to take when there is more than `limit`. */
+  /** Which end of the range to return when there is more than `limit`. */
   from: 'oldest' | 'newest';
   limit: number;
 }
 
-/** Returns what happened to an execution between two numbers, oldest first: the ledger and the task events that are kept. */
+/** Returns what happened to an execution between two numbers, oldest first: the ledger and the kept task events. */
 export async function readHappenings(db: Database, id: string, part: HistoryPart): Promise<Happening[]> {
   const { after = 0, before = Number.MAX_SAFE_INTEGER, from, limit } = part;
   const order = from === 'oldest' ? asc : desc;
@@ -50,7 +50,7 @@ export async function readHappenings(db: Database, id: string, part: HistoryPart
         events: taskEvents.events,
       })
       .from(taskEvents)
-      // A row that begins before the part may end in it.
+      // A row that starts before the range may end in it.
       .where(
         and(eq(taskEvents.executionId, id), gt(taskEvents.seq, after - taskEventsPerRow), lt(taskEvents.seq, before)),
       )
@@ -73,13 +73,13 @@ function toHappening(seq: number, at: Date, what: { type: string; message: strin
   return { seq, at, type, message, ...(task === undefined ? {} : { task }) };
 }
 
-/** The number of the newest happening, or 0. */
+/** Returns the number of the newest entry, or 0. */
 export async function lastSeq(db: Database, id: string): Promise<number> {
   const [newest] = await readHappenings(db, id, { from: 'newest', limit: 1 });
   return newest?.seq ?? 0;
 }
 
-/** How many task events are not kept, and the number of the first after them; null while all are. */
+/** Returns how many task events are not kept, and the number of the first one after them; null while all are kept. */
 export async function readGap(
   db: Database,
   execution: { id: string; taskEvents: number },

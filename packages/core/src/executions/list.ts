@@ -17,8 +17,8 @@ export const taskQueue = 'executions';
 const most = limits.page;
 
 /**
- * The caller's running executions, newest first, 500 at most (GET /executions). `next` goes on after the last of
- * them. Throws `invalid` for a cursor that is no execution of the caller's.
+ * Returns the caller's running executions, newest first, 500 at most (GET /executions). `next` continues after the
+ * last of them. Throws `invalid` for a cursor that is not an execution of the caller's.
  */
 export async function listExecutions(ctx: ActorContext, input: PageOf = {}): Promise<ExecutionList> {
   const user = requireUser(ctx);
@@ -35,7 +35,7 @@ export async function listExecutions(ctx: ActorContext, input: PageOf = {}): Pro
       ),
     )
     .orderBy(desc(executions.createdAt), desc(executions.id))
-    // One more than is shown says whether there are more.
+    // One more than is shown tells whether there are more.
     .limit(limit + 1);
   const shown = rows.slice(0, limit);
   const ids = shown.map((row) => row.id);
@@ -56,7 +56,10 @@ export async function listExecutions(ctx: ActorContext, input: PageOf = {}): Pro
   };
 }
 
-/** Where an execution stands in its owner's list, also when it has ended meanwhile; as text, which loses no microsecond. */
+/**
+ * Returns the position of an execution in its owner's list, also when it has ended meanwhile; as text, which keeps
+ * microseconds.
+ */
 async function placeOf(ctx: ActorContext, ownerId: string, cursor: string) {
   const [row] = isId(cursor)
     ? await ctx.db
@@ -78,7 +81,7 @@ const summaryColumns = {
   endedAt: executions.endedAt,
 };
 
-/** What open steps wait for, by execution. */
+/** Returns what open steps wait for, by execution. */
 export async function readWaiting(ctx: ActorContext, ids: string[]): Promise<Map<string, string[]>> {
   if (ids.length === 0) return new Map();
   const rows = await ctx.db
@@ -94,7 +97,7 @@ export async function readWaiting(ctx: ActorContext, ids: string[]): Promise<Map
   return waiting;
 }
 
-/** An execution as the interface shows it in a list. */
+/** Returns an execution as the interface shows it in a list. */
 export function summarise(
   row: {
     id: string;

@@ -18,9 +18,9 @@ import { isHeard, type Sender } from './senders.js';
 export interface ReceivedEvent {
   /** The source's name in the configuration. */
   source: string;
-  /** A CloudEvent 1.0 in structured JSON, as it was sent: a signature is of these very bytes. */
+  /** A CloudEvent 1.0 in structured JSON, as it was sent: a signature covers exactly these bytes. */
   body: string;
-  /** The bearer token that came with it. */
+  /** The bearer token of the request. */
   token?: string | undefined;
   /** The headers of Standard Webhooks. */
   webhook?: { id: string; timestamp: string; signature: string } | undefined;
@@ -34,13 +34,13 @@ const eventSchema = z.object({
   data: z.json().optional(),
 });
 
-/** How far a signature's time may be from ours, in milliseconds. */
+/** The largest difference between a signature's time and ours, in milliseconds. */
 const tolerance = 5 * 60_000;
 
 /**
- * Takes an event of a program for the execution that its `subject` names. The `source` in the event is
- * ignored: the source is the one whose secret was used. Throws `unauthenticated` for an unknown source and a wrong secret
- * alike, `not_found` for an execution that is not there or takes no events of this source, `conflict` for a repeat.
+ * Receives the event of a program for the execution that its `subject` names. The `source` in the event is ignored:
+ * the source is the one whose secret was used. Throws `unauthenticated` for both an unknown source and a wrong secret,
+ * `not_found` for an execution that does not exist or accepts no events of this source, `conflict` for a repeat.
  */
 export async function receiveEvent(ctx: Context, received: ReceivedEvent): Promise<{ status: 'accepted' }> {
   const { source: name, body, webhook } = received;
@@ -102,7 +102,10 @@ function isProved(source: EventSource | undefined, received: ReceivedEvent, now:
   return source !== undefined && token !== undefined && right;
 }
 
-/** Standard Webhooks, symmetric: HMAC-SHA256 of id, time and body; several signatures while a secret is replaced. */
+/**
+ * Verifies Standard Webhooks, symmetric: HMAC-SHA256 of id, time and body; several signatures while a secret is
+ * replaced.
+ */
 function isSigned(secret: Uint8Array, webhook: ReceivedEvent['webhook'], body: string, now: Date): boolean {
   if (webhook === undefined || !/^\d{1,12}$/.test(webhook.timestamp) || !/^[\x21-\x7e]{1,200}$/.test(webhook.id)) {
     return false;
@@ -113,7 +116,7 @@ function isSigned(secret: Uint8Array, webhook: ReceivedEvent['webhook'], body: s
   return given.filter((signature) => isSame(signature, `v1,${right}`)).length > 0;
 }
 
-/** Compares in a time that does not depend on where two texts differ, nor on how long they are. */
+/** Compares in a time that depends neither on where two texts differ nor on their length. */
 function isSame(one: string, other: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(one), digest(other));

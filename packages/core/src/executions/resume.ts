@@ -12,7 +12,7 @@ import { APPROVAL_DECIDED } from './signal.js';
 
 const stateSchema = z.object({
   executionId: z.string(),
-  /** The one person it was made for: having the link is not being them. */
+  /** The one person that it was created for: another person cannot use the link. */
   userId: z.string(),
   verdict: z.enum(['approve', 'deny']),
   requestDigest: z.string(),
@@ -24,7 +24,7 @@ export interface Resumed extends Resumption {
   location: string;
 }
 
-/** Makes the sealed state of an approver's link, for the caller only; what `resumeExecution` takes. */
+/** Creates the sealed state of an approver's link, for the caller only, as an input of `resumeExecution`. */
 export async function createState(
   ctx: ActorContext,
   input: { executionId: string; verdict: 'approve' | 'deny'; requestDigest: string },
@@ -40,9 +40,9 @@ export async function createState(
 }
 
 /**
- * Makes the sealed task token that resumes a task which listens for an event, for the caller and this execution only; what
- * `resumeExecution` takes beside a state. Throws `not_found` when the caller may not see the execution, and `invalid` for a
- * decision: that is what a state is for, which is bound to what the approver saw.
+ * Creates the sealed task token that resumes a listening task, for the caller and this execution only, as the other
+ * input of `resumeExecution`. Throws `not_found` when the caller may not see the execution, and `invalid` for a
+ * decision: decisions need a state, which is bound to what the approver saw.
  */
 export async function createTaskToken(
   ctx: ActorContext,
@@ -57,10 +57,10 @@ export async function createTaskToken(
 }
 
 /**
- * Resumes a paused execution with a sealed state or a task token (/elevate/resume). Single use follows from the
- * step being resolved once: a second use finds a decided approval, or one that was asked later, or an event that came
- * already, and is a `conflict`.
- * Throws `invalid` for what is expired, tampered with or of another purpose, `forbidden` for another person's.
+ * Resumes a paused execution with a sealed state or a task token (/elevate/resume). Each can be used once, because a
+ * step is resolved once: a second use finds a decided approval, a later one, or an event that was already received,
+ * and is a `conflict`. Throws `invalid` for tokens that are expired, modified or for another purpose, `forbidden` for
+ * another person's.
  */
 export async function resumeExecution(ctx: ActorContext, input: { state: string }): Promise<Resumed> {
   const user = requireUser(ctx);
@@ -78,7 +78,7 @@ export async function resumeExecution(ctx: ActorContext, input: { state: string 
 
 type Opened = z.infer<typeof stateSchema> | z.infer<typeof sealedEventSchema>;
 
-/** A key of its own for each purpose decides which of the two a token is; whatever is neither is told alike. */
+/** Opens either token: each purpose has its own key, and a text that is neither gives the same error. */
 async function openEither(ctx: ActorContext, token: string, now: Date): Promise<Opened> {
   const opened = await open(ctx.keyring, 'state', token, now).catch(async (error: unknown) => {
     if (error instanceof AccessError && error.code === 'invalid') return null;
@@ -91,7 +91,7 @@ async function openEither(ctx: ActorContext, token: string, now: Date): Promise<
   return parsed.data;
 }
 
-/** Whether the request was approved by it: an event approves nothing. */
+/** Whether it approved the request: an event approves nothing. */
 async function act(
   ctx: ActorContext,
   user: UserActor,

@@ -19,10 +19,10 @@ const senderSchema = z.union([
   }),
   z.object({ kind: z.literal('source'), name: z.string() }),
 ]);
-/** Who sent an event, as far as decisions need it. */
+/** The sender of an event, as far as decisions need it. */
 export type Sender = z.infer<typeof senderSchema>;
 
-/** Returns what a person is to an execution as a sender of events. */
+/** Returns the relation of a person to an execution, as a sender of events. */
 export async function describeSender(
   db: Database | Transaction,
   user: UserActor,
@@ -45,27 +45,30 @@ export async function describeSender(
   };
 }
 
-/** The sender of a signal that was kept; one from before senders were kept counts as sent by the requester, who may send least. */
+/**
+ * Returns the sender of a stored signal; one from before senders were stored counts as sent by the requester, who may
+ * send least.
+ */
 export function readSender(stored: unknown): Sender {
   const parsed = senderSchema.safeParse(stored);
   return parsed.success ? parsed.data : { kind: 'user', requester: true, approver: false, groups: [] };
 }
 
-/** Returns which `listen` tasks of a workflow take events of this sender. */
+/** Returns which `listen` tasks of a workflow accept events of this sender. */
 export function admitsFrom(workflow: Workflow, sender: Sender): Admits {
   const granting = grants(workflow);
   return (metadata) => {
     const from = fromOf(metadata);
     if (from !== undefined) return counts(from, sender);
-    // A request from before a workflow that grants had to name its senders: the requester's events do not count.
+    // A request from before granting workflows had to name their senders: the requester's events do not count.
     if (sender.kind === 'source') return false;
     return !granting || sender.approver;
   };
 }
 
 /**
- * Whether any `listen` of a workflow takes events of this sender; `expressly` counts only those that say so. Where nothing
- * listens at all, an event of a person changes nothing, and is not refused.
+ * Returns whether any `listen` of a workflow accepts events of this sender; `expressly` counts only those that name
+ * them. When nothing listens at all, the event of a person changes nothing, and is not rejected.
  */
 export function isHeard(workflow: Workflow, sender: Sender, { expressly = false } = {}): boolean {
   const admits = admitsFrom(workflow, sender);

@@ -18,8 +18,8 @@ const decisionSchema = z.object({
 });
 
 /**
- * Makes the sealed CloudEvent that `signalExecution` takes, for the caller and this execution only. Throws `not_found`
- * when the caller may not see the execution.
+ * Creates the sealed CloudEvent that `signalExecution` accepts, for the caller and this execution only. Throws
+ * `not_found` when the caller may not see the execution.
  */
 export async function createSignal(
   ctx: ActorContext,
@@ -39,9 +39,9 @@ export async function createSignal(
 }
 
 /**
- * Delivers a sealed signal (GET /execution/{id}/signal). It opens only for the execution and the person it was
- * made for; approvals go through the same door as every other decision. Throws `invalid` for a token that is expired,
- * tampered with or for another execution, `forbidden` for another person's, `conflict` for a repeat.
+ * Delivers a sealed signal (GET /execution/{id}/signal). It opens only for the execution and the person that it was
+ * created for; approvals use the same checks as every other decision. Throws `invalid` for a token that is expired,
+ * modified or for another execution, `forbidden` for another person's, `conflict` for a repeat.
  */
 export async function signalExecution(
   ctx: ActorContext,

@@ -24,7 +24,7 @@ export async function startExecution(
   return { workflow_id: output.workflow_id, run_id: output.execution_id, status };
 }
 
-/** All but the workflow are in `input` here, and one provider may be said by itself. */
+/** Here `input` contains everything but the workflow, and a single provider may be a text. */
 function ofInput(path: string, isAlone: boolean): string {
   if (path === 'workflow') return path;
   return ['input', isAlone ? path.replace(/^providers(\[0\])?$/, 'provider') : path].filter(Boolean).join('.');

@@ -6,21 +6,24 @@ import type { Context } from '../context.js';
 import { failedBeside, grantState } from './grant-state.js';
 
 interface Standing {
-  /** The workflow's. */
+  /** The status of the workflow. */
   status: string;
   ended: boolean;
   grants: readonly GrantState[];
   approvals: readonly ApprovalStatus[];
 }
 
-/** Returns the state of a request. What is held comes before what the workflow does: a workflow that waits for the end of access is not what a person waits for. */
+/**
+ * Returns the state of a request. Held access comes before the state of the workflow: a workflow that waits for the
+ * end of access is not what a person waits for.
+ */
 export function executionState({ status, ended, grants: held, approvals: asked }: Standing): ExecutionState {
   if (held.includes('granting')) return 'granting';
   if (held.includes('active')) return 'active';
   if (held.includes('ended')) return 'ending';
   if (status === 'cancelled' || status === 'terminated') return status;
   const granted = held.includes('gone');
-  // Also when the workflow makes a fault of it.
+  // Also when the workflow turns it into a fault.
   if (!granted && asked.some((each) => each === 'denied' || each === 'expired')) return 'denied';
   if (status === 'faulted') return 'failed';
   if (granted) return 'ended';
@@ -28,7 +31,7 @@ export function executionState({ status, ended, grants: held, approvals: asked }
   return ended ? 'ended' : 'running';
 }
 
-/** Returns the states of several executions, each with its workflow's status, by id. */
+/** Returns the states of several executions, each with the status of its workflow, by id. */
 export async function readStates(
   ctx: Context,
   executions: readonly { id: string; status: string; endedAt: Date | null }[],

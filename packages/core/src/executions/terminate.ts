@@ -5,8 +5,8 @@ import type { ActorContext } from '../context.js';
 import { requireOwned } from './cancel.js';
 
 /**
- * Ends the caller's execution by force: no further task runs, no cleanup. Its grants still end at once (docs/interface.md, section 16, rule 1):
- * terminating is never a way to keep access. Throws as cancelExecution does.
+ * Ends the caller's execution by force: no further task runs, and no cleanup. Its grants still end immediately
+ * (docs/interface.md, section 16, rule 1): terminating never keeps access. Throws as `cancelExecution` does.
  */
 export async function terminateExecution(
   ctx: ActorContext,

@@ -7,7 +7,7 @@ import { type GetExecution, getExecution } from './get.js';
 import { lastSeq } from './history.js';
 import { watchExecution } from './watch.js';
 
-/** The states in which each is still to come. A request that is over has nothing to wait for. */
+/** The states before each one. A request that has ended has nothing to wait for. */
 const before: Readonly<Record<WaitTarget, readonly ExecutionState[]>> = {
   approval: ['running'],
   decision: ['running', 'waiting_for_approval'],
@@ -16,18 +16,22 @@ const before: Readonly<Record<WaitTarget, readonly ExecutionState[]>> = {
 };
 
 const usual = 'PT20S';
-/** Proxies give up on an answer that takes longer. */
+/** The longest wait, because proxies give up on slower responses. */
 const longest = 30_000;
-/** How long the last look may take once the time is over, in milliseconds: the caller waits for an answer, not for the database. */
+/**
+ * How long the last read may take after the wait, in milliseconds: the caller waits for a response, not for the
+ * database.
+ */
 const lastLook = 5_000;
-/** How long the database may be away before the wait ends, in milliseconds: one that is silent is known to be only after longer. */
+/**
+ * How long the database may be unreachable before the wait ends, in milliseconds; a silent one is noticed only later.
+ */
 const patience = 5_000;
 
 /**
- * Returns an execution as `getExecution` does, once it has come as far as `until` or the time of `wait` is over; its `state`
- * says which. Throws `invalid` for a time that is too long, `unavailable` when the database is away at the end of it, the
- * error of the database when it is away for longer than a moment meanwhile, and
- * what `getExecution` throws.
+ * Returns an execution as `getExecution` does, when it has reached `until` or the time of `wait` has passed; its
+ * `state` tells which. Throws `invalid` for a wait that is too long, `unavailable` when the database is not reachable
+ * at its end, the error of the database when it is unreachable for longer meanwhile, and the errors of `getExecution`.
  */
 export async function waitForExecution(
   ctx: ActorContext,
@@ -42,7 +46,7 @@ export async function waitForExecution(
   const milliseconds = requireDuration(input.wait ?? usual, 'wait');
   if (milliseconds > longest) throw invalid('wait', 'is longer than PT30S, the longest allowed; call again instead');
   const signal = within(input.signal, milliseconds);
-  // The place is read before the state, so that nothing between the two is missed.
+  // The position is read before the state, so that nothing between the two is missed.
   let found = await get();
   const isTooEarly = () => before[until].includes(found.state);
   if (!isTooEarly()) return found;
@@ -50,7 +54,7 @@ export async function waitForExecution(
   found = await get();
   if (!isTooEarly()) return found;
   for await (const _event of watchExecution(ctx, { id, after, signal, patience })) {
-    // An execution that never rests has an event for every look.
+    // An execution that always moves has an event for every read.
     if (signal.aborted) break;
     found = await get();
     if (!isTooEarly()) return found;
@@ -63,7 +67,7 @@ async function inTime<T>(ctx: ActorContext, look: Promise<T>): Promise<T> {
   const late = ctx.delay(lastLook, answered.signal).then((): never => {
     throw new AccessError('unavailable', 'The execution cannot be read at the moment; try again');
   });
-  // Whichever of the two loses is nobody's.
+  // The result of the slower one is ignored.
   for (const one of [look, late]) one.catch(() => undefined);
   return Promise.race([look, late]).finally(() => answered.abort());
 }

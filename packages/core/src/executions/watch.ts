@@ -4,10 +4,11 @@ import { findExecution } from '../find-execution.js';
 import { joinFeed, readEvents } from './feed.js';
 
 /**
- * Follows an execution: every ledger row about it, from `after` on, until it has ended and nothing it was granted is left
- * at any provider. All who watch an execution in one process share one reader, and keep no more than their place in what it
- * has read. Throws `not_found` when the caller may not see the execution; ends quietly when the signal aborts. With `patience`,
- * throws the error of the database once it has been away for so many milliseconds; without, waits until it is back.
+ * Follows an execution: every ledger row about it, from `after` on, until it has ended and nothing is left of its
+ * grants at any provider. All watchers of an execution in one process share one reader, and store only their position
+ * in it. Throws `not_found` when the caller may not see the execution; ends without an error when the signal aborts.
+ * With `patience`, throws the error of the database when it has been unreachable for this many milliseconds; without,
+ * waits until it is back.
  */
 export async function* watchExecution(
   ctx: ActorContext,
@@ -23,7 +24,7 @@ export async function* watchExecution(
     let place = -1;
     while (!signal.aborted) {
       if (feed.away && ctx.clock().getTime() - feed.away.since >= patience) throw feed.away.error;
-      // At the start, and when the reader has gone on so far that what this watcher has not seen is not kept any more.
+      // At the start, and when the reader has dropped events that this watcher has not seen.
       if (place < feed.dropped) {
         const upTo = feed.floor;
         known = Math.max(newest, upTo);
@@ -32,7 +33,7 @@ export async function* watchExecution(
           yield event;
         }
         newest = known;
-        // Unless it went on meanwhile.
+        // Unless it has continued meanwhile.
         if (feed.floor === upTo) place = feed.dropped;
         continue;
       }
@@ -58,7 +59,7 @@ interface Older {
   signal: AbortSignal;
 }
 
-/** The events between two numbers, page by page: those that the feed does not keep. */
+/** Returns the events between two numbers, page by page, that the feed does not keep. */
 async function* readOlder(
   ctx: ActorContext,
   { id, status, after, upTo, signal }: Older,

@@ -13,7 +13,10 @@ import type { ElevationCall } from '../plans/input.js';
 import { planElevation } from '../plans/plan.js';
 import { deliverMessage } from './notify.js';
 
-/** `access.approve`: puts exactly what would be granted to the approvers, and waits. Silence is a refusal (docs/architecture.md, section 5). */
+/**
+ * `access.approve`: submits exactly what would be granted to the approvers, and waits. No decision is a denial
+ * (docs/architecture.md, section 5).
+ */
 export const approve = {
   asks: (call: ElevationCall) => call.input.providers,
   async perform(ctx: Context, call: ElevationCall, signal: AbortSignal): Promise<Performed> {
@@ -32,7 +35,7 @@ export const approve = {
     const expiresAt = await ctx.db.transaction(async (tx) => {
       const locked = await lockExecution(tx, call.executionId, call.key);
       if (!locked?.step || locked.step.attempt !== call.attempt) return null;
-      // The approvers' time begins when they can see the request, not when a provider that was down kept it from them.
+      // The approvers' time starts when they can see the request, not while a provider was down.
       const expiresAt = opened?.expiresAt ?? new Date(locked.now.getTime() + timeout);
       await parkCall(tx, call, { waitingFor: `approval by ${describeRule(rule)}`, dueAt: expiresAt, waiting: true });
       if (!plan) return expiresAt;
@@ -68,7 +71,7 @@ export const approve = {
     if (plan && settings.data.notify) {
       const { provider, to, message } = settings.data.notify;
       const text = message ?? `${plan.requester.name} requests ${plan.role}: ${plan.reason}`;
-      // A message that cannot be delivered delays nobody: the inbox shows the request all the same.
+      // A message that cannot be delivered delays nothing: the inbox shows the request nevertheless.
       await deliverMessage(
         ctx,
         {

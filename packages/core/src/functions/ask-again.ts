@@ -9,8 +9,8 @@ import type { Plan } from '../plans/plan.js';
 import { deliverMessage } from './notify.js';
 
 /**
- * Refuses what was not approved, and puts to the approvers again what was approved too long ago (decision 0040). Returns null
- * when it may be granted.
+ * Rejects what was not approved, and requests approval again for what was approved too long ago (decision 0040).
+ * Returns null when it may be granted.
  */
 export async function askAgain(
   ctx: Context,
@@ -18,7 +18,7 @@ export async function askAgain(
   { plan, lifetime }: { plan: Plan; lifetime: number },
   signal: AbortSignal,
 ): Promise<Performed | null> {
-  // Most approvals are good for a while yet. What is read here without a lock, the intent reads again under its own.
+  // Most approvals have not lapsed. What is read here without a lock is read again by the intent under its own lock.
   const seen = judgeApprovals(await readCurrentApprovals(ctx.db, call.executionId, lifetime), plan);
   const asked: Asked = 'until' in seen ? { performed: null } : await look(ctx, call, { plan, lifetime });
   ctx.crashpoint('asked again');
@@ -26,7 +26,7 @@ export async function askAgain(
     const text = message ?? `${plan.requester.name} requests ${plan.role} again: ${plan.reason}`;
     const title = 'A request waits for your decision again';
     const idempotencyKey = `${call.executionId}${call.key}#${asked.dueAt?.getTime()}`;
-    // The inbox shows the request all the same.
+    // The inbox shows the request nevertheless.
     await deliverMessage(ctx, { provider, to, title, text, facts: [], actions: [], idempotencyKey }, signal).catch(
       (error: unknown) => ctx.log.warn({ execution: call.executionId, error }, 'approvers could not be notified'),
     );
@@ -61,7 +61,7 @@ function look(ctx: Context, call: ElevationCall, { plan, lifetime }: { plan: Pla
       });
       return { performed: parked };
     }
-    // Another branch has asked again: what is decided there counts here.
+    // Another branch has requested approval again: the decision there counts here.
     if (open.length > 0) return { performed: { kind: 'again', after: ctx.timing.lease, because: 'an approval' } };
     const judged = judgeApprovals(current, plan);
     if ('refusal' in judged) return { performed: { kind: 'outcome', outcome: judged.refusal } };

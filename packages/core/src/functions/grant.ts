@@ -27,18 +27,20 @@ import { readOwner } from '../plans/owner.js';
 import { planElevation } from '../plans/plan.js';
 import { askAgain } from './ask-again.js';
 
-/** `access.grant`: intends the grants (R1, R2), and resolves when the provider was seen to hold them all (R6). */
+/**
+ * `access.grant`: intends the grants (R1, R2), and resolves when it is verified that the providers hold them all (R6).
+ */
 export const grant = {
-  // What was asked of approvers is looked up under the step that is open, so then it has to be.
+  // Questions to approvers are searched under the open step, so that step must be open.
   joins: (beside: unknown) => !readOwner(beside).asked,
   asks: (call: ElevationCall) => call.input.providers,
   async perform(ctx: Context, call: ElevationCall, signal: AbortSignal): Promise<Performed> {
-    // The intent and the parking are one transaction: only a call that is made again can have one.
+    // The intent and the parking are one transaction: only a repeated call can have one.
     if (call.attempt > 1 && (await hasIntent(ctx, call))) return lookAgain(ctx, call);
     const { version } = ctx.catalog.current();
     const plan = await planElevation(ctx, { ...call, input: shortened(call) }, signal);
     const lifetime = approvalLifetime(ctx.catalog.current(), call.input);
-    // A call whose move is still to be written has nobody that was asked; the intent looks again, under the lock.
+    // A call whose move is not yet written has no approvals of its own; the intent checks again, under the lock.
     const waits = call.pending ? null : await askAgain(ctx, call, { plan, lifetime }, signal);
     if (waits) return waits;
     const intention = {
@@ -53,7 +55,7 @@ export const grant = {
     };
     let intended = await intendGrants(ctx, { ...intention, pending: call.pending }, signal);
     call.pending = undefined;
-    // What was held may have been our own access, revoked since it was observed: a second look tells.
+    // What was held may have been our own access, revoked since it was read: a second read tells.
     if (intended.outcome === 'held_outside') intended = await intendGrants(ctx, intention, signal);
     if (intended.outcome === 'held_outside') {
       throw new AccessError(
@@ -63,9 +65,10 @@ export const grant = {
     }
     if (intended.outcome === 'cancelled') throw new AccessError('forbidden', 'The request was cancelled');
     if (intended.outcome === 'not_approved') return { kind: 'outcome', outcome: intended.refusal };
-    // It ended while the provider was asked: once more, from the beginning.
+    // It ended while the provider was called: start again.
     if (intended.outcome === 'lapsed') return { kind: 'again', after: 0, because: 'its approval' };
-    // Without places of its own, this worker goes on here instead of sending itself a hint; should it die, the rows are due.
+    // Without places of its own, this worker continues here instead of sending itself a hint; if it stops, the rows are
+    // due.
     if (intended.outcome === 'intended' && !ctx.waker.reserve) {
       await Promise.all(intended.entitlementIds.map((entitlementId) => reconcileEntitlement(ctx, { entitlementId })));
     }
@@ -83,7 +86,7 @@ async function hasIntent(ctx: Context, call: ElevationCall): Promise<boolean> {
   return existing !== undefined;
 }
 
-/** A repeat: the intent stands, so look whether it is done, and otherwise wait on. */
+/** Handles a repeated call: the intent is stored, so check whether it is done, and otherwise wait on. */
 async function lookAgain(ctx: Context, call: ElevationCall): Promise<Performed> {
   await waitOn(ctx.db, call, { after: ctx.timing.lease, release: true });
   ctx.crashpoint('looked again');
@@ -91,7 +94,7 @@ async function lookAgain(ctx: Context, call: ElevationCall): Promise<Performed> 
   return parked;
 }
 
-/** A workflow may grant for less than was asked, never for more. */
+/** Limits the duration: a workflow may grant for less than was requested, never for more. */
 function shortened(call: ElevationCall): ElevationCall['input'] {
   const settings = grantWith.safeParse(call.with ?? {});
   if (!settings.success) throw new AccessError('invalid', 'access.grant: "duration" is not a valid ISO 8601 duration');
@@ -101,7 +104,7 @@ function shortened(call: ElevationCall): ElevationCall['input'] {
   return requireDuration(duration, 'duration') < asked ? { ...call.input, duration } : call.input;
 }
 
-/** Whether every grant of a step is active by now; a fault when one cannot be any more. */
+/** Returns whether every grant of a step is active; a fault when one can no longer become active. */
 async function settleGrants(ctx: Context, tx: Transaction, execution: Locked, key: string): Promise<Progress | null> {
   const rows = await tx
     .select({
@@ -125,7 +128,7 @@ async function settleGrants(ctx: Context, tx: Transaction, execution: Locked, ke
     return null;
   }
   if (lost) {
-    // All or nothing: what was granted elsewhere for this step goes away again.
+    // All or nothing: what was granted elsewhere for this step is revoked.
     const hints = await endGrants(tx, {
       executionId: execution.id,
       stepKeys: [key],
@@ -168,7 +171,10 @@ async function hasLapsed(ctx: Context, tx: Transaction, execution: Locked): Prom
   return current.some(({ lapsed }) => lapsed);
 }
 
-/** The approval ended before the provider held the access: what was intended is taken back, and the step asks again. */
+/**
+ * Handles an approval that ended before the provider held the access: revokes what was intended, and requests approval
+ * again.
+ */
 async function lapse(tx: Transaction, execution: Locked, key: string): Promise<void> {
   const own = and(eq(grants.executionId, execution.id), eq(grants.stepKey, key));
   await tx

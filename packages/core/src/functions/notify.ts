@@ -7,7 +7,7 @@ import type { Context } from '../context.js';
 import { readNow } from '../now.js';
 import type { ElevationCall } from '../plans/input.js';
 
-/** Hands one message to a provider's notifications. Throws what the connector throws. */
+/** Passes one message to a provider's notifications. Throws the error of the connector. */
 export async function deliverMessage(
   ctx: Context,
   message: Message & { provider: string },
@@ -21,7 +21,7 @@ export async function deliverMessage(
   await notifications.deliver(rest, signal);
 }
 
-/** `access.notify`: one notification, tried again while its provider asks for that, up to a limit. */
+/** `access.notify`: one notification, retried while its provider requests that, up to a limit. */
 export const notify = {
   asks(call: ElevationCall) {
     const settings = notifyWith.safeParse(call.with);

@@ -41,12 +41,12 @@ export const revoke = {
   progress: settleRevocation,
 } satisfies CallFunction;
 
-/** Whether everything the execution was granted is gone at the provider. */
+/** Returns whether everything that the execution was granted is gone at the provider. */
 async function settleRevocation(_ctx: Context, tx: Transaction, execution: Locked): Promise<Progress | null> {
   const [row] = await tx
     .select({
       last: sql<string | null>`max(${grants.goneAt})`,
-      // What another live grant keeps is not ours to wait for.
+      // Access that another live grant keeps is not waited for.
       owed: sql<number>`count(*) filter (where ${grants.goneAt} is null and not exists (
         select 1 from grants other where other.entitlement_id = ${grants.entitlementId}
           and ${isLiveIn('other')}))::int`,

@@ -4,7 +4,10 @@ import type { Context } from '../context.js';
 import type { ElevationCall } from '../plans/input.js';
 import { planElevation } from '../plans/plan.js';
 
-/** `access.validate`: checks the request again, against the catalog and the identities of now; answers it resolved (docs/architecture.md, section 12). */
+/**
+ * `access.validate`: checks the request again, against the current catalog and identities; returns it resolved
+ * (docs/architecture.md, section 12).
+ */
 export const validate = {
   asks: (call: ElevationCall) => call.input.providers,
   async perform(ctx: Context, call: ElevationCall, signal: AbortSignal): Promise<Performed> {

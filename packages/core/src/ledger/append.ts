@@ -16,14 +16,15 @@ export interface LedgerEntry extends Omit<EntryOfEngine, 'actor'> {
   actor: Actor;
 }
 
-/** Where the database says which execution was written about, as long as a process watches it. */
+/** The channel on which the database announces executions that were written about, while a process watches them. */
 export const ledgerChannel = 'belay_ledger';
 
 /**
- * Appends to the ledger, in the transaction of what it tells of, so that the two cannot disagree (docs/architecture.md, section 5). All rows
- * travel as one parameter: this is written with every transition, and a statement of one text is prepared once. Executions that
- * are watched are notified of at commit; no others, because commits with a notification wait for each other. Returns the
- * statement, which is sent when it is awaited or given to `inOrder`; nothing when there are no entries.
+ * Appends to the ledger, in the transaction of the changes that it describes, so that the two cannot disagree
+ * (docs/architecture.md, section 5). All rows are one parameter: entries are written with every transition, and a
+ * statement with one text is prepared once. Watched executions are notified at the commit; others are not, because
+ * commits with a notification wait for each other. Returns the statement, which is sent when it is awaited or given to
+ * `inOrder`; nothing when there are no entries.
  */
 export function appendLedger(
   tx: Transaction | Database,
@@ -34,9 +35,9 @@ export function appendLedger(
 }
 
 /**
- * The common table expressions by which a statement appends beside what it does; it has to read `notified`. `when`: one of its
- * own expressions that has a row exactly when they are to be appended. `entitlement`: of the row that `entry` is, when it is not
- * the entry's own.
+ * Returns the common table expressions by which a statement appends together with its changes; it must read
+ * `notified`. `when`: one of its own expressions that has a row exactly when they are to be appended. `entitlement`:
+ * of the row that `entry` is, when it is not the entry's own.
  */
 export function appending(
   entries: readonly (EntryOfEngine | TaskEntry)[],
@@ -59,7 +60,7 @@ export function appending(
     notified as materialized (${notifyingOf(entries, when)})`;
 }
 
-/** Notifies of the executions of entries that are known beforehand. */
+/** Notifies of the executions of entries that are known in advance. */
 function notifyingOf(entries: readonly (EntryOfEngine | TaskEntry)[], when?: SqlText): SqlText {
   const ids = new Set(entries.flatMap(({ executionId }) => executionId ?? []));
   return sqlText`
@@ -68,7 +69,7 @@ function notifyingOf(entries: readonly (EntryOfEngine | TaskEntry)[], when?: Sql
       ${when ? sqlText`and exists (select from ${when})` : sqlText``}`;
 }
 
-/** What an entry is in the parameter; what is left out is null. */
+/** Returns an entry in the form of the parameter; missing values are null. */
 function toRow(entry: EntryOfEngine | TaskEntry): object {
   const common = { actor: describeActor(entry.actor), user_id: entry.userId, execution_id: entry.executionId };
   if ('events' in entry) return { ...common, nth: entry.nth, events: entry.events };
@@ -84,8 +85,9 @@ function toRow(entry: EntryOfEngine | TaskEntry): object {
 }
 
 /**
- * For a statement that appends what it has just done: its rows in the order type, level, message, actor, user, provider,
- * execution, entitlement, data. Belongs in a common table expression `told`, beside `notifying()`.
+ * Returns the expressions for a statement that appends its own changes: its rows in the order type, level, message,
+ * actor, user, provider, execution, entitlement, data. Belongs in a common table expression `told`, beside
+ * `notifying()`.
  */
 export function writingLedger(rows: SqlText): SqlText {
   return sqlText`
@@ -93,7 +95,7 @@ export function writingLedger(rows: SqlText): SqlText {
     returning execution_id`;
 }
 
-/** Notifies of the executions of the expression `told` that are watched. Runs only where its result is read. */
+/** Notifies of the watched executions of the expression `told`. Runs only where its result is read. */
 export function notifying(): SqlText {
   return sqlText`
     select pg_notify(${rawText(`'${ledgerChannel}'`)}, execution_id::text)
@@ -102,11 +104,11 @@ export function notifying(): SqlText {
 }
 
 /**
- * Who acted, as the ledger keeps it: enough for an auditor, nothing that proves anything. Most entries are of the service
- * itself, so its part is said in one word; older entries have `kind` and `name`.
+ * Returns the actor as the ledger stores it: enough for an auditor, without any credential. Most entries are of the
+ * service itself, so its part is one word; older entries have `kind` and `name`.
  */
 export function describeActor(acting: EngineActor): object {
-  // Every actor in this repository is one of core's; the engine only hands them on.
+  // Every actor in this repository is one of core's; the engine only passes them on.
   const actor = acting as Actor;
   if (actor.kind === 'system') return { system: actor.name };
   if (actor.kind !== 'user') return actor;

@@ -9,9 +9,9 @@ import { appendLedger } from './append.js';
 const most = limits.logEntries;
 
 /**
- * Takes log entries from an agent (POST /logs). Each is kept as what it is: the agent's word, under the one type
- * `agent.log`, at our time, about nobody. What it says of type, provider, workflow and time stays in the entry's data, so
- * that it can pass neither for one of ours nor for one about a person. Answers how many were taken: all or none.
+ * Stores log entries of an agent (POST /logs). Each is stored as a statement of the agent: under the one type
+ * `agent.log`, at our time, about no person. Its type, provider, workflow and time stay in the entry's data, so that
+ * it cannot be confused with one of ours or with one about a person. Returns how many were stored: all or none.
  */
 export async function recordLogs(
   ctx: ActorContext,

@@ -12,14 +12,14 @@ import { beginFlow } from './flow.js';
 
 export interface AuthorizeSession extends SessionAuthorization {
   provider: string;
-  /** What only the caller's browser knows, when the caller is one. */
+  /** The secret that only the caller's browser knows, when the caller is a browser. */
   browserSecret?: string | undefined;
 }
 
 /**
- * Starts an OAuth 2.0 flow that opens, or renews, the caller's session with a provider (authorizeSession).
- * Answers where to send the person, and for how many seconds that is good. Throws `not_found`, `not_configured` for a
- * provider that signs nobody in, and `invalid` for a scope or a redirect URI that is not allowed.
+ * Starts an OAuth 2.0 flow that opens, or renews, the caller's session with a provider (authorizeSession). Returns
+ * where to send the person, and for how many seconds that is valid. Throws `not_found`, `not_configured` for a
+ * provider that does not support sign-in, and `invalid` for a scope or a redirect URI that is not allowed.
  */
 export async function authorizeSession(ctx: ActorContext, input: AuthorizeSession): Promise<AuthorizationStart> {
   const user = requireUser(ctx);

@@ -6,19 +6,25 @@ import { requireLabel } from './label.js';
 
 export interface BeginLogin {
   provider: string;
-  /** Where to return to; see checkCallback. */
+  /** Where to return to; see `checkCallback`. */
   callback?: string | undefined;
-  /** S256 challenge of a program that will exchange the code it gets at its callback (RFC 7636). */
+  /** S256 challenge of a program that will exchange the code from its callback (RFC 7636). */
   codeChallenge?: string | undefined;
-  /** What the program says of itself, for the page that asks its person. */
+  /** The name that the program gives itself, for the confirmation page. */
   label?: string | undefined;
-  /** What only this browser knows: the flow comes back to it or not at all. */
+  /** The secret that only this browser knows: the flow can only return to it. */
   browserSecret: string;
-  /** Who is signed in in this browser and asked for this on a page of ours: what they prove is linked to them (docs/interface.md, section 16, rule 15). */
+  /**
+   * The person who is signed in in this browser and started this on a page of ours: the identity that they prove is
+   * linked to them (docs/interface.md, section 16, rule 15).
+   */
   signedIn?: UserActor | undefined;
 }
 
-/** Sends a browser to a provider's sign-in. Answers the URL to go to. Throws `invalid`, `not_found` or `unavailable`. */
+/**
+ * Starts a sign-in and returns the URL of the provider for the browser. Throws `invalid`, `not_found` or
+ * `unavailable`.
+ */
 export async function beginLogin(ctx: Context, input: BeginLogin): Promise<{ url: string }> {
   authenticatorOf(ctx, input.provider);
   const callback = input.callback === undefined ? null : checkCallback(ctx, input.callback).href;
@@ -34,7 +40,7 @@ export async function beginLogin(ctx: Context, input: BeginLogin): Promise<{ url
     browserSecret: input.browserSecret,
     codeChallenge: input.codeChallenge,
     label,
-    // A program's sign-in is nobody's wish to link anything.
+    // The sign-in of a program is never a request to link identities.
     loginId: input.codeChallenge === undefined ? (input.signedIn?.loginId ?? null) : null,
   });
   return { url: url.href };

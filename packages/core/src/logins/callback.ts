@@ -5,7 +5,7 @@ import type { Context } from '../context.js';
 /**
  * Returns where a login may return to: an absolute URL of the server's own pages, of a loopback program, or one that
  * `server.callbacks` lists (origin and path must match). Throws `invalid`, naming `path`, for anything else, so that a
- * login is no open redirect.
+ * login is not an open redirect.
  */
 export function checkCallback(ctx: Context, callback: string, path = 'callback'): URL {
   const url = requireAbsoluteUrl(callback, path);
@@ -17,7 +17,7 @@ export function checkCallback(ctx: Context, callback: string, path = 'callback')
   throw invalid(path, 'is not an allowed return URL; add it to server.callbacks');
 }
 
-/** A program on the person's own machine (RFC 8252, section 7.3). */
+/** Returns whether a URL belongs to a program on the person's own machine (RFC 8252, section 7.3). */
 function isLoopback(url: URL): boolean {
   return url.protocol === 'http:' && ['127.0.0.1', '[::1]', 'localhost'].includes(url.hostname);
 }

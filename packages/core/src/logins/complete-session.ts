@@ -11,14 +11,14 @@ export interface CompleteSession {
   provider: string;
   currentUrl: URL;
   browserSecret: string | undefined;
-  /** Who is signed in in this browser now. */
+  /** The person who is signed in in this browser now. */
   signedIn?: UserActor | undefined;
 }
 
 /**
- * Completes what `authorizeSession` began: the session is the login's that asked, and only for its own person. It signs
- * nobody in. Answers where to go on, with the client's own state; null when the answer belongs to no such flow. Throws
- * `forbidden` when the provider proved somebody else, or the login has ended meanwhile.
+ * Completes what `authorizeSession` started: the session belongs to the login that requested it, and only to its own
+ * person. It signs nobody in. Returns where to continue, with the client's own state; null when the response belongs
+ * to no such flow. Throws `forbidden` when the provider proved another person, or the login has ended meanwhile.
  */
 export async function completeSession(ctx: Context, input: CompleteSession): Promise<{ callback: string } | null> {
   const { provider, currentUrl, browserSecret, signedIn } = input;
@@ -36,7 +36,8 @@ export async function completeSession(ctx: Context, input: CompleteSession): Pro
   if (currentUrl.searchParams.has('error')) return answer({ error: 'access_denied' });
   const answered = await exchangeAnswer(ctx, flow, currentUrl, secrets, now);
   const { tokens } = answered;
-  // A link is a wish of the browser that asked. Whoever else is sent through here proves who they are and gives nothing away.
+  // Identities are linked only for the browser that requested it. A person who is sent here by a link proves who they
+  // are and gives nothing away.
   const mayLink = flow.browserHash !== null && signedIn?.loginId === loginId;
   await ctx.db.transaction(async (tx) => {
     const { userId, kind } = await lockLogin(tx, loginId);
@@ -50,7 +51,7 @@ export async function completeSession(ctx: Context, input: CompleteSession): Pro
   return answer({});
 }
 
-/** The person of a login that has not ended, which then cannot end before its session is there. */
+/** Returns the person of a login that has not ended, and locks the login until its session exists. */
 async function lockLogin(tx: Transaction, loginId: string): Promise<{ userId: string; kind: string }> {
   const [login] = await tx
     .select({ userId: logins.userId, kind: logins.kind })

@@ -23,7 +23,7 @@ export interface CompletedLogin {
   token: string;
   expiresAt: Date;
   user: { id: string; email: string; name: string; groups: string[] };
-  /** Where to return to; for a program, the page that asks its person first. */
+  /** Where to return to; for a program, first the confirmation page. */
   callback: string | null;
 }
 
@@ -31,15 +31,15 @@ export interface CompleteLogin {
   provider: string;
   currentUrl: URL;
   browserSecret: string;
-  /** Who is signed in in this browser now. */
+  /** The person who is signed in in this browser now. */
   signedIn?: UserActor | undefined;
 }
 
 /**
- * Completes a login that came back from its provider, with its session there. The flow must be this browser's, unused and
- * in time; the provider's answer is verified whole; a person without a verified e-mail is refused. Whoever is signed in
- * already, and is the same person, stays signed in with their other providers under a new secret. Throws `invalid` or
- * `forbidden`.
+ * Completes a login that returned from its provider, with its session there. The flow must belong to this browser, be
+ * unused and in time; the provider's response is fully verified; a person without a verified e-mail address is
+ * rejected. A person who is already signed in stays signed in with their other providers under a new secret. Throws
+ * `invalid` or `forbidden`.
  */
 export async function completeLogin(ctx: Context, input: CompleteLogin): Promise<CompletedLogin> {
   const { provider, currentUrl, browserSecret, signedIn } = input;
@@ -52,7 +52,8 @@ export async function completeLogin(ctx: Context, input: CompleteLogin): Promise
   const { label = null, ...secrets } = await openFlow(ctx, flow, now);
   const proved = await exchangeAnswer(ctx, flow, currentUrl, secrets, now);
   const { tokens } = proved;
-  // Linked only to whoever began this and is still there: a login that was planted in between gains nothing.
+  // Linked only to the person who started this and is still signed in: a login that was planted in between gains
+  // nothing.
   const linkTo = signedIn && flow.loginId === signedIn.loginId ? signedIn.id : null;
   return ctx.db.transaction(async (tx) => {
     await requireNotLoggedOut(tx, provider, tokens.sid);
@@ -66,7 +67,7 @@ export async function completeLogin(ctx: Context, input: CompleteLogin): Promise
   });
 }
 
-/** The provider may have ended the very sign-in while its answer was on the way. Throws `forbidden`. */
+/** Throws `forbidden` when the provider has ended this very sign-in while its response was on the way. */
 async function requireNotLoggedOut(tx: Transaction, provider: string, sid: string | undefined): Promise<void> {
   if (sid === undefined) return;
   const [ended] = await tx
@@ -77,9 +78,9 @@ async function requireNotLoggedOut(tx: Transaction, provider: string, sid: strin
   if (ended) throw new AccessError('forbidden', 'You were signed out at the provider; sign in again');
 }
 
-/** The new login takes the place of the old one: its other sessions, what is under way in it, and its life. */
+/** Replaces the old login by the new one, with its other sessions, its pending flows and its end. */
 async function continueLogin(tx: Transaction, old: string, next: string, provider: string): Promise<void> {
-  // The login before its sessions, as signing out takes them: else the two could wait for each other.
+  // The login before its sessions, in the same order as signing out: otherwise the two could wait for each other.
   const [held] = await tx.select({ id: logins.id }).from(logins).where(eq(logins.id, old)).for('update');
   if (!held) return;
   await tx
@@ -93,7 +94,7 @@ async function continueLogin(tx: Transaction, old: string, next: string, provide
   await tx.delete(logins).where(and(eq(logins.id, old), eq(logins.kind, 'browser')));
 }
 
-/** Where the browser goes on: for a program, the page that asks its person first. */
+/** Returns where the browser continues: for a program, first the confirmation page. */
 async function callbackOf(
   ctx: Context,
   tx: Transaction,

@@ -3,7 +3,7 @@ import type { Context, Person } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import { type LoginKind, luciaOf, newLoginSecret } from './lucia.js';
 
-/** Makes a login for a person who has proved who they are. Answers its secret, which is kept nowhere. */
+/** Creates a login for a person who has proved who they are. Returns its secret, which is stored nowhere. */
 export async function createLogin(
   ctx: Context,
   input: { user: Person; kind: Exclude<LoginKind, 'token'>; label?: string; sid?: string | null | undefined },

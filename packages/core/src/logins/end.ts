@@ -7,18 +7,18 @@ import { leaveProvider } from '../sessions/leave.js';
 
 export interface EndedLogin {
   message: string;
-  /** True when the whole login is over, and not only its session with one provider. */
+  /** True when the whole login has ended, and not only its session with one provider. */
   ended: boolean;
 }
 
 /**
  * Ends the caller's login with all its sessions, or only its session with `provider`; the login ends with its last
- * (GET /auth/logout). Both are dead everywhere at once. Tokens at the provider are not revoked.
+ * session (GET /auth/logout). Both stop working everywhere immediately. Tokens at the provider are not revoked.
  */
 export async function endLogin(ctx: ActorContext, input: { provider?: string | undefined }): Promise<EndedLogin> {
   const user = requireUser(ctx);
   return ctx.db.transaction(async (tx) => {
-    // Signing out twice at once takes turns, so that the second sees what the first left.
+    // Two simultaneous sign-outs take turns, so that the second sees what the first left.
     const [login] = await tx.select().from(logins).where(eq(logins.id, user.loginId)).for('update');
     if (!login) return { message: 'You were not signed in with this provider', ended: false };
     if (input.provider === undefined) return endWhole(tx, user);

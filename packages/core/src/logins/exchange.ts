@@ -14,7 +14,7 @@ import { createLogin } from './create.js';
 
 /**
  * Exchanges the code that a program got at its loopback callback for its own login, once and within a minute; only the
- * program that began it knows the verifier (RFC 7636). Throws `forbidden` for everything that does not fit, alike.
+ * program that started it knows the verifier (RFC 7636). Throws the same `forbidden` for every mismatch.
  */
 export async function exchangeLoginCode(
   ctx: Context,
@@ -54,7 +54,7 @@ export async function exchangeLoginCode(
   };
 }
 
-/** The login that the code was approved in lives, and cannot end before the program's own is there. */
+/** Locks the login in which the code was approved, so that it cannot end before the program's own exists. */
 async function requireApprovedIn(tx: Transaction, loginId: string | null): Promise<void> {
   if (loginId === null) return;
   const [login] = await tx
@@ -69,7 +69,7 @@ function unknown(): AccessError {
   return new AccessError('forbidden', 'The code is unknown, already used or expired');
 }
 
-/** S256: the challenge is the hash of the verifier. */
+/** Returns the S256 challenge: the hash of the verifier. */
 function isVerifier(verifier: string, challenge: string): boolean {
   const hashed = Buffer.from(hashSecret(verifier));
   const expected = Buffer.from(challenge);

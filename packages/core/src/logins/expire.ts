@@ -5,8 +5,8 @@ import { expireSessions } from '../sessions/expire.js';
 import { refreshSessions } from '../sessions/refresh.js';
 
 /**
- * Deletes what is over: logins with their sessions, flows, codes and idempotency keys. Nothing depends on that but the size
- * of the tables. Then refreshes the sessions whose time comes and deletes those that are over.
+ * Deletes what has expired: logins with their sessions, flows, codes and idempotency keys. Only the size of the tables
+ * depends on it. Then refreshes the sessions that are due and deletes those that have ended.
  */
 export async function expireLogins(ctx: Context): Promise<number> {
   const lifetime = `${ctx.timing.idempotency} milliseconds`;

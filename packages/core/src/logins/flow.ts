@@ -21,9 +21,9 @@ export interface BeginFlow {
   loginId: string | null;
   codeChallenge?: string | undefined;
   scopes?: string[] | undefined;
-  /** What a program wants back at its callback; kept sealed. */
+  /** The state that a program wants back at its callback; sealed. */
   clientState?: string | undefined;
-  /** What a program says of itself; kept sealed until a page shows it. */
+  /** The name that a program gives itself; sealed until a page shows it. */
   label?: string | undefined;
 }
 
@@ -34,7 +34,7 @@ const flowSecrets = z.object({
   label: z.string().optional(),
 });
 
-/** An enabled provider that people may sign in with. Throws `not_found` for any other. */
+/** Returns an enabled sign-in provider. Throws `not_found` for any other. */
 export function authenticatorOf(ctx: Context, id: string): Authenticator {
   const provider = ctx.catalog.current().providers.get(id);
   const authenticator = ctx.catalog.client(id)?.authenticator;
@@ -43,12 +43,15 @@ export function authenticatorOf(ctx: Context, id: string): Authenticator {
   return authenticator;
 }
 
-/** Where providers return to; it must be registered with them. */
+/** Returns the URL to which providers return; it must be registered with them. */
 export function redirectUri(ctx: Context, provider: string): string {
   return new URL(`/api/v1/auth/callback/${encodeURIComponent(provider)}`, ctx.program.baseUrl).href;
 }
 
-/** Sends somebody to a provider: PKCE, state and nonce always, all three ours (docs/architecture.md, section 9). Answers the URL to go to. */
+/**
+ * Starts a flow at a provider: always with PKCE, state and nonce, all created here (docs/architecture.md, section 9).
+ * Returns the URL for the browser.
+ */
 export async function beginFlow(ctx: Context, input: BeginFlow): Promise<URL> {
   const authenticator = authenticatorOf(ctx, input.provider);
   const secret = () => Buffer.from(ctx.randomBytes(32)).toString('base64url');
@@ -81,12 +84,12 @@ export async function beginFlow(ctx: Context, input: BeginFlow): Promise<URL> {
   return url;
 }
 
-/** Uses a flow up, when it is this browser's, unused and in time; undefined when it is none of these. */
+/** Consumes a flow when it belongs to this browser, is unused and in time; otherwise returns undefined. */
 export async function takeFlow(
   ctx: Context,
   input: { provider: string; purpose: BeginFlow['purpose']; state: string; browserSecret: string | undefined },
 ): Promise<Flow | undefined> {
-  // Another browser can neither finish a bound flow nor use it up.
+  // Another browser can neither finish a bound flow nor consume it.
   const own =
     input.browserSecret === undefined ? undefined : eq(oauthFlows.browserHash, hashSecret(input.browserSecret));
   const [flow] = await ctx.db
@@ -106,15 +109,15 @@ export async function takeFlow(
   return flow;
 }
 
-/** What a flow keeps sealed. */
+/** What a flow stores sealed. */
 export async function openFlow(ctx: Context, flow: Flow, now: Date) {
   return flowSecrets.parse(await open(ctx.keyring, 'oauth', flow.sealed, now));
 }
 
 /**
- * Exchanges the provider's answer, verified whole; a person without a verified e-mail is refused. What was posted is
- * there already and is fetched with the code that only the browser has; an identity that `sign_in` does not admit is
- * refused. Throws `forbidden` or `unavailable`.
+ * Exchanges the provider's response and verifies it fully; rejects a person without a verified e-mail address, and an
+ * identity that `sign_in` does not admit. A posted response is already stored and is read with the code that only the
+ * browser has. Throws `forbidden` or `unavailable`.
  */
 export async function exchangeAnswer(
   ctx: Context,
@@ -137,7 +140,7 @@ export async function exchangeAnswer(
   return { ...proved, tokens: { ...tokens, expiresInMilliseconds } };
 }
 
-/** Has the provider's authenticator verify its answer. Throws `forbidden` or `unavailable`. */
+/** Verifies the response with the provider's authenticator. Throws `forbidden` or `unavailable`. */
 export async function verifyAnswer(
   ctx: Context,
   flow: Flow,

@@ -14,8 +14,8 @@ export interface ListedToken {
 }
 
 /**
- * Returns the tokens that operators made and that are still valid, the first to expire first (`belay token list`); never
- * a secret, which is not kept. Operators only. Throws `forbidden`.
+ * Returns the tokens that operators created and that are still valid, the first to expire first (`belay token list`);
+ * never a secret, which is not stored. Operators only. Throws `forbidden`.
  */
 export async function listTokens(ctx: ActorContext, input: { user?: string | undefined }): Promise<ListedToken[]> {
   if (ctx.actor.kind !== 'operator') throw new AccessError('forbidden', 'Only operators list tokens');

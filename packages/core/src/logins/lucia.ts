@@ -11,14 +11,14 @@ export interface LoginAttributes {
   loginId: string;
   kind: LoginKind;
   provider: string;
-  /** Who the person is to that provider; null for a login older than identities. */
+  /** The person's identity at that provider; null for a login older than identities. */
   subject: string | null;
   label: string | null;
   sid: string | null;
-  /** When the login ends: now, and however much it is used from now on. */
+  /** When the login ends: by its current expiry, and at the latest regardless of its use. */
   until: Date;
   endsAt: Date;
-  /** When the provider last said who the person is; null where no provider did. */
+  /** When the provider last returned the person's data; null when no provider did. */
   toldAt: Date | null;
   /** The database's time. */
   now: Date;
@@ -40,14 +40,14 @@ declare module 'lucia' {
   }
 }
 
-/** A secret of 256 bits that proves a login; only its hash is stored. */
+/** Returns a secret of 256 bits that proves a login; only its hash is stored. */
 export function newLoginSecret(ctx: Context): string {
   return Buffer.from(ctx.randomBytes(32)).toString('base64url');
 }
 
 /**
- * Lucia over our tables: the only module that knows it. Sessions slide; its ids are the logins' secrets.
- * `row` is the login that it is to validate, as `readLogins` has read it.
+ * Creates Lucia on our tables: only this module uses it. Sessions slide; their ids are the secrets of logins. `row` is
+ * the login to validate, as `readLogins` has read it.
  */
 export function luciaOf(
   ctx: Context,
@@ -61,8 +61,8 @@ export function luciaOf(
 }
 
 /**
- * Lucia's adapter with two differences from its own: a secret is stored as its hash, and times are the database's. Lucia
- * compares with the process's clock, so times are shifted on their way in and out by what the two clocks differ.
+ * Lucia's adapter with two differences from its own: a secret is stored as its hash, and times are the database's.
+ * Lucia compares with the process's clock, so times are shifted by the difference of the two clocks.
  */
 function createAdapter(ctx: Context, db: Database | Transaction, row: LoginRow | undefined): Adapter {
   let shift = 0;
@@ -76,8 +76,8 @@ function createAdapter(ctx: Context, db: Database | Transaction, row: LoginRow |
       const { login } = row;
       const endsAt = endOf(ctx, login);
       const until = new Date(Math.min(login.expiresAt.getTime(), endsAt.getTime()));
-      // What a person is called, and which groups they are in, is what the provider says that this login proved itself to.
-      // Without its identity a login says only what it was made with, never what another provider says of the person.
+      // The name and groups of a person are those from the provider that this login was proved with. Without its
+      // identity, a login has only what it was created with, never what another provider says about the person.
       if (!row.identity && (login.subject !== null || login.provider !== row.user.provider)) return [null, null];
       const user = { ...row.user, ...row.identity };
       const catalog = ctx.catalog.current();
@@ -94,7 +94,7 @@ function createAdapter(ctx: Context, db: Database | Transaction, row: LoginRow |
         toldAt: row.identity?.toldAt ?? null,
         now,
       };
-      // Lucia would write with each request of a login that can be moved on no further.
+      // Lucia would write with each request of a login that cannot be extended further.
       const slides = until < endsAt || until <= now;
       const expiresAt = toProcess(slides ? until : new Date(now.getTime() + ctx.timing.login));
       return [
@@ -112,7 +112,7 @@ function createAdapter(ctx: Context, db: Database | Transaction, row: LoginRow |
       ];
     },
     async getUserSessions(): Promise<DatabaseSession[]> {
-      // Secrets are not kept, so a login cannot be turned back into a session of lucia's.
+      // Secrets are not stored, so a login cannot be converted back to a session of Lucia's.
       return [];
     },
     async setSession(session) {
@@ -134,7 +134,7 @@ function createAdapter(ctx: Context, db: Database | Transaction, row: LoginRow |
       });
     },
     async updateSessionExpiration(secret, expiresAt) {
-      // A token ends when its maker said, however much it is used.
+      // A token ends at the time that its creator set, regardless of its use.
       await db
         .update(logins)
         .set({ expiresAt: sql`least(${toRow(expiresAt).toISOString()}::timestamptz, ${logins.endsAt})` })
@@ -155,7 +155,7 @@ function createAdapter(ctx: Context, db: Database | Transaction, row: LoginRow |
 /** How many logins one query reads: a statement must not grow with the number of callers. */
 const together = 500;
 
-/** Reads the logins that secrets prove, by secret; many share one query. A secret that is unknown has none. */
+/** Reads the logins of secrets, by secret; many share one query. An unknown secret has none. */
 export async function readLogins(ctx: Context, secrets: readonly string[]): Promise<ReadonlyMap<string, LoginRow>> {
   const byHash = new Map(secrets.map((secret) => [hashSecret(secret), secret]));
   const hashes = [...byHash.keys()];
@@ -171,7 +171,7 @@ export type LoginRow = Awaited<ReturnType<ReturnType<typeof prepareLogins>['exec
 
 const statements = new WeakMap<Database, ReturnType<typeof prepareLogins>>();
 
-/** Asked with every request: prepared once for each pool, the same text for one login and for many. */
+/** Runs with every request, so it is prepared once per pool, with the same text for one login and for many. */
 function prepared(db: Database) {
   const ready = statements.get(db) ?? prepareLogins(db);
   statements.set(db, ready);
@@ -192,13 +192,16 @@ function prepareLogins(db: Database) {
           eq(userIdentities.userId, logins.userId),
         ),
       )
-      // One text for any number of them: a hash has no comma in it.
+      // One text parameter for any number of logins: a hash contains no comma.
       .where(sql`${logins.secretHash} = any(string_to_array(${sql.placeholder('hashes')}, ','))`)
       .prepare('read_logins')
   );
 }
 
-/** When a login ends however much it is used: as it was made, or earlier where the operator has shortened it since. */
+/**
+ * Returns when a login ends regardless of its use: as set at its creation, or earlier if the operator has shortened it
+ * since.
+ */
 function endOf(ctx: Context, { kind, createdAt, endsAt }: typeof logins.$inferSelect): Date {
   if (kind !== 'browser' && kind !== 'device') return endsAt;
   const end = new Date(createdAt.getTime() + ctx.catalog.current().loginEnd[kind]);

@@ -2,7 +2,10 @@ import { AccessError } from '@belay/contract/errors';
 import type { Context } from '../context.js';
 import { authenticatorOf, redirectUri } from './flow.js';
 
-/** What a provider has to be told about this service before people can sign in with it, as XML. Throws `not_found` and `not_configured`. */
+/**
+ * Returns the XML that a provider needs about this service before people can sign in with it. Throws `not_found` and
+ * `not_configured`.
+ */
 export async function readSignInMetadata(ctx: Context, input: { provider: string }): Promise<{ metadata: string }> {
   const metadata = await authenticatorOf(ctx, input.provider).metadata?.(redirectUri(ctx, input.provider));
   if (metadata === undefined) {

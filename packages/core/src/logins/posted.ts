@@ -7,7 +7,7 @@ import type { Context } from '../context.js';
 import { providerTokens } from '../sessions/seal-tokens.js';
 import { open, type SealOptions, seal } from '../tokens/seal.js';
 
-/** `kind` keeps it apart from what else a flow keeps sealed. */
+/** `kind` distinguishes it from the other sealed values of a flow. */
 const stored = z.object({
   kind: z.literal('answer'),
   proved: z.object({
@@ -22,14 +22,17 @@ const stored = z.object({
   }),
 });
 
-/** Seals what a provider's post proved, until the browser that it is about fetches it. */
+/** Seals the identity that a provider's post proved, until its browser fetches it. */
 export function sealAnswer(ctx: Context, proved: Authenticated, options: SealOptions): Promise<string> {
   const { endsAt, tokens, ...rest } = proved;
   const ends = endsAt === undefined ? {} : { endsAt: endsAt.toISOString() };
   return seal(ctx.keyring, 'oauth', { kind: 'answer', proved: { ...rest, ...ends, tokens: { ...tokens } } }, options);
 }
 
-/** What was posted for a flow, for whoever has the code that the post was answered with. Throws `forbidden`. */
+/**
+ * Returns the posted identity of a flow, for the holder of the code that the post was answered with. Throws
+ * `forbidden`.
+ */
 export async function openAnswer(
   ctx: Context,
   flow: typeof oauthFlows.$inferSelect,

@@ -8,10 +8,10 @@ import { authenticatorOf, type Flow, openFlow, redirectUri, verifyAnswer } from 
 import { sealAnswer } from './posted.js';
 
 /**
- * Takes an answer that a provider had a browser post here (SAML 2.0 Bindings, 3.5): verified whole, and once for each flow.
- * Such a post comes without our cookies, so it signs nobody in. Answers where to send the browser: the callback, with the
- * flow's state and a code that only this browser has, where its cookie has to be the one that began the flow. The code
- * alone is worth nothing. Throws `not_found`, `invalid`, `forbidden` or `unavailable`.
+ * Receives a response that a provider made a browser post here (SAML 2.0 Bindings, 3.5): verified fully, and once per
+ * flow. Such a post arrives without our cookies, so it signs nobody in. Returns where to send the browser: the
+ * callback, with the flow's state and a code that only this browser has; there its cookie must be the one that started
+ * the flow. The code alone is worthless. Throws `not_found`, `invalid`, `forbidden` or `unavailable`.
  */
 export async function receiveAnswer(
   ctx: Context,
@@ -40,7 +40,7 @@ export async function receiveAnswer(
   return { url: url.href };
 }
 
-/** Begun, in time, and neither answered nor used: the same answer twice is a replay. */
+/** Matches a flow that was started, is in time, and has no response yet: the same response twice is a replay. */
 function waiting(provider: Flow['provider'], state: string) {
   return and(
     eq(oauthFlows.stateHash, hashSecret(state)),

@@ -6,8 +6,8 @@ import { isId } from '../find-execution.js';
 import { appendLedger } from '../ledger/append.js';
 
 /**
- * Ends one token that an operator made, by its id (`belay token revoke`): operators only, audited. What was requested with it goes
- * on. Throws `forbidden` or `not_found`.
+ * Ends one token that an operator created, by its id (`belay token revoke`): operators only, audited. Requests that
+ * were made with it continue. Throws `forbidden` or `not_found`.
  */
 export async function revokeToken(ctx: ActorContext, input: { id: string }): Promise<{ message: string; id: string }> {
   const { actor } = ctx;

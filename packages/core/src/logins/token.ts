@@ -26,8 +26,8 @@ export interface CreateToken {
 }
 
 /**
- * Makes a bearer token for a person or an automation (`belay token create`): operators only, audited, with a fixed end.
- * A person who has signed in keeps the name and groups their provider gave them; other groups are refused.
+ * Creates a bearer token for a person or an automation (`belay token create`): operators only, audited, with a fixed
+ * end. A person who has signed in keeps the name and groups from their provider; other groups are rejected.
  */
 export async function createToken(
   ctx: ActorContext,
@@ -79,8 +79,8 @@ export async function createToken(
 }
 
 /**
- * Who an address is: what the provider whose word counts for it says, else what operators said before. It is made, with
- * the operator's word alone, for a person who has not signed in; their sign-in will find it.
+ * Returns the person of an address: as the trusted provider describes them, otherwise as operators did before. Creates
+ * a person who has not signed in yet, with the operator's data alone; their sign-in will find it.
  */
 async function chooseIdentity(
   ctx: Context,
@@ -88,7 +88,7 @@ async function chooseIdentity(
   email: string,
   groups: string[] | undefined,
 ): Promise<Person> {
-  // Takes turns with sign-ins: one that is under way would neither see this person nor be seen.
+  // Takes turns with sign-ins: a running one would neither see this person nor be seen.
   await tx.execute(sql`lock table ${userIdentities} in share row exclusive mode`);
   const latest = desc(userIdentities.updatedAt);
   const same = await tx.select().from(userIdentities).where(eq(userIdentities.emailFolded, email)).orderBy(latest);
@@ -101,7 +101,8 @@ async function chooseIdentity(
     theirs.find(({ provider }) => provider !== operatorProvider);
   if (signedIn) {
     const person = asPerson(ctx, toPerson(signedIn));
-    // Naming the groups that the provider gives changes nothing: one command line works before and after a sign-in.
+    // Naming the groups that the provider returns changes nothing, so that one command line works before and after a
+    // sign-in.
     const asGiven =
       groups?.every((group) => person.groups.includes(group)) && person.groups.every((group) => groups.includes(group));
     if (groups?.length && !asGiven) {

@@ -5,22 +5,23 @@ import { type LoginRow, luciaOf, readLogins } from './lucia.js';
 export interface VerifiedLogin {
   actor: UserActor;
   expiresAt: Date;
-  /** True when its end was moved on because it is in use. */
+  /** True when its end was extended because it is in use. */
   refreshed: boolean;
   kind: 'browser' | 'device' | 'token';
 }
 
 /**
- * Returns who a login's secret proves, or null when it is unknown or over; the two look alike. What the provider says of
- * the person is read again when it is getting old; a request waits for that no longer than `timing.groups.wait`.
+ * Returns the person that a login's secret proves, or null when it is unknown or has ended, without a difference. The
+ * provider's data of the person is refreshed when it is old; a request waits for that no longer than
+ * `timing.groups.wait`.
  */
 export function verifyLogin(ctx: Context, { token }: { token: string }): Promise<VerifiedLogin | null> {
   return verifyWith(ctx, token, readLogins(ctx, plausible([token])));
 }
 
 /**
- * Verifies several logins with one query for all, each as `verifyLogin` does. Returns a promise for each secret, in their
- * order: what fails for one login fails for that one only.
+ * Verifies several logins with one query, each as `verifyLogin` does. Returns a promise per secret, in their order: an
+ * error for one login rejects only its promise.
  */
 export function verifyLogins(
   ctx: Context,
@@ -37,13 +38,13 @@ async function verifyWith(ctx: Context, token: string, rows: Rows): Promise<Veri
   if (found === null) return null;
   const state = await keepGroupsFresh(ctx, found);
   if (state === 'fresh') return found.login;
-  // It has been read again, or the login has ended because of it.
+  // The data was refreshed, or the login has ended because of it.
   const again = await toLogin(ctx, token, (await readLogins(ctx, [token])).get(token));
   if (again === null || state === 'read' || again.age <= ctx.timing.groups.fresh) return again?.login ?? null;
   return { ...again.login, actor: { ...again.login.actor, stale: true } };
 }
 
-/** The secrets that can be one: nothing is asked of the database about the others. */
+/** The secrets of a valid form: the database is not queried for the others. */
 function plausible(tokens: readonly string[]): string[] {
   return tokens.filter(({ length }) => length >= 20 && length <= 200);
 }

@@ -1,7 +1,7 @@
 import { requireUser } from '../actor.js';
 import type { ActorContext } from '../context.js';
 
-/** Who the caller is to us. */
+/** Returns who the caller is. */
 export async function readWhoami(
   ctx: ActorContext,
 ): Promise<{ id: string; email: string; name: string; groups: string[]; provider: string }> {

@@ -7,7 +7,7 @@ import { readLedger } from './read.js';
 
 const most = limits.page;
 
-/** One page of everything that the caller may see, however far back: the limit of GET /logs does not cut it. */
+/** Returns one page of everything that the caller may see, however old: the limit of GET /logs does not apply. */
 export async function exportLogs(
   ctx: ActorContext,
   input: LogFilter & { cursor?: string | undefined },

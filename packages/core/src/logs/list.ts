@@ -7,7 +7,7 @@ import { readLedger } from './read.js';
 /** The interface's limit (GET /logs). */
 const most = limits.page;
 
-/** The newest log entries that the caller may see, newest first (docs/interface.md, section 10). */
+/** Returns the newest log entries that the caller may see, newest first (docs/interface.md, section 10). */
 export async function listLogs(ctx: ActorContext, input: LogFilter): Promise<LogList> {
   const { limit, ...filter } = input;
   const rows = await readLedger(ctx, requireUser(ctx), filter, { limit: Math.min(limit ?? most, most) });

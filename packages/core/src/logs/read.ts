@@ -7,15 +7,16 @@ import type { Actor, Context, UserActor } from '../context.js';
 import { isId } from '../find-execution.js';
 import { idsKnownAs } from '../people/people.js';
 
-/** Events of the system that concern everybody and name nobody. */
+/** Events of the system that concern all people and name none. */
 const everybodys = ['catalog.applied'];
 
-/** What the DSL names after itself. */
+/** The prefix of the event types that the DSL defines. */
 const steps = 'io.serverlessworkflow.';
 
 /**
- * Returns the newest entries that a person may see, before a position: what is about them and their requests, what they did
- * themselves, and what concerns all people. Each part is read along an index, so the time does not grow with the ledger.
+ * Returns the newest entries that a person may see, before a position: entries about them and their requests, their
+ * own acts, and entries that concern all people. Each part is read along an index, so the time does not grow with the
+ * ledger.
  */
 export async function readLedger(
   ctx: Context,
@@ -29,7 +30,7 @@ export async function readLedger(
   const shared: (SQL | undefined)[] = [
     page.before === undefined ? undefined : lt(ledger.seq, page.before),
     filter.level === undefined ? undefined : eq(ledger.level, filter.level),
-    // Said once more in words that an index has as its condition.
+    // Repeated in the form that an index has as its condition.
     filter.level === undefined || filter.level === 'info' ? undefined : sql`${ledger.level} <> 'info'`,
     filter.provider === undefined ? undefined : eq(ledger.provider, filter.provider),
     filter.type === undefined ? undefined : eq(ledger.type, filter.type),
@@ -43,7 +44,7 @@ export async function readLedger(
       .from(ledger)
       .leftJoin(users, eq(users.id, ledger.userId))
       .where(and(...shared, ...where))
-      // As the indexes have it: another place for nulls, though there are none, would mean a sort of everything.
+      // As the indexes have it: another place for nulls, even if there are none, would sort all rows.
       .orderBy(sql`${ledger.seq} desc nulls last`)
       .limit(page.limit);
   const acted = (who: string, about?: string) =>
@@ -51,7 +52,7 @@ export async function readLedger(
       eq(actorOf(ledger), who),
       isAboutOthers(ledger),
       about === undefined ? undefined : eq(ledger.userId, about),
-      // The steps that a workflow takes after a decision are the owner's to follow, not acts of who decided.
+      // The steps that a workflow takes after a decision are not acts of the person who decided.
       who === user.id ? notLike(ledger.type, `${steps}%`) : undefined,
     );
   const wanted = filter.user === undefined ? [user.id] : await idsKnownAs(ctx.db, filter.user);
@@ -66,14 +67,14 @@ export async function readLedger(
   const tasks = readTaskEvents(ctx, user, filter, { ...page, since, until, by });
   const [told, ...found] = await Promise.all([tasks, ...walks]);
   const rows: FoundEntry[] = [...told, ...found.flat().map(({ entry, email }) => ({ ...entry, email }))];
-  // What a person did about a request of their own is found both ways.
+  // What a person did about their own request is found in both parts.
   return [...new Map(rows.map((row) => [row.seq, row])).values()]
     .sort((a, b) => b.seq - a.seq)
     .slice(0, page.limit)
     .map((row) => ({ seq: row.seq, entry: toEntry(row) }));
 }
 
-/** An entry as it was found, with the address of the person whom it concerns. */
+/** An entry with the address of the person that it concerns. */
 export interface FoundEntry {
   seq: number;
   at: Date;
@@ -102,7 +103,7 @@ function toEntry(row: FoundEntry): LogEntry {
 function whoActed(actor: Partial<Actor>): string {
   if (actor.kind === 'user') return actor.email ?? '';
   if (actor.kind === 'agent') return `agent ${actor.name ?? ''}`.trim();
-  // An operator is known by an account of the server's machine, which is not for everyone to read.
+  // An operator is identified by an account of the server's machine, which not everyone may read.
   return actor.kind === 'operator' ? 'operator' : '';
 }
 
@@ -113,7 +114,7 @@ function readTime(text: string | undefined, path: string): Date | undefined {
   return time;
 }
 
-/** Returns the newest events of the tasks of a person's own requests, before a position: as the ledger's entries are. */
+/** Returns the newest task events of a person's own requests, before a position, in the form of ledger entries. */
 async function readTaskEvents(
   ctx: Context,
   user: UserActor,
@@ -123,7 +124,7 @@ async function readTaskEvents(
     limit: number;
     since?: Date | undefined;
     until?: Date | undefined;
-    /** Only what came of these people's acts. */
+    /** Only events that followed from these people's acts. */
     by?: readonly string[] | undefined;
   },
 ): Promise<FoundEntry[]> {
@@ -146,7 +147,7 @@ async function readTaskEvents(
       ),
     )
     .orderBy(sql`${taskEvents.seq} desc nulls last`)
-    // Each has an event that is wanted, but for the one that the position may be in.
+    // Each row has a matching event, except possibly the row that contains the position.
     .limit(limit + 1);
   return rows.flatMap(({ row, email }) =>
     row.events
@@ -161,7 +162,7 @@ async function readTaskEvents(
   );
 }
 
-/** Whether a row has an event of the type and the level that are wanted. */
+/** Returns whether a row has an event of the requested type and level. */
 function holds({ type, level }: LogFilter): SQL | undefined {
   if (type === undefined && level === undefined) return undefined;
   const kind = type === undefined ? undefined : kindOf(type);

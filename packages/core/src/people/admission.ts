@@ -6,18 +6,21 @@ import type { Context } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import type { ProvedIdentity } from './person.js';
 
-/** What the configuration judges of an identity: always what the provider said, never what came of it. */
+/**
+ * The data of an identity that the configuration judges: always the provider's own data, never what was derived from
+ * it.
+ */
 export type Told = Pick<ProvedIdentity, 'provider' | 'email' | 'groups' | 'organizations'>;
 
 /**
- * Returns the groups of a person that pass, under the names that they have here, by the configuration in force (`groups` of
- * the provider). What is stored is what the provider says; everything that reads groups comes through here, so a change of
- * the configuration counts at once for people who are signed in.
+ * Returns the accepted groups of a person, under the names that they have here, by the configuration in force
+ * (`groups` of the provider). The provider's own names are stored; all code that reads groups uses this function, so a
+ * change of the configuration counts immediately for people who are signed in.
  */
 export function passingGroups(catalog: Catalog, { provider: id, groups }: Pick<Told, 'provider' | 'groups'>): string[] {
   if (id === operatorProvider) return [...groups];
   const rule = catalog.authenticators.includes(id) ? catalog.providers.get(id)?.definition.groups : { allow: [] };
-  // A provider that is the only one to sign in with cannot be mistaken for another.
+  // The only sign-in provider cannot be confused with another.
   if (rule === 'all' || (rule === undefined && catalog.authenticators.length === 1)) return [...new Set(groups)];
   if (rule === undefined) return [];
   if ('allow' in rule) return [...new Set(groups.filter((group) => rule.allow.includes(group)))];
@@ -44,8 +47,8 @@ const unmet = {
 };
 
 /**
- * Refuses an identity that its provider proved but `sign_in` does not admit, and says so in the ledger. Throws `forbidden`
- * with the condition that is not met. Call it outside of a transaction: what it records has to stay.
+ * Rejects an identity that its provider proved but `sign_in` does not admit, and records that in the ledger. Throws
+ * `forbidden` with the condition that is not met. Call it outside of a transaction, so that its record stays.
  */
 export async function requireAdmitted(ctx: Context, proved: ProvedIdentity): Promise<void> {
   const catalog = ctx.catalog.current();

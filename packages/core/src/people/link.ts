@@ -8,7 +8,7 @@ import { appendLedger } from '../ledger/append.js';
 import { asPerson, refreshIdentity, toldBy, toPerson, upsertUser } from './people.js';
 import type { ProvedIdentity } from './person.js';
 
-/** What a provider's answer proves, as it is stored. */
+/** The identity that a provider's response proves, as it is stored. */
 export function identityOf(ctx: Context, provider: string, answer: Authenticated): ProvedIdentity {
   const { subject, email, groups, organizations } = answer;
   const issuer = ctx.catalog.client(provider)?.authenticator?.issuer;
@@ -16,9 +16,9 @@ export function identityOf(ctx: Context, provider: string, answer: Authenticated
 }
 
 /**
- * Whose identity this is (docs/interface.md, section 16, rule 15): its person when it is known; else `signedIn`, who began the sign-in here and
- * has no identity at that provider yet; else the one person for whom another trusted provider vouches with the same
- * address; else somebody new. The e-mail must be a verified one.
+ * Returns the person of an identity (docs/interface.md, section 16, rule 15): its known person; otherwise `signedIn`,
+ * who started the sign-in here and has no identity at that provider yet; otherwise the one person for whom another
+ * trusted provider vouches with the same address; otherwise a new person. The e-mail address must be verified.
  */
 export async function claimIdentity(
   ctx: Context,
@@ -30,7 +30,9 @@ export async function claimIdentity(
   return owner ?? asPerson(ctx, await upsertUser(tx, { ...proved, id: ctx.newId() }));
 }
 
-/** As `claimIdentity`, but makes nobody new: undefined when the identity is nobody's here. */
+/**
+ * The same as `claimIdentity`, but creates no person: returns undefined when the identity belongs to no known person.
+ */
 export async function findOwner(
   ctx: Context,
   tx: Transaction,
@@ -46,15 +48,19 @@ export async function findOwner(
 }
 
 /**
- * First sign-ins take turns until they are committed, so that two with one address at the same moment see each other: else
- * the person would be two for ever. Nothing that is known already waits for it. Returns who came to be known meanwhile.
+ * Makes first sign-ins take turns until they are committed, so that two with one address at the same moment see each
+ * other: otherwise they would create two people. Known identities do not wait. Returns the person who became known
+ * meanwhile.
  */
 async function takeTurns(tx: Transaction, proved: ProvedIdentity): Promise<Person | undefined> {
   await tx.execute(sql`lock table ${userIdentities} in share update exclusive mode`);
   return refreshIdentity(tx, proved);
 }
 
-/** Makes an identity a person's; undefined when they have one at that provider already: it is somebody else's, then. */
+/**
+ * Links an identity to a person; returns undefined when they already have one at that provider, because this one then
+ * belongs to another person.
+ */
 async function link(
   tx: Transaction,
   proved: ProvedIdentity,
@@ -91,7 +97,7 @@ async function link(
   return person;
 }
 
-/** A person who was known only by an operator's word is from now on what the provider says. */
+/** Replaces the data that an operator gave for a person by the provider's. */
 async function handOver(tx: Transaction, userId: string, proved: ProvedIdentity): Promise<void> {
   const { provider, subject, email, name, groups } = proved;
   await tx
@@ -101,9 +107,10 @@ async function handOver(tx: Transaction, userId: string, proved: ProvedIdentity)
 }
 
 /**
- * The one person whom a provider that is trusted for the domain knows by the same address; else the one that an operator
- * made a token for, under this address. Both sides have to be trusted: else a person who gets an unknown provider to assert an
- * address first would be waiting for its owner here, or would come into what the operator meant for the owner.
+ * Returns the one person that a provider which is trusted for the domain knows by the same address; otherwise the one
+ * that an operator created a token for, under this address. Both sides must be trusted: otherwise a person could make
+ * an unknown provider assert an address first, and wait here for its owner or get what the operator meant for the
+ * owner.
  */
 async function findTrusted(
   ctx: Context,
@@ -118,13 +125,13 @@ async function findTrusted(
     .where(eq(userIdentities.emailFolded, email));
   const owners = new Set(same.filter(({ provider }) => isTrusted(ctx, provider, email)).map(({ userId }) => userId));
   const [owner] = owners;
-  // Two people with one address: no guess.
+  // Two people with one address: it would be a guess.
   if (owner !== undefined) return owners.size === 1 ? { userId: owner, because: 'trusted e-mail' } : undefined;
   const awaited = same.find(({ provider }) => provider === operatorProvider);
   return awaited && { userId: awaited.userId, because: 'an operator created a token for this address' };
 }
 
-/** Whether a provider's word counts for an address: it is trusted for the domain, or there is no other to sign in with. */
+/** Returns whether a provider is trusted for an address: for its domain, or as the only sign-in provider. */
 export function isTrusted(ctx: Context, id: string, email: string): boolean {
   const { authenticators, providers } = ctx.catalog.current();
   if (!authenticators.includes(id)) return false;

@@ -4,7 +4,7 @@ import { asc, eq } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { unmetCondition } from './admission.js';
 
-/** Returns whom a provider is asked to find: with the person's linked sign-ins where it goes by these. */
+/** Returns the person to look up at a provider: with the person's linked sign-ins if the provider uses them. */
 export async function soughtBy(
   ctx: Context,
   identities: Pick<Identities, 'byLogin'>,

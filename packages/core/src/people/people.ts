@@ -6,8 +6,9 @@ import { passingGroups, unmetCondition } from './admission.js';
 import type { ProvedIdentity } from './person.js';
 
 /**
- * The person a provider vouches for, known by provider and subject; name, e-mail and groups are as it says now. Somebody
- * new gets `person.id`. Groups are stored, and returned, as the provider says them: `asPerson` says which of them pass.
+ * Stores the person that a provider vouches for, by provider and subject, with the name, e-mail address and groups
+ * that it returns now. A new person gets `person.id`. Groups are stored, and returned, under the provider's names:
+ * `asPerson` returns the accepted ones.
  */
 export async function upsertUser(
   db: Database | Transaction,
@@ -36,13 +37,13 @@ export async function upsertUser(
   return toPerson(identity);
 }
 
-/** What is stored of an identity beside whose it is. */
+/** The stored data of an identity, apart from its person. */
 export function toldBy(proved: ProvedIdentity) {
   const { email, name, groups, organizations = groups, issuer = null } = proved;
   return { email, emailFolded: foldAddress(email) ?? null, name, groups, organizations, issuer };
 }
 
-/** Takes over what a provider says now about an identity that is known; undefined for one that is not. */
+/** Stores the provider's current data of a known identity; returns undefined for an unknown one. */
 export async function refreshIdentity(db: Database | Transaction, proved: ProvedIdentity): Promise<Person | undefined> {
   const { provider, subject, email, name, groups } = proved;
   const updatedAt = sql`app_now()`;
@@ -52,7 +53,7 @@ export async function refreshIdentity(db: Database | Transaction, proved: Proved
     .where(and(eq(userIdentities.provider, provider), eq(userIdentities.subject, subject)))
     .returning();
   if (!identity) return undefined;
-  // The provider that somebody came from first is the one whose word stands where no login is at hand.
+  // The first provider of a person describes them where there is no login.
   await db
     .update(users)
     .set({ email, name, groups, updatedAt })
@@ -61,8 +62,8 @@ export async function refreshIdentity(db: Database | Transaction, proved: Proved
 }
 
 /**
- * A person by one of their identities, with the groups that pass from its provider; undefined when it is not theirs (any
- * more), or when the configuration does not let it sign in (any more).
+ * Returns a person by one of their identities, with the accepted groups of its provider; undefined when it is no
+ * longer theirs, or when the configuration no longer lets it sign in.
  */
 export async function readPerson(
   ctx: Context,
@@ -83,17 +84,17 @@ export async function readPerson(
   return asPerson(ctx, toPerson(identity));
 }
 
-/** The same person with the groups that pass from their provider, by the configuration in force. */
+/** Returns the same person with the accepted groups of their provider, by the configuration in force. */
 export function asPerson(ctx: Context, told: Person): Person {
   return { ...told, groups: passingGroups(ctx.catalog.current(), told) };
 }
 
-/** The condition that a user's id is of a person whom one of their providers knows by this address. */
+/** Matches the id of a user that one of their providers knows by this address. */
 export function isKnownAs(db: Database | Transaction, id: Column | SQL, address: string): SQL {
   return inArray(sql`${id}`, db.select({ id: userIdentities.userId }).from(userIdentities).where(hasAddress(address)));
 }
 
-/** Returns the ids of the people whom one of their providers knows by this address. */
+/** Returns the ids of the people that one of their providers knows by this address. */
 export async function idsKnownAs(db: Database | Transaction, address: string): Promise<string[]> {
   const rows = await db.selectDistinct({ id: userIdentities.userId }).from(userIdentities).where(hasAddress(address));
   return rows.map(({ id }) => id);
@@ -101,7 +102,7 @@ export async function idsKnownAs(db: Database | Transaction, address: string): P
 
 function hasAddress(address: string): SQL {
   const folded = foldAddress(address);
-  // One that cannot be compared, from before that was refused, is known as it is written and in no other way.
+  // An address that cannot be compared, from before such addresses were rejected, matches only its exact text.
   return folded === undefined ? eq(userIdentities.email, address) : eq(userIdentities.emailFolded, folded);
 }
 

@@ -1,9 +1,9 @@
 import type { Person } from '../context.js';
 
-/** What a provider proved, before it is known whose it is; groups as the provider says them. */
+/** The identity that a provider proved, before its person is known; with the provider's own names of groups. */
 export interface ProvedIdentity extends Omit<Person, 'id'> {
-  /** Absent where the provider has none apart from its groups. */
+  /** Absent when the provider does not distinguish them from groups. */
   organizations?: string[] | undefined;
-  /** Whom the subject belongs to, where the provider says so. */
+  /** Who issued the subject, if the provider states it. */
   issuer?: string | undefined;
 }

@@ -4,13 +4,13 @@ import { isStorable } from '@belay/contract/text';
 import type { Authenticated } from '@belay/providers';
 
 const unseen = /[\p{C}\p{Zl}\p{Zp}]/u;
-/** Longer than any that is meant for people. */
+/** The maximum length of a text about a person, in characters; no honest text is longer. */
 const longest = { subject: 1_000, name: 200 };
 
 /**
- * The person that a provider proved, when what it says of them can be kept and compared: people are named by their address
- * in roles and approvals, so one that is read as another (a letter that lower case or a font turns into a different one,
- * something invisible) is nobody's. Throws `forbidden`.
+ * Returns the person that a provider proved, when their data can be stored and compared. Roles and approvals name
+ * people by their address, so an address that can be read as another one (a letter that lower case or a font changes,
+ * an invisible character) is rejected. Throws `forbidden`.
  */
 export function requireReadable(proved: Authenticated): Authenticated {
   const { subject, email, name, groups, organizations = [] } = proved;

@@ -4,10 +4,10 @@ import type { Person } from '../context.js';
 import { toPerson } from './people.js';
 
 /**
- * Returns every identity that the person behind a user has at the providers: their own identities, and
- * those of other users who are the same person for all that is known now. Users are one person when they share a verified
- * address, or a subject of the same issuer; and so on from there. Nothing is merged by that: it only keeps one person from
- * acting as two.
+ * Returns every identity that the person behind a user has at the providers: their own identities, and those of other
+ * users who are the same person by what is known now. Users are one person when they share a verified address or a
+ * subject of the same issuer, directly or through others. Nothing is merged: it only prevents one person from acting
+ * as two.
  */
 export async function listSelves(db: Database | Transaction, userId: string): Promise<Person[]> {
   const identities = await db
@@ -25,7 +25,7 @@ export async function listSelves(db: Database | Transaction, userId: string): Pr
   return identities.map(toPerson);
 }
 
-/** Returns how many people some users are: two identities of one person are one. */
+/** Returns how many people some users are: several identities of one person count once. */
 export async function countPeople(db: Database | Transaction, userIds: readonly string[]): Promise<number> {
   let rest = [...new Set(userIds)];
   let people = 0;

@@ -7,7 +7,9 @@ import { splitResource } from '../configuration/inherit.js';
 import { type CompiledNames, faultOfName, permits } from '../configuration/name-rules.js';
 import type { ElevationInput } from './input.js';
 
-/** What a request is called that names no role. No role of a catalog can have this name: it has a space in it. */
+/**
+ * The role name of a request that names no role. No role of a catalog can have this name, because it contains a space.
+ */
 const dynamicRoleName = 'dynamic access';
 
 export interface DynamicAsk {
@@ -21,9 +23,9 @@ interface Place {
 }
 
 /**
- * The role that a dynamic request makes for itself, out of the bounds as they are now: when it is asked for, when it is put
- * to approvers, and when it is granted. Throws `invalid` naming each field that is outside the bounds, and `forbidden` where
- * the caller may not ask for access of their own choosing.
+ * Returns the role that a dynamic request builds within the current bounds: at the request, for the approvers, and at
+ * the grant. Throws `invalid` with each field outside the bounds, and `forbidden` where the caller may not request
+ * permissions and groups directly.
  */
 export function composeRole(
   catalog: Catalog,
@@ -82,13 +84,13 @@ export function composeRole(
   };
 }
 
-/** `<provider>:<role>` in its two parts; a provider's identifier has no colon, its roles may. */
+/** Returns the two parts of `<provider>:<role>`; a provider's id has no colon, its roles may have one. */
 function splitGroup(group: string): [provider: string, name: string] {
   const colon = group.indexOf(':');
   return [group.slice(0, colon), group.slice(colon + 1)];
 }
 
-/** Whoever is not named as a requester learns nothing of what others may ask for. */
+/** A person who is not a requester learns nothing about what others may request. */
 function findPlace(
   catalog: Catalog,
   user: { email: string; groups: readonly string[] },
@@ -115,7 +117,7 @@ function check(kind: 'permissions', names: string[], places: Place[], issues: Er
   });
 }
 
-/** A permission or resource goes to every provider of the request, as a role's does: each of them must allow it. */
+/** A permission or resource applies to every provider of the request, as with a role: each of them must allow it. */
 function checkName(
   path: string,
   name: string,
@@ -169,7 +171,7 @@ function plan(catalog: Catalog, place: Place, asked: DynamicAsk['asked']): reado
   return planned?.ok ? unite(planned.accesses) : [];
 }
 
-/** What every place that is particular accepts; undefined when none is. */
+/** Returns the workflows that all providers with own workflows accept; undefined when none has any. */
 function commonAuthenticators(places: readonly Place[]): string[] | undefined {
   const lists = places.flatMap(({ bounds }) => (bounds.authenticators === undefined ? [] : [bounds.authenticators]));
   const [first, ...others] = lists;

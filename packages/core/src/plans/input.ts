@@ -1,16 +1,18 @@
 import type { ClaimedCall } from '@belay/engine';
 import { z } from 'zod';
 
-/** The elevation request as an execution keeps it: names and words, never secrets or anything a client may widen. */
+/**
+ * The elevation request as an execution stores it: names and words, never secrets or values that a client may widen.
+ */
 export const elevationInputSchema = z.object({
   role: z.string(),
   providers: z.array(z.string()).min(1),
-  /** The first provider, for workflows written for one. */
+  /** The first provider, for workflows that were written for one. */
   provider: z.string(),
   reason: z.string(),
   /** ISO 8601. */
   duration: z.string(),
-  /** Named identities, as asked; empty: the requester's own. */
+  /** The named identities, as requested; empty: the requester's own. */
   identities: z.array(z.string()),
   user: z.object({
     id: z.string(),
@@ -21,7 +23,7 @@ export const elevationInputSchema = z.object({
     subject: z.string(),
   }),
   requested_at: z.string(),
-  /** Only in a dynamic request: what was asked for in place of a role. */
+  /** Only in a dynamic request: what was requested instead of a role. */
   dynamic: z
     .object({
       permissions: z.array(z.string()),

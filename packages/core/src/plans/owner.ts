@@ -8,11 +8,14 @@ const ownerSchema = z.object({
   email: z.string().nullish(),
   groups: z.array(z.string()).nullish(),
   organizations: z.array(z.string()).nullish(),
-  /** Whether approvers were asked. */
+  /** Whether approvers were involved. */
   asked: z.boolean(),
 });
 
-/** Returns an expression for the requester under the identity of the request, as its provider tells now, and whether approvers were asked. */
+/**
+ * Returns an expression for the requester under the identity of the request, by the current data of its provider, and
+ * whether approvers were involved.
+ */
 export function besideExecution({ id, ownerId, input }: { id: SqlText; ownerId: SqlText; input: SqlText }): SqlText {
   return sqlText`(
     select json_build_object('email', identity.email, 'groups', identity.groups, 'organizations', identity.organizations,
@@ -21,14 +24,14 @@ export function besideExecution({ id, ownerId, input }: { id: SqlText; ownerId: 
       and identity.provider = ${input} #>> '{user,provider}' and identity.subject = ${input} #>> '{user,subject}')`;
 }
 
-/** Reads what `besideExecution` returned. */
+/** Reads the result of `besideExecution`. */
 export function readOwner(beside: unknown): z.infer<typeof ownerSchema> {
   return ownerSchema.parse(beside);
 }
 
 /**
- * Returns the input of a request with its requester as they are now, by the identity they asked under: somebody who has left a
- * group since has left its rights, and an identity without a user, or one that may not sign in any more, has none.
+ * Returns the input of a request with its requester as they are now, by the identity of the request: a person who has
+ * left a group has lost its rights, and an identity without a user, or one that may no longer sign in, has none.
  */
 export function inputNow(ctx: Context, input: ElevationInput, beside: unknown): ElevationInput {
   const { email, groups, organizations } = readOwner(beside);

@@ -21,23 +21,26 @@ import { composeRole } from './dynamic-role.js';
 import type { ElevationInput } from './input.js';
 import { requireWorkflow } from './require-workflow.js';
 
-/** One entitlement a request would intend. */
+/** One entitlement that a request would intend. */
 export interface PlannedGrant {
   provider: string;
   identity: string;
-  /** The e-mail of the identity, where the provider knows one. */
+  /** The e-mail address of the identity, if the provider knows one. */
   identityEmail: string;
   access: Access;
-  /** What the names above stand for there, now: approved and granted is this, wherever the names go. */
+  /**
+   * What the names above stand for at the provider now: exactly this is approved and granted, even when the names
+   * move.
+   */
   pin: Pin;
   residual: string;
   /** What the holder may leave behind, in the connector's words; absent for nothing. */
   leavesBehind?: string;
-  /** How the provider ends it by itself; absent where it does not. */
+  /** How the provider ends it by itself; absent when it does not. */
   expiry?: Expiry;
 }
 
-/** Exactly what a request comes to: what an approver sees, signs, and what is then granted. */
+/** Exactly what a request would grant: what an approver sees and decides, and what is then granted. */
 export interface Plan {
   role: string;
   reason: string;
@@ -45,16 +48,16 @@ export interface Plan {
   duration: number;
   grants: PlannedGrant[];
   requester: { email: string; name: string };
-  /** Binds a decision to this content; the grant that follows must come to the same digest. */
+  /** Binds a decision to this content; the following grant must have the same digest. */
   digest: string;
 }
 
-/** Of one request: more than anybody looks at before they decide, and each is a call of a provider. */
+/** The maximum number of grants of one request: approvers do not review more, and each is a call of a provider. */
 const mostGrants = 500;
 
 /**
- * Works out exactly what a request would grant, from the server's own catalog and the providers' own identities.
- * Throws AccessError when the request may not be made (any more), and Retryable when a provider cannot be asked now.
+ * Computes exactly what a request would grant, from the server's own catalog and the providers' own identities. Throws
+ * `AccessError` when the request may not be made (any more), and `Retryable` when a provider is not available now.
  */
 export async function planElevation(
   ctx: Context,
@@ -77,7 +80,7 @@ export async function planElevation(
   return { ...content, digest: digestOf(content) };
 }
 
-/** The role as it is now: the catalog's, or the one that a dynamic request makes within the bounds of now. */
+/** Returns the current role: the catalog's, or the one that a dynamic request builds within the current bounds. */
 function roleOf(catalog: Catalog, input: ElevationInput): CompiledRole {
   const { dynamic, providers, user } = input;
   if (dynamic) return composeRole(catalog, user, { providers, asked: dynamic });
@@ -86,7 +89,10 @@ function roleOf(catalog: Catalog, input: ElevationInput): CompiledRole {
   return role;
 }
 
-/** The longest a role may be held at a provider: the smallest of the role's and the provider's maximum, in milliseconds. */
+/**
+ * Returns the longest duration of a role at a provider: the smaller of the role's and the provider's maximum, in
+ * milliseconds.
+ */
 export function longestDuration(catalog: Catalog, role: CompiledRole, provider: string): number {
   return Math.min(role.maxDuration, catalog.providers.get(provider)?.maxDuration ?? Number.POSITIVE_INFINITY);
 }
@@ -112,7 +118,7 @@ async function planProvider(
   const own = await client.identities.find(await soughtBy(ctx, client.identities, input.user), signal);
   const found = await findIdentities(client.identities, own, { provider: id, role, input }, signal);
   const named = found.flatMap((identity) => accesses.map((access) => ({ identity, access })));
-  // Before any is looked up: each is a call of the provider.
+  // Before any is looked up, because each lookup is a call of the provider.
   if (named.length > mostGrants) throw tooMany(input);
   return Promise.all(
     named.map(async ({ identity, access }) => ({
@@ -171,10 +177,10 @@ async function findIdentities(
   return Promise.all(wanted.map((name) => findNamed(identities, { provider, name }, signal)));
 }
 
-/** How many identities are looked at for one of an exact address. */
+/** How many identities are read to find one with an exact address. */
 const mostAlike = 50;
 
-/** The one identity with this id or address. Throws `invalid` when there is none or more than one. */
+/** Returns the one identity with this id or address. Throws `invalid` when there is none or more than one. */
 async function findNamed(
   identities: Identities,
   { provider, name }: { provider: string; name: string },
@@ -188,7 +194,7 @@ async function findNamed(
   return match;
 }
 
-/** Throws `invalid` for a duration shorter than the provider grants an access for. */
+/** Throws `invalid` for a duration shorter than the provider grants access for. */
 function requireMinimum(
   { id, connector, config }: CompiledProvider,
   accesses: readonly Access[],

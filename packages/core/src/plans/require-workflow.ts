@@ -2,8 +2,9 @@ import { invalid } from '@belay/contract/errors';
 import type { Catalog, CompiledRole } from '../configuration/catalog.js';
 
 /**
- * Throws `invalid` unless a role can be requested through a workflow now: another workflow may ask other people, so which of
- * them lead to the role is as much a bound as any. A disabled one is never replaced by the role's next, which may ask less.
+ * Throws `invalid` unless a role can be requested through a workflow now: another workflow may have other approvers,
+ * so the workflows of a role are one of its bounds. A disabled one is never replaced by the role's next, which may
+ * require less.
  */
 export function requireWorkflow(catalog: Catalog, role: CompiledRole, name: string): void {
   if (!role.workflows.includes(name)) {

@@ -3,12 +3,12 @@ import { and, asc, eq, inArray, isNull, ne, or, type SQL, sql } from 'drizzle-or
 import { appendLedger } from '../ledger/append.js';
 import { leaveProvider } from './leave.js';
 
-/** What a provider has ended: one login's sign-in, one sign-in by the provider's name for it, or all of a person's. */
+/** What a provider has ended: one login's sign-in, one sign-in by the provider's id, or all of a person's. */
 export type EndedThere = { loginId: string } | { subject?: string | undefined; sid?: string | undefined };
 
 /**
- * Ends what hangs on a sign-in that a provider has ended: sessions, and the logins in which nothing else is proved. Tokens
- * that an operator made do not hang on one. Returns how many logins it changed.
+ * Ends what belongs to a sign-in that a provider has ended: sessions, and the logins that prove nothing else. Tokens
+ * that an operator created belong to no sign-in. Returns how many logins it changed.
  */
 export async function endAtProvider(
   tx: Transaction,
@@ -52,7 +52,7 @@ export async function endAtProvider(
   return changed;
 }
 
-/** A sign-in whose name the provider has not told is taken for the one that ended: in doubt, it is over. */
+/** A sign-in whose id the provider did not send counts as the ended one: in doubt, it has ended. */
 function matches(table: typeof logins | typeof sessions, ended: EndedThere): SQL | undefined {
   if ('loginId' in ended) return undefined;
   const { subject, sid } = ended;

@@ -4,8 +4,8 @@ import type { Context } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 
 /**
- * Deletes sessions that are over. They counted for nothing since their end; one that can still be refreshed is left for a
- * while, because a sweep may come later than a short-lived token lasts. Answers how many.
+ * Deletes sessions that have ended. They had no effect since their end; one that can still be refreshed is kept for a
+ * while, because a sweep may come later than a short-lived token lasts. Returns how many.
  */
 export async function expireSessions(ctx: Context): Promise<number> {
   const grace = `${ctx.timing.session.grace} milliseconds`;

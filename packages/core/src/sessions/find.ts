@@ -12,8 +12,8 @@ export interface ActiveSession {
 }
 
 /**
- * A person's active sessions: not over, of a login that is not over, with a provider that still lets them sign in. The
- * caller's own login's come first, then those that last longest.
+ * Returns a person's active sessions: not ended, of a login that has not ended, with a provider that still lets them
+ * sign in. Those of the caller's own login come first, then those that last longest.
  */
 export async function findSessions(
   ctx: Context,

@@ -6,7 +6,10 @@ import { readNow } from '../now.js';
 import { seal } from '../tokens/seal.js';
 import { type ActiveSession, findSessions } from './find.js';
 
-/** The caller's own login's session with a provider, to be shown in a request. Throws `not_found` when there is none. */
+/**
+ * Returns the session of the caller's own login with a provider, for use in a request. Throws `not_found` when there
+ * is none.
+ */
 export async function issueSession(ctx: ActorContext, input: { provider: string }): Promise<{ session: Session }> {
   const user = requireUser(ctx);
   const [active] = await findSessions(ctx, user, { loginId: user.loginId, provider: input.provider });
@@ -14,7 +17,7 @@ export async function issueSession(ctx: ActorContext, input: { provider: string 
   return { session: await sealSession(ctx, user, active, await readNow(ctx.db)) };
 }
 
-/** Makes the token of a session; it opens until the session's end and counts while the session has this version. */
+/** Creates the token of a session; it opens until the session's end and is valid while the session has this version. */
 export async function sealSession(
   ctx: Context,
   user: Pick<UserActor, 'id'>,

@@ -4,23 +4,24 @@ import type { Context, UserActor } from '../context.js';
 import { renewSession } from './renew.js';
 
 type Row = typeof sessions.$inferSelect;
-/** `silent`: the provider has no way to tell; `later`: it could not be asked. */
+/** `silent`: the provider does not support it; `later`: it was not available. */
 type Answer = 'read' | 'silent' | 'later';
 
 interface Question {
   answer: Promise<Answer>;
-  /** The provider is not asked again while this is under way, nor for a while after it failed. */
+  /** The provider is not called again while this runs, nor for a while after it failed. */
   until: number;
 }
 
-/** Each identity is asked about once at a time in a process, and by one process at a time (the session's lease). */
+/** Each identity is refreshed once at a time in a process, and by one process at a time (the session's lease). */
 const questions = new WeakMap<Database, Map<string, Question>>();
 const most = 1_000;
 
 /**
- * Has the provider asked again what it says of a person when that is getting old, beside the request; a request waits only
- * once it is too old, and not long. Returns `fresh` when what is known may be used, `read` when it has to be read anew from
- * the rows, and `stale` when it is too old and the provider could not be asked. SAML and tokens of operators cannot be.
+ * Refreshes the provider's data of a person when it is old, in parallel with the request; a request waits only when it
+ * is too old, and not long. Returns `fresh` when the stored data may be used, `read` when it must be read again from
+ * the rows, and `stale` when it is too old and the provider was not available. SAML and tokens of operators cannot be
+ * refreshed.
  */
 export async function keepGroupsFresh(
   ctx: Context,
@@ -66,14 +67,14 @@ function ask(ctx: Context, actor: UserActor): Promise<Answer> {
   return answer;
 }
 
-/** Asks with the tokens of one session after the other, the caller's own first, until one has an answer. */
+/** Calls the provider with the tokens of one session after the other, the caller's own first, until one succeeds. */
 async function askProvider(ctx: Context, actor: UserActor): Promise<Answer> {
   const tried: string[] = [];
   let ended = false;
   for (;;) {
     const found = await claim(ctx, actor, tried);
     if (found === 'busy') return 'later';
-    // What has ended has to be noticed, even where nothing else can be asked.
+    // An ended sign-in must be noticed, even where nothing else can be refreshed.
     if (found === 'none') return ended ? 'read' : 'silent';
     tried.push(found.loginId);
     const renewal = await renewSession(ctx, found, 'person');

@@ -2,8 +2,9 @@ import { deviceLogins, loginCodes, logins, programLogins, sessions, type Transac
 import { and, asc, eq, gt, sql } from 'drizzle-orm';
 
 /**
- * Takes what a provider proved out of a login whose row is locked: its session there, and what waits on it. The login ends
- * when nothing else is proved in it; else it speaks for an identity that is still signed in. Returns which of it happened.
+ * Removes what a provider proved from a login whose row is locked: its session there, and what waits for it. The login
+ * ends when it proves nothing else; otherwise it stands for an identity that is still signed in. Returns which of the
+ * two happened.
  */
 export async function leaveProvider(
   tx: Transaction,
@@ -26,7 +27,7 @@ export async function leaveProvider(
     return 'login';
   }
   if (login.provider === provider) await tx.update(logins).set(left).where(eq(logins.id, login.id));
-  // What was approved as that identity and not fetched yet.
+  // Sign-ins that were approved as that identity and not fetched yet.
   for (const table of [deviceLogins, programLogins, loginCodes]) {
     await tx.delete(table).where(and(eq(table.loginId, login.id), eq(table.provider, provider)));
   }

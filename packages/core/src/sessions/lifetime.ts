@@ -3,9 +3,9 @@ import type { Context } from '../context.js';
 import { sealTokens } from './seal-tokens.js';
 
 /**
- * What of a session follows from its tokens: when it ends, when it is refreshed (where the provider has that, and gave
- * something to refresh with), and the tokens sealed for as long as they can be of use. Tokens without an end get a login's.
- * It never outlasts `endsAt`: then the person proves themselves again.
+ * Returns what follows from the tokens of a session: when it ends, when it is refreshed (if the provider supports
+ * that, and sent a refresh token), and the tokens sealed for as long as they are useful. Tokens without an end get
+ * that of a login. It never outlasts `endsAt`: then the person must sign in again.
  */
 export async function lifeOf(ctx: Context, provider: string, tokens: ProviderTokens, at: { now: Date; endsAt: Date }) {
   const { timing } = ctx;

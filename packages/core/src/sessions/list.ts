@@ -5,7 +5,10 @@ import type { ActorContext } from '../context.js';
 import { readNow } from '../now.js';
 import { findSessions } from './find.js';
 
-/** The caller's active sessions by provider (GET /sessions). Never the tokens: in server mode nobody is given those. */
+/**
+ * Returns the caller's active sessions by provider (GET /sessions). Never the tokens: in server mode nobody receives
+ * those.
+ */
 export async function listSessions(ctx: ActorContext): Promise<SessionList> {
   const user = requireUser(ctx);
   const [now, active] = await Promise.all([readNow(ctx.db), findSessions(ctx, user)]);

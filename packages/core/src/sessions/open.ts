@@ -6,8 +6,8 @@ import { appendLedger } from '../ledger/append.js';
 import { lifeOf } from './lifetime.js';
 
 /**
- * Opens a login's session with the provider that `user` was just proved by, or gives the one it has new tokens and the
- * next version, so that what was handed out for the old ones is void.
+ * Opens a login's session with the provider that just proved `user`, or gives the existing one new tokens and the next
+ * version, so that tokens which were issued for the old version become invalid.
  */
 export async function openSession(
   ctx: Context,

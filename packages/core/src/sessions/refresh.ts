@@ -6,13 +6,13 @@ import { renewSession } from './renew.js';
 type Row = typeof sessions.$inferSelect;
 
 const together = 8;
-/** What one pass takes at most; the next takes the rest. */
+/** The maximum number per pass; the next pass takes the rest. */
 const most = 200;
 
 /**
- * Refreshes sessions whose time comes, for as long as their login lives. Each is claimed first, so that no refresh token is
- * used by two workers at once; what a worker learns counts only while the session is as it was claimed. Answers how many
- * sessions have new tokens.
+ * Refreshes sessions that are due, while their login lasts. Each is claimed first, so that no refresh token is used by
+ * two workers at the same time; the result counts only while the session is unchanged since the claim. Returns how
+ * many sessions have new tokens.
  */
 export async function refreshSessions(ctx: Context): Promise<number> {
   let refreshed = 0;

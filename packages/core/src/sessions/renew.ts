@@ -15,23 +15,23 @@ import { openTokens } from './seal-tokens.js';
 type Row = typeof sessions.$inferSelect;
 
 /**
- * What came of it: `renewed`; `silent` when the provider has no way to tell; `over` when it no longer honours the sign-in,
- * and what hung on it has ended; `later` when it could not be asked.
+ * The result: `renewed`; `silent` when the provider does not support it; `over` when it no longer accepts the sign-in,
+ * and what belonged to it has ended; `later` when it was not available.
  */
 export type Renewal = 'renewed' | 'silent' | 'over' | 'later';
 
 const actor = { kind: 'system' as const, name: 'sessions' };
 
 /**
- * Asks the provider of a session that was claimed (`leaseUntil`): for new tokens, or what it says of the person now. What
- * it says counts only while the session is as it was claimed. Never throws for what the provider does.
+ * Calls the provider of a claimed session (`leaseUntil`), for new tokens or for the current data of the person. The
+ * result counts only while the session is unchanged since the claim. Never throws the error of the provider.
  */
 export async function renewSession(ctx: Context, row: Row, want: 'tokens' | 'person'): Promise<Renewal> {
   const now = await readNow(ctx.db);
   const old = await openTokens(ctx, row.sealed, now).catch(() => undefined);
   if (old === undefined) return giveUp(ctx, row, 'its tokens can no longer be read');
   try {
-    // Switched off, or not ready here: that may pass, and another process may know better.
+    // Disabled, or not ready here: that may be temporary, and another process may be able to call it.
     const client = ctx.catalog.client(row.provider);
     if (!client) throw new Retryable('The provider has no client');
     const told = want === 'person' && row.expiresAt > now ? await reread(ctx, client.authenticator, row, old) : null;
@@ -63,7 +63,7 @@ function later(milliseconds: number) {
   return sql`app_now() + ${`${milliseconds} milliseconds`}::interval`;
 }
 
-/** What of the old tokens stands when the provider sends only new ones. */
+/** Which of the old tokens are kept when the provider sends only new ones. */
 function kept({ refreshToken, idToken, sid }: ProviderTokens): ProviderTokens {
   return {
     ...(refreshToken === undefined ? {} : { refreshToken }),
@@ -77,12 +77,12 @@ async function reread(ctx: Context, authenticator: Authenticator | undefined, ro
   return authenticator.reread({ tokens, subject: row.subject }, AbortSignal.timeout(ctx.timing.callTimeout));
 }
 
-/** Still the session that was claimed: `sealed` is never twice the same, and a login may have taken another's place meanwhile. */
+/** Matches the claimed session: `sealed` is never twice the same, and a login may have replaced another meanwhile. */
 function unchanged(row: Row) {
   return and(eq(sessions.userId, row.userId), eq(sessions.provider, row.provider), eq(sessions.sealed, row.sealed));
 }
 
-/** Writes down what was learnt. When the login ended, or the person signed in again, it is dropped. */
+/** Stores the result. When the login ended, or the person signed in again, it is dropped. */
 async function record(
   ctx: Context,
   row: Row,
@@ -143,7 +143,7 @@ async function release(ctx: Context, row: Row): Promise<Renewal> {
   return 'silent';
 }
 
-/** The provider no longer honours the sign-in: what hangs on it is over here too. */
+/** Ends what belongs to a sign-in that the provider no longer accepts. */
 async function end(ctx: Context, row: Row): Promise<Renewal> {
   await ctx.db.transaction(async (tx) => {
     const [claimed] = await tx.select({ loginId: sessions.loginId }).from(sessions).where(unchanged(row));
@@ -154,7 +154,7 @@ async function end(ctx: Context, row: Row): Promise<Renewal> {
   return 'over';
 }
 
-/** Nothing more to ask with: the session lasts as long as its tokens and no longer. */
+/** Stops refreshing: the session lasts as long as its tokens and no longer. */
 async function giveUp(ctx: Context, row: Row, because: string): Promise<Renewal> {
   await ctx.db.transaction(async (tx) => {
     const gone = await tx

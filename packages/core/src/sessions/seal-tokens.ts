@@ -11,7 +11,7 @@ export const providerTokens = z.object({
   expiresInMilliseconds: z.number().exactOptional(),
 });
 
-/** `kind` keeps what we store apart from the tokens that clients hold, which are sealed for the same purpose. */
+/** `kind` distinguishes stored values from the tokens of clients, which are sealed for the same purpose. */
 const stored = z.object({
   kind: z.literal('tokens'),
   tokens: providerTokens,
@@ -22,7 +22,7 @@ export function sealTokens(ctx: Context, tokens: ProviderTokens, options: SealOp
   return seal(ctx.keyring, 'session', { kind: 'tokens', tokens: { ...tokens } }, options);
 }
 
-/** Opens what `sealTokens` sealed. Throws `invalid` when it is over or not that. */
+/** Opens what `sealTokens` sealed. Throws `invalid` when it has expired or is not that. */
 export async function openTokens(ctx: Context, sealed: string, now: Date): Promise<ProviderTokens> {
   return stored.parse(await open(ctx.keyring, 'session', sealed, now)).tokens;
 }

@@ -8,7 +8,7 @@ import { type ActiveSession, findSessions } from './find.js';
 
 export interface PresentedSession {
   session: string;
-  /** What the client believes of it; has to be so when it is given. */
+  /** What the client expects of it; when present, it must match. */
   version?: number | undefined;
   expiry?: string | undefined;
 }
@@ -22,9 +22,9 @@ const payloadSchema = z.strictObject({
 });
 
 /**
- * What a presented session proves: that the caller is signed in with its provider now. Throws `invalid` for what is no
- * session token, or expired or tampered with, and `unauthenticated` for one that is not the caller's, not of the current
- * version, or whose login has ended.
+ * Returns what a presented session proves: that the caller is signed in with its provider now. Throws `invalid` for a
+ * text that is not a session token, or is expired or modified, and `unauthenticated` for one that is not the caller's,
+ * not of the current version, or whose login has ended.
  */
 export async function verifySession(ctx: ActorContext, input: PresentedSession): Promise<ActiveSession> {
   const user = requireUser(ctx);
@@ -43,7 +43,10 @@ export async function verifySession(ctx: ActorContext, input: PresentedSession):
   return active;
 }
 
-/** What a session token says, whoever shows it. Throws `invalid` for what is none, or is over or tampered with. */
+/**
+ * Returns the content of a session token, regardless of the caller. Throws `invalid` for a text that is not a session
+ * token, or is expired or modified.
+ */
 export async function openSessionToken(ctx: Context, token: string, now: Date): Promise<z.infer<typeof payloadSchema>> {
   const opened = await open(ctx.keyring, 'session', token, now).catch((cause: unknown) => {
     throw new AccessError('invalid', 'The session is not valid or has expired', {

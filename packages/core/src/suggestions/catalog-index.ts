@@ -4,11 +4,11 @@ import type { Catalog, CompiledRole } from '../configuration/catalog.js';
 import { allOfIt, canonicalWord, environments, levelOf } from './lexicon.js';
 import { partsOf, plain } from './words.js';
 
-/** How well one word of a text fits a role or a provider: 0 to 1. */
+/** How well one word of a text matches a role or a provider: 0 to 1. */
 export type Fit = ReadonlyMap<string, number>;
 
 export interface RoleFacts {
-  /** 1 looks, 2 changes, 3 rules. */
+  /** 1 reads, 2 changes, 3 administers. */
   level: number;
   environments: ReadonlySet<string>;
 }
@@ -19,7 +19,7 @@ export interface CatalogIndex {
   /** Providers by id for one word. */
   providers(term: string): Fit;
   facts(role: string): RoleFacts | undefined;
-  /** Environments that a provider is for. */
+  /** The environments of a provider. */
   environmentsOf(provider: string): ReadonlySet<string>;
 }
 
@@ -27,8 +27,8 @@ const weights: Readonly<Record<string, number>> = { name: 1, gives: 0.9, descrip
 const longestMemory = 256;
 
 /**
- * The words of a catalog, made searchable once for each version. It knows every role; whoever searches keeps to those
- * that the caller may see, and takes no statistics from the others.
+ * Creates the index of a catalog's words, once per version. It contains every role; callers use only those that the
+ * person may see, and take no statistics from the others.
  */
 export async function createCatalogIndex(catalog: Catalog, breathe: Breathe): Promise<CatalogIndex> {
   const roles = await search(
@@ -94,7 +94,7 @@ async function search(breathe: Breathe, entries: Entry[]): Promise<(term: string
     index.add(entry);
     await breathe();
   }
-  // The same words come again and again; what is remembered is bounded, because the words are the caller's.
+  // The same words recur; the cache is bounded, because callers choose the words.
   const memory = new Map<string, Fit>();
   return (term) => {
     const known = memory.get(term);
@@ -132,7 +132,10 @@ function termsOf(text: string): Term[] {
     .map((raw) => ({ raw, term: canonicalWord(raw) }));
 }
 
-/** What the name and the description say; where they say nothing, what is given. Unknown counts as changing things. */
+/**
+ * Returns the level of access by the name and the description, or by the accesses when these say nothing. Unknown
+ * counts as changing.
+ */
 function levelIn(said: readonly Term[], gives: string): number {
   const named = highest(said);
   if (named !== undefined) return named;

@@ -5,25 +5,27 @@ import type { CatalogSource, Logger } from '../context.js';
 import { createProbe } from '../probe.js';
 import type { ModelSuggester, Suggester } from '../suggester.js';
 
-/** A language model that is ready to be asked. */
+/** A language model that is ready for questions. */
 export interface OpenModel extends Suggester {
-  /** Asks whether it can be reached with its key; throws with a message fit for an operator. */
+  /** Checks that it can be reached with its key; throws with a message for an operator. */
   check(signal: AbortSignal): Promise<void>;
 }
 
 export interface ConfigureOptions {
   catalog: CatalogSource;
   resolve: ResolveReference;
-  /** Checks the configuration, its references resolved, and makes the client; loads the vendor's code. Throws. */
+  /**
+   * Checks the configuration, with its references resolved, and creates the client; loads the vendor's code. Throws.
+   */
   open(config: unknown): Promise<OpenModel>;
   log: Logger;
   /** The process's own clock, in milliseconds. */
   now(): number;
-  /** How long an answer is waited for, in milliseconds; ten seconds by default. */
+  /** How long a response is waited for, in milliseconds; 10,000 by default. */
   patience?: number;
 }
 
-/** Questions to the model at one time; whoever comes beyond that is answered by the lexical matcher. */
+/** The limit of concurrent questions to the model; above it the lexical matcher is used. */
 const mostAtOnce = 4;
 
 interface Configured {
@@ -36,8 +38,8 @@ interface Configured {
 }
 
 /**
- * The language model of `services.llm` (docs/architecture.md, section 11), made when it is first needed and made anew when its configuration
- * changes. Without one, or while it fails, the lexical matcher answers alone.
+ * Creates the language model of `services.llm` (docs/architecture.md, section 11), when it is first needed and again
+ * when its configuration changes. Without one, or while it fails, only the lexical matcher is used.
  */
 export function configureSuggester(options: ConfigureOptions): ModelSuggester {
   let configured: Configured | undefined;

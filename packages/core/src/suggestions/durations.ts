@@ -86,7 +86,7 @@ const forms: readonly { pattern: RegExp; read(match: RegExpExecArray): number | 
   },
 ];
 
-/** Before a time these say when something happened or how often, and not for how long access is wanted. */
+/** Before a time, these words state when something happened or how often, and not how long access is wanted. */
 const elsewhere =
   /(?:\b(?:last|past|previous|after|every|each|than|since|took|takes|timeout of|time of|ago|old|in|these|those|those last)\s*)$/;
 const afterwards = /^[ -]?(?:ago|old|earlier|later|before|timeout|window|trial|log|backup|average|delay|latency)\b/;
@@ -94,9 +94,9 @@ const wished =
   /(?:\b(?:for|during|of|next|up to|at most|within|only|just|duration:?|about|max(?:imum)?)\s*(?:the )?(?:next )?)$/;
 
 /**
- * How long somebody wants access, in milliseconds, as far as their words say so without doubt: one duration, or one that
- * "for" introduces, or an end that is one instant (`until 2026-01-01T12:00Z`, `until 17:00 UTC`). Anything vaguer
- * ("until tonight", "a few hours", "P10Y") is not read, and the role's default holds.
+ * Returns how long a person wants access, in milliseconds, when their words state it without doubt: one duration, one
+ * after "for", or an end that is one instant (`until 2026-01-01T12:00Z`, `until 17:00 UTC`). Vaguer words ("until
+ * tonight", "a few hours", "P10Y") are not read, and the role's default applies.
  */
 export function readWishedDuration(text: string, now: Date): number | undefined {
   const lower = text

@@ -8,11 +8,11 @@ import { allOfIt, common, environments, levelOf, relatedWords, silent } from './
 import { clearPasted } from './pasted.js';
 import { readWords, type Word } from './words.js';
 
-/** Below this the words have too little to do with the role to say anything. */
+/** Below this score the words have too little to do with the role. */
 const leastScore = 0.3;
-/** What part of the words that say anything has to be about the role. */
+/** The minimum share of the meaningful words that must be about the role. */
 const leastCoverage = 0.2;
-/** More roles than this that fit equally well are no suggestion. */
+/** When more roles than this fit equally well, none is suggested. */
 const mostEquals = 3;
 const mostTerms = 60;
 const mostAnswers = 5;
@@ -20,9 +20,9 @@ const mostAnswers = 5;
 const indexes = new WeakMap<Catalog, Promise<CatalogIndex>>();
 
 /**
- * The matcher that is always there: words of the text against words of the catalog, with the same answer to the same
- * question every time. Its index is made once for each version of the catalog; only the roles of the question count, in
- * the answer as well as in what makes a word rare.
+ * Creates the matcher that is always available: it compares words of the text with words of the catalog, and always
+ * returns the same result for the same question. Its index is created once per version of the catalog; only the roles
+ * of the question count, in the result as well as in the rarity of a word.
  */
 export function lexicalSuggester(catalog: Catalog, breathe: Breathe = inOnePiece): Suggester {
   const index = indexes.get(catalog) ?? createCatalogIndex(catalog, breathe);
@@ -32,12 +32,12 @@ export function lexicalSuggester(catalog: Catalog, breathe: Breathe = inOnePiece
 
 interface Wish {
   terms: ReadonlyMap<string, number>;
-  /** How each word was written: what a person is told led there. */
+  /** How each word was written, for the explanation to the person. */
   written: ReadonlyMap<string, string>;
   unwanted: ReadonlySet<string>;
-  /** The most that is asked for; undefined: nothing is said. */
+  /** The highest level that is requested; undefined when nothing is stated. */
   level: number | undefined;
-  /** Less than this is wanted. */
+  /** Whether less than this is wanted. */
   below: number | undefined;
   environments: ReadonlySet<string>;
   duration: string | undefined;
@@ -72,7 +72,7 @@ function readWish(text: string, now: Date): Wish {
   };
 }
 
-/** Verbs are common and environments are shared: what the role is about counts most. */
+/** Verbs are common and environments are shared, so the subject of the role counts most. */
 function weightOf({ term, level }: Word): number {
   if (common.has(term)) return 0.45;
   if (level !== undefined) return 0.6;
@@ -139,7 +139,7 @@ async function rank(
 interface TermMatch {
   term: string;
   weight: number;
-  /** 1 when one role only knows the word, nearer 0 the more do. */
+  /** Returns 1 when only one role has the word, and nearer 0 the more roles have it. */
   rarity: number;
   fits: ReadonlyMap<SuggestibleRole, { fit: number; providers: string[] }>;
 }
@@ -157,7 +157,7 @@ function matchTerm(index: CatalogIndex, term: string, weight: number, roles: rea
       if (fit > 0) fits.set(role, { fit, providers });
     }
   }
-  // A word that nobody knows says something too: that the text is about something else.
+  // A word that no role has counts too: the text is about something else.
   const rarity = Math.log(1 + roles.length / Math.max(1, fits.size)) / Math.log(1 + Math.max(1, roles.length));
   return { term, weight, rarity, fits };
 }
@@ -179,7 +179,7 @@ function judge(
     if (!match) continue;
     score += weight * rarity * match.fit;
     if (weight >= 0.5) covered += weight * rarity;
-    // An environment or a common verb is no subject: "something in production" is every role there.
+    // An environment or a common verb is not a subject: "something in production" matches every role there.
     if (!environments.has(term) && (levelOf(term) === undefined || rarity >= 0.5)) subjects += 1;
     if (weight >= 0.45) words.push(wish.written.get(term) ?? term);
     for (const id of match.providers) if (weight >= 0.5) named.add(id);
@@ -209,14 +209,14 @@ function judge(
   };
 }
 
-/** Another environment than the one that is named is hardly ever meant; a role of none may be. */
+/** Lowers roles of another environment than the named one; a role without an environment is acceptable. */
 function placeFactor({ environments: wanted }: Wish, places: ReadonlySet<string>): number {
   if (wanted.size === 0) return 1;
   if (places.size === 0) return 0.75;
   return [...places].some((place) => wanted.has(place)) ? 1 : 0.2;
 }
 
-/** The least access that fits comes first; what is too little fits hardly at all. */
+/** Prefers the least access that is enough; too little access hardly fits. */
 function levelFactor({ level: wanted, below }: Wish, has: number): number {
   if (below !== undefined && has >= below) return 0.15;
   if (wanted === undefined) return 1 - 0.12 * (has - 1);

@@ -1,4 +1,4 @@
-/** Words that mean the same here, each list by the word that stands for it. */
+/** Synonyms, each list by the word that stands for it. */
 const same: Readonly<Record<string, string>> = {
   read: 'reader reading readonly view viewer viewing see look looking inspect browse show',
   change: 'changing edit editor editing update updating modify modifying write writer writing',
@@ -28,7 +28,7 @@ const same: Readonly<Record<string, string>> = {
   network: 'vpc vpn',
 };
 
-/** What else a word brings to mind; counts for less than the word itself. */
+/** Related words; they count for less than the word itself. */
 const related: Readonly<Record<string, string>> = {
   postgres: 'database',
   mysql: 'database',
@@ -62,7 +62,7 @@ const related: Readonly<Record<string, string>> = {
   buy: 'payment',
 };
 
-/** How much a verb asks for: 1 to look, 2 to change, 3 to rule. */
+/** The level that a verb requests: 1 to read, 2 to change, 3 to administer. */
 const verbs: Readonly<Record<1 | 2 | 3, string>> = {
   1: `read reader view viewer see look check inspect show list get query select browse watch monitor investigate analyse
     analyze review audit auditor examine find search lookup describe fetch download triage readonly reading looking`,
@@ -72,10 +72,10 @@ const verbs: Readonly<Record<1 | 2 | 3, string>> = {
   3: 'admin superuser root sudo owner own rule fullaccess poweruser',
 };
 
-/** Rule everything: only where nothing else says how much. */
+/** Words of level 3 that count only when no other word states a level. */
 export const allOfIt: ReadonlySet<string> = new Set(['everything', 'anything', 'full', 'all', 'whole', 'complete']);
 
-/** Things that are everywhere; they tell roles apart only a little. */
+/** Things that occur everywhere; they distinguish roles only a little. */
 export const common: ReadonlySet<string> = new Set([
   'table',
   'row',
@@ -89,7 +89,7 @@ export const common: ReadonlySet<string> = new Set([
 
 export const environments: ReadonlySet<string> = new Set(['production', 'staging', 'development']);
 
-/** Words that say nothing about which role: those of any sentence, of any request, and of any refusal. */
+/** Words that say nothing about the role: those of any sentence, of any request, and of any error. */
 export const silent: ReadonlySet<string> = new Set(
   `a about after again all also am an and another any anybody are as at be because been before being but by can cannot
   could did do does doing done down during each every few for from further had has have having he hello help her here hi
@@ -122,7 +122,7 @@ const levels = new Map(
 );
 const associations = new Map(Object.entries(related).map(([word, others]) => [word, others.split(' ')]));
 
-/** The word that stands for this one and its inflections. Takes lower case. */
+/** Returns the word that stands for this one and its inflections. Takes lower case. */
 export function canonicalWord(word: string): string {
   const known = canonical.get(word);
   if (known !== undefined) return known;
@@ -130,7 +130,7 @@ export function canonicalWord(word: string): string {
   return canonical.get(stem) ?? stem;
 }
 
-/** How much access a word asks for: 1 look, 2 change, 3 rule; undefined when it says nothing about that. */
+/** Returns the level of a word: 1 read, 2 change, 3 administer; undefined when it has none. */
 export function levelOf(word: string): number | undefined {
   return levels.get(word) ?? levels.get(stemOf(word)) ?? levels.get(canonicalWord(word));
 }
@@ -139,7 +139,7 @@ export function relatedWords(word: string): readonly string[] {
   return associations.get(word) ?? [];
 }
 
-/** A light stem, the same for catalog and text, so that it need not be a word. */
+/** Returns a light stem, the same for catalog and text, which need not be a word. */
 function stemOf(word: string): string {
   if (word.length <= 3) return word;
   if (/ies$/.test(word)) return `${word.slice(0, -3)}y`;

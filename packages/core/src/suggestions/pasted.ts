@@ -1,4 +1,4 @@
-/** What a refusal says about where it came from, by how that system words it. */
+/** Recognises the system of a pasted error by its wording. */
 const origins: readonly (readonly [pattern: RegExp, words: string])[] = [
   [/is forbidden: User|\(Forbidden\): /, 'kubernetes'],
   [/command denied to user|permission denied for (?:table|relation|schema|database|view|sequence)/i, 'database'],
@@ -8,7 +8,7 @@ const origins: readonly (readonly [pattern: RegExp, words: string])[] = [
   [/in the sudoers file|not allowed to (?:run|execute) /i, 'sudo'],
 ];
 
-/** Parts of a refusal that name whoever was refused, and no access. */
+/** Matches parts of an error that name the rejected person, and no access. */
 const noise: readonly RegExp[] = [
   /\b(?:user|client):? ?(?:"[^"]{0,200}"|'[^']{0,200}'(?:@'[^']{0,200}')?|arn:\S{1,200})/gi,
   /\bis not in the sudoers file\b/gi,
@@ -17,7 +17,10 @@ const noise: readonly RegExp[] = [
   /\bhttps?:\/\/\S{1,500}/gi,
 ];
 
-/** A text without the names of people and parts of protocols in pasted refusals, and with what kind of system said no. */
+/**
+ * Returns a text without the names of people and parts of protocols in pasted errors, and with the kind of system that
+ * rejected.
+ */
 export function clearPasted(text: string): string {
   const hints = origins.flatMap(([pattern, words]) => (pattern.test(text) ? [words] : []));
   const cleared = noise.reduce((left, pattern) => left.replace(pattern, ' '), text);

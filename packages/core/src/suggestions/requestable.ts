@@ -8,10 +8,10 @@ import type { Context, UserActor } from '../context.js';
 import { longestDuration } from '../plans/plan.js';
 import type { SuggestibleRole } from '../suggester.js';
 
-/** A role that a person may ask for now, and within what. */
+/** A role that a person may request now, and its bounds. */
 export interface Requestable {
   role: CompiledRole;
-  /** Those of the role's that the person may see and that can grant. */
+  /** The role's providers that the person may see and that can grant. */
   providers: string[];
   workflow: string;
   described: SuggestibleRole;
@@ -49,14 +49,14 @@ export async function listRequestable(
   return found;
 }
 
-/** The longest a role may be held at all of these providers, in milliseconds. */
+/** Returns the longest duration of a role at all of these providers, in milliseconds. */
 export function longestAt(catalog: Catalog, role: CompiledRole, providers: readonly string[]): number {
   return Math.min(...providers.map((id) => longestDuration(catalog, role, id)));
 }
 
 const descriptions = new WeakMap<CompiledRole, Map<string, SuggestibleRole>>();
 
-/** Made once for each version of the catalog and set of providers: compiled roles never change. */
+/** Created once per version of the catalog and set of providers, because compiled roles never change. */
 function describe(catalog: Catalog, role: CompiledRole, providers: readonly string[]): SuggestibleRole {
   const known = descriptions.get(role) ?? new Map<string, SuggestibleRole>();
   descriptions.set(role, known);
@@ -84,7 +84,7 @@ function describe(catalog: Catalog, role: CompiledRole, providers: readonly stri
   return made;
 }
 
-/** Names of accesses, as the provider's connector planned them; no more than a reader could take in. */
+/** Returns the names of accesses, as the provider's connector planned them; no more than a reader could review. */
 function givenBy(role: CompiledRole, providers: readonly string[]): string[] {
   const accesses: Access[] = providers.flatMap((id) => role.accesses.get(id) ?? []);
   return [...new Set(accesses.flatMap((access) => Object.values(access).flatMap(textsOf)))].slice(0, 200);

@@ -3,7 +3,7 @@ import type { Catalog } from '../configuration/catalog.js';
 import type { SuggestedRole } from '../suggester.js';
 import { longestAt, type Requestable } from './requestable.js';
 
-/** A suggestion that a request could be made of as it stands. */
+/** A suggestion that can be requested unchanged. */
 export interface SettledSuggestion {
   role: string;
   providers: string[];
@@ -16,9 +16,9 @@ export interface SettledSuggestion {
 const mostSuggestions = 5;
 
 /**
- * Holds what a suggester answered against what the caller may ask for: an unknown role, or one of somebody else's, is
- * dropped, providers are those of the role, and a duration is cut to the longest allowed. Nothing an answer says can add
- * to what `requestable` holds.
+ * Checks the results of a suggester against what the caller may request: drops unknown roles and those of others,
+ * keeps only providers of the role, and limits the duration to the longest allowed. No result can add to what
+ * `requestable` contains.
  */
 export function settleSuggestions(
   catalog: Catalog,
@@ -51,7 +51,7 @@ function readDuration(text: string | undefined): number | undefined {
     const milliseconds = parseDuration(text);
     return milliseconds > 0 ? milliseconds : undefined;
   } catch {
-    // Unreadable is unsaid: the role's default holds.
+    // An unreadable duration counts as missing: the role's default applies.
     return undefined;
   }
 }

@@ -1,19 +1,22 @@
 import { canonicalWord, levelOf } from './lexicon.js';
 
 export interface Word {
-  /** Lower case, as written. */
+  /** As written, in lower case. */
   raw: string;
   /** The word that stands for it. */
   term: string;
-  /** 1 look, 2 change, 3 rule. */
+  /** 1 read, 2 change, 3 administer. */
   level: number | undefined;
-  /** "not production", "without admin". */
+  /** In "not production" or "without admin". */
   negated: boolean;
 }
 
 const longestWord = 40;
 const negators = new Set(['not', 'no', 'without', 'except', 'excluding', 'never', 'nor', 'neither', 'dont', "don't"]);
-/** After these words a "not" is a refusal or a phrase, and no wish: "not authorized", "not only", "no longer". */
+/**
+ * After these words a "not" belongs to an error or a phrase, and states no wish: "not authorized", "not only", "no
+ * longer".
+ */
 const notWishes = new Set(
   `authorized authorised allowed able permitted have working work found possible sure know only more least longer yet
   sufficient enough idea matter problem permission such exist defined`.split(/\s+/),
@@ -21,7 +24,10 @@ const notWishes = new Set(
 const conjunctions = new Set(['but', 'and', 'just', 'only', 'so', 'because', 'then', 'instead']);
 const reach = 4;
 
-/** Words of a text, in order: identifiers come whole and in their parts. Bounded by the length of the text. */
+/**
+ * Returns the words of a text, in order: identifiers as a whole and in their parts. The time is bounded by the length
+ * of the text.
+ */
 export function readWords(text: string): Word[] {
   const words: Word[] = [];
   let negating = 0;
@@ -43,7 +49,7 @@ export function readWords(text: string): Word[] {
   return words;
 }
 
-/** `GetObject` is getobject, get and object; a number is nothing. */
+/** Returns the parts of an identifier: `GetObject` is getobject, get and object; a number is none. */
 export function partsOf(piece: string): string[] {
   const bare = piece.replaceAll("'", '');
   const parts = bare
@@ -56,7 +62,7 @@ export function partsOf(piece: string): string[] {
     .filter((part) => part.length > 1 && part.length <= longestWord && !/^\p{N}+$/u.test(part));
 }
 
-/** One way of writing for all: compatibility forms unfolded, accents and invisible characters gone. */
+/** Returns a normal form: compatibility forms unfolded, without accents and invisible characters. */
 export function plain(text: string): string {
   return text
     .normalize('NFKD')

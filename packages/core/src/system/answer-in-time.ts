@@ -1,9 +1,9 @@
 import type { Context } from '../context.js';
 
-/** How long anything is waited for that says how this service is, in milliseconds. */
+/** How long a check of this service's state may take, in milliseconds. */
 export const answerTime = 2_000;
 
-/** What the question answers, or `late` when it has not within two seconds: a database that hangs holds nobody up. */
+/** Returns the result of the check, or `late` after two seconds, so that a hanging database delays nothing. */
 export async function answerInTime<Answer, Late>(
   ctx: Pick<Context, 'delay'>,
   question: () => Promise<Answer>,
@@ -11,7 +11,7 @@ export async function answerInTime<Answer, Late>(
 ): Promise<Answer | Late> {
   const ended = new AbortController();
   const tooLate = ctx.delay(answerTime, ended.signal).then(late);
-  // Nobody waits for it once there is an answer; then it ends by being told to.
+  // After the result nothing waits for the other; it is aborted.
   tooLate.catch(() => {});
   try {
     return await Promise.race([question(), tooLate]);

@@ -6,7 +6,7 @@ import { signForAgents } from '../agents/sign.js';
 import type { ActorContext, Context } from '../context.js';
 import { readNow } from '../now.js';
 
-/** What this service is and where its parts are (GET /.well-known/api-configuration). */
+/** Returns the description of this service and the addresses of its parts (GET /.well-known/api-configuration). */
 export function readApiConfiguration(ctx: Context) {
   const baseUrl = ctx.program.baseUrl.replace(/\/$/, '');
   return {
@@ -24,7 +24,10 @@ export function readApiConfiguration(ctx: Context) {
   };
 }
 
-/** The versions of the program and of the configuration in force, for people and agents (GET /sync; docs/interface.md, section 16, rule 10). */
+/**
+ * Returns the versions of the program and of the configuration in force, for people and agents (GET /sync;
+ * docs/interface.md, section 16, rule 10).
+ */
 export async function readSync(
   ctx: ActorContext,
 ): Promise<{ version: string; timestamp: string; catalog_version: string; signature: ConfigurationSignature }> {

@@ -2,7 +2,7 @@ import { steps } from '@belay/db';
 import { and, countDistinct, eq, gt } from 'drizzle-orm';
 import type { Context } from '../context.js';
 
-/** Returns how many executions wait to be tried again because they failed by an error of the service. */
+/** Returns how many executions wait for a retry after an internal error. */
 export async function countFailing(ctx: Context): Promise<number> {
   const [row] = await ctx.db
     .select({ count: countDistinct(steps.executionId) })

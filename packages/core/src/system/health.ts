@@ -7,7 +7,7 @@ import { answerInTime, answerTime } from './answer-in-time.js';
 import { countFailing } from './failing.js';
 import { countElsewhere, countOverdue } from './overdue.js';
 
-/** Asks every service that it names, within two seconds (GET /health). An overdue revocation makes it degraded. */
+/** Returns the health of every service, within two seconds (GET /health). An overdue revocation makes it degraded. */
 export async function readHealth(
   ctx: Context,
   input: { path: string; scheduler: () => Promise<string>; droppedJobs?: number },
@@ -23,7 +23,7 @@ export async function readHealth(
     ask(ctx, async () => {
       const at = ctx.clock();
       await open(ctx.keyring, 'state', await seal(ctx.keyring, 'state', {}, { now: at, lifetime: answerTime }), at);
-      // The keys are in memory: without their service only a start and a rotation have to wait.
+      // The keys are in memory: without their service only a start and a rotation must wait.
       return (await ctx.encryption?.health()) ?? 'healthy';
     }),
     ask(ctx, async () => (await ctx.vault?.health()) ?? 'not configured'),
@@ -43,19 +43,22 @@ export async function readHealth(
   return { status, path: input.path, timestamp: now.toISOString(), version: programVersion(ctx), services };
 }
 
-/** How the queue is, and whether jobs of it were dropped lately: nothing is lost by that, but something is wrong with who sends them. */
+/**
+ * Returns the health of the queue, and whether it dropped jobs recently: nothing is lost by that, but a sender of jobs
+ * has a problem.
+ */
 async function schedulerHealth(input: { scheduler: () => Promise<string>; droppedJobs?: number }): Promise<string> {
   const said = await input.scheduler();
   if (said !== 'healthy' || !input.droppedJobs) return said;
   return `degraded: ${input.droppedJobs} jobs of the queue were dropped in the last 15 minutes; see the log`;
 }
 
-/** Names what the engine cannot do: access that should be gone and is not, and executions that cannot go on. */
+/** Returns what the engine cannot do: access that should be gone and is not, and executions that cannot continue. */
 async function engineHealth(ctx: Context): Promise<string> {
   const [overdue, elsewhere, failing] = await Promise.all([countOverdue(ctx), countElsewhere(ctx), countFailing(ctx)]);
   const alarms = [
     ...(overdue > 0 ? [`${overdue} revocations overdue`] : []),
-    // At once: it ends only when the address leads back.
+    // Reported immediately: it ends only when the address leads back.
     ...(elsewhere > 0 ? [`${elsewhere} at providers whose address now leads to another target`] : []),
     ...(failing > 0 ? [`${failing} executions fail with an internal error; see the log`] : []),
   ];

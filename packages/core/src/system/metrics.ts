@@ -8,7 +8,10 @@ import { answerInTime } from './answer-in-time.js';
 import { countFailing } from './failing.js';
 import { countElsewhere, countOverdue } from './overdue.js';
 
-/** The interface's counters (GET /metrics). Requests are this process's; elevation requests are everybody's, as the planner estimates them. */
+/**
+ * Returns the interface's counters (GET /metrics). Requests are those of this process; elevation requests are those of
+ * all processes, as the planner estimates them.
+ */
 export async function readMetrics(
   ctx: Context,
   input: { uptimeMilliseconds: number; requests: number; droppedJobs?: number },
@@ -16,8 +19,8 @@ export async function readMetrics(
   const catalog = ctx.catalog.current();
   const count = () =>
     Promise.all([
-      // An exact count would grow with history; small tables are counted, large ones estimated. A table that was not analysed
-      // yet has no estimate, and is counted as far as small ones go.
+      // An exact count would grow with history, so small tables are counted and large ones estimated. A table that was
+      // not analysed yet has no estimate, and is counted up to the size of a small one.
       ctx.db.execute<{ count: number }>(sql`
       select case when estimate < 10000 then (select count(*) from (select from ${executions} limit 10000) as first) else estimate end::int as count
       from (select reltuples::bigint as estimate from pg_class where oid = 'executions'::regclass) as planner`),

@@ -3,7 +3,7 @@ import { and, count, eq, isNull, ne, notExists, sql } from 'drizzle-orm';
 import { isLive, overAt } from '../access/wanted.js';
 import type { Context } from '../context.js';
 
-/** Returns how many entitlements are held where no call reaches them: their provider's address leads to another target (R7). */
+/** Returns how many entitlements are held out of reach: their provider's address leads to another target (R7). */
 export async function countElsewhere(ctx: Context): Promise<number> {
   const [row] = await ctx.db
     .select({ count: count() })
@@ -13,8 +13,9 @@ export async function countElsewhere(ctx: Context): Promise<number> {
 }
 
 /**
- * How many entitlements are still at their provider longer after their last grant ended than anybody may be silent about
- * (docs/architecture.md, section 8). Waiting out a quarantine does not count: there the access is gone. Those that `countElsewhere` counts are left out.
+ * Returns how many entitlements are still at their provider longer after their last grant ended than the alarm permits
+ * (docs/architecture.md, section 8). Waiting for a quarantine does not count, because the access is gone then. Those
+ * that `countElsewhere` counts are left out.
  */
 export async function countOverdue(ctx: Context): Promise<number> {
   const overdue = `${ctx.timing.overdue} milliseconds`;

@@ -3,13 +3,16 @@ import { identifyKey } from '../keyring.js';
 
 const length = 32;
 
-/** A key management service that is ready, and which of its keys wraps: what `services.encryption` says. */
+/** A key management service that is ready, and which of its keys wraps, by `services.encryption`. */
 export interface KeyWrapping {
   service: EncryptionService;
   name: string;
 }
 
-/** A new data key as it is stored. It was unwrapped once, so that nothing is ever sealed with a key that cannot come back. */
+/**
+ * Creates a data key as it is stored. It is unwrapped once, so that nothing is ever sealed with a key that cannot be
+ * recovered.
+ */
 export async function makeDataKey(
   wrapping: KeyWrapping,
   randomBytes: (size: number) => Uint8Array,
@@ -22,7 +25,10 @@ export async function makeDataKey(
   return { kid, wrapped, wrappedBy: key, service: wrapping.name };
 }
 
-/** A stored data key as it was made. Throws what the service throws, and `Terminal` for another key than that of the row. */
+/**
+ * Returns the data key of a stored one. Throws the error of the service, and `Terminal` for another key than that of
+ * the row.
+ */
 export async function unwrapDataKey(
   service: EncryptionService,
   row: { kid: string; wrapped: Uint8Array; wrappedBy: string },

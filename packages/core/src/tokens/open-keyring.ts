@@ -11,7 +11,7 @@ export interface OpenKeyringOptions {
   db: Database;
   log: Logger;
   wrapping: KeyWrapping;
-  /** `BELAY_SECRET` and those before it: they seal nothing here, and open what they sealed. */
+  /** `BELAY_SECRET` and the ones before it: they seal nothing here, and open what they sealed. */
   secrets: readonly string[];
   randomBytes(size: number): Uint8Array;
   delay: Context['delay'];
@@ -21,24 +21,25 @@ export interface OpenKeyringOptions {
 
 export interface LiveKeyring extends Keyring {
   find(kid: string): Promise<Uint8Array | undefined>;
-  /** Takes the newest key in use here. */
+  /** Uses the newest key in this process. */
   refresh(): Promise<void>;
   /** Follows rotations until `close`. */
   follow(): void;
   close(): Promise<void>;
 }
 
-/** How long one question to the service may take at the start, in milliseconds; it is asked a few times within. */
+/** How long one call of the service may take at the start, in milliseconds; it is retried a few times within. */
 const patience = 15_000;
-/** How long after a rotation a process may still seal with the key before it. */
+/** How long after a rotation a process may still seal with the previous key. */
 const refreshEvery = 30_000;
-/** How long a key that could not be unwrapped is not asked for again: its identifier is anybody's to send. */
+/** How long a key that could not be unwrapped is not requested again: its id can come from any sender. */
 const failureAge = 30_000;
 
 /**
- * Opens the keyring that a key management service guards: data keys are in the database, wrapped, and are unwrapped once,
- * here. Of two processes that start first together one makes the key and both use it. Throws what the service throws when
- * the key in use cannot be unwrapped or made; a retired one that cannot is left out, with a line in the log.
+ * Opens the keyring that a key management service protects: data keys are stored wrapped in the database, and are
+ * unwrapped once, here. When two processes start first together, one creates the key and both use it. Throws the error
+ * of the service when the current key cannot be unwrapped or created; a retired key that cannot be unwrapped is left
+ * out and logged.
  */
 export async function openKeyring(options: OpenKeyringOptions): Promise<LiveKeyring> {
   const { db, log, wrapping } = options;
@@ -128,7 +129,10 @@ export async function openKeyring(options: OpenKeyringOptions): Promise<LiveKeyr
   };
 }
 
-/** Keys of another service, or of another of its keys: whoever changed the configuration should know what that costs. */
+/**
+ * Warns about keys of another service, or of another of its keys, so that the operator who changed the configuration
+ * knows the consequences.
+ */
 async function warnOfForeign({ db, log, wrapping }: OpenKeyringOptions): Promise<void> {
   const [foreign] = await db
     .select({ count: sql<number>`count(*)::int` })

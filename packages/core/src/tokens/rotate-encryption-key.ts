@@ -9,9 +9,9 @@ import { makeDataKey } from './data-key.js';
 const patience = 15_000;
 
 /**
- * Makes a new data key and retires the one in use (`belay encryption rotate`): operators only, audited. Running processes
- * seal with it within half a minute and open what it sealed at once; what older keys sealed goes on opening until it
- * expires. Throws `unavailable` when the service does not wrap.
+ * Creates a new data key and retires the current one (`belay encryption rotate`): operators only, audited. Running
+ * processes seal with it within half a minute and open what it sealed immediately; what older keys sealed can be
+ * opened until it expires. Throws `unavailable` when the service does not wrap.
  */
 export async function rotateEncryptionKey(
   ctx: ActorContext,
@@ -26,7 +26,7 @@ export async function rotateEncryptionKey(
     },
   );
   return ctx.db.transaction(async (tx) => {
-    // One rotation after the other: each retires what the one before it made.
+    // One rotation after the other: each retires the key of the previous one.
     await tx.execute(sql`lock table ${encryptionKeys} in share row exclusive mode`);
     const [before] = await tx
       .update(encryptionKeys)

@@ -2,7 +2,7 @@ import { AccessError } from '@belay/contract/errors';
 import { EncryptJWT, errors, jwtDecrypt } from 'jose';
 import { deriveKey, type Keyring } from '../keyring.js';
 
-/** What a sealed token is for. A token for one purpose never opens as another (docs/architecture.md, section 9). */
+/** The purpose of a sealed token. A token for one purpose never opens as another (docs/architecture.md, section 9). */
 export type SealPurpose = 'state' | 'task' | 'signal' | 'session' | 'oauth';
 
 export interface SealOptions {
@@ -27,7 +27,9 @@ export async function seal(
     .encrypt(deriveKey(secret, purpose));
 }
 
-/** Opens a sealed token. Throws `invalid` for one that is expired, tampered with, or made for another purpose: all alike. */
+/**
+ * Opens a sealed token. Throws the same `invalid` for one that is expired, modified, or created for another purpose.
+ */
 export async function open(
   keyring: Keyring,
   purpose: SealPurpose,
@@ -51,7 +53,7 @@ export async function open(
     );
     return payload.p as Record<string, unknown>;
   } catch (cause) {
-    // A key that cannot be looked for is no fault of the token: whoever holds it may ask again.
+    // A key that cannot be searched now is no fault of the token: its holder may try again.
     if (cause instanceof AccessError) throw cause;
     throw new AccessError('invalid', 'The token is not valid or has expired', { cause });
   }

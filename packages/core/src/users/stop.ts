@@ -37,21 +37,22 @@ export interface StoppedUser {
   access: string[];
 }
 
-/** Whom an address means: the people, and every name that a provider knows them by, in lower case. */
+/** The people with an address, and every name that a provider knows them by, in lower case. */
 interface Known {
-  /** As the person is known here, for messages. */
+  /** The person's name here, for messages. */
   email: string;
   ids: string[];
   names: string[];
 }
 
-/** Others may be signing out or being granted access at this moment, with the same rows. */
+/** Others may be signing out or getting access at this moment, with the same rows. */
 const attempts = 5;
 
 /**
- * Ends all that a person has here, in one transaction (`belay user stop`): logins, tokens, open requests and access, those of
- * colleagues for one of their addresses too. Operators only, with a reason, audited. Decisions that the person made stand,
- * and the person can sign in again where their provider lets them. Throws `forbidden`, `invalid` or `not_found`.
+ * Ends everything that a person has here, in one transaction (`belay user stop`): logins, tokens, open requests and
+ * access, including those of colleagues for one of their addresses. Operators only, with a reason, audited. Decisions
+ * of the person stay, and the person can sign in again if their provider lets them. Throws `forbidden`, `invalid` or
+ * `not_found`.
  */
 export async function stopUser(ctx: ActorContext, input: StopUser): Promise<StoppedUser> {
   if (ctx.actor.kind !== 'operator') throw new AccessError('forbidden', 'Only operators stop people');
@@ -109,8 +110,8 @@ async function stop(
 }
 
 /**
- * The person's rows, locked before anything is read of what they have: a request or a sign-in of theirs is over by then,
- * or begins when this is over (`requireLive`).
+ * Locks the person's rows before anything of theirs is read: a request or a sign-in of theirs has ended by then, or
+ * starts when this has ended (`requireLive`).
  */
 async function lockPeople(tx: Transaction, address: string): Promise<Known> {
   const locked = await tx
@@ -127,7 +128,10 @@ async function lockPeople(tx: Transaction, address: string): Promise<Known> {
   return { email, ids, names: [...new Set(names)] };
 }
 
-/** Deletes every login, with what hangs on it, and looks again: one that was just being exchanged for another has a successor. */
+/**
+ * Deletes every login, with what belongs to it, and searches again: one that was just exchanged for another has a
+ * successor.
+ */
 async function endLogins(tx: Transaction, ids: readonly string[]): Promise<(typeof logins.$inferSelect)[]> {
   await tx.delete(loginCodes).where(inArray(loginCodes.userId, [...ids]));
   const ended: (typeof logins.$inferSelect)[] = [];
@@ -141,7 +145,7 @@ async function endLogins(tx: Transaction, ids: readonly string[]): Promise<(type
   }
 }
 
-/** The executions under way of these people, or for one of their names, locked. */
+/** Returns the running executions of these people, or for one of their names, locked. */
 async function lockOpen(tx: Transaction, { ids, names }: Known): Promise<string[]> {
   const named = sql`exists (select from jsonb_array_elements_text(${executions.input} -> 'identities') as asked
     where lower(asked) in ${names})`;
@@ -154,7 +158,7 @@ async function lockOpen(tx: Transaction, { ids, names }: Known): Promise<string[
   return rows.map(({ id }) => id);
 }
 
-/** The executions that have ended, or are of others, and hold access for these people, locked. */
+/** Returns the executions that have ended, or belong to others, and hold access for these people, locked. */
 async function lockHeld(tx: Transaction, { ids, names }: Known): Promise<{ id: string; entitlementIds: string[] }[]> {
   const theirs = or(inArray(grants.userId, ids), sql`lower(${entitlements.identity}) in ${names}`);
   const held = (id: SQL | typeof executions.id) =>
@@ -177,7 +181,9 @@ async function lockHeld(tx: Transaction, { ids, names }: Known): Promise<{ id: s
   return found;
 }
 
-/** As `terminateExecution` does, in this transaction: no task runs any more, and its grants end. */
+/**
+ * Terminates an execution as `terminateExecution` does, in this transaction: no further task runs, and its grants end.
+ */
 async function terminate(ctx: ActorContext, tx: Transaction, id: string): Promise<Hint[]> {
   const execution = await lockExecution(tx, id);
   if (!execution) return [];

@@ -1,15 +1,15 @@
 import { hashSecret } from '@belay/contract/canonical';
 import type { Context } from '../../context.js';
 
-/** Consonants that nobody confuses and that make no words (RFC 8628, section 6.1). */
+/** Consonants that are hard to confuse and that form no words (RFC 8628, section 6.1). */
 const letters = 'BCDFGHJKLMNPQRSTVWXZ';
 const length = 8;
 
-/** A code that a person can type, `XXXX-XXXX`: 25 thousand million of them, each equally likely. */
+/** Returns a code that a person can type, `XXXX-XXXX`: one of 25 thousand million, each equally likely. */
 export function newUserCode(ctx: Pick<Context, 'randomBytes'>): string {
   let code = '';
   while (code.length < length) {
-    // The bytes above the last whole round would make some letters likelier.
+    // Bytes above the last whole multiple would make some letters more likely.
     for (const byte of ctx.randomBytes(16)) if (byte < 240 && code.length < length) code += letters[byte % 20];
   }
   return written(code);
@@ -19,13 +19,13 @@ function written(code: string): string {
   return `${code.slice(0, 4)}-${code.slice(4)}`;
 }
 
-/** The code that somebody means, as it is shown, however it was typed; undefined for what cannot be one. */
+/** Returns the code in its displayed form, however it was typed; undefined for a text that cannot be a code. */
 export function readUserCode(typed: string): string | undefined {
   const code = typed.toUpperCase().replace(/[^A-Z]/g, '');
   return code.length === length ? written(code) : undefined;
 }
 
-/** What a code is looked up by. Takes it as `readUserCode` answers it. */
+/** Returns the hash by which a code is looked up, from the result of `readUserCode`. */
 export function hashUserCode(code: string): string {
   return hashSecret(`user code ${code}`);
 }

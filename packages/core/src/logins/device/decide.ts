@@ -7,8 +7,8 @@ import { appendLedger } from '../../ledger/append.js';
 import { hashUserCode, readUserCode } from './codes.js';
 
 /**
- * Lets a machine that showed this code sign in as the caller, or refuses it: once. Throws `forbidden` for a login that is no
- * browser's, and `not_found` for a code that is unknown, decided or over.
+ * Approves or denies the sign-in of the machine that showed this code as the caller, once. Throws `forbidden` for a
+ * login that does not belong to a browser, and `not_found` for a code that is unknown, decided or expired.
  */
 export async function decideDeviceLogin(
   ctx: ActorContext,
@@ -53,7 +53,7 @@ export async function decideDeviceLogin(
   });
 }
 
-/** A program's login must not beget others, by whatever header it comes: else a short one would become a long one. */
+/** Throws for a program's login: it must not create further logins, or a short one would become a long one. */
 async function requireBrowser(tx: Transaction, user: UserActor): Promise<void> {
   const [login] = await tx
     .select({ kind: logins.kind })

@@ -14,8 +14,8 @@ import { createLogin } from '../create.js';
 import { deviceInterval } from './start.js';
 
 /**
- * Asks whether somebody has confirmed (RFC 8628, section 3.4). The login is handed out once. Throws `forbidden` when it was
- * refused, and `invalid` for a code that is unknown, used or over, or was confirmed in a login that has ended.
+ * Returns the login when the person has approved it (RFC 8628, section 3.4), once. Throws `forbidden` when it was
+ * denied, and `invalid` for a code that is unknown, used or expired, or was approved in a login that has ended.
  */
 export async function pollDeviceLogin(ctx: Context, input: { device_code: string }): Promise<PolledDeviceLogin> {
   const mine = and(
@@ -72,14 +72,14 @@ async function complete(ctx: Context, found: typeof deviceLogins.$inferSelect): 
   };
 }
 
-/** Who confirmed, as the identity that they confirmed with, while the login lasts that they did it in. */
+/** Returns the person who approved, by the identity that they approved with, while that login lasts. */
 async function proveAgain(
   ctx: Context,
   tx: Transaction,
   { loginId, provider, subject }: typeof deviceLogins.$inferSelect,
 ): Promise<{ proved?: Person | undefined; sid?: string | null }> {
   if (!loginId || !provider || !subject) return {};
-  // The login before what hangs on it, as signing out takes them.
+  // The login before the rows that belong to it, in the same order as signing out.
   const [login] = await tx
     .select({ userId: logins.userId, provider: logins.provider, sid: logins.sid })
     .from(logins)
@@ -91,8 +91,8 @@ async function proveAgain(
 }
 
 /**
- * The provider's tokens of the session it was confirmed in, for as long as that lasts: without what would renew it, which
- * has one holder only. Undefined when there is no such session (any more).
+ * Returns the provider's tokens of the session in which it was approved, while that lasts: without the refresh token,
+ * which has only one holder. Undefined when there is no such session.
  */
 async function shareTokens(
   ctx: Context,

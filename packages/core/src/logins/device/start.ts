@@ -7,17 +7,17 @@ import { readNow } from '../../now.js';
 import { requireLabel } from '../label.js';
 import { hashUserCode, newUserCode } from './codes.js';
 
-/** How often a program may ask whether somebody has confirmed, in seconds. */
+/** How often a program may poll for the approval, in seconds. */
 export const deviceInterval = 5;
 
-/** Begins a login for a machine without a browser (RFC 8628, section 3.2): one code for it, one for the person. */
+/** Starts a login for a machine without a browser (RFC 8628, section 3.2): one code for it, one for the person. */
 export async function startDeviceLogin(ctx: Context, input: { label: string }): Promise<StartedDeviceLogin> {
   const label = requireLabel(input.label);
   const deviceCode = Buffer.from(ctx.randomBytes(32)).toString('base64url');
   const now = await readNow(ctx.db);
   const lifetime = ctx.timing.loginFlow;
   const page = new URL('/api/v1/auth/device', ctx.program.baseUrl);
-  // Two that are alive at once may not have the same short code; that they do is one in thousands of millions.
+  // Two valid codes must not be equal; the probability is one in thousands of millions.
   for (let attempt = 0; attempt < 3; attempt++) {
     const userCode = newUserCode(ctx);
     const made = await ctx.db

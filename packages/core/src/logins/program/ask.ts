@@ -2,7 +2,7 @@ import { hashSecret } from '@belay/contract/canonical';
 import { programLogins, type Transaction } from '@belay/db';
 import type { Context, Person } from '../../context.js';
 
-/** What a program asked for when it sent the browser here. */
+/** The request of a program that sent the browser here. */
 export interface AskedByProgram {
   callback: string;
   codeChallenge: string;
@@ -10,9 +10,9 @@ export interface AskedByProgram {
 }
 
 /**
- * Holds a program's sign-in until its person has clicked, and returns the page where they do: without it, a page of
- * another site could send a signed-in browser through the whole way and have the code sent to its own program
- * (RFC 8252, section 8.6). Bound to the browser and to the login that was just made in it.
+ * Stores a program's sign-in until its person has confirmed it, and returns the confirmation page. Without it, a page
+ * of another site could send a signed-in browser through the whole flow and have the code sent to its own program (RFC
+ * 8252, section 8.6). Bound to the browser and to the login that was just created in it.
  */
 export async function askForProgram(
   ctx: Context,

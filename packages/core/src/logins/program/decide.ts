@@ -14,9 +14,9 @@ import { type NamedProgramLogin, waitingIn } from './waiting.js';
 type Waiting = typeof programLogins.$inferSelect;
 
 /**
- * Lets a program have its code, or refuses it: once, in the browser and the login that it was begun in. Returns where to
- * send the browser, with the code or with an error (RFC 6749, 4.1.2). Throws `not_found` for one that is unknown, decided
- * or over, and `forbidden` when the session with the provider has ended meanwhile.
+ * Approves or denies a program's sign-in, once, in the browser and the login in which it was started. Returns where to
+ * send the browser, with the code or with an error (RFC 6749, 4.1.2). Throws `not_found` for one that is unknown,
+ * decided or expired, and `forbidden` when the session with the provider has ended meanwhile.
  */
 export async function decideProgramLogin(
   ctx: ActorContext,
@@ -25,7 +25,7 @@ export async function decideProgramLogin(
   const user = requireUser(ctx);
   const approved = input.verdict === 'approve';
   return ctx.db.transaction(async (tx) => {
-    // The login before what hangs on it, as signing out takes them.
+    // The login before the rows that belong to it, in the same order as signing out.
     const [login] = await tx
       .select({ kind: logins.kind })
       .from(logins)
@@ -74,8 +74,8 @@ async function makeCode(ctx: Context, tx: Transaction, userId: string, decided: 
 }
 
 /**
- * The provider's tokens for the program. A refresh token has one holder (decision 0018): from the click on it is the
- * program, and the browser's session goes without.
+ * Returns the provider's tokens for the program. A refresh token has one holder (decision 0018): after the
+ * confirmation that is the program, and the browser's session has none.
  */
 async function takeTokens(ctx: Context, tx: Transaction, decided: Waiting, now: Date): Promise<ProviderTokens> {
   const { loginId, provider, subject } = decided;
@@ -85,7 +85,7 @@ async function takeTokens(ctx: Context, tx: Transaction, decided: Waiting, now: 
   if (!session || (left <= 0 && session.refreshAt === null)) {
     throw new AccessError('forbidden', `Your session with "${provider}" has ended; start again in the program`);
   }
-  // A worker has the refresh token at the provider now: what comes back is the next one.
+  // A worker is using the refresh token at the provider now, and will get the next one.
   if (session.leaseUntil !== null && session.leaseUntil > now) {
     throw new AccessError('unavailable', 'The session is being renewed; try again in a moment');
   }

@@ -5,7 +5,10 @@ import { requireUser } from '../../actor.js';
 import type { ActorContext } from '../../context.js';
 import { type NamedProgramLogin, waitingIn } from './waiting.js';
 
-/** Returns which program wants to be signed in as the caller. Throws `not_found` unless it was begun in this browser and login. */
+/**
+ * Returns which program requests to sign in as the caller. Throws `not_found` unless it was started in this browser
+ * and login.
+ */
 export async function findProgramLogin(ctx: ActorContext, input: NamedProgramLogin): Promise<ShownProgramLogin> {
   const waiting = waitingIn(requireUser(ctx), input);
   const [found] = waiting === undefined ? [] : await ctx.db.select().from(programLogins).where(waiting);

@@ -3,13 +3,16 @@ import { programLogins } from '@belay/db';
 import { and, eq, gt, type SQL, sql } from 'drizzle-orm';
 import type { UserActor } from '../../context.js';
 
-/** What names a program's sign-in: its own secret, and that of the browser that it was begun in. */
+/** The key of a program's sign-in: its own secret, and that of the browser in which it was started. */
 export interface NamedProgramLogin {
   request: string;
   browserSecret: string | undefined;
 }
 
-/** Matches the one that waits, is in time, and was begun in this browser and this login; undefined without a browser. */
+/**
+ * Matches a waiting sign-in that is in time, and was started in this browser and this login; undefined without a
+ * browser.
+ */
 export function waitingIn(user: UserActor, { request, browserSecret }: NamedProgramLogin): SQL | undefined {
   if (browserSecret === undefined) return undefined;
   return and(
