@@ -9,7 +9,7 @@ interface Operation {
   output: unknown;
 }
 
-/** Every table of operations in the contract, whatever its name. */
+/** Every table of operations in the contract, under any name. */
 async function readOperations(): Promise<Operation[]> {
   const folder = new URL('../../contract/src/', import.meta.url);
   const files = (await readdir(folder)).filter((file) => file.endsWith('.ts'));

@@ -14,5 +14,5 @@ export function breatheBy(now: () => number): Breathe {
   };
 }
 
-/** Never yields: for a command that serves no other requests. */
+/** Does not yield: for a command that serves no other requests. */
 export const inOnePiece: Breathe = async () => {};

@@ -161,12 +161,12 @@ it('notices silence behind the first of several answers', async () => {
   expect(milliseconds).toBeLessThan(silence + slack);
 });
 
-it('leaves no lock behind when the connection goes silent while the parameters of a statement are asked for', async () => {
+it('leaves no lock behind when the connection goes silent while the parameters of a statement are described', async () => {
   await database.sql`create table locked (id int primary key, note text)`;
   await database.sql`insert into locked values (1, '')`;
   const work = client.db.transaction(async (tx) => {
     await tx.execute(sql`update locked set note = 'mine' where id = 1`);
-    // The answer to the next message of the transaction is the first that nobody gets.
+    // The answer to the next message of the transaction is the first one that is lost.
     proxy.loseAnswers(() => {
       proxy.swallow(true);
       return false;

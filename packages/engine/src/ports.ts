@@ -286,7 +286,7 @@ export interface CallFunction {
    */
   asks?(call: ClaimedCall): readonly string[];
   /**
-   * For a call that only waits: the move that leads to it opens it parked until this time, and nobody performs it
+   * For a call that only waits: the move that leads to it opens it parked until this time, and it is not performed
    * before.
    */
   parks?: {

@@ -1,11 +1,11 @@
 import type { Json } from '@belay/workflow';
 
-/** The name of the function in a call step's request. */
+/** Returns the name of the function in a call step's request. */
 export function callName(request: unknown): string {
   return isObject(request) && typeof request.call === 'string' ? request.call : '';
 }
 
-/** The arguments of the function. */
+/** Returns the arguments of the function. */
 export function callWith(request: unknown): Json {
   return isObject(request) ? ((request.with ?? null) as Json) : null;
 }

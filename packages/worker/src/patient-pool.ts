@@ -10,7 +10,7 @@ const refusal = 'BM001';
 const beat = 5_000;
 
 /**
- * The shared pool as one queue or worker of BullMQ sees it, more patient than BullMQ:
+ * Returns the shared pool as one queue or worker of BullMQ sees it, more patient than BullMQ:
  * - BullMQ remembers permanently when its first read of the schema fails, so that read is repeated until it succeeds.
  * - BullMQ takes a server that stops or starts for an error of the job and retries without a pause, which blocks the
  *   process. It pauses only after a refused connection, so every other error gets that code.

@@ -20,7 +20,7 @@ export const queueNames = ['executions', 'entitlements'] as const satisfies read
 
 export type Payload = z.infer<(typeof payloads)[QueueName]>;
 
-/** The part of a hint that is sent. */
+/** Returns the part of a hint that is sent. */
 export function payloadOf(hint: Hint): Payload {
   const due = hint.dueAt && { due: hint.dueAt.getTime() };
   if (hint.queue === 'executions') return { executionId: hint.executionId, key: hint.key, ...due };

@@ -29,7 +29,7 @@ export type Intended =
   | { outcome: 'moved_on' };
 
 /**
- * R1: commits the grants and their entitlements before any provider is called. R2: rejects access that an identity
+ * Commits the grants and their entitlements before any provider is called (R1). R2: rejects access that an identity
  * already holds without a claim of ours, and waits for a provider that cannot report it. The provider is read before
  * the transaction, because no transaction spans a network call; the decision is made inside it, on the entitlement's
  * state under its lock. Throws the errors of a connector.

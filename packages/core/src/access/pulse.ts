@@ -134,7 +134,7 @@ async function ask(ctx: Context, system: string, client: ProviderClient, pulse: 
   answer(ctx, system, pulse, asked);
 }
 
-/** After a silence, what was asked earlier will not be answered any more, and what was put off need not wait. */
+/** Ends a silence: earlier calls will get no response any more, and postponed ones need not wait. */
 function answer(ctx: Context, system: string, pulse: Pulse, asked: number): void {
   pulse.answeredAt = ctx.clock().getTime();
   pulse.doubtedUntil = 0;

@@ -2,8 +2,8 @@ import { type Authorizer, type EntitlementRef, Pending, Retryable } from '@belay
 import { type Held, settles } from './decide.js';
 
 /**
- * Reads what the provider holds. Throws Pending while an operation is under way there, and Retryable when a connector that can
- * know says `unknown`: the caller has learned nothing and asks again later. Decisions may rest on what is returned.
+ * Reads what the provider holds. Throws `Pending` while an operation is running there, and `Retryable` when a connector that
+ * can know returns `unknown`: then nothing is known and the caller reads again later. Decisions may rely on the result.
  */
 export async function readHeld(
   authorizer: Authorizer,

@@ -16,8 +16,8 @@ const told = { first: 10, then: 20 };
 
 /**
  * Writes down that a call failed, and when to try again. R4: it changes nothing about what is owed; a grant call that
- * failed may still have landed. A grant that the provider refuses for good is ended, so that its entitlement is revoked;
- * a revoke is tried without end, even when the provider rejects it. A call that was overtaken is repeated at once. A provider
+ * failed may still have taken effect. A grant that the provider rejects permanently is ended, so that its entitlement is revoked;
+ * a revoke is retried without end, even when the provider rejects it. A call that was overtaken is repeated immediately. A provider
  * that works on it has not failed: that is written down without a failure, and it is asked again.
  */
 export async function recordFailure(
@@ -66,8 +66,8 @@ export async function recordFailure(
         return null;
       }
       const { wanted, owed } = now ?? { wanted: false, owed: false };
-      // A grant that nothing wants any more is revoked at once; a revoke that an intent overtook gives way to it at once. What
-      // was refused here is taken away at once; when nothing was, an active grant keeps the access: no hurry to be refused again.
+      // A grant that is no longer wanted is revoked immediately; a revoke that an intent overtook gives way to it immediately.
+      // A rejected grant is revoked immediately; when no grant ended here, an active one keeps the access, and it is not urgent.
       const turned = (claim.task === 'grant') !== wanted || (refused && affected.length > 0);
       const failures = turned || pending ? 0 : claim.failures + 1;
       const how = { failures, pending, owed, wish: wishOf(error) };

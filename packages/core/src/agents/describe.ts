@@ -13,7 +13,7 @@ interface Described {
 
 const described = new WeakMap<Catalog, Described>();
 
-/** What agents get of a catalog, and its digest: created once per version. */
+/** Returns what agents get of a catalog, and its digest: created once per version. */
 export function describeForAgents(catalog: Catalog): Described {
   const ready = described.get(catalog);
   if (ready) return ready;

@@ -174,8 +174,8 @@ async function findApproval(ctx: ActorContext, user: UserActor, id: string): Pro
 }
 
 /**
- * Decides who may decide, in this one place. The requester and the person to be elevated never may, whatever the rule
- * names (docs/architecture.md, section 9).
+ * Decides who may decide, in this one place. The requester and the person to be elevated never may, even when the
+ * rule names them (docs/architecture.md, section 9).
  */
 async function requireApprover(
   ctx: ActorContext,

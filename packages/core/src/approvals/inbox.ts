@@ -99,7 +99,7 @@ async function listRequesters(ctx: ActorContext, where: SQL | undefined) {
 
 /**
  * Matches approvals that name a person, by their address or a group. As an array, so that only these approvals are
- * read, whatever the planner estimates for the number of open ones.
+ * read, independent of the planner's estimate of the number of open ones.
  */
 function asks(ctx: ActorContext, user: UserActor): SQL {
   const { approvalId, kind, name } = approvalAudience;

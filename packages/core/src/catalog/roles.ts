@@ -45,7 +45,7 @@ export function getRole(ctx: ActorContext, input: { role: string }): Role {
 
 const described = new WeakMap<CompiledRole, Role>();
 
-/** A compiled role never changes, so its description is created once per version of the catalog. */
+/** Returns the description of a role. A compiled role never changes, so it is created once per version of the catalog. */
 export function describeRole(role: CompiledRole): Role {
   const ready = described.get(role);
   if (ready) return ready;

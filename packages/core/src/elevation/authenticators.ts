@@ -7,7 +7,7 @@ import { type PresentedSession, verifySession } from '../sessions/verify.js';
 /**
  * Checks that the caller has signed in as the request and the role require. What counts is what they are signed in
  * with now: their login's provider, its sessions, and the session that they present. Throws `invalid` for an
- * authenticator that is none of these, `forbidden` when the role requires another, and the errors of `verifySession`.
+ * authenticator that is not one of these, `forbidden` when the role requires another, and the errors of `verifySession`.
  */
 export async function checkAuthenticator(
   ctx: ActorContext,

@@ -41,7 +41,7 @@ export const sealedEventSchema = z.object({
   }),
 });
 
-/** The CloudEvent of a person, as a token seals it. Throws `invalid` for text that cannot be stored. */
+/** Returns the CloudEvent of a person, as a token seals it. Throws `invalid` for text that cannot be stored. */
 export function eventOf(
   ctx: ActorContext,
   user: UserActor,

@@ -28,7 +28,7 @@ const most = 500;
 
 const known = new WeakMap<Database, Glances>();
 
-/** The checks of all readers in this process. */
+/** Returns the checks that all readers in this process share. */
 export function glancesOf(ctx: Context): Glances {
   const glances = known.get(ctx.db) ?? {
     at: gather({

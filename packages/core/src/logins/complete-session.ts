@@ -17,7 +17,7 @@ export interface CompleteSession {
 
 /**
  * Completes what `authorizeSession` started: the session belongs to the login that requested it, and only to its own
- * person. It signs nobody in. Returns where to continue, with the client's own state; null when the response belongs
+ * person. It creates no login. Returns where to continue, with the client's own state; null when the response belongs
  * to no such flow. Throws `forbidden` when the provider proved another person, or the login has ended meanwhile.
  */
 export async function completeSession(ctx: Context, input: CompleteSession): Promise<{ callback: string } | null> {

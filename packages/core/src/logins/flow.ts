@@ -109,7 +109,7 @@ export async function takeFlow(
   return flow;
 }
 
-/** What a flow stores sealed. */
+/** Opens what a flow stores sealed. */
 export async function openFlow(ctx: Context, flow: Flow, now: Date) {
   return flowSecrets.parse(await open(ctx.keyring, 'oauth', flow.sealed, now));
 }

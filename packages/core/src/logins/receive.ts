@@ -9,7 +9,7 @@ import { sealAnswer } from './posted.js';
 
 /**
  * Receives a response that a provider made a browser post here (SAML 2.0 Bindings, 3.5): verified fully, and once per
- * flow. Such a post arrives without our cookies, so it signs nobody in. Returns where to send the browser: the
+ * flow. Such a post arrives without our cookies, so it creates no login. Returns where to send the browser: the
  * callback, with the flow's state and a code that only this browser has; there its cookie must be the one that started
  * the flow. The code alone is worthless. Throws `not_found`, `invalid`, `forbidden` or `unavailable`.
  */

@@ -7,7 +7,7 @@ import type { Actor, Context, UserActor } from '../context.js';
 import { isId } from '../find-execution.js';
 import { idsKnownAs } from '../people/people.js';
 
-/** Events of the system that concern all people and name none. */
+/** Events of the system that concern all people and name no person. */
 const everybodys = ['catalog.applied'];
 
 /** The prefix of the event types that the DSL defines. */

@@ -8,7 +8,7 @@ import { appendLedger } from '../ledger/append.js';
 import { asPerson, refreshIdentity, toldBy, toPerson, upsertUser } from './people.js';
 import type { ProvedIdentity } from './person.js';
 
-/** The identity that a provider's response proves, as it is stored. */
+/** Returns the identity that a provider's response proves, as it is stored. */
 export function identityOf(ctx: Context, provider: string, answer: Authenticated): ProvedIdentity {
   const { subject, email, groups, organizations } = answer;
   const issuer = ctx.catalog.client(provider)?.authenticator?.issuer;
@@ -31,7 +31,7 @@ export async function claimIdentity(
 }
 
 /**
- * The same as `claimIdentity`, but creates no person: returns undefined when the identity belongs to no known person.
+ * Claims an identity as `claimIdentity` does, but creates no person: returns undefined when the identity belongs to no known person.
  */
 export async function findOwner(
   ctx: Context,

@@ -37,7 +37,7 @@ export async function upsertUser(
   return toPerson(identity);
 }
 
-/** The stored data of an identity, apart from its person. */
+/** Returns the stored data of an identity, apart from its person. */
 export function toldBy(proved: ProvedIdentity) {
   const { email, name, groups, organizations = groups, issuer = null } = proved;
   return { email, emailFolded: foldAddress(email) ?? null, name, groups, organizations, issuer };

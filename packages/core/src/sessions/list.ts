@@ -6,8 +6,8 @@ import { readNow } from '../now.js';
 import { findSessions } from './find.js';
 
 /**
- * Returns the caller's active sessions by provider (GET /sessions). Never the tokens: in server mode nobody receives
- * those.
+ * Returns the caller's active sessions by provider (GET /sessions). Never the tokens: in server mode these are
+ * never returned.
  */
 export async function listSessions(ctx: ActorContext): Promise<SessionList> {
   const user = requireUser(ctx);

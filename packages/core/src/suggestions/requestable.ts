@@ -18,8 +18,8 @@ export interface Requestable {
 }
 
 /**
- * Every role that a request of this person would not be refused for, by name: enabled, theirs to ask for, by this
- * sign-in, with a workflow and at least one provider. A suggester is shown these and no others. `breathe` is called for each
+ * Returns every role that this person can request, by name: enabled, requestable by them with this sign-in, with a workflow
+ * and at least one provider. A suggester gets only these. `breathe` is called for each
  * role that may concern them.
  */
 export async function listRequestable(

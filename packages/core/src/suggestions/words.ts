@@ -49,7 +49,7 @@ export function readWords(text: string): Word[] {
   return words;
 }
 
-/** Returns the parts of an identifier: `GetObject` is getobject, get and object; a number is none. */
+/** Returns the parts of an identifier: `GetObject` is getobject, get and object; a number has no parts. */
 export function partsOf(piece: string): string[] {
   const bare = piece.replaceAll("'", '');
   const parts = bare

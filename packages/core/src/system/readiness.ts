@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { answerInTime } from './answer-in-time.js';
 
-/** How long it is repeated that the server is ready, in milliseconds, while the next look is under way. */
+/** How long a result is repeated while the next check runs, in milliseconds. */
 const longestKept = 1_000;
 
 /**

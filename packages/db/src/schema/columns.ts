@@ -4,11 +4,11 @@ import { customType, timestamp } from 'drizzle-orm/pg-core';
 /** Every time comes from this function, so that a test database can move time for every process at once (docs/architecture.md, section 10). */
 export const appNow = sql`app_now()`;
 
-/** `timestamptz`, as a Date with millisecond precision. */
+/** Returns a column of type `timestamptz`, as a Date with millisecond precision. */
 export const instant = (name: string) => timestamp(name, { withTimezone: true, mode: 'date', precision: 3 });
 
 /**
- * `jsonb`, typed, whose values are returned unchanged. (drizzle's own column parses a text that the driver has already
+ * Returns a typed column of type `jsonb`, whose values are returned unchanged. (drizzle's own column parses a text that the driver has already
  * parsed: "123" became a number.) `null` is SQL's null, and JSON's null is read as null too.
  */
 export const json = <T>(name: string) =>

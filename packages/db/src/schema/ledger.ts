@@ -20,11 +20,11 @@ interface Acted {
   userId: AnyPgColumn;
 }
 
-/** The id of the person or agent who acted; null for others. */
+/** Returns the id of the person or agent who acted; null for others. */
 export const actorOf = ({ actor }: Acted): SQL => sql`(${actor} ->> 'id')`;
 
 /**
- * Whether the actor is another person than the one whom the entry is about. Queries must use this expression to use
+ * Returns whether the actor is another person than the one whom the entry is about. Queries must use this expression to use
  * the indexes.
  */
 export const isAboutOthers = (table: Acted): SQL => sql`${actorOf(table)} <> coalesce(${table.userId}::text, '')`;

@@ -103,7 +103,7 @@ export const oauthFlows = pgTable(
     browserHash: text('browser_hash'),
     /** The login in which the flow was started: the identity that it proves may be linked to the login's person. */
     loginId: uuid('login_id'),
-    /** `session` only adds a session to that login and signs nobody in. */
+    /** `session` only adds a session to that login; it creates no login. */
     purpose: text('purpose').notNull().default('login'),
     /**
      * Hash of the code with which the browser fetches the response that a provider posted here; the response itself is

@@ -34,8 +34,8 @@ export function forgetDefinition(db: Database, digest: string): void {
 }
 
 /**
- * Returns the definition that an execution was started with, whatever the catalog contains now (docs/architecture.md,
- * section 5).
+ * Returns the definition that an execution was started with, even when the catalog has changed
+ * (docs/architecture.md, section 5).
  */
 export async function workflowOf(
   db: Database | Transaction,

@@ -10,7 +10,7 @@ export function lockingAny(tx: Transaction, executionId: string): Statement<Lock
   return lock(tx, executionId);
 }
 
-/** The result of `lockingAny`; `running` is null when the execution has ended. */
+/** Returns the result of `lockingAny`; `running` is null when the execution has ended. */
 export function lockedAny([row]: readonly LockRow[]): { ownerId: string; running: Locked | null } | null {
   return row ? { ownerId: row.ownerId, running: lockedAs(row, null) } : null;
 }

@@ -20,7 +20,7 @@ export async function claiming<T>(ctx: EngineContext, claimIds: readonly string[
 }
 
 /**
- * The content of `steps.claim`: the id, and the attempt of the claim, which tells it from a later claim of an older
+ * Returns the content of `steps.claim`: the id, and the attempt of the claim, which tells it from a later claim of an older
  * version.
  */
 export function claimText(claimId: string, attempt: SqlText | number): SqlText {

@@ -15,7 +15,7 @@ import type { EngineContext } from '../ports.js';
 import { workflowOf } from './load.js';
 import { TURN } from './turn-row.js';
 
-/** What the host reads about the execution in the same statement. */
+/** Returns the expression for what the host reads about the execution in the same statement. */
 export function besideExecution(ctx: EngineContext): SqlText {
   const column = (name: string) => rawText(`executions.${name}`);
   return ctx.host.beside({ id: column('id'), ownerId: column('owner_id'), input: column('input') });

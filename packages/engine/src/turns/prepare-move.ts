@@ -26,7 +26,7 @@ export async function prepareTurn(ctx: EngineContext, executionId: string): Prom
   return decided ? prepare(ctx, snapshot, decided) : null;
 }
 
-/** A move with an outcome, and the state that it was decided on. */
+/** Decides the move of an execution for the outcome of one of its calls. */
 export async function prepareOutcome(
   ctx: EngineContext,
   executionId: string,

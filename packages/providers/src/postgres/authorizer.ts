@@ -12,7 +12,7 @@ import { findSubject, readTarget } from './pin.js';
 import { createRevoker } from './revoke.js';
 import { warmUp } from './sessions.js';
 
-/** Grants and revokes direct membership of database roles (the port's `Authorizer`). */
+/** Creates the port's `Authorizer`, which grants and revokes direct membership of database roles. */
 export function createAuthorizer(config: PostgresConfig, database: Database, tools: ConnectorTools): Authorizer {
   const revoker = createRevoker(config, database, tools);
   return {

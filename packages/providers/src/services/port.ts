@@ -60,7 +60,7 @@ export interface ServiceTools {
 /** What the local vault also needs: its file, and keys of which the first seals and all open. */
 export interface LocalTools {
   file: VaultFile;
-  /** The path of the file when the configuration names none. */
+  /** The path of the file when the configuration has no path. */
   path: string;
   keys(): Promise<readonly LocalKey[]>;
 }

@@ -7,7 +7,7 @@ import { isPlainSchema, PLAIN_VALUE } from './plain-schema.js';
 
 /** Milliseconds of processor time for a schema that is not plain, including its first compilation. */
 const LIMIT = 500;
-/** A schema up to this many characters compiles in milliseconds, whatever its content. */
+/** A schema up to this many characters compiles in milliseconds, regardless of its content. */
 const SHORT = 10_000;
 let threads: ThreadPool | undefined;
 

@@ -37,7 +37,7 @@ const ajv = new Ajv2020({
 formats.default(ajv);
 
 /**
- * Every difference of a value from a JSON Schema (2020-12), twenty at most, without quoting the value. Throws when the
+ * Returns every difference of a value from a JSON Schema (2020-12), twenty at most, without quoting the value. Throws when the
  * schema itself is wrong or refers to something outside of itself.
  * @param {Json} schema @param {Json} value
  * @returns {Differences}

@@ -26,7 +26,7 @@ export function compilePattern(source) {
   } catch {
     throw new Error('is not a regular expression');
   }
-  // In this one case RE2 would not refuse what it does not know: it reads \k<name> as text.
+  // In this one case RE2 would not reject syntax that it does not know: it reads \k<name> as text.
   if (source.replaceAll('\\\\', '').includes('\\k')) throw needsBacktracking('\\k');
   const compiled = compile(source);
   if (compiled.programSize() > largest) throw new Error('is too large; use fewer or smaller repetitions');

@@ -34,7 +34,7 @@ export interface Program {
 
 /**
  * Checks a jq program by its tokens, so that `.input`, `$input`, `{env: 1}` and `"env"` are allowed and `env` is not.
- * Throws `ExpressionError` (syntax, refused).
+ * Throws `ExpressionError` (syntax error, not allowed).
  */
 export function readProgram(text: string): Program {
   let found = known.get(text);

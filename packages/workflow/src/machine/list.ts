@@ -6,7 +6,7 @@ import type { Progress, Run, Signal, Variables } from './run.js';
 import type { ListFrame } from './state.js';
 import { advanceTask, enterTask, newFrame } from './task.js';
 
-/** A list of tasks at `at`; the keys of its tasks start with `key` before the `#` and `path` after it. */
+/** Returns a list of tasks at `at`; the keys of its tasks start with `key` before the `#` and `path` after it. */
 export function newList(at: string, key: string, path: string): ListFrame {
   return { at, key, path, index: 0, lap: 0, current: null };
 }

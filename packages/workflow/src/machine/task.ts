@@ -30,7 +30,7 @@ export function newFrame(run: Run, task: string, key: string, input: Json): Fram
   return { task, key, startedAt: run.env.now, input, body: null };
 }
 
-/** The transformed input of a task. */
+/** Returns the transformed input of a task. */
 export function inputOf(frame: Frame): Json {
   return frame.taken === undefined ? frame.input : frame.taken;
 }

@@ -111,7 +111,7 @@ async function withinBounds(run: Run, progress: Progress): Promise<Progress> {
 
 type End = { is: 'fault'; fault: Fault } | { is: 'done'; value: Json };
 
-/** A cancelled execution stays cancelled, whatever the result of its cleanup. */
+/** A cancelled execution stays cancelled, regardless of the result of its cleanup. */
 function cancelled(progress: Progress): End {
   if (progress.is === 'fault' && progress.fault.type === CANCELLED) return progress;
   return { is: 'fault', fault: { type: CANCELLED, status: 499, title: 'Cancelled' } };

@@ -25,7 +25,7 @@ type TryTask = TaskOf<'try'>;
 
 /**
  * Runs tasks whose fault can be caught, retried and handled. A cancellation is caught only by a filter that names its
- * type; its cleanup is not interrupted, and the cancellation continues after it, whatever its result.
+ * type; its cleanup is not interrupted, and the cancellation continues after it, regardless of its result.
  */
 export const tryTask: TaskKind<TryTask> = {
   async start(run, frame, task, variables) {
