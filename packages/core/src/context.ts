@@ -9,7 +9,7 @@ import type { Timing } from './timing.js';
 
 export type { Hint, Lane, Logger, Place, Waker } from '@belay/engine';
 
-/** A person as one of their providers vouches for them: `id` is ours, the rest is what that provider says. */
+/** A person as described by one of their providers: `id` is ours, the rest comes from that provider. */
 export interface Person {
   id: string;
   email: string;
@@ -27,7 +27,7 @@ export interface UserActor extends Person {
   stale?: true;
 }
 
-/** Who acts. Recorded on every ledger row (docs/architecture.md, section 9). */
+/** The actor. Recorded in every ledger row (docs/architecture.md, section 9). */
 export type Actor =
   | UserActor
   /** An agent, by the credential that an operator enrolled it with. */
