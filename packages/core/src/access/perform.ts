@@ -136,8 +136,8 @@ async function record(ctx: Context, outcome: Outcome, together: (called: Called)
 }
 
 /**
- * Returns a function that hands items to `write` in groups: the first at once, those that come while it is being written
- * together when it is done. Each caller gets the result of its group, or what it threw.
+ * Returns a function that passes items to `write` in groups: the first item immediately, and items that arrive during
+ * a write together after it. Each caller gets the result of its group, or its error.
  */
 function inGroups<T, R>(write: (group: readonly T[]) => Promise<R>): (item: T) => Promise<R> {
   let waiting: T[] = [];
@@ -158,7 +158,7 @@ function inGroups<T, R>(write: (group: readonly T[]) => Promise<R>): (item: T) =
   };
 }
 
-/** Whether what came of a claim is recorded already: its fence is the latest, and its lease was given back. */
+/** Returns whether the result of a claim is already recorded: its fence is the latest, and its lease was released. */
 async function isRecorded(ctx: Context, claim: Claimed): Promise<boolean> {
   const [row] = await ctx.db
     .select({ id: entitlements.id })
@@ -167,7 +167,7 @@ async function isRecorded(ctx: Context, claim: Claimed): Promise<boolean> {
   return row !== undefined;
 }
 
-/** Gives a claim back that was made too long ago to act on; the next claim has a whole lease. */
+/** Releases a claim that is too old to act on; the next claim has a whole lease. */
 async function release(ctx: Context, claim: Claimed): Promise<void> {
   ctx.log.warn(
     { entitlement: claim.id, provider: claim.provider },

@@ -155,8 +155,8 @@ function answer(ctx: Context, system: string, pulse: Pulse, asked: number): void
 }
 
 /**
- * Makes due what was put off at a provider because calls failed: it answers again. What a worker has claimed is left to it. The
- * places of the provider limit how much of it is done at once, revocations first.
+ * Makes due what was postponed at a provider because calls failed, when it responds again. Claimed rows are left to
+ * their worker. The places of the provider limit how much runs at the same time, revocations first.
  */
 async function retryAtOnce(ctx: Context, provider: string): Promise<void> {
   const due = await ctx.db.execute<{ id: string }>(sql`
@@ -166,6 +166,6 @@ async function retryAtOnce(ctx: Context, provider: string): Promise<void> {
       order by id for update skip locked)
     update ${entitlements} e set due_at = app_now() from waiting where e.id = waiting.id returning e.id`);
   const [first] = due;
-  // One hint: whoever gets it takes everything that is due there.
+  // One hint: the worker that gets it takes everything that is due there.
   if (first) ctx.waker.wake([{ queue: 'entitlements', entitlementId: first.id, provider }]);
 }

@@ -324,7 +324,10 @@ function readPattern(pattern: string | undefined, path: string, issues: ErrorIss
   }
 }
 
-/** Returns when logins end however much they are used: what is built in, or what the operator says if that is shorter. */
+/**
+ * Returns when logins end regardless of their use, in milliseconds: the built-in limit, or the operator's if that is
+ * shorter.
+ */
 function compileLoginEnd(
   given: CatalogDocument['server']['login'],
   issues: ErrorIssue[],

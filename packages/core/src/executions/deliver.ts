@@ -255,13 +255,13 @@ async function isAsked(
   return !isRequester(selves, execution) && asked.some((approval) => !isExcluded(selves, approval));
 }
 
-/** How many signals that tasks have taken are kept for each execution, so that a repeat of one is known. */
+/** How many taken signals are kept per execution, so that a repeated one is recognised. */
 const kept = 1_000;
 
 /**
- * Keeps what an execution remembers of the signals that its tasks have taken within bounds: past a thousand, those go that are older
- * than any sealed signal can be. Returns the refusal of one more where those of the last hour are too many; the
- * execution's lock is held.
+ * Limits what an execution remembers of the signals that its tasks have taken: beyond a thousand, those are deleted
+ * that are older than any sealed signal can be. Returns the error for one more when those of the last hour are too
+ * many; the caller holds the execution's lock.
  */
 async function boundSignals(ctx: Context, tx: Transaction, executionId: string): Promise<AccessError | null> {
   const taken = and(eq(signals.executionId, executionId), isNotNull(signals.consumedAt));

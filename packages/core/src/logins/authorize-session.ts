@@ -39,10 +39,13 @@ export async function authorizeSession(ctx: ActorContext, input: AuthorizeSessio
   return { url: url.href, expires_in: Math.floor(ctx.timing.loginFlow / 1000) };
 }
 
-/** The part of a connector's configuration that says what a session may be asked for. */
+/** The part of a connector's configuration that lists the scopes of a session. */
 const scopesOf = z.object({ scopes: z.array(z.string()).catch([]), session_scopes: z.array(z.string()).catch([]) });
 
-/** The scopes asked for, each allowed by the provider's `scopes` or `session_scopes`. Throws `invalid` naming the first that is not. */
+/**
+ * Returns the requested scopes, each allowed by the provider's `scopes` or `session_scopes`. Throws `invalid` with the
+ * first that is not.
+ */
 function checkScopes(provider: CompiledProvider, asked: readonly string[]): string[] {
   const parsed = scopesOf.safeParse(provider.config ?? {});
   const allowed = new Set(parsed.success ? [...parsed.data.scopes, ...parsed.data.session_scopes] : []);
