@@ -14,7 +14,7 @@ export function pauseAfter({ first, last }: Pauses, failures: number): number {
  * together. `random` is from 0 to 1.
  */
 export function backOff(pauses: Pauses, failures: number, random: number): number {
-  return Math.round(pauseAfter(pauses, failures) * (0.5 + random / 2));
+  return Math.round(pauseAfter(pauses, failures) * (1 - random / 2));
 }
 
 /**

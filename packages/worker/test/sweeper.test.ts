@@ -91,7 +91,7 @@ describe('the sweeper', () => {
     down = false;
     await steps.next();
     await vi.waitFor(() => expect(verbs.sweeps).toBe(5), 20_000);
-    await vi.waitFor(() => expect(log.count('info', /back/)).toBe(1), 20_000);
+    await vi.waitFor(() => expect(log.count('info', /reachable again/)).toBe(1), 20_000);
     await sweeper.stop();
     expect(log.count('warn', /not reachable/)).toBe(1);
   });
