@@ -72,7 +72,7 @@ describe.each(columns)('$name', ({ table, key, column }) => {
   };
   const read = () => client.db.select({ read: column }).from(table);
 
-  it('gives back what was stored, through the query builder and beside it', async () => {
+  it('returns what was stored, through the query builder and without it', async () => {
     await fc.assert(
       fc.asyncProperty(stored, async (given) => {
         expect(await put(given)).toEqual([{ read: given }]);

@@ -44,7 +44,7 @@ async function outcomeOf(work: Promise<unknown>): Promise<{ codes: string; milli
   return { codes: codes.join(' '), milliseconds: performance.now() - started };
 }
 
-it('destroys a connection that has sent something and heard nothing, and the idle ones with it', async () => {
+it('destroys a connection that sent something and got no response, and the idle ones with it', async () => {
   // Three connections, of which one is used while nothing gets through; afterwards all three are mute.
   await Promise.all([1, 2, 3].map(() => client.db.transaction((tx) => tx.execute(sql`select 1`))));
   proxy.swallow(true);
@@ -59,7 +59,7 @@ it('destroys a connection that has sent something and heard nothing, and the idl
   for (const one of later) expect(one.milliseconds).toBeLessThan(silence);
 });
 
-it('finds out by itself that idle connections are gone, before a statement uses one', async () => {
+it('notices on its own that idle connections are lost, before a statement uses one', async () => {
   const usual = openDatabase(url, { max: 3 });
   await Promise.all([1, 2, 3].map(() => usual.db.transaction((tx) => tx.execute(sql`select 1`))));
   proxy.lose('half-open');
@@ -71,7 +71,7 @@ it('finds out by itself that idle connections are gone, before a statement uses 
   for (const one of later) expect(one.milliseconds).toBeLessThan(slack);
 });
 
-it('closes a connection that is idle for long, however often it is asked', async () => {
+it('closes a connection that is idle for long, even when it is checked often', async () => {
   const connection = { application_name: 'belay idle' };
   const idle = createClient(url, {
     max: 1,
@@ -125,7 +125,7 @@ it('lets a statement finish whose connection has heard something since another w
   await slow.close(0);
 });
 
-it('notices silence in a transaction between two statements, and at its commit', async () => {
+it('notices silence between two statements of a transaction, and at its commit', async () => {
   for (const swallowBefore of [1, 2]) {
     const work = client.db.transaction(async (tx) => {
       await tx.execute(sql`select 1`);
@@ -143,7 +143,7 @@ it('notices silence in a transaction between two statements, and at its commit',
   }
 });
 
-it('notices silence behind the first of several answers', async () => {
+it('notices silence after the first of several responses', async () => {
   await client.db.transaction(async (tx) => {
     await tx.execute(sql`select 1`);
     await tx.execute(sql`select pg_sleep(0.2)`);
@@ -180,7 +180,7 @@ it('leaves no lock behind when the connection goes silent while the parameters o
   await database.sql`update locked set note = 'free' where id = 1`;
 });
 
-it('gives up a new connection that is accepted and never answers', async () => {
+it('gives up a new connection that is accepted and never responds', async () => {
   proxy.swallow(true);
   const { codes, milliseconds } = await outcomeOf(select());
   expect(codes).toMatch(/CONNECT_TIMEOUT|CONNECTION_SILENT/);
@@ -223,7 +223,7 @@ it('keeps a connection that is idle, and one whose answer came while the process
   expect(await answer).toEqual([before]);
 });
 
-it('listens again after its connection went silent, and says so', async () => {
+it('listens again after its connection went silent, and reports it', async () => {
   const told: string[] = [];
   const listening = listenTo({
     url,
@@ -243,7 +243,7 @@ it('listens again after its connection went silent, and says so', async () => {
   await listening.close();
 });
 
-it('does not wait for ever for a turn over a connection that is gone', async () => {
+it('does not wait without limit for a turn over a lost connection', async () => {
   const held = await takeTurn(database.url, 'presence');
   const waiting = outcomeOf(takeTurn(url, 'presence'));
   await expect.poll(() => held.isWanted(), { timeout: 10_000 }).toBe(true);

@@ -165,7 +165,7 @@ it('runs nothing when BEGIN itself fails', async () => {
   await raw.end();
 });
 
-it('runs nothing outside of the transaction when a prepared statement is out of date', async () => {
+it('runs nothing outside the transaction when a prepared statement is out of date', async () => {
   const touch = (id: number) =>
     client.db.transaction((tx) =>
       commitWith(tx, [

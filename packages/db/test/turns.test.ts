@@ -20,7 +20,7 @@ it('gives a turn to one process alone, or to several that share it, and to the n
   await left?.release();
 });
 
-it('gives up waiting when told so, and notices that a turn was lost with its connection', async () => {
+it('stops waiting when aborted, and notices that a turn was lost with its connection', async () => {
   await using database = await createTestDatabase();
   const held = await takeTurn(database.url, 'presence');
   const waiting = new AbortController();
@@ -34,7 +34,7 @@ it('gives up waiting when told so, and notices that a turn was lost with its con
   await held.release();
 });
 
-it('closes a database at its migration, and says so when its user may not', async () => {
+it('closes a database at its migration, and reports when its user may not', async () => {
   const admin = postgres(serverUrl(), { max: 1, onnotice: () => {} });
   const suffix = randomBytes(6).toString('hex');
   const [name, user, password] = [`belay_test_${suffix}`, `tenant_${suffix}`, randomBytes(8).toString('hex')];

@@ -90,8 +90,8 @@ function open() {
   return { state, client, authorizer: client.authorizer, advance: (by: number) => (time += by), ...client };
 }
 
-describe('the memory provider has bad days on demand', () => {
-  it('throttles once, with its own wish for patience, and changes nothing', async () => {
+describe('the memory provider fails on demand', () => {
+  it('throttles once, with the pause that it requests, and changes nothing', async () => {
     const { state, authorizer } = open();
     state.inject('ensurePresent', { kind: 'throttle', afterMilliseconds: 1500 });
     const error = await authorizer.ensurePresent(one, until, calm()).catch((caught) => caught);
@@ -102,7 +102,7 @@ describe('the memory provider has bad days on demand', () => {
     expect(state.held()).toEqual([one]);
   });
 
-  it('conflicts, refuses and loses answers', async () => {
+  it('conflicts, rejects and loses responses', async () => {
     const { state, authorizer } = open();
     state.inject('ensurePresent', { kind: 'conflict' });
     state.inject('ensurePresent', { kind: 'refuse' });
@@ -114,7 +114,7 @@ describe('the memory provider has bad days on demand', () => {
     expect(state.held()).toEqual([one]);
   });
 
-  it('cannot say what is held, once', async () => {
+  it('returns an unknown state, once', async () => {
     const { state, authorizer } = open();
     state.put(one.identity, one.access, one.id);
     state.inject('holds', { kind: 'unknown' });
@@ -122,7 +122,7 @@ describe('the memory provider has bad days on demand', () => {
     expect(await authorizer.holds(one, calm())).toBe(true);
   });
 
-  it('hangs until it is told to stop, having done nothing', async () => {
+  it('hangs until it is aborted, without an effect', async () => {
     const { state, authorizer } = open();
     state.inject('ensurePresent', { kind: 'hang' });
     const stop = new AbortController();
@@ -132,7 +132,7 @@ describe('the memory provider has bad days on demand', () => {
     expect(state.held()).toEqual([]);
   });
 
-  it('lands a grant after the call has failed, by its own clock', async () => {
+  it('applies a grant after the call has failed, by its own clock', async () => {
     const { state, authorizer, advance } = open();
     state.inject('ensurePresent', { kind: 'late', delayMilliseconds: 1000 });
     await expect(authorizer.ensurePresent(one, until, calm())).rejects.toBeInstanceOf(Retryable);
@@ -157,7 +157,7 @@ describe('the memory provider has bad days on demand', () => {
     expect(await authorizer.holds(one, calm())).toBe(true);
   });
 
-  it('is down, comes back, is edited behind our back, and counts its calls', async () => {
+  it('goes down, comes back, is edited from outside, and counts its calls', async () => {
     const { state, authorizer } = open();
     state.down = true;
     await expect(authorizer.holds(one, calm())).rejects.toBeInstanceOf(Retryable);

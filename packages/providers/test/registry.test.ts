@@ -3,7 +3,7 @@ import { createRegistry, oidcConnector, postgresConnector } from '../src/index.j
 import { createMemoryConnector } from '../src/testkit/index.js';
 
 describe('the registry', () => {
-  it('finds connectors by type, each able to do what it says', () => {
+  it('finds connectors by type, each with the capabilities that it declares', () => {
     const registry = createRegistry([postgresConnector, oidcConnector, createMemoryConnector()]);
     expect([...registry.keys()]).toEqual(['postgres', 'oidc', 'memory']);
     const configs: Record<string, unknown> = {
@@ -19,7 +19,7 @@ describe('the registry', () => {
     }
   });
 
-  it('refuses a type that is registered twice', () => {
+  it('rejects a type that is registered twice', () => {
     expect(() => createRegistry([oidcConnector, oidcConnector])).toThrow('oidc');
   });
 });

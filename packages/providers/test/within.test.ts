@@ -12,11 +12,11 @@ describe('a signal with a time limit', () => {
   const aborted = (signal: AbortSignal) =>
     new Promise<unknown>((resolve) => signal.addEventListener('abort', () => resolve(signal.reason), { once: true }));
 
-  it('aborts at its time, however often memory is collected meanwhile', async () => {
+  it('aborts at its time, even when memory is collected meanwhile', async () => {
     expect(await aborted(within(never(), 300))).toMatchObject({ name: 'TimeoutError' });
   });
 
-  it('aborts with the first of several limits around one another, and with those around a plain timeout', async () => {
+  it('aborts with the first of several nested limits, and with those around a plain timeout', async () => {
     expect(await aborted(within(within(never(), 300), 60_000))).toMatchObject({ name: 'TimeoutError' });
     expect(await aborted(within(AbortSignal.timeout(300), 60_000))).toMatchObject({ name: 'TimeoutError' });
   });

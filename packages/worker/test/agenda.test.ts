@@ -34,7 +34,7 @@ describe('the agenda of a worker', () => {
     expect(done.at(-1)).toBe('soon, the next');
   });
 
-  it('goes by the clock of the database, which it never runs ahead of', () => {
+  it('uses the clock of the database, and never runs ahead of it', () => {
     // Asked and answered within 10 ms, theirs is 995 to 1005 ms behind: 1005 for certain.
     agenda.compare(start - 10, start - 1_005, start);
     expect(agenda.now()).toBe(start - 1_005);
@@ -45,7 +45,7 @@ describe('the agenda of a worker', () => {
     expect(done).toEqual(['due']);
   });
 
-  it('believes the quickest answer until the clocks are set', () => {
+  it('uses the fastest response until the clocks are changed', () => {
     agenda.compare(start - 2, start - 1, start);
     agenda.compare(start - 500, start - 400, start);
     expect(agenda.now()).toBe(start - 1);
@@ -57,7 +57,7 @@ describe('the agenda of a worker', () => {
     expect(agenda.now()).toBe(start + 60_000);
   });
 
-  it('keeps a bounded number, and forgets all when it is closed', () => {
+  it('keeps a bounded number, and drops all when it is closed', () => {
     for (let entry = 0; entry < 10_500; entry += 1) agenda.add(`${entry}`, start + 10, does(`${entry}`));
     expect(vi.getTimerCount()).toBe(10_000);
     agenda.close();

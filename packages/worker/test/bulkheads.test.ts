@@ -50,7 +50,7 @@ describe.each(transports)('a silent target, with hints over $kind', ({ start }) 
   afterEach(() => town.close());
 
   it.each<Stubborn>(['stops', 'goes on'])(
-    'delays no revocation elsewhere while 200 grants are owed there, when a call that is told to stop %s',
+    'delays no revocation elsewhere while 200 grants are owed there, when an aborted call %s',
     async (stubborn) => {
       town = await openTown(transport, stubborn);
       const before = await visit(town, 0);
@@ -64,7 +64,7 @@ describe.each(transports)('a silent target, with hints over $kind', ({ start }) 
   );
 
   it.each<Stubborn>(['stops', 'goes on'])(
-    'stops no execution elsewhere while 200 requests wait for its answer, when a call that is told to stop %s',
+    'delays no execution elsewhere while 200 requests wait for its response, when an aborted call %s',
     async (stubborn) => {
       town = await openTown(transport, stubborn);
       const before = await visit(town, 0);

@@ -113,7 +113,7 @@ describe.each(transports)('hints over $kind', ({ kind, start }) => {
     expect(arrived[0]).toBeLessThan(dueAt.getTime() + 2_000);
   });
 
-  it('delivers a thousand hints, each once, also the same hint twice', async () => {
+  it('delivers a thousand hints, each once, even the same hint twice', async () => {
     const backend = await open();
     const verbs = recordVerbs();
     await work(backend, verbs);
@@ -124,7 +124,7 @@ describe.each(transports)('hints over $kind', ({ kind, start }) => {
     expect(verbs.calls.toSorted()).toEqual([...hints, twice].map((hint) => hint.key).sort());
   });
 
-  it('drops a job it cannot read, counts it and says so once, and goes on', async () => {
+  it('drops a job that it cannot read, counts and logs it once, and continues', async () => {
     const backend = await open();
     const queue = backend.openQueue('executions');
     cleanups.push(() => queue.close());
@@ -139,7 +139,7 @@ describe.each(transports)('hints over $kind', ({ kind, start }) => {
     expect(log.count('warn', /dropped: unreadable/)).toBe(1);
   });
 
-  it('goes on after a verb that failed, and does not repeat it', async () => {
+  it('continues after a verb that failed, and does not repeat it', async () => {
     const backend = await open();
     const bad = stepHint();
     const verbs = recordVerbs((id) => {
@@ -155,7 +155,7 @@ describe.each(transports)('hints over $kind', ({ kind, start }) => {
     expect(worker.running()).toBe(true);
   });
 
-  it('finishes the work that is under way before it stops, and takes no more', async () => {
+  it('finishes the running work before it stops, and accepts no more', async () => {
     const backend = await open();
     let release = () => {};
     const gate = new Promise<void>((resolve) => {
@@ -184,7 +184,7 @@ describe.each(transports)('hints over $kind', ({ kind, start }) => {
     expect(other.calls).not.toEqual(verbs.calls);
   });
 
-  it('stops without the work that outlasts the grace', async () => {
+  it('stops without the work that exceeds the grace period', async () => {
     const backend = await open();
     let release = () => {};
     const gate = new Promise<void>((resolve) => {
@@ -223,7 +223,7 @@ describe.each(transports)('hints over $kind', ({ kind, start }) => {
     expect(verbsTwo.calls.length).toBeGreaterThan(0);
   });
 
-  it('sweeps while the queue is down, says so, tells of it once, and hints flow again afterwards', async () => {
+  it('sweeps while the queue is down, reports and logs it once, and hints flow again afterwards', async () => {
     const backend = await open();
     const verbs = recordVerbs();
     const worker = await work(backend, verbs, { sweepMilliseconds: 20 });
@@ -250,7 +250,7 @@ describe.each(transports)('hints over $kind', ({ kind, start }) => {
     expect(log.count('error', /./)).toBe(0);
   });
 
-  it('looks for what is due when the queue goes away and when it is back, because hints were lost', async () => {
+  it('sweeps when the queue goes down and when it is back, because hints were lost', async () => {
     const backend = await open();
     const verbs = recordVerbs();
     // Its own sweeps are an hour apart.
@@ -268,7 +268,7 @@ describe.each(transports)('hints over $kind', ({ kind, start }) => {
     await vi.waitFor(() => expect(verbs.sweeps).toBeGreaterThan(after), eventually);
   });
 
-  it('starts a worker while the queue is down, and it gets hints once the queue is there', async () => {
+  it('starts a worker while the queue is down, and the worker gets hints when the queue is up', async () => {
     const early = kind === 'postgres' ? [await open(), await open()] : null;
     await transport.down();
     if (early !== null) await expect(transport.open(log)).rejects.toThrow('the queue tables could not be prepared');
@@ -302,7 +302,7 @@ describe.each(transports)('hints over $kind', ({ kind, start }) => {
     await transport.up();
   });
 
-  it('takes the short way inside a process, whether or not the queue is there', async () => {
+  it('skips the queue inside a process, whether or not the queue is up', async () => {
     const backend = await open();
     const verbs = recordVerbs();
     const worker = await work(backend, verbs);

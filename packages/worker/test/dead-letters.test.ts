@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { countDeadLetters } from '../src/dead-letters.js';
 import { recordLog } from './support/context.js';
 
-it('counts all jobs that were dropped, and for a quarter of an hour those that were dropped lately', () => {
+it('counts all dropped jobs, and separately those of the last 15 minutes', () => {
   let time = 0;
   const dead = countDeadLetters(recordLog(), () => time);
   expect(dead.dropped()).toEqual({ total: 0, recent: 0 });

@@ -35,7 +35,7 @@ async function timeUntil(what: () => void): Promise<number> {
   return Date.now() - begun;
 }
 
-describe.each(transports)('a target that answers again, with hints over $kind', ({ start }) => {
+describe.each(transports)('a target that responds again, with hints over $kind', ({ start }) => {
   let transport: Transport;
   let town: Town;
   beforeAll(async () => {
@@ -45,7 +45,7 @@ describe.each(transports)('a target that answers again, with hints over $kind', 
   afterEach(() => town.close());
 
   it.each<Stubborn>(['stops', 'goes on'])(
-    'loses what is owed there, and grants anew, within ten seconds, when a call that is told to stop %s',
+    'revokes what is owed there, and grants again, within ten seconds, when an aborted call %s',
     async (stubborn) => {
       // The limits are those of production: calls from before the healing would hang for half a minute.
       town = await openTown(transport, stubborn, {});

@@ -29,7 +29,7 @@ describe('the places of a worker', () => {
     expect(lanes.reserve(executions)).toBeNull();
   });
 
-  it('keeps a place for a revocation where grants wait', () => {
+  it('reserves a place for a revocation where grants wait', () => {
     const lanes = open();
     expect(lanes.reserve(at('slow', 'grant'))).not.toBeNull();
     expect(lanes.reserve(at('slow', 'grant'))).toBeNull();
@@ -37,7 +37,7 @@ describe('the places of a worker', () => {
     expect(lanes.reserve(at('slow', 'revoke'))).toBeNull();
   });
 
-  it('frees a place once, by its work or without any', async () => {
+  it('frees a place once, with or without work', async () => {
     const log = recordLog();
     const lanes = open({ log, places: { ...places, executions: 1 } });
     const released = lanes.reserve(executions) as Place;
@@ -61,7 +61,7 @@ describe('the places of a worker', () => {
     expect(lanes.reserve(executions)).not.toBeNull();
   });
 
-  it('gives the place of a call that came back to others, and waits for what is left of its work', async () => {
+  it('gives the place of a returned call to others, and waits for the rest of its work', async () => {
     const lanes = open();
     const place = lanes.reserve(at('slow', 'grant')) as Place;
     let recorded = () => {};
@@ -80,7 +80,7 @@ describe('the places of a worker', () => {
     expect([lanes.room(at('slow')), lanes.busy()]).toEqual([2, 0]);
   });
 
-  it('tells once that there is room again where there was none', async () => {
+  it('notifies once when a place is free again', async () => {
     const told: Lane[] = [];
     const lanes = open({ onRoom: (lane) => told.push(lane) });
     const grant = lanes.reserve(at('slow', 'grant')) as Place;
@@ -95,7 +95,7 @@ describe('the places of a worker', () => {
     expect(told).toHaveLength(1);
   });
 
-  it('has what is handed on wait for its system only, and begin in order', async () => {
+  it('makes moved work wait for its own system only, and start in order', async () => {
     const lanes = open();
     const order: string[] = [];
     const begin = (name: string, lane: Lane) =>
@@ -120,7 +120,7 @@ describe('the places of a worker', () => {
     expect(order.at(-1)).toBe('second true');
   });
 
-  it('begins what is handed on without a place when none is free in time, or the worker stops', async () => {
+  it('starts moved work without a place when none is free in time, or the worker stops', async () => {
     const lanes = open({ patience: 1 });
     const held = lanes.reserve(calls('silent')) as Place;
     const late = await new Promise((resolve) => lanes.hand(calls('silent'), async (inTime) => resolve(inTime)));
@@ -134,7 +134,7 @@ describe('the places of a worker', () => {
     await lanes.empty();
   });
 
-  it('gives nobody a place once it is closed, and tells when the last one is free', async () => {
+  it('assigns no place after it is closed, and notifies when the last one is free', async () => {
     const lanes = open({ places: { ...places, executions: 1 } });
     const held = lanes.reserve(executions) as Place;
     lanes.close();

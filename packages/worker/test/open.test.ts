@@ -14,7 +14,7 @@ describe('opening a queue on PostgreSQL', () => {
   });
   afterAll(() => database.drop());
 
-  it('works when many processes do it at once on a new database, and again later', async () => {
+  it('succeeds when many processes do it at the same time on a new database, and again later', async () => {
     const open = () => openQueueBackend({ databaseUrl: database.url.href, log: recordLog() });
     const backends = await Promise.all(Array.from({ length: 8 }, open));
     const again = await open();
@@ -43,14 +43,14 @@ describe('opening a queue on PostgreSQL', () => {
     expect(rows[0]?.events).toBeLessThan(2_000);
   });
 
-  it('refuses a database that is not there, without its address or password', async () => {
+  it('rejects a database that is not reachable, without its address or password', async () => {
     const opening = openQueueBackend({ databaseUrl: 'postgres://belay:hunter2@127.0.0.1:1/none', log: recordLog() });
     await expect(opening).rejects.toThrow(/^the queue tables could not be prepared in the database$/);
   });
 });
 
 describe('opening a queue on Redis', () => {
-  it('refuses a URL of something else, without repeating it', async () => {
+  it('rejects a URL of another scheme, without repeating it', async () => {
     const opening = openQueueBackend({ redisUrl: 'http://:hunter2@redis', databaseUrl: '', log: recordLog() });
     await expect(opening).rejects.toThrow(/^the URL of Redis must start with redis:\/\/ or rediss:\/\/$/);
   });

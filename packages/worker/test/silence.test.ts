@@ -41,7 +41,7 @@ describe.each(targets)('a queue on $kind whose connections go silent', ({ start 
     await target.stop();
   });
 
-  it('says so within ten seconds, and carries hints again on new connections', async () => {
+  it('reports it within ten seconds, and carries hints again on new connections', async () => {
     const url = new URL(target.url);
     url.hostname = '127.0.0.1';
     url.port = String(proxy.port);

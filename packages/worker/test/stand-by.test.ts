@@ -32,7 +32,7 @@ it('stands by from the first sweep of a worker that starts while something is he
   }
 });
 
-it('stands by again and again, and not after the worker has stopped', async () => {
+it('stands by repeatedly, and not after the worker has stopped', async () => {
   const { options, keepers } = keeperHouse(['kept', 'other']);
   const [kept] = keepers as [Keeper, Keeper];
   await using house = await createHouse(options);

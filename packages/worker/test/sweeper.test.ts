@@ -27,7 +27,7 @@ const agenda = createAgenda({ clock: () => new Date() });
 const plan = () => {};
 
 describe('the sweeper', () => {
-  it('looks at once, and then at the interval give or take a quarter', async () => {
+  it('sweeps immediately, and then at the interval with 25% of jitter', async () => {
     const steps = steppedDelay();
     const verbs = recordVerbs();
     const sweeper = startSweeper(testContext(recordLog(), steps), { interval: 1_000, agenda, plan, verbs });
@@ -39,7 +39,7 @@ describe('the sweeper', () => {
     expect(new Set(steps.asked).size).toBeGreaterThan(5);
   });
 
-  it('follows a pass that did not see as far as it should with one at the time up to which it saw', async () => {
+  it('follows a pass that did not see as far as it should with one at the time that it reached', async () => {
     const steps = steppedDelay();
     const now = new Date();
     const results = [
@@ -58,7 +58,7 @@ describe('the sweeper', () => {
     expect(third).toBeGreaterThanOrEqual(7_500);
   });
 
-  it('looks again soon after its start while answers are too slow to compare the clocks by', async () => {
+  it('sweeps again soon after its start while responses are too slow to compare the clocks', async () => {
     const steps = steppedDelay();
     const times = [0, 100, 100, 200, 200, 205];
     const clock = () => new Date(1_000 + (times.shift() ?? 205));
@@ -71,7 +71,7 @@ describe('the sweeper', () => {
     expect(steps.asked[2]).toBeGreaterThanOrEqual(7_500);
   });
 
-  it('goes on after passes that failed, and tells of the outage once', async () => {
+  it('continues after failed passes, and logs the outage once', async () => {
     const steps = steppedDelay();
     const log = recordLog();
     const verbs = recordVerbs();
@@ -96,7 +96,7 @@ describe('the sweeper', () => {
     expect(log.count('warn', /not reachable/)).toBe(1);
   });
 
-  it('looks every second while hints cannot arrive or its passes fail', async () => {
+  it('sweeps every second while hints cannot arrive or its passes fail', async () => {
     const steps = steppedDelay();
     let away = true;
     let down = false;
@@ -121,7 +121,7 @@ describe('the sweeper', () => {
     expect(steps.asked[2]).toBeGreaterThanOrEqual(7_500);
   });
 
-  it('looks once more in a moment when it is told that hints were lost, however often it is told', async () => {
+  it('sweeps once more after it is notified of lost hints, regardless of the number of notifications', async () => {
     const verbs = recordVerbs();
     const plans = vi.fn();
     const sweeper = startSweeper(testContext(recordLog()), { interval: 3_600_000, agenda, plan: plans, verbs });
@@ -133,7 +133,7 @@ describe('the sweeper', () => {
     await sweeper.stop();
   });
 
-  it('removes expired logins at the start and every five minutes', async () => {
+  it('deletes expired logins at the start and every five minutes', async () => {
     const steps = steppedDelay();
     let expired = 0;
     const expireLogins = async () => {
@@ -159,7 +159,7 @@ describe('the sweeper', () => {
     expect(expired).toBeLessThanOrEqual(1 + Math.ceil(minutes / 5));
   });
 
-  it('never runs two passes at once, and waits for the last one when it stops', async () => {
+  it('never runs two passes at the same time, and waits for the last one when it stops', async () => {
     const steps = steppedDelay();
     let release = () => {};
     let finished = false;

@@ -47,7 +47,7 @@ describe('the waker', () => {
     await waker.close();
   });
 
-  it('sends at once what is due soon, with its time, and forgets what every sweep will find', async () => {
+  it('sends immediately what is due soon, with its time, and drops what every sweep will find', async () => {
     const { backend, sent } = memoryBackend();
     const waker = createWaker(backend, recordLog(), { now, lookAhead: 10_000 });
     const soon = stepHint(new Date(now() + 9_000));
@@ -69,7 +69,7 @@ describe('the waker', () => {
     await waker.close();
   });
 
-  it('forgets what could not be sent, without throwing and without a word above debug', async () => {
+  it('drops what could not be sent, without an error and without a log line above debug', async () => {
     const log = recordLog();
     const { backend, sent } = memoryBackend(() => Promise.reject(new Error('away')));
     const waker = createWaker(backend, log, { now });
@@ -105,7 +105,7 @@ describe('the waker', () => {
     expect(Math.max(...sent.map(({ jobs }) => jobs.length))).toBeLessThanOrEqual(500);
   });
 
-  it('leaves to a worker of this process what is due now or soon, and to the queue what it has no place for', async () => {
+  it('leaves to a worker of this process what is due now or soon, and to the queue what has no place', async () => {
     const { backend, sent } = memoryBackend();
     const taken: unknown[] = [];
     const planned: unknown[] = [];
@@ -130,7 +130,7 @@ describe('the waker', () => {
     await waker.close();
   });
 
-  it('reserves nothing and begins at once what is handed on where no worker runs', async () => {
+  it('reserves nothing and starts moved work immediately where no worker runs', async () => {
     const { backend } = memoryBackend();
     const waker = createWaker(backend, recordLog(), { now });
     expect(waker.reserve({ queue: 'executions' })).toBeNull();

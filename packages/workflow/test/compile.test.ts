@@ -10,7 +10,7 @@ async function issuesOf(tasks: Json) {
   return result.ok ? await compileExpressions(result.expressions) : result.issues;
 }
 
-describe('the expressions of a workflow that is loaded', () => {
+describe('the expressions of a loaded workflow', () => {
   it.each([
     ['.a |', 'unexpected end of file'],
     ['.a ==', 'unexpected end of file'],
@@ -24,7 +24,7 @@ describe('the expressions of a workflow that is loaded', () => {
     ['.a # then nothing |\n |', 'unexpected end of file'],
     ['. as [$a', 'not closed'],
     ['try error("x") catch', 'unexpected end of file'],
-  ])('are refused when jq cannot compile them: %s', async (program, why) => {
+  ])('are rejected when jq cannot compile them: %s', async (program, why) => {
     const [issue, ...more] = await issuesOf([
       { fine: { set: { a: '${ .b }' } } },
       { decide: { switch: [{ yes: { when: program, then: 'end' } }] } },
@@ -34,7 +34,7 @@ describe('the expressions of a workflow that is loaded', () => {
     expect(issue?.message).toContain(why);
   });
 
-  it('name the expression that is wrong, wherever it stands, and all that are', async () => {
+  it('are all reported when they are wrong, at every place', async () => {
     const list = Array.from({ length: 250 }, (_, n) => ({ [`t${n}`]: { set: { a: `\${ .a + ${n} }` } } }));
     const wrong = { wrong: { set: { a: 'x ${ .a } ${ .b | }', c: '${ [.a }' } } };
     expect(await issuesOf([...list, wrong])).toMatchObject([{ path: '/do/250/wrong/set/c' }]);
@@ -74,7 +74,7 @@ describe('the expressions of a workflow that is loaded', () => {
     expect(await issuesOf([{ a: { set: program } }])).toEqual([]);
   });
 
-  it('are refused by a catch that filters by nothing', async () => {
+  it('are rejected in a catch with an empty filter', async () => {
     const attempt = (errors: Json) => [{ t: { try: [{ a: { call: 'ask' } }], catch: { errors } } }];
     expect(await issuesOf(attempt({}))).toEqual([]);
     expect(await issuesOf(attempt({ with: { status: 500 } }))).toEqual([]);

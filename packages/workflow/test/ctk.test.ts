@@ -40,7 +40,7 @@ for (const name of features) {
     for (const scenario of readFeature(readFileSync(new URL(name, folder), 'utf8'))) {
       const code = REFUSED[scenario.name];
       if (code) {
-        it(`${scenario.name} is refused at load as ${code}`, () => {
+        it(`${scenario.name} is rejected at load as ${code}`, () => {
           const result = parseWorkflow(blockOf(scenario, 'a workflow with definition:'), { functions: {} });
           expect(result).toMatchObject({ ok: false, issues: [{ code }] });
         });

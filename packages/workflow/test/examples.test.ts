@@ -28,12 +28,12 @@ function codesOf(text: string): string[] {
 describe('the examples of the specification', () => {
   for (const name of files) {
     const expected = Object.keys(REFUSED).filter((code) => REFUSED[code]?.test(name));
-    it(`${name} is ${expected.length === 0 ? 'accepted' : `refused as ${expected.join(', ')}`}`, () => {
+    it(`${name} is ${expected.length === 0 ? 'accepted' : `rejected as ${expected.join(', ')}`}`, () => {
       expect(codesOf(readFileSync(new URL(name, folder), 'utf8'))).toEqual(expected.sort());
     });
   }
 
-  it('are told from what is wrong', () => {
+  it('are distinguished from wrong definitions', () => {
     const text = (task: string) =>
       `{document: {dsl: '1.0.3', namespace: a, name: b, version: 1.0.0}, do: [{t: ${task}}]}`;
     expect(codesOf(text('{wait: PT1S}'))).toEqual([]);

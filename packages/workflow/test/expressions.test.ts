@@ -103,11 +103,11 @@ describe('which programs may run', () => {
     '@',
     '{',
     '"\\(]"',
-  ])('not %j, which is no program', (program) => {
+  ])('not %j, which is not a program', (program) => {
     expect(codeOf(() => readProgram(program))).toBe('ERR_EXPRESSION_SYNTAX');
   });
 
-  it('knows the variables that come from outside', () => {
+  it('lists the free variables', () => {
     const of = (program: string) => readProgram(program).variables;
     expect(of('$context.a + $input')).toEqual(['context', 'input']);
     expect(of('. as $x | $x + $y')).toEqual(['y']);
@@ -121,7 +121,7 @@ describe('which programs may run', () => {
 });
 
 describe('templates', () => {
-  it('tell text from expressions', () => {
+  it('distinguish text from expressions', () => {
     expect(readTemplate('plain $x {a}')).toEqual({ is: 'literal' });
     expect(readTemplate(' ${ .a } ')).toEqual({ is: 'expression', program: '.a' });
     expect(readTemplate('${ {a: "}"} }')).toEqual({ is: 'expression', program: '{a: "}"}' });
@@ -196,7 +196,7 @@ describe('plain programs', () => {
     '$context.x[0] != 5',
   ];
 
-  it.each(programs)('%s is what jq makes of it', async (program) => {
+  it.each(programs)('%s has the same result as in jq', async (program) => {
     const direct = await outcome(async () => {
       const value = evaluatePlain(program, input, args);
       return value === undefined ? 'needs jq' : value;

@@ -57,8 +57,8 @@ function damaged(part: string) {
     );
 }
 
-describe('whatever it is given', () => {
-  it('parseWorkflow never throws, and says what is wrong in codes', () => {
+describe('with arbitrary input', () => {
+  it('parseWorkflow never throws, and reports errors as codes', () => {
     fc.assert(
       fc.property(fc.oneof(fc.anything(), fc.string(), damaged('workflow')), (source) => {
         const result = parseWorkflow(source, { functions: anyFunction });
@@ -70,7 +70,7 @@ describe('whatever it is given', () => {
     );
   });
 
-  it('what parseWorkflow accepts can be started: the worst that happens is a fault', async () => {
+  it('an accepted definition can be started: the worst result is a fault', async () => {
     let accepted = 0;
     await fc.assert(
       fc.asyncProperty(
@@ -91,7 +91,7 @@ describe('whatever it is given', () => {
     expect(accepted).toBeGreaterThan(10);
   });
 
-  it('parseState refuses, or returns what it was given', () => {
+  it('parseState throws, or returns its input', () => {
     fc.assert(
       fc.property(fc.oneof(fc.anything(), damaged('state')), (given) => {
         try {

@@ -62,7 +62,7 @@ describe('a state stored before', () => {
     { v: 1, status: 'waiting', startedAt: 'x', input: {}, context: {}, open: {}, root: null, more: 1 },
     { v: 1, status: 'waiting', startedAt: 'x', input: {}, context: {}, open: { a: 'other' }, root: null },
     { v: 1, status: 'waiting', startedAt: 'x', input: {}, context: {}, open: {}, root: { at: '/do' } },
-  ])('is refused when it is not one: %j', (value) => {
+  ])('is rejected when it is not a state: %j', (value) => {
     expect(() => parseState(value)).toThrow(TypeError);
   });
 });

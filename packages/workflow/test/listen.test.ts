@@ -7,7 +7,7 @@ const listen = (to: unknown, more: object = {}, read?: string) =>
   workflowOf({ do: [{ l: { listen: { to, ...(read ? { read } : {}) }, ...more } }] });
 
 describe('listen', () => {
-  it('one: waits for its event, and shows what it waits for', async () => {
+  it('one: waits for its event, and describes it', async () => {
     const run = await execute(
       listen({ one: { with: { type: 'a.b', source: 'https://s.example', data: '${ .ok }' } } }),
     );
@@ -39,7 +39,7 @@ describe('listen', () => {
     ]);
   });
 
-  it('an expression may give what an attribute must equal, and an object speaks of the properties it names', async () => {
+  it('an expression may return what an attribute must equal, and an object checks the properties that it names', async () => {
     const data = { person: { name: '${ $input.name }' }, kind: 'x' };
     const workflow = workflowOf({
       do: [{ l: { listen: { to: { one: { with: { subject: '${ $workflow.id }', data } } } } } }],
@@ -52,7 +52,7 @@ describe('listen', () => {
     expect(await sent('e1', 'ada')).toBe(true);
   });
 
-  it('any: the first event that fits; an empty list takes every event', async () => {
+  it('any: the first event that matches; an empty list accepts every event', async () => {
     const some = await execute(listen({ any: [{ with: { type: 'a' } }, { with: { type: 'b' } }] }));
     expect(await some.send({ type: 'c' })).toBe(false);
     expect(await some.send({ type: 'b', data: 2 })).toBe(true);
@@ -62,7 +62,7 @@ describe('listen', () => {
     expect(every.output).toEqual([null]);
   });
 
-  it('all: an event for each filter, in the order they come', async () => {
+  it('all: an event per filter, in the order of their arrival', async () => {
     const run = await execute(listen({ all: [{ with: { type: 'a' } }, { with: { type: 'b' } }] }));
     expect(await run.send({ type: 'b', data: 'b' })).toBe(true);
     expect(run).toMatchObject({ status: 'waiting' });
@@ -93,7 +93,7 @@ describe('listen', () => {
     expect(run).toMatchObject({ status: 'completed', output: [1, 2] });
   });
 
-  it('correlates with what is expected, or else with what came first', async () => {
+  it('correlates with the expected value, or otherwise with the first one', async () => {
     const filter = (type: string) => ({ with: { type }, correlate: { room: { from: '.roomid' } } });
     const first = await execute(listen({ all: [filter('hot'), filter('wet')] }));
     expect(await first.send({ type: 'hot' })).toBe(false);
@@ -108,7 +108,7 @@ describe('listen', () => {
     expect(await expected.send({ type: 'a', data: { id: 7, n: 5 } })).toBe(true);
   });
 
-  it('foreach works through the events one at a time, in order, while more come in', async () => {
+  it('foreach processes the events one at a time, in order, while more arrive', async () => {
     const foreach = {
       item: 'event',
       at: 'i',
@@ -136,7 +136,7 @@ describe('listen', () => {
     expect(JSON.parse(run.text).context).toEqual({ seen: 1 });
   });
 
-  it('foreach: a condition that holds ends the listening, and what came after it is left out', async () => {
+  it('foreach: a true condition ends the listening, and later events are left out', async () => {
     const foreach = { do: [{ ask: { call: 'ask', with: { event: '${ $item }' } } }] };
     const run = await execute(listen({ any: [], until: '. | length == 1' }, { foreach }));
     await run.send({ type: 'a', data: 1 });
@@ -145,7 +145,7 @@ describe('listen', () => {
     expect(run).toMatchObject({ status: 'completed', output: ['done'], open: [] });
   });
 
-  it('an event goes to everyone who listened when it came, and not to who listens because of it', async () => {
+  it('an event goes to every task that listened before it, and not to tasks that it starts', async () => {
     const one = { listen: { to: { one: { with: { type: 'a' } } } } };
     const run = await execute(
       workflowOf({
@@ -159,7 +159,7 @@ describe('listen', () => {
     expect(run.output).toEqual([[2], [1]]);
   });
 
-  it('ends with its timeout, and with a cancellation, foreach and all', async () => {
+  it('ends with its timeout, and with a cancellation, including foreach', async () => {
     const foreach = { do: [{ ask: { call: 'ask' } }] };
     const workflow = listen({ any: [], until: '${ false }' }, { foreach, timeout: { after: 'PT1M' } });
     const late = await execute(workflow);
@@ -173,7 +173,7 @@ describe('listen', () => {
     expect(cancelled).toMatchObject({ status: 'cancelled', open: [] });
   });
 
-  it('is not resolved but delivered to', async () => {
+  it('cannot be resolved, only delivered to', async () => {
     const workflow = listen({ any: [] });
     const run = await execute(workflow);
     const env = { now: run.now, executionId: 'e1', evaluate: sharedPool().evaluate };

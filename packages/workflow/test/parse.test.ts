@@ -20,7 +20,7 @@ describe('a definition', () => {
     expect(() => loadWorkflow(null)).toThrow(TypeError);
   });
 
-  it('is kept as it was written, and not shared with who gave it', () => {
+  it('is kept unchanged, and not shared with the caller', () => {
     const given = { document, do: [{ a: { call: 'http', with: { method: 'get', uri: 'https://a.example' } } }] };
     const workflow = parsed(given);
     expect(workflow).toEqual(given);
@@ -43,13 +43,13 @@ describe('a definition', () => {
     [undefined, 'ERR_SOURCE '],
     [{ a: 'x\u0000' }, 'ERR_SOURCE /a'],
     [{ a: { '\udc00': 1 } }, 'ERR_SOURCE /a/\udc00'],
-  ])('that is not JSON is refused: %j', (source, issue) => {
+  ])('that is not JSON is rejected: %j', (source, issue) => {
     const result = parseWorkflow(source, { functions: {} });
     const issues = result.ok ? [] : result.issues.map(({ code, path }) => `${code} ${path}`);
     expect(issues.join('\n')).toContain(issue);
   });
 
-  it('does not grow by its aliases beyond measure', () => {
+  it('has a bounded size, even with aliases', () => {
     const levels = Array.from(
       { length: 12 },
       (_, n) => `k${n}: &a${n} [${n ? `*a${n - 1},*a${n - 1},*a${n - 1},*a${n - 1}` : 'x'}]`,
@@ -222,7 +222,7 @@ describe('the reusable parts', () => {
     ]);
   });
 
-  it('that are not built are refused', () => {
+  it('that are not supported are rejected', () => {
     expect(
       issuesOf({ do: [], use: { catalogs: {}, extensions: [], secrets: [] }, schedule: { cron: '* * * * *' } }),
     ).toEqual([
@@ -241,7 +241,7 @@ describe('the reusable parts', () => {
     expect(issuesOf({ do: [], evaluate: { language: 'jq', mode: 'strict' } })).toEqual([]);
   });
 
-  it('the check of a function sees what the call gives it', () => {
+  it('the check of a function sees the arguments of the call', () => {
     const functions = {
       only: (given: Json) =>
         JSON.stringify(given) === '{"a":"${ .x }"}' ? [] : [{ code: 'ERR_A', path: '/a', message: 'no' }],
@@ -252,7 +252,7 @@ describe('the reusable parts', () => {
 });
 
 describe('an input', () => {
-  it('is held against the schema of the workflow, without being quoted', async () => {
+  it('is validated by the schema of the workflow, without being quoted', async () => {
     const schema = {
       type: 'object',
       required: ['role'],

@@ -46,7 +46,7 @@ describe('an expression of an operator', () => {
     ['^$', '', 'x'],
     ['[(?=]', '=', 'x'],
     ['\\\\k<n>', '\\k<n>', 'k'],
-  ])('%s matches what it matches as an ECMAScript expression', (pattern, yes, no) => {
+  ])('%s matches the same texts as an ECMAScript expression', (pattern, yes, no) => {
     const native = new RegExp(pattern, 'u');
     expect([native.test(yes), native.test(no)]).toEqual([true, false]);
     const compiled = compilePattern(pattern);
@@ -66,7 +66,7 @@ describe('an expression of an operator', () => {
     ['((a{100}){100}){100}', "is not in RE2's syntax: invalid repeat count"],
     ['(?:a{1000}){1}b{1000}c{1000}', 'is too large; use fewer or smaller repetitions'],
     ['a'.repeat(1_001), 'is longer than 1000 characters'],
-  ])('%s is refused with its reason', (pattern, reason) => {
+  ])('%s is rejected with its reason', (pattern, reason) => {
     expect(() => compilePattern(pattern)).toThrow(reason);
   });
 });
@@ -93,7 +93,7 @@ describe('the schema of a workflow’s input', () => {
     expect(await validateInput(two, { a: 'b', b: 'a' })).toMatchObject([{ path: '/a' }, { path: '/b' }]);
   });
 
-  it('is refused when a pattern needs backtracking', () => {
+  it('is rejected when a pattern needs backtracking', () => {
     expect(() => withSchema({ properties: { a: { pattern: '^(?!x)' } } })).toThrow(
       /the pattern "\^\(\?!x\)" uses \(\?!/,
     );

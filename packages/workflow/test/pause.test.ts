@@ -52,7 +52,7 @@ describe('a host that wants a pause', () => {
     expect(all.length).toBeGreaterThan(10);
   });
 
-  it('does not change what comes of an execution, wherever it pauses', async () => {
+  it('does not change the result of an execution, wherever it pauses', async () => {
     const items = Array.from({ length: 40 }, (_, index) => index);
     const sum = workflowOf({
       do: [
@@ -75,7 +75,7 @@ describe('a host that wants a pause', () => {
     expect(parts.flatMap(({ events }) => events)).toEqual(whole.flatMap(({ events }) => events));
   });
 
-  it('is told the processor time of every expression in its thread, of one that fails as well', async () => {
+  it('is called with the processor time of every expression in its thread, including failed ones', async () => {
     const spent: number[] = [];
     const spend = (milliseconds: number) => spent.push(milliseconds);
     const slow = '[range(100000)] | length';
@@ -100,7 +100,7 @@ it('faults a task whose expressions take too long together, and not a loop of su
 });
 
 describe('a measured turn', () => {
-  it('ends after its share of processor time, and the event loop is free meanwhile', async () => {
+  it('ends after its share of processor time, and yields to the event loop meanwhile', async () => {
     const items = Array.from({ length: 100_000 }, (_, index) => index);
     let turns = 0;
     const beat = setInterval(() => {
@@ -113,7 +113,7 @@ describe('a measured turn', () => {
     expect(turns).toBeGreaterThanOrEqual(3);
   });
 
-  it('looks at large data in parts, with the event loop free between them', async () => {
+  it('checks large data in parts, and yields to the event loop between them', async () => {
     const rows = Array.from({ length: 150_000 }, (_, id) => ({ id, text: 'abc' }));
     let breaths = 0;
     const pause = () => {
@@ -126,7 +126,7 @@ describe('a measured turn', () => {
     expect(parseState(JSON.parse(JSON.stringify(state)))).toEqual(state);
   });
 
-  it('counts the time of the jq threads, and not the time that it waits', async () => {
+  it('counts the time of the jq threads, and not the time of waiting', async () => {
     let now = 0;
     const turn = measureTurn({
       evaluate: async () => {

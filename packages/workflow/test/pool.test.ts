@@ -14,7 +14,7 @@ const codeOf = async (program: string, input: Json = null, args: { [name: string
 };
 
 describe('the expression pool', () => {
-  it('evaluates with arguments, and hands jq only those the program uses', async () => {
+  it('evaluates with arguments, and gives jq only those that the program uses', async () => {
     expect(await pool.evaluate('{a, b: ($x.y + $n)}', { a: 'é"\n' }, { x: { y: 1 }, n: 2, deep: nest(400) })).toEqual({
       a: 'é"\n',
       b: 3,
@@ -23,7 +23,7 @@ describe('the expression pool', () => {
     expect(await pool.evaluate('.a | "x: \\(.)"', { a: [1] }, {})).toBe('x: [1]');
   });
 
-  it('says in codes what a program did wrong, and nothing of the data', async () => {
+  it('reports errors of a program as codes, without the data', async () => {
     expect(await codeOf('.a +')).toBe('ERR_EXPRESSION_SYNTAX');
     expect(await codeOf('nothing(1)')).toBe('ERR_EXPRESSION_SYNTAX');
     expect(await codeOf('1 + $missing')).toBe('ERR_EXPRESSION_FAILED');
@@ -59,7 +59,7 @@ describe('the expression pool', () => {
     ['error("é" * 150 + "x" * 100)', 'é'.repeat(150) + 'x'.repeat(50)],
     ['try error("mine") catch (.b | error)', 'Cannot index string with string'],
     ['def error(f): "other"; error("x") | tonumber', 'the expression failed'],
-  ])('says what a program itself gave to error: %s', async (program, message) => {
+  ])('reports what a program itself passed to error: %s', async (program, message) => {
     await expect(pool.evaluate(program, { a: 'hunter2' }, {})).rejects.toMatchObject({
       code: 'ERR_EXPRESSION_FAILED',
       message,
@@ -80,12 +80,12 @@ describe('the expression pool', () => {
     'range(1e9)',
     '@base32d',
     'getpath(["\\u0000"])',
-  ])('is right after %s', async (program) => {
+  ])('is correct after %s', async (program) => {
     expect(await codeOf(program)).toMatch(/^(ERR_EXPRESSION_|no error)/);
     expect(await Promise.all([1, 2, 3].map((n) => pool.evaluate('. + 1', n, {})))).toEqual([2, 3, 4]);
   });
 
-  it('stops a program that gives much in its thread, and says so', async () => {
+  it('stops a program with too much output, and reports it', async () => {
     for (const program of ['"a" * 1e9', '"a" * 1e9 | length', '[range(1e9)]', 'range(1e9)', '"a" * 1e8 | error']) {
       expect(await codeOf(program)).toMatch(/^ERR_EXPRESSION_/);
     }
@@ -94,7 +94,7 @@ describe('the expression pool', () => {
     expect(process.memoryUsage().rss).toBeLessThan(1_500_000_000);
   });
 
-  it('lets an expression wait for one program of others, however many endless ones there are', async () => {
+  it('lets an expression wait for one program of others, regardless of the number of endless ones', async () => {
     const busy = createExpressionPool({ size: 2 });
     const by = (executionId: string) => ({ executionId });
     await busy.evaluate('. + 1', 1, {}, by('warm'));
@@ -117,7 +117,7 @@ describe('the expression pool', () => {
     await Promise.all(endless);
   }, 60_000);
 
-  it('takes turns by the time that executions have had', async () => {
+  it('takes turns by the time that executions have used', async () => {
     const one = createExpressionPool({ size: 1 });
     const order: string[] = [];
     const ask = async (executionId: string, program: string) => {
@@ -133,7 +133,7 @@ describe('the expression pool', () => {
     await one.close();
   });
 
-  it('refuses, as an outage, what would wait behind a thousand others', async () => {
+  it('rejects, as an outage, a program that would wait behind a thousand others', async () => {
     const full = createExpressionPool({ size: 1 });
     const all = Array.from({ length: 1_200 }, () => full.evaluate('. + 1', 1, {}));
     const settled = await Promise.allSettled(all);
@@ -149,18 +149,18 @@ describe('the expression pool', () => {
     ['a value too deep for jq', 'reduce range(60) as $i (0; [.])', 'ERR_EXPRESSION_'],
     ['a memory bomb', '[range(1e9)] | length', 'ERR_EXPRESSION_'],
     ['a text bomb', 'reduce range(60) as $i ("x"; . + .) | length', 'ERR_EXPRESSION_'],
-  ])('ends %s, and answers the next one rightly', async (_what, program, code) => {
+  ])('ends %s, and evaluates the next one correctly', async (_what, program, code) => {
     expect(await codeOf(program)).toContain(code);
     expect(await Promise.all([1, 2, 3].map((n) => pool.evaluate('. + 1', n, {})))).toEqual([2, 3, 4]);
   });
 
-  it('refuses input that nests too deep, whatever it is made of', async () => {
+  it('rejects input of any kind that is nested too deep', async () => {
     expect(await codeOf('length', nest(300))).toBe('ERR_EXPRESSION_TOO_DEEP');
     expect(await codeOf('$x | length', null, { x: nest(300) })).toBe('ERR_EXPRESSION_TOO_DEEP');
     expect(await pool.evaluate('length', nest(200), {})).toBe(1);
   });
 
-  it('is right 900 times in a row, many at once', async () => {
+  it('is correct 900 times in a row, many at the same time', async () => {
     const answers = await Promise.all(
       Array.from({ length: 900 }, (_, n) => pool.evaluate('{n: (.n * 2), t: ("a" + $t)}', { n }, { t: String(n) })),
     );
@@ -176,7 +176,7 @@ describe('the expression pool', () => {
     await expect(closing.evaluate('. + 1', 1, {})).rejects.toThrow('closed');
   });
 
-  it('does not keep a process alive, and is waited for while it works', () => {
+  it('does not keep a process alive, except while it works', () => {
     const module = new URL('../dist/index.js', import.meta.url).href;
     const script = `
       const { createExpressionPool } = await import(${JSON.stringify(module)});

@@ -50,7 +50,7 @@ describe('a schema that can keep a processor busy', () => {
       Array.from({ length: 20_000 }, (_, n) => ({ x: n })),
       /takes too long/,
     ],
-  ])('that %s, is ended, and others have the event loop meanwhile', async (_what, schema, value, why) => {
+  ])('that %s, is stopped, and does not block the event loop', async (_what, schema, value, why) => {
     const workflow = withSchema(schema);
     let issues: unknown[] = [];
     const turns = await turnsDuring(async () => {
@@ -62,7 +62,7 @@ describe('a schema that can keep a processor busy', () => {
     expect(run).toMatchObject({ status: 'faulted', fault: { status: 400, detail: expect.stringMatching(why) } });
   });
 
-  it('still says what is different about a value, where it is soon done', async () => {
+  it('still reports the differences of a value, where that is quick', async () => {
     const role = { anyOf: [{ const: 'reader' }, { const: 'writer' }] };
     const workflow = withSchema({
       type: 'object',
@@ -84,7 +84,7 @@ describe('a schema that can keep a processor busy', () => {
       /resolve reference/,
     ],
     ['has a keyword of the wrong type', { not: { type: 5 } }, /type/],
-  ])('is refused at load when it %s', async (_what, schema, why) => {
+  ])('is rejected at load when it %s', async (_what, schema, why) => {
     const source = { document, input: { schema: { document: schema } }, do: [] };
     const result = parseWorkflow(source, { functions: anyFunction });
     const issues = result.ok ? await compileSchemas(result.schemas) : result.issues;

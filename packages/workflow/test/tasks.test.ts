@@ -10,7 +10,7 @@ describe('do, set, switch and then', () => {
     expect(run).toMatchObject({ status: 'completed', output: { m: 1, t: 'is 1!' } });
   });
 
-  it('gives a task done again another key', async () => {
+  it('gives a repeated task another key', async () => {
     const workflow = workflowOf({
       do: [
         { ask: { call: 'ask' } },
@@ -26,7 +26,7 @@ describe('do, set, switch and then', () => {
     expect(run).toMatchObject({ status: 'completed', output: { again: false } });
   });
 
-  it('end ends the workflow from inside anything, exit only the list it is in', async () => {
+  it('end ends the workflow from any depth, exit only its own list', async () => {
     const inner = (then: string) => [
       { outer: { do: [{ first: { set: { at: 'first' }, then } }, { second: { set: { at: 'second' } } }] } },
       { last: { set: { at: '${ .at + "-last" }' } } },
@@ -35,7 +35,7 @@ describe('do, set, switch and then', () => {
     expect((await execute(workflowOf({ do: inner('exit') }))).output).toEqual({ at: 'first-last' });
   });
 
-  it('skips a task whose if does not hold, and its then with it', async () => {
+  it('skips a task whose if is false, and its then', async () => {
     const workflow = workflowOf({
       do: [{ a: { if: '.n > 1', set: { n: 5 }, then: 'end' } }, { b: { set: { n: '${ .n + 1 }' } } }],
     });
@@ -43,7 +43,7 @@ describe('do, set, switch and then', () => {
     expect((await execute(workflow, { n: 2 })).output).toEqual({ n: 5 });
   });
 
-  it('takes the first case that holds, and the case without a condition only when none does', async () => {
+  it('takes the first case that is true, and the case without a condition only when none is', async () => {
     const cases = [{ other: { then: 'none' } }, { one: { when: '.n == 1', then: 'end' } }];
     const workflow = workflowOf({ do: [{ s: { switch: cases } }, { none: { set: { none: true } } }] });
     expect((await execute(workflow, { n: 1 })).output).toEqual({ n: 1 });
@@ -90,7 +90,7 @@ describe('input, output and export', () => {
     });
   });
 
-  it('show when an execution and its tasks began', async () => {
+  it('contain the start times of an execution and its tasks', async () => {
     const set = {
       at: '${ $task.startedAt.epoch.seconds }',
       since: '${ $workflow.startedAt.iso8601 }',
@@ -114,7 +114,7 @@ describe('for', () => {
     ],
   });
 
-  it('does its tasks once for each item, one after the other', async () => {
+  it('runs its tasks once per item, one after the other', async () => {
     const run = await execute(workflow, { pets: ['a', 'b'] });
     expect(run.open).toMatchObject([
       { key: '/do/0/each/do/0/ask#0.0.0', kind: 'call', request: { call: 'ask', with: { pet: 'a', n: 0 } } },
@@ -125,7 +125,7 @@ describe('for', () => {
     expect(run).toMatchObject({ status: 'completed', output: { two: 2 } });
   });
 
-  it('stops when while does not hold any more', async () => {
+  it('stops when while is false', async () => {
     const run = await execute(workflow, { pets: ['a', 'b'] });
     await run.succeed('/do/0/each/do/0/ask#0.0.0', { stop: true });
     expect(run).toMatchObject({ status: 'completed', output: { stop: true } });
@@ -154,7 +154,7 @@ describe('fork', () => {
   const C = '/do/0/all/fork/branches/1/b/do/1/inner/fork/branches/0/c#0.0.0.0';
   const D = '/do/0/all/fork/branches/1/b/do/1/inner/fork/branches/1/d#0.0.0.0';
 
-  it('waits for all, and keeps their order whatever order they end in', async () => {
+  it('waits for all, and keeps their order, whichever ends first', async () => {
     const run = await execute(workflowOf({ do: [{ all: { fork: { branches } } }] }), { n: 1 });
     expect(run.keys()).toEqual([A, PAUSE]);
     expect(run.status).toBe('running');
@@ -165,7 +165,7 @@ describe('fork', () => {
     expect(run).toMatchObject({ status: 'completed', output: ['a', ['c', 'd']] });
   });
 
-  it('breaks off the rest when one branch faults', async () => {
+  it('stops the others when one branch faults', async () => {
     const run = await execute(workflowOf({ do: [{ all: { fork: { branches } } }] }));
     await run.fire(PAUSE);
     await run.fail(C, standardFault('communication'));
@@ -195,7 +195,7 @@ describe('fork', () => {
     expect(before).not.toBe(run.text);
   });
 
-  it('competing: never opens what a branch that ended at once has made needless', async () => {
+  it('competing: never opens what a branch that ended immediately has made unnecessary', async () => {
     const race = [{ slow: { call: 'ask' } }, { quick: { set: { quick: true } } }];
     const run = await execute(workflowOf({ do: [{ race: { fork: { compete: true, branches: race } } }] }));
     expect(run).toMatchObject({ status: 'completed', output: { quick: true }, open: [] });
@@ -264,7 +264,7 @@ describe('call', () => {
     });
   });
 
-  it('http takes uri for endpoint, and faults on a template value that is no scalar', async () => {
+  it('http accepts uri for endpoint, and faults on a template value that is not a scalar', async () => {
     const workflow = workflowOf({
       do: [{ get: { call: 'http', with: { method: 'get', uri: 'https://api.example/{id}' } } }],
     });
@@ -274,7 +274,7 @@ describe('call', () => {
     expect(await execute(workflow, { id: {} })).toMatchObject({ status: 'faulted', fault: { status: 400 } });
   });
 
-  it('runs a function of the workflow in place, with what with gives', async () => {
+  it('runs a function of the workflow in place, with the values of with', async () => {
     const workflow = workflowOf({
       use: {
         functions: {
@@ -304,7 +304,7 @@ describe('call', () => {
 });
 
 describe('emit', () => {
-  it('makes a whole CloudEvent, the same however often it is computed', async () => {
+  it('creates a complete CloudEvent, the same each time it is computed', async () => {
     const workflow = workflowOf({
       do: [
         { tell: { emit: { event: { with: { source: 'https://a.example', type: 'a.b', data: { n: '${ .n }' } } } } } },
@@ -343,7 +343,7 @@ describe('raise', () => {
 });
 
 describe('lifecycle events', () => {
-  it('have the names and data of the DSL and nothing of the workflow’s data', async () => {
+  it('have the names and data of the DSL and no data of the workflow', async () => {
     const run = await execute(
       parsed({
         document: { dsl: '1.0.3', namespace: 'ns', name: 'wf', version: '1.2.3' },

@@ -15,14 +15,14 @@ describe('wait and timeout', () => {
     expect(run).toMatchObject({ status: 'completed', output: { n: 1 } });
   });
 
-  it('a duration may be an expression; what is no duration is a fault', async () => {
+  it('a duration may be an expression; a value that is not a duration is a fault', async () => {
     const workflow = workflowOf({ do: [{ w: { wait: '${ .for }' } }] });
     expect((await execute(workflow, { for: 'PT2S' })).open).toMatchObject([{ dueAt: '2026-01-01T00:00:02.000Z' }]);
     expect((await execute(workflow, { for: '2s' })).open).toMatchObject([{ dueAt: '2026-01-01T00:00:02.000Z' }]);
     expect(await execute(workflow, { for: 'soon' })).toMatchObject({ status: 'faulted', fault: { status: 400 } });
   });
 
-  it('whichever of a task and its timeout ends first closes the other', async () => {
+  it('a task and its timeout close each other, whichever ends first', async () => {
     const workflow = workflowOf({
       use: { timeouts: { short: { after: 'PT5S' } } },
       do: [{ outer: { timeout: 'short', do: [ASK] } }],
@@ -40,7 +40,7 @@ describe('wait and timeout', () => {
     });
   });
 
-  it('the workflow has a timeout too, and it can be caught only by nobody', async () => {
+  it('the workflow has a timeout too, which nothing can catch', async () => {
     const run = await execute(
       workflowOf({
         timeout: { after: 'PT1H' },
@@ -124,7 +124,7 @@ describe('try, catch and retry', () => {
     expect(run).toMatchObject({ status: 'faulted', fault: { status: 408, instance: '/do/0/t' }, open: [] });
   });
 
-  it('spreads retries by a jitter that is the same whenever it is computed', async () => {
+  it('spreads retries by a jitter that is the same each time it is computed', async () => {
     const workflow = tryOf({ retry: { delay: 'PT1S', jitter: { from: 'PT1S', to: 'PT11S' } } });
     const dueOf = async (executionId: string) => {
       const run = await execute(workflow, {}, { executionId });
@@ -140,7 +140,7 @@ describe('try, catch and retry', () => {
     }
   });
 
-  it('does not retry when the policy’s own condition does not hold', async () => {
+  it('does not retry when the condition of the policy is false', async () => {
     const run = await execute(tryOf({ retry: { when: '$error.status == 503' } }));
     await run.fail(KEY, standardFault('communication'));
     expect(run.status).toBe('faulted');
@@ -150,7 +150,7 @@ describe('try, catch and retry', () => {
 describe('cancel', () => {
   const cleaning = (handler: unknown[]) => ({ errors: { with: { type: CANCELLED } }, do: handler });
 
-  it('ends the execution at once when nobody names the type, whatever else they catch', async () => {
+  it('ends the execution immediately when no catch names the type, even if they catch other errors', async () => {
     const run = await execute(
       workflowOf({
         timeout: { after: 'PT1H' },
@@ -194,7 +194,7 @@ describe('cancel', () => {
     expect(run.ran()).not.toContain('after');
   });
 
-  it('lets every branch clean up, and whoever is around them after that', async () => {
+  it('lets every branch clean up, and then the tasks around them', async () => {
     const branch = { try: [ASK], catch: cleaning([{ undo: { call: 'tell' } }]) };
     const workflow = workflowOf({
       do: [
@@ -218,7 +218,7 @@ describe('cancel', () => {
     expect(run.status).toBe('cancelled');
   });
 
-  it('does not make a fork or a try inside the cleanup behave otherwise', async () => {
+  it('does not change the behaviour of a fork or a try inside the cleanup', async () => {
     const race = { fork: { compete: true, branches: [{ x: { call: 'tell' } }, { y: { call: 'tell' } }] } };
     const handler = [
       { race },
@@ -247,7 +247,7 @@ describe('cancel', () => {
     expect(run.keys()).toEqual(['/do/0/o/catch/do/0/undo#0.0.0']);
   });
 
-  it('closes the timers around a cleanup, so that they cannot cut it short', async () => {
+  it('closes the timers around a cleanup, so that they cannot interrupt it', async () => {
     const inner = { try: [ASK], catch: cleaning([{ undo: { call: 'tell' } }]) };
     const retry = { limit: { attempt: { duration: 'PT5S' } } };
     const run = await execute(
@@ -258,7 +258,7 @@ describe('cancel', () => {
     expect(run.keys()).toEqual(['/do/0/o/try/0/inner/catch/do/0/undo#0.0.0.0.0']);
   });
 
-  it('does nothing to an execution that is over', async () => {
+  it('does nothing to an execution that has ended', async () => {
     const run = await execute(workflowOf({ do: [{ a: { set: { a: 1 } } }] }));
     await run.cancel();
     expect(run.status).toBe('completed');
@@ -268,7 +268,7 @@ describe('cancel', () => {
 describe('fuel', () => {
   const endless = workflowOf({ do: [{ a: { set: { n: 1 } } }, { b: { set: { n: 2 }, then: 'a' } }] });
 
-  it('turns an endless loop into a pause that can be gone on from, and cancelled', async () => {
+  it('turns an endless loop into a pause that can be continued, and cancelled', async () => {
     const run = await execute(endless);
     expect(run.status).toBe('waiting');
     expect(run.open).toMatchObject([{ kind: 'timer', request: { purpose: 'continue' }, dueAt: run.now }]);
@@ -280,7 +280,7 @@ describe('fuel', () => {
     expect(run).toMatchObject({ status: 'cancelled', open: [] });
   });
 
-  it('ends an execution whose data has become too much to store, in depth or in length', async () => {
+  it('ends an execution whose data has become too large to store, in depth or in length', async () => {
     const event = { emit: { event: { with: { type: 'a', source: 'b', data: '${ . }' } } } };
     for (const grown of [{ a: '${ . }' }, { a: '${ . }', b: '${ . }' }]) {
       const set = { set: grown, export: { as: '$output' } };
@@ -291,7 +291,7 @@ describe('fuel', () => {
     }
   });
 
-  it.each(['a\u0000b', '\ud800'])('ends an execution that holds text no database takes: %j', async (text) => {
+  it.each(['a\u0000b', '\ud800'])('ends an execution with text that no database stores: %j', async (text) => {
     const ask = workflowOf({ do: [ASK, { w: { wait: 'PT1S' } }] });
     for (const value of [text, { deep: [text] }, { [text]: 1 }]) {
       const run = await execute(ask);
@@ -311,7 +311,7 @@ describe('fuel', () => {
     expect(JSON.stringify([failing.fault, failing.events])).not.toMatch(/\\u0000|\\ud800/);
   });
 
-  it('faults an execution that makes a text of data that nests too deep for it', async () => {
+  it('faults an execution that makes a text of data that is nested too deep', async () => {
     const nest = { for: { in: '$workflow.input' }, do: [{ s: { set: { a: '${ . }' } } }] };
     const list = Array.from({ length: 9_000 }, () => 0);
     const run = await execute(workflowOf({ do: [{ nest }, { text: { set: { a: 'x ${ . }' } } }] }), list);

@@ -50,7 +50,7 @@ describe('the exchange', () => {
     expect(me?.headers.authorization).toBe('Bearer the-access-token');
   });
 
-  it('sends its credentials in the body when told so, and only its name when it has no secret', async () => {
+  it('sends its credentials in the body when configured so, and only its name when it has no secret', async () => {
     const provider = await open();
     await provider.open({ token_endpoint_auth_method: 'client_secret_post' }).exchange(callback(), flow, calm());
     await provider.open({ client_secret: undefined }).exchange(callback(), flow, calm());
@@ -69,7 +69,7 @@ describe('the exchange', () => {
     ['two codes', new URL(`${callback().href}&code=another`)],
     ['no code', new URL(`${redirectUri}?state=the-state`)],
     ['an error', callback({ error: 'access_denied' })],
-  ])('is refused for %s, before anybody is asked', async (_what, url) => {
+  ])('rejects %s, before a request is sent', async (_what, url) => {
     const provider = await open();
     expect(await failure(provider.open().exchange(url, flow, calm()))).toBeInstanceOf(Terminal);
     expect(provider.asked).toEqual([]);
@@ -88,7 +88,7 @@ describe('the exchange', () => {
   });
 });
 
-describe('an answer of the provider', () => {
+describe('a response of the provider', () => {
   it.each<[string, Record<string, Said>]>([
     [
       'an error with a 400',
@@ -114,7 +114,7 @@ describe('an answer of the provider', () => {
     ['no address', { '/me': { body: { sub: 's' } } }],
     ['groups that are no names', { '/me': { body: { sub: 's', email: 'a@b.c', groups: [{ name: 'approvers' }] } } }],
     ['null', { '/me': { body: 'null' } }],
-  ])('with %s is refused for good, and is not repeated', async (_what, said) => {
+  ])('with %s is rejected permanently, and is not repeated', async (_what, said) => {
     const error = await failure(signIn(said));
     expect(error).toBeInstanceOf(Terminal);
     expect(error.message).not.toMatch(/the-detail|127\.0\.0\.1|secret/);
@@ -125,11 +125,11 @@ describe('an answer of the provider', () => {
     ['too many requests', { '/token': { status: 429 } }],
     ['a failure later', { '/me': { status: 500 } }],
     ['a hang-up', { '/token': { answer: (response) => response.destroy() } }],
-  ])('with %s may be another one later', async (_what, said) => {
+  ])('with %s is retryable', async (_what, said) => {
     expect(await failure(signIn(said))).toBeInstanceOf(Retryable);
   });
 
-  it('that never comes is waited for until the signal', async () => {
+  it('that never arrives is waited for until the signal aborts', async () => {
     const provider = await open({ '/token': { answer: () => {} } });
     const stop = new AbortController();
     const waiting = failure(provider.open().exchange(callback(), flow, stop.signal));
@@ -156,7 +156,7 @@ describe('an answer of the provider', () => {
   });
 });
 
-describe('an address', () => {
+describe('an e-mail address', () => {
   const me = (claims: object): Record<string, Said> => ({
     '/me': { body: { sub: 's', email: 'rita@example.test', ...claims } },
   });
@@ -165,7 +165,7 @@ describe('an address', () => {
     '/emails': { body: emails },
   });
 
-  it('is verified when the provider says true, and for nothing else', async () => {
+  it('is verified only when the provider returns true', async () => {
     for (const email_verified of [true, 'true'])
       expect((await signIn(me({ email_verified }))).emailVerified).toBe(true);
     for (const email_verified of [false, 'false', 'yes', 1, null, {}, [true], undefined]) {
@@ -173,7 +173,7 @@ describe('an address', () => {
     }
   });
 
-  it('is verified in the domains that the operator says the provider gives out itself', async () => {
+  it('is verified in the domains that the operator lists as managed by the provider', async () => {
     const more = { email_domains: ['Example.test'] };
     expect((await signIn(me({}), more)).emailVerified).toBe(true);
     for (const email of ['rita@elsewhere.test', 'rita@x.example.test', 'rita@elsewhere.test@example.test']) {
@@ -181,7 +181,7 @@ describe('an address', () => {
     }
   });
 
-  it('is the primary one of a list, verified or not, whatever the claims say', async () => {
+  it('is the primary one of a list, verified or not, regardless of the claims', async () => {
     const provider = async (emails: unknown) => {
       const opened = await open(listed(emails));
       return opened.open({ emails_endpoint: `${opened.url}/emails` }).exchange(callback(), flow, calm());
@@ -204,7 +204,7 @@ describe('an address', () => {
   });
 });
 
-describe('who somebody is', () => {
+describe('the identity of a person', () => {
   it('is read from the fields that are configured, and from nothing inherited', async () => {
     const body = { user: { id: 77, mail: 'rita@example.test', sure: true, roles: 'engineers' }, login: 'rita' };
     const claims = {
@@ -268,14 +268,14 @@ describe('a refresh', () => {
     expect(provider.asked[0]?.form).toEqual({ grant_type: 'refresh_token', refresh_token: 'the-refresh-token' });
   });
 
-  it('is refused for good when the provider refuses, or answers for somebody else', async () => {
+  it('is final when the provider rejects it, or returns another person', async () => {
     const other = await open({ '/me': { body: { sub: 'adam-2' } } });
     expect(await failure(other.open().refresh(request, calm()))).toBeInstanceOf(Terminal);
     const refusing = await open({ '/token': { status: 400, body: { error: 'invalid_grant' } } });
     expect(await failure(refusing.open().refresh(request, calm()))).toBeInstanceOf(Terminal);
   });
 
-  it('may work later when the provider is down, or refuses our own credentials', async () => {
+  it('is retryable when the provider is down, or rejects our own credentials', async () => {
     for (const answer of [
       { status: 502, body: 'no' },
       { status: 401, body: { error: 'invalid_client' } },
@@ -286,7 +286,7 @@ describe('a refresh', () => {
     }
   });
 
-  it('keeps the tokens that it brought when the person cannot be read now', async () => {
+  it('keeps the new tokens when the person cannot be read now', async () => {
     const provider = await open({ '/me': { status: 503, body: 'no' } });
     expect(Object.keys(await provider.open().refresh(request, calm()))).toEqual(['tokens']);
   });
@@ -295,12 +295,12 @@ describe('a refresh', () => {
 describe('a person who is read again', () => {
   const request = { tokens: { accessToken: 'the-access-token' }, subject: 'rita-1' };
 
-  it('has the groups that the provider says now', async () => {
+  it('has the groups that the provider returns now', async () => {
     const provider = await open({});
     expect(await provider.open().reread(request, calm())).toMatchObject({ subject: 'rita-1', groups: ['engineers'] });
   });
 
-  it('is over when the token is not honoured or is of somebody else, and not when we ask too often', async () => {
+  it('has ended when the token is rejected or belongs to another person, and not when we send too many requests', async () => {
     for (const [answer, kind] of [
       [{ status: 401, body: { message: 'Bad credentials' } }, Terminal],
       [{ body: { sub: 'adam-2', email: 'a@example.test' } }, Terminal],
@@ -323,7 +323,7 @@ describe('the configuration', () => {
   const good = { ...endpoints, client_id: 'belay', client_secret: 'secret' };
   const parse = (config: object) => oauth2Connector.config.safeParse(config);
 
-  it('needs two lines for GitHub, and takes other addresses for an Enterprise Server', () => {
+  it('needs two lines for GitHub, and accepts other addresses for an Enterprise Server', () => {
     const github = parse({ preset: 'github', client_id: 'a', client_secret: 'b' });
     expect(github.data).toMatchObject({
       authorization_endpoint: 'https://github.com/login/oauth/authorize',
@@ -346,7 +346,7 @@ describe('the configuration', () => {
     ['a domain that is all', { email_domains: ['*'] }],
     ['two ways to know an address', { emails_endpoint: 'https://id.example.test/e', email_domains: ['example.test'] }],
     ['what it does not know', { skip_state: true }],
-  ])('refuses %s', (_what, change) => {
+  ])('rejects %s', (_what, change) => {
     expect(parse(good).success).toBe(true);
     expect(parse({ ...good, ...change }).success).toBe(false);
   });

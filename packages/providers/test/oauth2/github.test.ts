@@ -31,7 +31,7 @@ async function answer(authenticator: ReturnType<typeof open>['authenticator'], l
 }
 
 describe('a sign-in at GitHub', () => {
-  it('gives the person by the number that GitHub keeps of them, and the address that it has verified', async () => {
+  it('returns the person by GitHub’s number, with the verified address', async () => {
     const { authenticator } = open();
     const callback = await answer(authenticator);
     expect(`${callback.origin}${callback.pathname}`).toBe(redirectUri);
@@ -46,7 +46,7 @@ describe('a sign-in at GitHub', () => {
     });
   });
 
-  it('asks for what is configured, with PKCE and the state', async () => {
+  it('requests what is configured, with PKCE and the state', async () => {
     const url = await open().authenticator.authorizationUrl(flow, calm());
     expect(Object.fromEntries(url.searchParams)).toEqual({
       response_type: 'code',
@@ -62,7 +62,7 @@ describe('a sign-in at GitHub', () => {
     expect(scoped.searchParams.get('scope')).toBe('repo');
   });
 
-  it('tells the organisations of the person when it is asked for them', async () => {
+  it('returns the organisations of the person when they are requested', async () => {
     const { authenticator } = open({
       groups_endpoint: `${github.url}/user/orgs`,
       scopes: ['read:user', 'user:email', 'read:org'],
@@ -71,14 +71,14 @@ describe('a sign-in at GitHub', () => {
     expect((await authenticator.exchange(await answer(authenticator, 'adam'), flow, calm())).groups).toEqual(['other']);
   });
 
-  it('takes a code once', async () => {
+  it('accepts a code once', async () => {
     const { authenticator } = open();
     const callback = await answer(authenticator);
     await authenticator.exchange(callback, flow, calm());
     await expect(authenticator.exchange(callback, flow, calm())).rejects.toThrow(/bad_verification_code/);
   });
 
-  it('is refused for an error that comes with a 200', async () => {
+  it('is rejected for an error that arrives with status 200', async () => {
     const { authenticator } = open({ client_secret: 'another-secret' });
     const error = await authenticator.exchange(await answer(authenticator), flow, calm()).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(Terminal);
@@ -86,7 +86,7 @@ describe('a sign-in at GitHub', () => {
     expect(error.message).not.toContain('secret-of');
   });
 
-  it('says whether GitHub is there', async () => {
+  it('reports whether GitHub is reachable', async () => {
     await open().check(calm());
     await expect(open({ authorization_endpoint: 'http://127.0.0.1:1/' }).check(calm())).rejects.toBeInstanceOf(
       Retryable,

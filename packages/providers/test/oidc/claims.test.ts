@@ -4,8 +4,8 @@ import { readClaims } from '../../src/oidc/claims.js';
 
 const idToken = { sub: 's', email: 'ana@example.test', email_verified: true, name: 'Ana', groups: ['a'] };
 
-describe('who a person is', () => {
-  it('is told by the userinfo endpoint before the ID token', () => {
+describe('the identity of a person', () => {
+  it('comes from the userinfo endpoint before the ID token', () => {
     const userInfo = { sub: 's', email: 'new@example.test', email_verified: true, name: 'Ana B', groups: ['b', 'b'] };
     expect(readClaims(idToken, userInfo, 'groups')).toEqual({
       subject: 's',
@@ -23,7 +23,7 @@ describe('who a person is', () => {
     });
   });
 
-  it('never has one address vouched for by what was said of another', () => {
+  it('never verifies one address by a statement about another', () => {
     const person = readClaims(idToken, { sub: 's', email: 'victim@example.test' }, 'groups');
     expect([person.email, person.emailVerified]).toEqual(['victim@example.test', false]);
   });
@@ -36,7 +36,7 @@ describe('who a person is', () => {
     ['yes', false],
     [1, false],
     [undefined, false],
-  ])('takes %j for an address that is verified: %j', (said, verified) => {
+  ])('takes %j for a verified address: %j', (said, verified) => {
     expect(readClaims({ ...idToken, email_verified: said }, {}, 'groups').emailVerified).toBe(verified);
   });
 
@@ -47,7 +47,7 @@ describe('who a person is', () => {
     expect(() => readClaims({ ...claims, org: { acme: {} } }, {}, 'groups', 'org')).toThrow(Terminal);
   });
 
-  it('reads groups of one, of none, and from another claim, and refuses what is no list of names', () => {
+  it('reads one group, no group, and another claim, and rejects a value that is not a list of names', () => {
     const groups = (claims: Record<string, unknown>, claim = 'groups') =>
       readClaims({ ...idToken, groups: undefined, ...claims }, {}, claim).groups;
     expect(groups({ groups: 'one' })).toEqual(['one']);
@@ -58,12 +58,12 @@ describe('who a person is', () => {
     }
   });
 
-  it('is refused without a subject or an e-mail address', () => {
+  it('is rejected without a subject or an e-mail address', () => {
     expect(() => readClaims({ ...idToken, sub: '' }, {}, 'groups')).toThrow(Terminal);
     expect(() => readClaims({ sub: 's' }, { sub: 's' }, 'groups')).toThrow(Terminal);
   });
 
-  it('has a name in any case', () => {
+  it('always has a name', () => {
     expect(readClaims({ sub: 's', email: 'e@x.test', preferred_username: 'ana' }, {}, 'groups').name).toBe('ana');
     expect(readClaims({ sub: 's', email: 'e@x.test' }, {}, 'groups').name).toBe('e@x.test');
   });

@@ -5,7 +5,7 @@ const accepts = (config: Record<string, unknown>) =>
   oidcConnector.config.safeParse({ client_id: 'belay', ...config }).success;
 
 describe('the configuration of an oidc provider', () => {
-  it('takes an https issuer, and groups, scopes and profile by default', () => {
+  it('accepts an https issuer, with groups, scopes and profile by default', () => {
     expect(oidcConnector.config.parse({ issuer: 'https://id.example.com/tenant', client_id: 'belay' })).toEqual({
       issuer: 'https://id.example.com/tenant',
       client_id: 'belay',
@@ -15,7 +15,7 @@ describe('the configuration of an oidc provider', () => {
     });
   });
 
-  it('takes an issuer without TLS on this machine only, and only when told so', () => {
+  it('accepts an issuer without TLS only on the local machine, and only with its setting', () => {
     for (const issuer of ['http://127.0.0.1:4000', 'http://localhost:4000', 'http://[::1]:4000']) {
       expect(accepts({ issuer })).toBe(false);
       expect(accepts({ issuer, allow_insecure_issuer: true })).toBe(true);
@@ -31,7 +31,7 @@ describe('the configuration of an oidc provider', () => {
     }
   });
 
-  it('refuses what is no issuer, no scope or no setting', () => {
+  it('rejects values that are not an issuer, a scope or a setting', () => {
     for (const issuer of [
       '',
       'id.example.com',

@@ -85,7 +85,7 @@ async function openIssuer(told: Told) {
   return { asked, client, exchange };
 }
 
-describe('the oidc connector believes', () => {
+describe('the oidc connector accepts', () => {
   it('an ID token that is signed, for us, in time and about the same person as the userinfo', async () => {
     const { exchange, asked } = await openIssuer({});
     expect(await exchange()).toMatchObject({
@@ -117,14 +117,14 @@ describe('the oidc connector believes', () => {
     expect((error as Error).message).not.toMatch(/the-(secret|code|access-token|state|nonce)/);
   });
 
-  it('no description of another issuer', async () => {
+  it('no metadata of another issuer', async () => {
     const { client } = await openIssuer({ discovery: { issuer: 'https://evil.test' } });
     await expect(client.check(calm())).rejects.toBeInstanceOf(Terminal);
   });
 });
 
-describe('the oidc connector tells', () => {
-  it.each([429, 500, 502, 503])('that an issuer which answers %d may be asked again', async (status) => {
+describe('the oidc connector reports', () => {
+  it.each([429, 500, 502, 503])('that an issuer which responds with %d is retryable', async (status) => {
     for (const tokenAnswer of [
       { status, body: '{"error":"temporarily_unavailable"}' },
       { status, type: 'text/html', body: '<h1>the-secret</h1>' },
@@ -136,7 +136,7 @@ describe('the oidc connector tells', () => {
     }
   });
 
-  it('that an issuer which refuses will not answer differently, without repeating what it wrote', async () => {
+  it('that an issuer which rejects is final, without repeating its text', async () => {
     const body = '{"error":"invalid_grant","error_description":"the-secret"}';
     const { exchange } = await openIssuer({ tokenAnswer: { status: 400, body } });
     const error = await exchange()?.catch((caught: unknown) => caught);
@@ -144,7 +144,7 @@ describe('the oidc connector tells', () => {
     expect((error as Error).message).toBe('The identity provider rejected the sign-in (invalid_grant)');
   });
 
-  it('whether the issuer is there', async () => {
+  it('whether the issuer is reachable', async () => {
     const { client } = await openIssuer({});
     await client.check(calm());
     for (const close of closing.splice(0)) close();

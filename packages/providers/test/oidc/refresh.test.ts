@@ -91,12 +91,12 @@ describe('refreshing a session at an OpenID provider', () => {
     expect(await plain.refresh()).toEqual({ tokens: { accessToken: 'the-next-access' } });
   });
 
-  it('believes no answer about somebody else', async () => {
+  it('rejects a response about another person', async () => {
     const { refresh } = await openIssuer({ subject: 'another' });
     await expect(refresh()).rejects.toBeInstanceOf(Terminal);
   });
 
-  it('tells a refusal from a provider that may answer later, and repeats neither’s words', async () => {
+  it('distinguishes a rejection from a provider that may respond later, and repeats the text of neither', async () => {
     for (const [status, kind] of [
       [400, Terminal],
       [401, Terminal],

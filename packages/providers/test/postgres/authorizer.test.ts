@@ -55,7 +55,7 @@ describe('the postgres authorizer', () => {
   const read = (sql: ReturnType<TestServer['connect']>) =>
     sql`select answer from report`.then((rows) => rows[0]?.answer);
 
-  it('lets the identity read what only the role may read, and no longer afterwards', async () => {
+  it('lets the identity read what only the role may read, and not after the revocation', async () => {
     const [role, user] = [await reader(), await server.login()];
     const sql = server.connect(user);
     await expect(read(sql)).rejects.toThrow('permission denied');
@@ -67,7 +67,7 @@ describe('the postgres authorizer', () => {
     await expect(read(server.connect(user))).rejects.toThrow('permission denied');
   });
 
-  it('ends a session that became the role, and one with an open cursor, and no one else’s', async () => {
+  it('ends a session that became the role, and one with an open cursor, and no session of others', async () => {
     const [role, user, other] = [await reader(), await server.login(), await server.login()];
     await authorizer.ensurePresent(entitlement(role, user.name), until, calm());
     const [became, cursor, bystander] = [server.connect(user), server.connect(user), server.connect(other)];
@@ -85,7 +85,7 @@ describe('the postgres authorizer', () => {
     expect(await session(bystander)).toBe(pid);
   });
 
-  it('ends sessions on a repeat too: the call before may have stopped after the revocation', async () => {
+  it('ends sessions on a repeated call too: the earlier call may have stopped after the revocation', async () => {
     const [role, user] = [await reader(), await server.login()];
     await authorizer.ensurePresent(entitlement(role, user.name), until, calm());
     const sql = server.connect(user);
@@ -99,7 +99,7 @@ describe('the postgres authorizer', () => {
     await expect(read(server.connect(user))).rejects.toThrow('permission denied');
   });
 
-  it('leaves what the identity holds through other roles alone', async () => {
+  it('keeps what the identity holds through other roles', async () => {
     const [role, standing, user] = [await reader(), await server.role(), await server.login()];
     await server.admin.unsafe(`grant ${standing} to ${user.name}`);
     await authorizer.ensurePresent(entitlement(role, user.name), until, calm());
@@ -107,7 +107,7 @@ describe('the postgres authorizer', () => {
     expect(await authorizer.holds(entitlement(standing, user.name), calm())).toBe(true);
   });
 
-  it('takes the membership away whoever else granted it as well', async () => {
+  it('revokes the membership even when others granted it as well', async () => {
     const [role, user, colleague] = [await reader(), await server.login(), await server.role()];
     await server.admin.unsafe(`grant ${role} to ${colleague} with admin option`);
     await authorizer.ensurePresent(entitlement(role, user.name), until, calm());
@@ -116,7 +116,7 @@ describe('the postgres authorizer', () => {
     expect(await authorizer.holds(entitlement(role, user.name), calm())).toBe(false);
   });
 
-  it('says that it may not take away a grant of someone mightier, having ended the sessions and its own grant', async () => {
+  it('reports that it may not revoke a grant of a mightier role, after ending the sessions and its own grant', async () => {
     const [role, user, mine] = [await reader(), await server.login(), await server.login('createrole')];
     await server.admin.unsafe(
       `grant pg_signal_backend to ${mine.name}; grant ${role} to ${mine.name} with admin option`,
@@ -137,7 +137,7 @@ describe('the postgres authorizer', () => {
     expect(await isAlive(pid)).toBe(false);
   });
 
-  it('says so when it may not end sessions, and never calls that done', async () => {
+  it('reports when it may not end sessions, and never counts that as success', async () => {
     const [role, user, mine] = [await reader(), await server.login(), await server.login('createrole')];
     await server.admin.unsafe(`grant ${role} to ${mine.name} with admin option`);
     const own = authorizerOf({ url: server.url(mine) });
@@ -149,7 +149,7 @@ describe('the postgres authorizer', () => {
     expect(await own.holds(entitlement(role, user.name), calm())).toBe(false);
   });
 
-  it('refuses roles that reach beyond the database, directly or through another role', async () => {
+  it('rejects roles that reach beyond the database, directly or through another role', async () => {
     const user = await server.login();
     const wrapped = async (inner: string, options = '') => {
       const outer = await server.role();
@@ -184,7 +184,7 @@ describe('the postgres authorizer', () => {
     expect((await daring.roles(calm())).map(({ name }) => name)).toContain(role);
   });
 
-  it('refuses to elevate itself or a group, and never ends its own sessions', async () => {
+  it('rejects itself and groups as identities, and never ends its own sessions', async () => {
     const [role, group, mine] = [await reader(), await server.role(), await server.login('superuser')];
     const own = authorizerOf({ url: server.url(mine) });
     expect(await terminal(own.ensurePresent(entitlement(role, mine.name), until, calm()))).toContain(
@@ -195,7 +195,7 @@ describe('the postgres authorizer', () => {
     expect(await own.holds(entitlement(role, mine.name), calm())).toBe(false);
   });
 
-  it('never takes a name that PostgreSQL would cut off for the shorter one', async () => {
+  it('never confuses a name that PostgreSQL would truncate with the shorter one', async () => {
     const role = `${'a'.repeat(40)}${await server.role()}`.padEnd(63, 'z').slice(0, 63);
     const user = await server.login();
     await server.admin.unsafe(`create role ${role}`);
@@ -211,7 +211,7 @@ describe('the postgres authorizer', () => {
     }
   });
 
-  it('grants to and takes from names that need quoting', async () => {
+  it('grants and revokes names that need quoting', async () => {
     const suffix = server.database.slice(-6);
     const [role, identity] = [`Odd "role"; drop -- ${suffix}`, `o'brien.é@example ${suffix}`];
     const quote = (name: string) => `"${name.replaceAll('"', '""')}"`;
@@ -226,7 +226,7 @@ describe('the postgres authorizer', () => {
     }
   });
 
-  it('takes calls about one membership from several workers at once without failing any', async () => {
+  it('handles calls about one membership from several workers at the same time without an error', async () => {
     const workers = [authorizerOf({ max_connections: 4 }), authorizerOf({ max_connections: 4 })];
     const [role, user] = [await reader(), await server.login()];
     const one = entitlement(role, user.name);
@@ -277,7 +277,7 @@ describe('the postgres authorizer', () => {
     expect(await authorizer.holds(entitlement(role, user.name), calm())).toBe(false);
   });
 
-  it('lets its caller go when the server accepts a connection and says nothing', async () => {
+  it('ends a call when the server accepts a connection and does not respond', async () => {
     await using silent = createServer((socket) => socket.resume());
     await new Promise<void>((done) => silent.listen(0, '127.0.0.1', done));
     const { port } = silent.address() as { port: number };
@@ -292,7 +292,7 @@ describe('the postgres authorizer', () => {
     await client.close();
   });
 
-  it('tells a wrong password and a missing database apart from a server that is down, and repeats no secret', async () => {
+  it('distinguishes a wrong password and a missing database from a server that is down, and repeats no secret', async () => {
     const user = await server.login();
     const urls = [
       server.url({ ...user, password: 'wrong-secret' }),

@@ -46,7 +46,7 @@ describe.runIf(hasFifteen())('the postgres authorizer before PostgreSQL 16', () 
     await fifteen?.stop();
   });
 
-  it('refuses every grant, because a member could become the role, unless that is accepted', async () => {
+  it('rejects every grant, because a member could become the role, unless that is accepted', async () => {
     expect(server.version).toBeLessThan(160_000);
     const { one } = await fresh();
     const client = open();
@@ -60,7 +60,7 @@ describe.runIf(hasFifteen())('the postgres authorizer before PostgreSQL 16', () 
     ]);
   });
 
-  it('grants where that is accepted, and says what may be left behind', async () => {
+  it('grants where that is accepted, and reports what may be left behind', async () => {
     const { one, user } = await fresh();
     const authorizer = accepting();
     expect(authorizer.leavesBehind).toContain('objects');
@@ -89,14 +89,14 @@ describe.runIf(hasFifteen())('the postgres authorizer before PostgreSQL 16', () 
     await authorizer.ensureAbsent(one, calm());
   });
 
-  it('refuses a role that can sign in: its password could be changed by who becomes it', async () => {
+  it('rejects a role that can sign in: a member could change its password', async () => {
     const [role, user] = [await server.login(), await server.login()];
     const one = { id: 'e', identity: user.name, access: { role: role.name } };
     const error = await failure(accepting().ensurePresent(one, until, calm()));
     expect((error as Error).message).toContain('can sign in, and before');
   });
 
-  it('takes calls that cross for normal, and stands by', async () => {
+  it('handles concurrent calls, and stands by', async () => {
     const { one } = await fresh();
     const authorizer = accepting();
     await authorizer.standBy?.(calm());

@@ -28,7 +28,7 @@ describe('the postgres identities', () => {
     await server?.close();
   });
 
-  it('knows a person by the local part of the e-mail, and only as a login role', async () => {
+  it('finds a person by the local part of the e-mail address, and only as a login role', async () => {
     const [user, group] = [await server.login(), await server.role()];
     const identities = identitiesOf({});
     const email = `${user.name}@example.test`;
@@ -45,7 +45,7 @@ describe('the postgres identities', () => {
     expect(await identities.find(person(`${'a'.repeat(64)}@example.test`), calm())).toBeNull();
   });
 
-  it('takes no other domain for its own', async () => {
+  it('accepts no other domain as its own', async () => {
     const user = await server.login();
     const identities = identitiesOf({ email_domains: ['Example.test'] });
     expect((await identities.find(person(`${user.name}@EXAMPLE.test`), calm()))?.id).toBe(user.name);
@@ -54,7 +54,7 @@ describe('the postgres identities', () => {
     }
   });
 
-  it('knows a person by the whole e-mail or by a table, and guesses nothing', async () => {
+  it('finds a person by the whole e-mail address or by a table, and never guesses', async () => {
     const user = await server.login();
     const byTable = identitiesOf({ identity: { table: { 'Ana@Example.test': user.name } } });
     expect((await byTable.find(person('ana@example.test'), calm()))?.id).toBe(user.name);
@@ -64,7 +64,7 @@ describe('the postgres identities', () => {
     expect(await byEmail.find(person(`${user.name}@example.test`), calm())).toBeNull();
   });
 
-  it('never offers the user of the connector itself', async () => {
+  it('never offers the connector’s own user', async () => {
     const mine = await server.login('superuser');
     const identities = identitiesOf({ url: server.url(mine) });
     expect(await identities.find(person(`${mine.name}@example.test`), calm())).toBeNull();
@@ -89,7 +89,7 @@ describe('the postgres identities', () => {
     expect(names.indexOf(group)).toBeLessThan(names.indexOf(user.name));
   });
 
-  it('refuses a configuration that names no user, no database, or a person twice', () => {
+  it('rejects a configuration without a user or a database, or with a person twice', () => {
     const refused = [
       { email_domains: ['x.test'] },
       { url: 'mysql://a@b/c', email_domains: ['x.test'] },

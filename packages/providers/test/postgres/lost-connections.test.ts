@@ -38,7 +38,7 @@ describe('the postgres connector', () => {
     await server.close();
   });
 
-  it('throws what is to be tried again when a connection is lost at any point, and repeats with success', async () => {
+  it('throws a retryable error when a connection is lost at any point, and succeeds when repeated', async () => {
     let lost = 0;
     const badly = async (work: () => Promise<unknown>) => {
       const error = await work().then(
@@ -62,7 +62,7 @@ describe('the postgres connector', () => {
     expect(await authorizer.holds(entitlement, calm())).toBe(false);
   }, 60_000);
 
-  it('gives a silent connection up before its call is over, and works on a new one', async () => {
+  it('gives up a silent connection before its call ends, and works on a new one', async () => {
     await authorizer.holds(entitlement, calm());
     proxy.swallow(true);
     await expect(authorizer.holds(entitlement, calm())).rejects.toThrow(Retryable);
@@ -70,7 +70,7 @@ describe('the postgres connector', () => {
     expect(await authorizer.holds(entitlement, calm())).toBe(false);
   }, 40_000);
 
-  it('opens another connection to stand by when the one that did has gone silent, before grants have waited for long', async () => {
+  it('opens another connection to stand by when the first has gone silent, before grants have waited for long', async () => {
     const { standBy } = authorizer;
     if (!standBy) throw new Error('the authorizer has nothing to stand by');
     await standBy(calm());

@@ -70,7 +70,7 @@ describe('the postgres authorizer against what a role makes possible', () => {
       (role) => `alter default privileges in schema free grant trigger on tables to ${role}`,
     ],
   ];
-  it.each(builders)('refuses and does not list a role that %s, itself or through another', async (_which, make) => {
+  it.each(builders)('rejects and does not list a role that %s, itself or through another', async (_which, make) => {
     const [inner, user] = [await server.role(), await server.login()];
     const outer = await server.role();
     await server.admin.unsafe(`grant ${inner} to ${outer}`);
@@ -89,7 +89,7 @@ describe('the postgres authorizer against what a role makes possible', () => {
     expect(await daring.holds(entitlement(inner, user.name), calm())).toBe(false);
   });
 
-  it('refuses predefined roles with which a holder could keep a revocation from happening', async () => {
+  it('rejects predefined roles with which a holder could prevent a revocation', async () => {
     const user = await server.login();
     const names = ['pg_signal_backend', ...(server.version >= 160_000 ? ['pg_use_reserved_connections'] : [])];
     if (server.version >= 170_000) names.push('pg_maintain', 'pg_create_subscription');
@@ -103,7 +103,7 @@ describe('the postgres authorizer against what a role makes possible', () => {
     ['may end the sessions of others', (user) => `grant pg_signal_backend to ${user}`],
     ['owns the database', (user) => `alter database ${server.database} owner to ${user}`],
   ];
-  it.each(obstructers)('refuses a login that %s, itself or through another role', async (_which, make) => {
+  it.each(obstructers)('rejects a login that %s, itself or through another role', async (_which, make) => {
     const [role, between, user] = [await reader(), await server.role(), await server.login()];
     await server.admin.unsafe(`grant ${between} to ${user.name}`);
     const [{ owner }] = await server.admin<[{ owner: string }]>`
@@ -121,7 +121,7 @@ describe('the postgres authorizer against what a role makes possible', () => {
     await authorizer.ensureAbsent(entitlement(role, user.name), calm());
   });
 
-  it('lets a transaction of another login that reads through a view end by itself, for a moment', async () => {
+  it('gives a transaction of another login that reads through a view a moment to end', async () => {
     const [role, user, app] = [await reader(), await server.login(), await server.login()];
     await server.admin.unsafe(`create view free.shown_${role} as select answer from public.report;
       grant usage on schema free to ${app.name}; grant select on free.shown_${role} to ${app.name}`);
@@ -148,7 +148,7 @@ describe('the postgres authorizer against what a role makes possible', () => {
     await server.admin.unsafe(`drop view free.shown_${role}`);
   });
 
-  it('refuses a role that builds in another database of the server, and one that cannot be examined there', async () => {
+  it('rejects a role that can create objects in another database of the server, and one that cannot be checked there', async () => {
     const [plain, builder, user] = [await reader(), await reader(), await server.login()];
     const other = `${server.database}_other`;
     await server.admin.unsafe(`create database ${other}`);
@@ -193,7 +193,7 @@ describe('the postgres authorizer against what a role makes possible', () => {
     }
   });
 
-  it('gives the privileges to a login that does not inherit by itself', async () => {
+  it('grants the privileges to a login that does not inherit by default', async () => {
     const [role, user] = [await reader(), await server.login('noinherit')];
     await authorizer.ensurePresent(entitlement(role, user.name), until, calm());
     if (server.version >= 160_000)
@@ -239,7 +239,7 @@ describe('the postgres authorizer against what a role makes possible', () => {
     }
   });
 
-  it('ends all sessions again when the membership was there again, by anybody’s grant', async () => {
+  it('ends all sessions again when the membership existed again, by a grant of any role', async () => {
     const [role, user] = [await reader(), await server.login()];
     const one = { ...entitlement(role, user.name), generation: 'first' };
     await authorizer.ensurePresent(one, until, calm());
@@ -250,7 +250,7 @@ describe('the postgres authorizer against what a role makes possible', () => {
     expect(await isAlive(pid)).toBe(false);
   });
 
-  it('leaves members alone who hold the role themselves, administrators of the login, and superusers', async () => {
+  it('keeps the sessions of members who hold the role themselves, administrators of the login, and superusers', async () => {
     const [role, user] = [await reader(), await server.login()];
     const [colleague, administrator, root] = [
       await server.login(),
@@ -270,7 +270,7 @@ describe('the postgres authorizer against what a role makes possible', () => {
     for (const pid of pids) expect(await isAlive(pid)).toBe(true);
   });
 
-  it('says what weakens its setup, and nothing of a server and a user that are as they should be', async () => {
+  it('reports what weakens its setup, and nothing about a sound server and user', async () => {
     const mine = await server.login('createrole');
     const config = postgresConnector.config.parse({ url: server.url(mine), email_domains: ['example.test'] });
     const client = postgresConnector.create(config, { log: () => {} });
@@ -292,7 +292,7 @@ describe('the postgres authorizer against what a role makes possible', () => {
       ]);
   });
 
-  it('is not led astray by operators and functions that the holder made in public', async () => {
+  it('is not misled by operators and functions that the holder created in public', async () => {
     const [role, user] = [await reader(), await server.login()];
     await server.admin.unsafe(`grant create on schema public to ${user.name}`);
     const sql = server.connect(user);

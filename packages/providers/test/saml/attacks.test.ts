@@ -22,7 +22,7 @@ async function refused(posted: { SAMLResponse: string; RelayState: string }, flo
   return error as Terminal;
 }
 
-it('an honest answer passes, so that what follows is refused for what is changed in it', async () => {
+it('an honest response passes, so that the following ones are rejected for their changes', async () => {
   expect((await corp.exchange(await corp.answer())).subject).toBe(rita.nameId);
 });
 
@@ -76,7 +76,7 @@ describe('a signature', () => {
     await refused(tamper(await corp.answer(), change));
   });
 
-  it('is of the configured key, whatever certificate comes with it', async () => {
+  it('must be of the configured key, regardless of the included certificate', async () => {
     const stranger = createCertified('idp.example.test');
     const posted = await corp.answer({ key: stranger });
     expect(Buffer.from(posted.SAMLResponse, 'base64').toString()).toContain('X509Certificate');
@@ -96,7 +96,7 @@ describe('a signature', () => {
   });
 });
 
-describe('an assertion that is signed well', () => {
+describe('an assertion with a valid signature', () => {
   it.each<[string, Said]>([
     ['is for this service', { audience: 'https://other.example.test' }],
     ['is for this address', { recipient: 'https://other.example.test/callback' }],
@@ -131,7 +131,7 @@ describe('an assertion that is signed well', () => {
     await refused(await corp.answer(said));
   });
 
-  it('is refused under the state of another flow', async () => {
+  it('is rejected under the state of another flow', async () => {
     const posted = await corp.answer();
     await refused({ ...posted, RelayState: flowOf(2).state });
     await refused({ ...posted, RelayState: flowOf(2).state }, flowOf(2));
@@ -180,17 +180,17 @@ describe('a document', () => {
     ],
     ['with an encrypted assertion', (xml) => xml.replaceAll('saml:Assertion', 'saml:EncryptedAssertion')],
     ['that is cut off', (xml) => xml.slice(0, 700)],
-  ])('%s is refused', async (_what, change) => {
+  ])('%s is rejected', async (_what, change) => {
     await refused(tamper(await corp.answer(), change));
   });
 
-  it('is taken with very many groups', async () => {
+  it('is accepted with very many groups', async () => {
     const groups = Array.from({ length: 900 }, (_, number) => `group-${number}`);
     const person = { ...rita, attributes: { ...rita.attributes, groups } };
     expect((await corp.exchange(await corp.answer({}, flowOf(1), person))).groups).toEqual(groups);
   });
 
-  it('with a comment is refused even when the identity provider signed it', async () => {
+  it('with a comment is rejected even when the identity provider signed it', async () => {
     await refused(await corp.answer({ edit: comment }));
   });
 
@@ -201,11 +201,11 @@ describe('a document', () => {
     Buffer.from('<a/>').toString('base64'),
     Buffer.from('{}').toString('base64'),
     '/////w==',
-  ])('that is none (%j) is refused', async (SAMLResponse) => {
+  ])('that is not valid (%j) is rejected', async (SAMLResponse) => {
     await refused({ SAMLResponse, RelayState: flowOf(1).state });
   });
 
-  it('that says no is a refusal of the identity provider', async () => {
+  it('with a negative status is a denial of the identity provider', async () => {
     const denied = tamper(await corp.answer(), (xml) =>
       xml
         .replace(assertionOf(xml), '')

@@ -4,7 +4,7 @@ import { createCertified } from '../support/certified.js';
 import { calm, flowOf, openCorp, redirectUri, rita } from './support.js';
 
 describe('a sign-in by SAML', () => {
-  it('gives the person as the identity provider knows them, and no tokens', async () => {
+  it('returns the person as the identity provider describes them, and no tokens', async () => {
     const corp = await openCorp();
     const before = Date.now();
     const { endsAt, ...person } = await corp.exchange(await corp.answer({ sessionUntil: 3_600_000 }));
@@ -20,7 +20,7 @@ describe('a sign-in by SAML', () => {
     expect(endsAt?.getTime()).toBeLessThanOrEqual(Date.now() + 3_600_000);
   });
 
-  it('asks with the state as relay state, an identifier that follows from the flow, and nothing of the flow else', async () => {
+  it('sends the state as relay state, an identifier derived from the flow, and nothing else of the flow', async () => {
     const corp = await openCorp();
     const url = await corp.authenticator.authorizationUrl(flowOf(7), calm());
     expect(url.href.startsWith(`${corp.idp.entryPoint}?`)).toBe(true);
@@ -29,13 +29,13 @@ describe('a sign-in by SAML', () => {
     expect(url.href).not.toContain(flowOf(7).codeVerifier);
   });
 
-  it('keeps what an entry point has in its query', async () => {
+  it('keeps the query of an entry point', async () => {
     const corp = await openCorp({}, { entry_point: 'https://idp.example.test/sso?tenant=7' });
     const url = await corp.authenticator.authorizationUrl(flowOf(1), calm());
     expect(url.searchParams.get('tenant')).toBe('7');
   });
 
-  it('signs its requests when it is told to, and says so in its metadata', async () => {
+  it('signs its requests when configured so, and states it in its metadata', async () => {
     const own = createCertified('belay.example.test');
     const signing = { private_key: own.privateKey, certificate: own.certificate };
     const corp = await openCorp({ wantsSigned: true }, { request_signing: signing });
@@ -51,14 +51,14 @@ describe('a sign-in by SAML', () => {
     await expect(corp.idp.answer(url, corp.metadata, rita)).rejects.toThrow();
   });
 
-  it('describes itself: where it is posted to, what it is called, that it wants signatures', async () => {
+  it('describes itself: its address for posts, its name, and that it requires signatures', async () => {
     const { metadata } = await openCorp();
     expect(metadata).toContain('entityID="https://belay.example.test"');
     expect(metadata).toContain(`Location="${redirectUri}"`);
     expect(metadata).toContain('WantAssertionsSigned="true"');
   });
 
-  it('takes a second certificate, for the time in which the identity provider changes its key', async () => {
+  it('accepts a second certificate, while the identity provider changes its key', async () => {
     const corp = await openCorp();
     const next = createCertified('idp.example.test');
     const posted = await corp.answer({ key: next });
@@ -67,7 +67,7 @@ describe('a sign-in by SAML', () => {
     expect((await both.exchange(posted)).subject).toBe(rita.nameId);
   });
 
-  it('wants the response signed as well when told so', async () => {
+  it('requires a signature of the response as well when configured so', async () => {
     const loose = await openCorp();
     const strict = await openCorp({}, { response_signed: true, idp_certificates: [loose.idp.certificate] });
     await expect(strict.exchange(await loose.answer())).rejects.toBeInstanceOf(Terminal);
@@ -76,13 +76,13 @@ describe('a sign-in by SAML', () => {
   });
 });
 
-describe('who somebody is', () => {
+describe('the identity of a person', () => {
   const person = (nameId: string, attributes: Record<string, string[]>) => ({ nameId, attributes });
   const proved = async (corp: Awaited<ReturnType<typeof openCorp>>, said: object, who: typeof rita) =>
     corp.exchange(await corp.answer(said, flowOf(1), who));
   const email = ['rita@example.test'];
 
-  it('is not told by a name that is another at each sign-in', async () => {
+  it('is not a name that changes at each sign-in', async () => {
     const nameIdFormat = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient';
     await expect(proved(await openCorp(), { nameIdFormat }, person('_123', { email }))).rejects.toThrow(
       /no persistent name identifier/,
@@ -96,7 +96,7 @@ describe('who somebody is', () => {
     }
   });
 
-  it('has an address from a NameID that is one, when no attribute is', async () => {
+  it('has an address from a NameID that is an address, when no attribute has one', async () => {
     const nameIdFormat = 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress';
     expect(await proved(await openCorp(), { nameIdFormat }, person('rita@example.test', {}))).toMatchObject({
       email: 'rita@example.test',
@@ -107,7 +107,7 @@ describe('who somebody is', () => {
     await expect(proved(await openCorp(), {}, person('rita@example.test', {}))).rejects.toThrow(/e-mail/);
   });
 
-  it('has an address that counts as verified in the domains of the identity provider only', async () => {
+  it('has a verified address only in the domains of the identity provider', async () => {
     for (const foreign of [
       'rita@elsewhere.test',
       'rita@sub.example.test',
@@ -123,7 +123,7 @@ describe('who somebody is', () => {
     });
   });
 
-  it('has one address: of two nobody guesses', async () => {
+  it('has one address: with two it is rejected', async () => {
     const two = ['rita@example.test', 'adam@example.test'];
     await expect(proved(await openCorp(), {}, person('r', { email: two }))).rejects.toThrow(/e-mail/);
   });
@@ -154,7 +154,7 @@ describe('the configuration', () => {
   const own = createCertified('belay.example.test').certificate;
   const bare = idp.certificate.replace(/-----[^-]+-----|\s/g, '');
 
-  it('takes certificates as PEM and as metadata has them', () => {
+  it('accepts certificates as PEM and in the form of metadata', () => {
     expect(samlConnector.config.safeParse(good).success).toBe(true);
     expect(samlConnector.config.safeParse({ ...good, idp_certificates: [bare] }).success).toBe(true);
   });
@@ -172,7 +172,7 @@ describe('the configuration', () => {
     ['a key that is not of its certificate', { request_signing: { private_key: other.privateKey, certificate: own } }],
     ['no key to sign with', { request_signing: { private_key: 'PRIVATE KEY', certificate: own } }],
     ['what it does not know', { want_assertions_signed: false }],
-  ])('refuses %s', (_what, change) => {
+  ])('rejects %s', (_what, change) => {
     expect(samlConnector.config.safeParse({ ...good, ...change }).success).toBe(false);
   });
 });

@@ -115,7 +115,7 @@ describe('hashicorp', () => {
   encryptionSuite(hashicorpSubject({ token: rootToken }));
   remoteEncryptionSuite(hashicorpSubject(hashicorpRole));
 
-  it('signs in again when the token of its role was taken away, and no more often than that', async () => {
+  it('signs in again when the token of its role was revoked, and no more often than that', async () => {
     await using server = await startHashicorpServer({ keys: ['first'] });
     const settings = { ...hashicorpSettings, ...hashicorpRole, provider: 'hashicorp', address: server.url };
     const service = await openService({ ...settings, key: 'first' }, createTools());

@@ -78,7 +78,7 @@ describe('local', () => {
     expect(await vault.read({ path: 'database', key: 'user' }, signal)).toBe('belay');
   });
 
-  it('opens with a secret of before, and is sealed with the new one when it is written', async () => {
+  it('opens with an earlier secret, and is sealed with the new one when it is written', async () => {
     const file = createFile();
     const [before, after] = [keyOf('before'), keyOf('after')];
     const open = (...keys: LocalKey[]) =>
@@ -90,7 +90,7 @@ describe('local', () => {
     expect(await open(after).read(stored, signal)).toBe(stored.value);
   });
 
-  it('refuses a file that is damaged, foreign or sealed with another secret by its name, and never replaces it', async () => {
+  it('rejects a file that is damaged, foreign or sealed with another secret, with its path, and never replaces it', async () => {
     const file = createFile();
     const key = keyOf('now');
     const open = (one: LocalKey) =>
@@ -137,7 +137,7 @@ describe('aws', () => {
   vaultSuite(awsSubject);
   remoteVaultSuite(awsSubject);
 
-  it('gives a text that is no object as the key `value`, and nothing else of it', async () => {
+  it('returns a text that is not an object as the key `value`, and no other key of it', async () => {
     await using subject = await awsSubject();
     const vault = await subject.open(createTools());
     expect(await vault.read({ path: 'plain', key: 'value' }, signal)).toBe('a plain text');
@@ -177,7 +177,7 @@ describe('hashicorp', () => {
   vaultSuite(hashicorpSubject(hashicorpRole));
   remoteVaultSuite(hashicorpSubject(hashicorpRole));
 
-  it('has nothing where the version was deleted, and asks nothing outside its mount', async () => {
+  it('returns nothing where the version was deleted, and reads nothing outside its mount', async () => {
     await using subject = await hashicorpSubject({ token: rootToken })();
     const vault = await subject.open(createTools());
     expect(await vault.read({ path: 'gone', key: 'password' }, signal)).toBeUndefined();

@@ -19,7 +19,7 @@ const hexAndMore = (bytes: Uint8Array) =>
 
 /** What every encryption service guarantees, whoever is behind it. */
 export function encryptionSuite(start: () => Promise<EncryptionSubject>): void {
-  it('unwraps what it wrapped, also by another client, and wraps the same differently each time', async () => {
+  it('unwraps what it wrapped, also by another client, and wraps the same key differently each time', async () => {
     await using subject = await start();
     const tools = createTools();
     const one = await subject.open('first', tools);
@@ -35,7 +35,7 @@ export function encryptionSuite(start: () => Promise<EncryptionSubject>): void {
     await Promise.all([one.close(), other.close()]);
   });
 
-  it('refuses what another key wrapped, and what was changed, for good', async () => {
+  it('permanently rejects what another key wrapped, and what was changed', async () => {
     await using subject = await start();
     const tools = createTools();
     const first = await subject.open('first', tools);
@@ -63,7 +63,7 @@ export function encryptionSuite(start: () => Promise<EncryptionSubject>): void {
 
 /** What such a service guarantees beside, when it is somewhere else and can fail there. */
 export function remoteEncryptionSuite(start: () => Promise<EncryptionSubject & { server: FakeServer }>): void {
-  it('asks a few times while it is unavailable, then says so; and goes on when it is back', async () => {
+  it('retries a few times while the service is unavailable, then fails; and works again when it is back', async () => {
     await using subject = await start();
     const tools = createTools();
     const service = await subject.open('first', tools);
@@ -85,7 +85,7 @@ export function remoteEncryptionSuite(start: () => Promise<EncryptionSubject & {
     await service.close();
   });
 
-  it('takes a refusal of its credentials as final, and an answer that is none as no answer', async () => {
+  it('treats a rejection of its credentials as final, and a response that is not valid as no response', async () => {
     await using subject = await start();
     const tools = createTools();
     const service = await subject.open('first', tools);
@@ -103,7 +103,7 @@ export function remoteEncryptionSuite(start: () => Promise<EncryptionSubject & {
     await service.close();
   });
 
-  it('waits no longer than its time, and stops when it is told to', async () => {
+  it('waits no longer than its time limit, and stops when aborted', async () => {
     await using subject = await start();
     const tools = createTools();
     const service = await subject.open('first', tools);

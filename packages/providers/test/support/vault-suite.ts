@@ -17,7 +17,7 @@ const signal = () => new AbortController().signal;
 
 /** What every vault guarantees, whoever is behind it. */
 export function vaultSuite(start: () => Promise<VaultSubject>): void {
-  it('reads a secret by path and key, and says when there is no such path or key', async () => {
+  it('reads a secret by path and key, and reports when there is no such path or key', async () => {
     await using subject = await start();
     const tools = createTools();
     const vault = await subject.open(tools);
@@ -36,7 +36,7 @@ export function vaultSuite(start: () => Promise<VaultSubject>): void {
 
 /** What such a vault guarantees beside, when it is somewhere else and can fail there. */
 export function remoteVaultSuite(start: () => Promise<VaultSubject & { server: FakeServer }>): void {
-  it('asks a few times while it is unavailable, then says so; a refusal is final', async () => {
+  it('retries a few times while the service is unavailable, then fails; a rejection is final', async () => {
     await using subject = await start();
     const tools = createTools();
     const vault = await subject.open(tools);
@@ -60,7 +60,7 @@ export function remoteVaultSuite(start: () => Promise<VaultSubject & { server: F
     await vault.close();
   });
 
-  it('waits no longer than its time', async () => {
+  it('waits no longer than its time limit', async () => {
     await using subject = await start();
     const tools = createTools();
     const vault = await subject.open(tools);
