@@ -99,7 +99,7 @@ describe('a failure', () => {
     const server = `http://127.0.0.1:${(mute.address() as AddressInfo).port}`;
     try {
       const { code, stdout, stderr } = await terminal.run(args, { server, patience: 200 });
-      expect(stderr).toContain(`no answer from ${server} within 0.2 seconds`);
+      expect(stderr).toContain(`no response from ${server} within 0.2 seconds`);
       expect({ code, stdout }).toEqual({ code: 7, stdout: '' });
     } finally {
       mute.closeAllConnections();

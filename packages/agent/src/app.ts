@@ -146,7 +146,7 @@ const render: RestHooks<LocalRequestContext>['render'] = {
   },
   confirmation: async (_shown, { title }) => renderMessage(title),
   rejected: async () => undefined,
-  error: ({ body }) => renderMessage('The sign-in failed', body.message),
+  error: ({ body }) => renderMessage('The request failed', body.message),
 };
 
 /** What listens here, and where to go on: for people who open the address, and programs that look around. */

@@ -14,8 +14,9 @@ import { openUpstream } from './upstream.js';
 import type { PinnedKey } from './verbs/statement.js';
 
 /**
- * Composes agent mode (docs/architecture.md, section 3): the configuration of the server by version, the sessions of this machine in a sealed
- * file, a log in memory. It listens with the configuration that it has and asks the server afterwards. Throws `StartError`.
+ * Composes agent mode (docs/architecture.md, section 3): the configuration of the server by version, the sessions of
+ * this machine in a sealed file, a log in memory. It listens with the configuration that it has and asks the server
+ * afterwards. Throws `StartError`.
  */
 export async function composeAgent(options: StartAgentOptions, closing: Closing): Promise<RunningAgent> {
   const { environment, log } = options;
@@ -88,7 +89,7 @@ async function requireIdentity(
   }
   if (!identity?.key) {
     throw new StartError(
-      'BELAY_AGENT_CREDENTIAL is not set and this machine is not enrolled; set it to what `belay agent enroll` prints at the server',
+      'BELAY_AGENT_CREDENTIAL is not set and this machine is not enrolled; set it to the credential that `belay agent enroll` prints at the server',
     );
   }
   return { ...identity, key: identity.key };

@@ -1,12 +1,12 @@
 import { StartError } from '@belay/program';
 
 const cures: Record<string, string> = {
-  EACCES: 'it has to belong to the user that this runs as; give it to them, or set BELAY_DATA to another folder',
-  EPERM: 'it has to belong to the user that this runs as; give it to them, or set BELAY_DATA to another folder',
+  EACCES: 'it does not belong to the user of this process; chown it to that user, or set BELAY_DATA to another folder',
+  EPERM: 'it does not belong to the user of this process; chown it to that user, or set BELAY_DATA to another folder',
   EROFS: 'nothing can be written there; set BELAY_DATA to another folder',
-  ENOTDIR: 'something on the way there is no folder; set BELAY_DATA to another one',
+  ENOTDIR: 'a part of the path is not a folder; set BELAY_DATA to another one',
   ENOSPC: 'the disk is full; make room',
-  EDQUOT: 'the quota of the disk is used up; make room',
+  EDQUOT: 'the quota of the disk is used up; free some space',
 };
 
 /** Returns a failure of the disk at our folder, with its cure; everything else as it is. */

@@ -105,7 +105,7 @@ export async function enrolFolder(options: EnrolOptions, files: Files, now: () =
 
 function explain(error: unknown): string {
   if (error instanceof AccessError && error.code === 'unauthenticated') {
-    return 'the credential is unknown, used or over; make another with `belay agent enroll`';
+    return 'the credential is unknown, used or expired; create another with `belay agent enroll`';
   }
   return oneLine(error);
 }

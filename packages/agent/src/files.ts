@@ -6,7 +6,10 @@ import { StartError } from '@belay/program';
 export interface Files {
   /** Undefined when there is no such file. */
   read(path: string): Promise<Buffer | undefined>;
-  /** Puts a whole file in the place of the old one, mode 0600. When it resolves the new one is on the disk; when it rejects the old one is. */
+  /**
+   * Puts a whole file in the place of the old one, mode 0600. When it resolves the new one is on the disk; when it
+   * rejects the old one is.
+   */
   replace(path: string, content: string | Uint8Array): Promise<void>;
   rename(from: string, to: string): Promise<void>;
 }
@@ -21,8 +24,8 @@ export function createFiles(randomName: () => string): Files {
 }
 
 /**
- * Makes the folder, for its owner only. Throws `StartError` for one that is another user's, or that others may write to:
- * what is in it, the server and the key of the sessions among it, could be theirs.
+ * Makes the folder, for its owner only. Throws `StartError` for one that is another user's, or that others may write
+ * to: what is in it, the server and the key of the sessions among it, could be theirs.
  */
 export async function prepareFolder(path: string): Promise<void> {
   await mkdir(path, { recursive: true, mode: 0o700 });
@@ -31,9 +34,7 @@ export async function prepareFolder(path: string): Promise<void> {
   const { uid, mode } = await stat(path);
   if (uid !== ours) throw new StartError(`${path} belongs to another user; set BELAY_DATA to a folder of your own`);
   if ((mode & 0o022) !== 0) {
-    throw new StartError(
-      `${path} may be written to by other users; look at what is in it, then run: chmod 700 ${path}`,
-    );
+    throw new StartError(`${path} can be written by other users; review its content, then run: chmod 700 ${path}`);
   }
   if ((mode & 0o077) !== 0) await chmod(path, 0o700);
 }

@@ -68,7 +68,7 @@ export function followServer(options: FollowOptions): Following {
       if (!news) return;
       // A full disk does not keep the agent from following the server.
       await writeIdentity(folder, files, identity).catch((error: unknown) =>
-        log.warn({ error }, 'When the key was last seen could not be kept'),
+        log.warn({ error }, 'The time at which the key was last seen could not be stored'),
       );
       return;
     }
@@ -76,7 +76,7 @@ export function followServer(options: FollowOptions): Following {
     const next = { ...identity, key };
     await writeIdentity(folder, files, next);
     identity = next;
-    log.warn({ before, now: key.kid }, 'The server signs with a new key, which the one before announced');
+    log.warn({ before, now: key.kid }, 'The server signs with a new key, which its previous key announced');
     ledger.append({ level: 'warning', type: 'key.rotated', message: `The server signs with a new key (${key.kid})` });
   }
 
@@ -92,8 +92,8 @@ export function followServer(options: FollowOptions): Following {
     await pin(accepted.key);
     kept = { configuration: accepted.configuration, digest: accepted.digest, receivedAt };
     const version = accepted.configuration.catalog_version;
-    log.info({ version }, 'The configuration of the server is in force');
-    ledger.append({ type: 'configuration.replaced', message: `The configuration ${version} is in force` });
+    log.info({ version }, 'The configuration of the server is active');
+    ledger.append({ type: 'configuration.replaced', message: `The configuration ${version} is active` });
     await upstream.postflight(identity.credential, report(options, version));
   }
 
@@ -108,7 +108,7 @@ export function followServer(options: FollowOptions): Following {
     if (difference < 0) {
       throw new AccessError(
         'forbidden',
-        `The server's configuration was rejected: it is ${said.version}, and ${kept?.configuration.catalog_version} is here: a step back`,
+        `The server's configuration was rejected: version ${said.version} is older than the stored version ${kept?.configuration.catalog_version}`,
       );
     }
     // A server that was put back counts its versions again: the same number may come to mean something else.
@@ -188,7 +188,7 @@ function report(
 }
 
 function explain(error: unknown): string {
-  if (!(error instanceof AccessError)) return 'the last question failed; the log says why';
+  if (!(error instanceof AccessError)) return 'the last request failed; see the log';
   if (error.code === 'unauthenticated')
     return 'the server no longer knows this agent; enrol it again (belay agent enroll)';
   return error.code === 'unavailable' ? error.message : `reachable, but ${lower(error.message)}`;

@@ -40,16 +40,16 @@ export function createGuard({
     const { socket, headers } = request;
     const ours = known.get(socket) ?? isOurs(socket);
     known.set(socket, ours);
-    if (!(await ours)) throw refuse(403, 'This agent is for another user of this machine');
+    if (!(await ours)) throw refuse(403, 'This agent belongs to another user of this machine');
     const hosts = ['127.0.0.1', 'localhost', '[::1]'].map((name) => `${name}:${port()}`);
     // Of several the first would be read, while a proxy in between could use another (RFC 9112, section 3.2).
     const [host = '', ...more] = request.headersDistinct.host ?? [];
     if (more.length > 0 || !hosts.includes(host.toLowerCase())) {
-      throw refuse(403, 'This agent is only for this machine, by its own name');
+      throw refuse(403, 'The Host header does not match an address of this agent');
     }
     const { origin } = headers;
     if (origin !== undefined && !hosts.some((each) => origin === `http://${each}`)) {
-      throw refuse(403, 'Pages of other origins have no part in this');
+      throw refuse(403, 'Cross-origin requests are not allowed');
     }
     const site = headers['sec-fetch-site'];
     if (site === undefined || site === 'same-origin' || site === 'none') return;
@@ -58,6 +58,6 @@ export function createGuard({
       returnPath.test(path) &&
       headers['sec-fetch-mode'] === 'navigate' &&
       headers['sec-fetch-dest'] === 'document';
-    if (!comesBack) throw refuse(403, 'Pages of other origins have no part in this');
+    if (!comesBack) throw refuse(403, 'Cross-origin requests are not allowed');
   };
 }

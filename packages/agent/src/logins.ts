@@ -71,7 +71,7 @@ export function createLocalLogins({ server, baseUrl, label, randomBytes, elapsed
       const id = unseal(code, key);
       const found = id === undefined ? undefined : begun.get(id);
       if (id === undefined || !found || (found.provider !== undefined && found.provider !== provider)) {
-        throw new AccessError('forbidden', 'The verification code is unknown, used, too old, or for another provider');
+        throw new AccessError('forbidden', 'The verification code is unknown, used, expired, or for another provider');
       }
       begun.delete(id);
       return { restore: () => void begun.set(id, found) };

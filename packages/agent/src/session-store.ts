@@ -49,8 +49,11 @@ export async function openSessionStore(options: SessionStoreOptions): Promise<Se
     else {
       const aside = `${path}.damaged-${clock().toISOString().replace(/[:.]/g, '-')}`;
       await files.rename(path, aside);
-      trouble = `degraded: the sessions could not be opened, are kept as ${aside}, and were begun afresh`;
-      log.error({ aside }, 'The sessions of this machine could not be opened; they are kept aside, and begun afresh');
+      trouble = `degraded: the sessions could not be opened; they were moved to ${aside}, and the store is empty`;
+      log.error(
+        { aside },
+        'The sessions of this machine could not be opened; they were moved aside, and the store is empty',
+      );
     }
   }
 
@@ -63,9 +66,13 @@ export async function openSessionStore(options: SessionStoreOptions): Promise<Se
       // One that the next start cannot read would take all others with it; a server of another version may send one.
       const read = schema.safeParse({ sessions: [...next.values()] });
       if (!read.success) {
-        throw new AccessError('unavailable', 'The session is not one that this program reads; nothing was changed', {
-          cause: read.error,
-        });
+        throw new AccessError(
+          'unavailable',
+          'The session has a format that this program cannot read; nothing was changed',
+          {
+            cause: read.error,
+          },
+        );
       }
       try {
         await files.replace(path, seal(next, key.key, randomBytes(12)));

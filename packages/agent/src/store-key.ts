@@ -25,9 +25,9 @@ export interface StoreKeyOptions {
 const inKeyring = 'in the keyring of the operating system';
 
 /**
- * Returns the key that the store is sealed with: made at the first start and kept by the operating system where it can, else in a
- * file of mode 0600. Once kept by the one it is not looked for in the other. Throws `StartError` when a keyring that has it
- * cannot be reached.
+ * Returns the key that the store is sealed with: made at the first start and kept by the operating system where it can,
+ * else in a file of mode 0600. Once kept by the one it is not looked for in the other. Throws `StartError` when a
+ * keyring that has it cannot be reached.
  */
 export async function openStoreKey({ folder, files, keyring, randomBytes }: StoreKeyOptions): Promise<StoreKey> {
   const path = join(folder, 'key');
@@ -36,7 +36,7 @@ export async function openStoreKey({ folder, files, keyring, randomBytes }: Stor
     const secret = await keyring?.get().catch(() => undefined);
     if (secret !== undefined) return { key: decode(secret, 'the keyring'), kept: 'keyring' };
     throw new StartError(
-      `The key of ${folder} is kept by the keyring of the operating system, which does not give it; unlock it, or delete ${path} to begin with an empty store`,
+      `The key of ${folder} is in the keyring of the operating system, which is locked or does not return it; unlock it, or delete ${path} to start with an empty store`,
     );
   }
   if (found !== undefined) return { key: decode(found, path), kept: 'file' };
@@ -61,15 +61,16 @@ export async function openStoreKey({ folder, files, keyring, randomBytes }: Stor
 function decode(text: string, where: string): Buffer {
   const key = Buffer.from(text, 'base64url');
   if (key.length === 32) return key;
-  throw new StartError(`${where} does not hold a key; restore it, or delete it to begin with an empty store`);
+  throw new StartError(`${where} does not contain a key; restore it, or delete it to start with an empty store`);
 }
 
 /** How long a keyring may take; one that asks a person who is not there would never answer. */
 const patience = 3_000;
 
 /**
- * Returns the operating system's keyring: Keychain, Credential Manager, or the Secret Service of a desktop session. Loaded only when
- * it is there: on Linux without a session bus there is only the kernel's, which forgets everything at the next boot.
+ * Returns the operating system's keyring: Keychain, Credential Manager, or the Secret Service of a desktop session.
+ * Loaded only when it is there: on Linux without a session bus there is only the kernel's, which forgets everything at
+ * the next boot.
  */
 export async function openKeyring(
   account: string,

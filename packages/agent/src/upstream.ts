@@ -81,15 +81,15 @@ function translate(error: unknown): AccessError {
 function explain(error: BelayError): string {
   const reason = codeOf(error);
   if (/CERT|SIGNATURE|ISSUER|ALTNAME|SELF_SIGNED/.test(reason)) {
-    return `the server's certificate is not one that this machine trusts (${reason}); see NODE_EXTRA_CA_CERTS`;
+    return `this machine does not trust the server's certificate (${reason}); see NODE_EXTRA_CA_CERTS`;
   }
-  if (reason === tooLarge) return 'the server answers more than an agent takes';
+  if (reason === tooLarge) return 'the response of the server is larger than an agent accepts';
   if (error.code === 'aborted') return 'the question was given up';
   if (error.cause instanceof DOMException && error.cause.name === 'TimeoutError') {
-    return 'the server did not answer in time';
+    return 'the server did not respond in time';
   }
   if (error.code === 'network') return `the server cannot be reached${reason === '' ? '' : ` (${reason})`}`;
-  return `the server cannot answer now (${error.code})`;
+  return `the server is unavailable (${error.code})`;
 }
 
 /** The system's code, wherever in the chain of causes it is. */

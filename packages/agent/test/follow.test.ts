@@ -90,11 +90,11 @@ describe('the configuration of an agent', () => {
     const before = await version();
     await change('Something newer');
     const attacks: [string, (data: Record<string, unknown>) => unknown][] = [
-      ['does not fit', (data) => ({ ...data, roles: { definitions: {} } })],
-      ['does not fit', (data) => ({ ...data, more: 'than was signed' })],
+      ['is not valid', (data) => ({ ...data, roles: { definitions: {} } })],
+      ['is not valid', (data) => ({ ...data, more: 'than was signed' })],
       ['not signed', ({ signature: _none, ...data }) => data],
       [
-        'vouch',
+        'has not announced',
         (data) => ({ ...data, signature: { ...(data.signature as object), key: { kid: 'other', x: 'AAAA' } } }),
       ],
     ];
@@ -121,7 +121,7 @@ describe('the configuration of an agent', () => {
     middle.mangle = (procedure) => answers[procedure];
     await local.agent.sync();
     expect([await version(), older === newer]).toEqual([newer, false]);
-    expect((await health()).configuration.server).toContain('a step back');
+    expect((await health()).configuration.server).toContain('is older than the stored version');
     // A server that names a newer version and then hands out the old one gets no further.
     middle.mangle = (procedure) => (procedure === 'configuration.register' ? answers[procedure] : undefined);
     await change('Four');
@@ -146,7 +146,7 @@ describe('the configuration of an agent', () => {
     const kept = { current: keyring.current, secrets: keyring.secrets };
     Object.assign(keyring, createKeyring([randomBytes(32).toString('hex')]));
     await local.agent.sync();
-    expect((await health()).configuration.server).toContain('vouch');
+    expect((await health()).configuration.server).toContain('has not announced');
     Object.assign(keyring, kept);
   });
 
@@ -319,7 +319,7 @@ describe('a server that does not answer as it should', () => {
     const upstream = openUpstream(`https://localhost:${port}`);
     await expect(upstream.sync('belay-agent.x')).rejects.toMatchObject({
       code: 'unavailable',
-      message: expect.stringContaining('certificate is not one that this machine trusts'),
+      message: expect.stringContaining('this machine does not trust the server'),
     });
     expect(asked).toEqual([]);
     stranger.closeAllConnections();
@@ -330,7 +330,7 @@ describe('a server that does not answer as it should', () => {
     middle.state = 'silent';
     await expect(openUpstream(middle.url, { patience: 50 }).sync('x')).rejects.toMatchObject({
       code: 'unavailable',
-      message: 'the server did not answer in time',
+      message: 'the server did not respond in time',
     });
     // Nor does a request without a response keep an agent from being stopped.
     const asking = local.agent.sync();
@@ -421,7 +421,7 @@ describe('an enrolment', () => {
     const credential = await makeCredential(world, 'once');
     const first = await startLocal(world, { mode: 'agent', credential });
     await first.agent.stop();
-    await expect(startLocal(world, { mode: 'agent', credential })).rejects.toThrow('unknown, used or over');
+    await expect(startLocal(world, { mode: 'agent', credential })).rejects.toThrow('unknown, used or expired');
     // The same folder still has the spent one in its environment, as a unit file would.
     const again = await startLocal(world, { mode: 'agent', credential, dataDirectory: first.folder });
     expect((await again.call('GET', '/ready')).status).toBe(200);
@@ -453,7 +453,7 @@ describe('an enrolment', () => {
     await agent.stop();
     const again = { dataDirectory: folder, server: middle.url, name: 'test-machine' };
     const unknown = `belay-agent.${randomBytes(32).toString('base64url')}`;
-    await expect(enrolAgent({ ...again, credential: unknown })).rejects.toThrow(/unknown, used or over/);
+    await expect(enrolAgent({ ...again, credential: unknown })).rejects.toThrow(/unknown, used or expired/);
     middle.state = 'away';
     await expect(enrolAgent({ ...again, credential: unknown })).rejects.toThrow(/cannot be reached/);
     middle.state = 'there';

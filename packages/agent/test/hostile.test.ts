@@ -378,7 +378,7 @@ describe.runIf(here)('hostile pages in a browser', () => {
       await popup.waitForLoadState();
       expect([name, await popup.evaluate(() => document.body.textContent)]).toEqual([
         name,
-        expect.stringContaining('other origins'),
+        expect.stringContaining('Cross-origin'),
       ]);
       expect(new URL(popup.url()).origin).toBe(local.url);
       await popup.close();
@@ -400,7 +400,7 @@ describe.runIf(here)('hostile pages in a browser', () => {
       await victim.waitForURL(`${local.url}/sessions`);
       expect([name, await victim.evaluate(() => document.body.textContent)]).toEqual([
         name,
-        expect.stringContaining('other origins'),
+        expect.stringContaining('Cross-origin'),
       ]);
       await context.close();
     }

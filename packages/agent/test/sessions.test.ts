@@ -159,11 +159,11 @@ describe('the store', () => {
     const health = await third.call('GET', '/health');
     expect(health.json).toMatchObject({
       status: 'degraded',
-      services: { storage: expect.stringContaining('begun afresh') },
+      services: { storage: expect.stringContaining('the store is empty') },
     });
     const [aside = ''] = (await readdir(first.folder)).filter((name) => name.startsWith('sessions.damaged-'));
     expect(await readFile(join(first.folder, aside), 'utf8')).toBe('belay1.nonsense');
-    expect(third.lines.some(({ level, message }) => level === 'error' && message.includes('kept aside'))).toBe(true);
+    expect(third.lines.some(({ level, message }) => level === 'error' && message.includes('moved aside'))).toBe(true);
     await third.agent.stop();
   });
 

@@ -40,7 +40,7 @@ export async function adoptPostmaster(
   if (uncollected || (alive && !isPostmaster(command, folder))) {
     // PostgreSQL takes a dead process that was not reaped, or another one that now has its number, for a live server.
     // Its other guard stays: while children of the old server run, the shared memory of the folder is in use.
-    log(`removing the postmaster.pid of a server that is gone (process ${pid})`);
+    log(`removing the postmaster.pid of a server that no longer runs (process ${pid})`);
     await rm(file, { force: true });
     return { state: 'none' };
   }

@@ -43,8 +43,9 @@ export interface StartEmbeddedPostgresOptions {
   /** Folder of a platform package, for an installation that keeps it elsewhere; default: the installed dependency. */
   packageFolder?: string;
   /**
-   * Names what is made: the superuser, `<name>.conf`, and, when root starts the server, the account `<name>-postgres` and the
-   * folder `/var/lib/<name>`. One word in lower case, `embedded` by default; it stays the same for a data folder.
+   * Names what is made: the superuser, `<name>.conf`, and, when root starts the server, the account `<name>-postgres`
+   * and the folder `/var/lib/<name>`. One word in lower case, `embedded` by default; it stays the same for a data
+   * folder.
    */
   name?: string;
   /** Gets lines about what was found and made. */
@@ -121,7 +122,7 @@ async function startOrAdopt(options: BringUpOptions, prepared: Prepared): Promis
     if (found.state === 'ours') {
       if (options.port !== undefined && options.port !== found.port) {
         options.log(
-          `the running PostgreSQL stays on port ${found.port}; port ${options.port} counts from its next start`,
+          `the running PostgreSQL stays on port ${found.port}; port ${options.port} takes effect at its next start`,
         );
       }
       return describe(prepared, found.port, true);

@@ -12,7 +12,8 @@ interface ChoosePortOptions {
 }
 
 /**
- * Returns the port of 127.0.0.1 to listen on: the operator's; else the remembered one if it is free; else one that the system picks.
+ * Returns the port of 127.0.0.1 to listen on: the operator's; else the remembered one if it is free; else one that the
+ * system picks.
  *
  * @throws EmbeddedPostgresError `port_taken` when the operator's is not free.
  */
@@ -23,7 +24,7 @@ export async function choosePort({ wanted, remembered, log }: ChoosePortOptions)
     }
     throw new EmbeddedPostgresError(
       'port_taken',
-      `Port ${wanted} on 127.0.0.1, given for the embedded PostgreSQL, is taken or not allowed: give another, or none to have a free one chosen.`,
+      `Port ${wanted} of the embedded PostgreSQL is in use or not allowed on 127.0.0.1: set another port, or none to use a free one.`,
     );
   }
   if (remembered !== undefined && (await tryPort(remembered, HOST)) === remembered) {
@@ -37,7 +38,7 @@ export async function choosePort({ wanted, remembered, log }: ChoosePortOptions)
     );
   }
   if (remembered !== undefined) {
-    log(`port ${remembered} is taken, PostgreSQL listens on ${port} from now on`);
+    log(`port ${remembered} is taken, PostgreSQL now listens on ${port}`);
   }
   return port;
 }

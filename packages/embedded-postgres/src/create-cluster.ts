@@ -66,11 +66,11 @@ async function initialise(options: CreateClusterOptions, made: string, passwordF
     const reason =
       failure ?? output.match(/^initdb: error: (.*)$/m)?.[1] ?? output.match(/FATAL: {2}(.*)/)?.[1] ?? output;
     const cure = /could not look up/.test(reason)
-      ? 'give that account an entry in /etc/passwd'
+      ? 'add that account to /etc/passwd'
       : 'free disk space or fix the folder';
     throw new EmbeddedPostgresError(
       'start_failed',
-      `The database could not be made in ${options.home}: ${reason.trim()}: ${cure}.`,
+      `The database could not be created in ${options.home}: ${reason.trim()}: ${cure}.`,
     );
   }
   await chmod(made, 0o700);

@@ -41,12 +41,12 @@ export interface AccountOptions {
 
 /**
  * Returns the account of the embedded PostgreSQL, made when it is missing. As `nobody` it would share its files and its
- * processes with every other service that runs as that; where no account can be made (a read-only /etc, no such program),
- * it returns `nobody`, and the log says so.
+ * processes with every other service that runs as that; where no account can be made (a read-only /etc, no such
+ * program), it returns `nobody`, and the log says so.
  */
 export async function ensureAccount({ account, log, delay }: AccountOptions): Promise<ServerUser> {
   let found = await findAccount(account);
-  let reason = 'neither useradd nor adduser is there';
+  let reason = 'neither useradd nor adduser is installed';
   for (let attempt = 0; found === undefined && attempt < ATTEMPTS; attempt += 1) {
     const made = await makeAccount(account);
     // Another process that started at the same moment may have made it.
@@ -58,7 +58,7 @@ export async function ensureAccount({ account, log, delay }: AccountOptions): Pr
   }
   if (found !== undefined) return found;
   log(
-    `PostgreSQL runs as nobody, because the account ${account} cannot be made (${reason}): other services that run as nobody can reach its files; make the account`,
+    `PostgreSQL runs as nobody, because the account ${account} cannot be created (${reason}): other services that run as nobody can reach its files; create the account`,
   );
   return findNobody();
 }

@@ -37,7 +37,7 @@ export function noBinaries(
   options?: { cause?: unknown },
 ): EmbeddedPostgresError {
   const reason = musl
-    ? 'The embedded PostgreSQL needs glibc, and this system (Alpine or the like) has musl'
+    ? 'The embedded PostgreSQL needs glibc, and this system (such as Alpine) has musl'
     : `The embedded PostgreSQL for ${platform}-${architecture} is not installed (package ${packageName(platform, architecture)}, skipped by --omit=optional or not made for this platform)`;
   return new EmbeddedPostgresError(
     'no_binaries',
@@ -46,7 +46,10 @@ export function noBinaries(
   );
 }
 
-/** Returns whether Node.js runs on musl, which the programs are not built for. Slow (a diagnostic report): ask after a failure. */
+/**
+ * Returns whether Node.js runs on musl, which the programs are not built for. Slow (a diagnostic report): ask after a
+ * failure.
+ */
 export function isMusl(platform: string): boolean {
   if (platform !== 'linux') {
     return false;

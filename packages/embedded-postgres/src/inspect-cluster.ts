@@ -22,7 +22,7 @@ export async function inspectCluster(folder: string): Promise<string | undefined
     }
     throw new EmbeddedPostgresError(
       'start_failed',
-      `The database folder ${folder} points to a folder that is gone: restore that one, or remove the link to begin anew.`,
+      `The database folder ${folder} points to a folder that does not exist: restore it, or remove the link to start with an empty database.`,
     );
   }
   const owner = (await stat(cluster)).uid;
@@ -46,13 +46,15 @@ export async function inspectCluster(folder: string): Promise<string | undefined
   if (version.trim() !== MAJOR_VERSION) {
     throw new EmbeddedPostgresError(
       'other_version',
-      `The database in ${cluster} is of PostgreSQL ${version.trim()}, and this is PostgreSQL ${MAJOR_VERSION}: dump it with pg_dumpall of that version and restore it, or move the folder away to begin anew.`,
+      `The database in ${cluster} is of PostgreSQL ${version.trim()}, and this is PostgreSQL ${MAJOR_VERSION}: dump it with pg_dumpall of that version and restore it, or move the folder away to start with an empty database.`,
     );
   }
   return cluster;
 }
 
-/** Returns where a link to a cluster leads that was not finished: the folder that is to hold it, if that is still there. */
+/**
+ * Returns where a link to a cluster leads that was not finished: the folder that is to hold it, if that is still there.
+ */
 export async function linkedHome(folder: string): Promise<string | undefined> {
   const target = await readlink(folder).catch(() => undefined);
   return target === undefined ? undefined : realpath(dirname(target)).catch(() => undefined);

@@ -47,7 +47,7 @@ export async function prepareBinaries(options: PrepareBinariesOptions): Promise<
   }
   throw new EmbeddedPostgresError(
     'start_failed',
-    `PostgreSQL's programs do not run from ${copy}: ${copied}. Remove that folder to copy them anew.`,
+    `PostgreSQL's programs do not run from ${copy}: ${copied}. Remove that folder to copy them again.`,
   );
 }
 

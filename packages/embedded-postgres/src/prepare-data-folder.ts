@@ -92,7 +92,7 @@ export function notWritable(folder: string, cause: unknown): EmbeddedPostgresErr
   const reason = (cause as NodeJS.ErrnoException).code ?? String(cause);
   return new EmbeddedPostgresError(
     'not_writable',
-    `The data folder ${folder} cannot be written (${reason}): give this account the folder, or use another one.`,
+    `The data folder ${folder} cannot be written (${reason}): chown the folder to this account, or use another one.`,
     { cause },
   );
 }

@@ -4,7 +4,8 @@ import { readIfPresent, replaceFile } from '@belay/host';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 
 /**
- * Returns the superuser's password: from the 0600 file in the data folder, or a new one written there when there is no cluster yet.
+ * Returns the superuser's password: from the 0600 file in the data folder, or a new one written there when there is no
+ * cluster yet.
  *
  * @throws EmbeddedPostgresError `start_failed` when a cluster exists and its password is gone.
  */
@@ -24,7 +25,7 @@ export async function readPassword(
   if (clusterExists) {
     throw new EmbeddedPostgresError(
       'start_failed',
-      `The password file ${file} is gone but its database is there: restore the file, or move the folder ${join(dataDirectory, 'postgres')} away to begin anew.`,
+      `The password file ${file} is missing, but its database exists: restore the file, or move the folder ${join(dataDirectory, 'postgres')} away to start with an empty database.`,
     );
   }
   const password = randomBytes(24).toString('base64url');

@@ -212,7 +212,7 @@ describeAsRoot('a data folder below a folder that other users cannot enter', () 
     chmodSync(folder.path, 0o700);
     await (await start(data)).stop();
     rmSync(dirname(readlinkSync(join(data, 'postgres'))), { recursive: true });
-    expect((await refusal(start(data))).message).toMatch(/points to a folder that is gone/);
+    expect((await refusal(start(data))).message).toMatch(/points to a folder that does not exist/);
   });
 
   it('on another file system is rejected, because that may be a volume which outlives the machine', async ({

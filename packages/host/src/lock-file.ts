@@ -146,7 +146,7 @@ async function readLock(path: string): Promise<string | undefined> {
 }
 
 function notALock(path: string, cause?: unknown): Error {
-  return Object.assign(new Error(`${path} is not a lock file of this user: look at it, then remove it`, { cause }), {
+  return Object.assign(new Error(`${path} is not a lock file of this user: review it, then remove it`, { cause }), {
     code: 'ENOTALOCK',
   });
 }

@@ -91,7 +91,7 @@ const schema = z.object({
   BELAY_TRUST_PROXY: z
     .string()
     .refine((value) => /^\d{1,2}$/.test(value) || /^[\da-fA-F.:/, ]+$|^(loopback|linklocal|uniquelocal)$/.test(value), {
-      error: 'use how many proxies stand before Belay, e.g. 1, or their addresses with commas',
+      error: 'use the number of proxies in front of Belay, e.g. 1, or their addresses with commas',
     })
     .transform((value) => (/^\d{1,2}$/.test(value) ? Number(value) : value))
     .optional(),

@@ -38,7 +38,7 @@ export async function openWrapping(
   } catch (cause) {
     const faulty = cause instanceof Terminal;
     throw new StartError(
-      faulty ? cause.message : `services.encryption: its client cannot be made (${oneLine(cause)})`,
+      faulty ? cause.message : `services.encryption: its client cannot be created (${oneLine(cause)})`,
       { cause },
     );
   }
@@ -62,7 +62,7 @@ export async function openConfiguredKeyring(
   const secrets = await options.found();
   const keyring = await openKeyring({ db, log, wrapping, secrets, randomBytes, delay, now }).catch((cause: unknown) => {
     throw new StartError(
-      `services.encryption: the keys cannot be unwrapped (${oneLine(cause)}); see that the service of ${wrapping.name} can be reached from here and permits both wrapping and unwrapping`,
+      `services.encryption: the keys cannot be unwrapped (${oneLine(cause)}); check that the service of ${wrapping.name} can be reached from here and permits both wrapping and unwrapping`,
       { cause },
     );
   });

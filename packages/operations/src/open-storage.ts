@@ -93,7 +93,7 @@ export async function checkDatabase(url: string): Promise<void> {
   }
   if (version < oldestVersion) {
     throw new StartError(
-      `DATABASE_URL leads to PostgreSQL ${Math.floor(version / 10_000)}; Belay needs 15 or newer: upgrade it, or use another server`,
+      `DATABASE_URL points to PostgreSQL ${Math.floor(version / 10_000)}; Belay needs 15 or newer: upgrade it, or use another server`,
     );
   }
 }

@@ -5,9 +5,9 @@ import { type OperatorOptions, openOperatorContext } from './operator.js';
 import { openReferences } from './services.js';
 
 /**
- * Makes a new key in the database of this installation, wrapped by the service of the configuration in force, and retires
- * the one in use (`belay encryption rotate`). Throws `not_configured` for the local keyring, which is rotated by its
- * variables, `unavailable` when the service does not wrap, and `StartError`.
+ * Makes a new key in the database of this installation, wrapped by the service of the configuration in force, and
+ * retires the one in use (`belay encryption rotate`). Throws `not_configured` for the local keyring, which is rotated
+ * by its variables, `unavailable` when the service does not wrap, and `StartError`.
  */
 export async function rotateEncryption(
   options: OperatorOptions & { variables: Record<string, string | undefined> },
@@ -25,7 +25,7 @@ export async function rotateEncryption(
     if (!wrapping) {
       throw new AccessError(
         'not_configured',
-        'The local keyring has no key of its own: put a new secret into BELAY_SECRET and the one before it into BELAY_SECRET_PREVIOUS, and start again',
+        'The local keyring has no separate key: set BELAY_SECRET to a new secret and BELAY_SECRET_PREVIOUS to the old one, and restart',
       );
     }
     try {

@@ -23,12 +23,13 @@ const longest = 65_536;
 const lockPatience = 10_000;
 
 /**
- * Puts a secret into the local vault, for `${vault:path#key}` (`belay vault set`). Running servers know it when they read
- * their configuration again. Throws `StartError` for a name or value that cannot be kept, and for a vault that is not ours.
+ * Puts a secret into the local vault, for `${vault:path#key}` (`belay vault set`). Running servers know it when they
+ * read their configuration again. Throws `StartError` for a name or value that cannot be kept, and for a vault that is
+ * not ours.
  */
 export async function setInVault(options: VaultOptions, reference: string, value: string): Promise<SecretName> {
   const name = parseName(reference);
-  if (value === '') throw new StartError('The value is empty; give it on standard input');
+  if (value === '') throw new StartError('The value is empty; write it to standard input');
   if (value.length > longest) throw new StartError(`The value is longer than ${longest} characters`);
   const { vault, path } = await open(options, true);
   await alone(path, () => vault.set(name, value, AbortSignal.timeout(patience)));
@@ -52,7 +53,7 @@ function parseName(reference: string): SecretName {
   const [, path, key] = /^([^#{}\s]{1,512})#([^#{}\s]{1,256})$/.exec(reference) ?? [];
   if (path === undefined || key === undefined) {
     throw new StartError(
-      'Name a secret as path#key, as in database#password; neither has spaces, braces or a second #',
+      'The name of a secret is path#key, for example database#password, without spaces, braces or a second #',
     );
   }
   return { path, key };
@@ -72,20 +73,23 @@ async function open(
   const services = document?.services as { vault?: { provider?: unknown; path?: unknown } } | undefined;
   const { provider = 'local', path: file } = services?.vault ?? {};
   if (provider !== 'local') {
-    throw new StartError(`services.vault is ${String(provider)}: write its secrets with the tools of its vendor`);
+    throw new StartError(`services.vault is ${String(provider)}: store its secrets with the tools of its vendor`);
   }
   const local = createLocalTools(environment);
   const config = { path: typeof file === 'string' ? file : local.path };
   return { vault: openLocalVault(config, local, { randomBytes }), path: config.path };
 }
 
-/** One change at a time: each reads the whole file and writes it again. Throws `StartError` when another does not end. */
+/**
+ * One change at a time: each reads the whole file and writes it again. Throws `StartError` when another does not end.
+ */
 async function alone<T>(path: string, change: () => Promise<T>): Promise<T> {
   const lock = `${path}.lock`;
   await mkdir(dirname(path), { recursive: true });
   const token = randomBytes(6).toString('hex');
   const release = await holdLock({ path: lock, token, delay, patience: lockPatience }).catch(explain);
-  if (release === undefined) throw new StartError(`Another command changes the vault; if none does, remove ${lock}`);
+  if (release === undefined)
+    throw new StartError(`Another command is changing the vault; if none runs, remove ${lock}`);
   try {
     return await change();
   } catch (error) {

@@ -30,23 +30,23 @@ export interface OperatorContext {
 }
 
 /**
- * Returns the error that a verb threw on purpose, or undefined for any other. For programs that are bundled: their own copy of
- * the class is not the one that core throws.
+ * Returns the error that a verb threw on purpose, or undefined for any other. For programs that are bundled: their own
+ * copy of the class is not the one that core throws.
  */
 export function accessErrorOf(error: unknown): AccessError | undefined {
   return error instanceof AccessError ? error : undefined;
 }
 
 /**
- * Opens what an operator's command needs: the database of this installation, whether or not a server runs on it. It
- * has no queue, network or secrets, and of the configuration only what it says of providers: such commands write rows and
+ * Opens what an operator's command needs: the database of this installation, whether or not a server runs on it. It has
+ * no queue, network or secrets, and of the configuration only what it says of providers: such commands write rows and
  * nothing else. Throws `StartError`.
  */
 export async function openOperatorContext({ environment, name, log }: OperatorOptions): Promise<OperatorContext> {
   const closing = createClosing(log);
   const { dataDirectory } = environment;
   const unavailable = () => {
-    throw new Error('An operator command has no network and evaluates nothing');
+    throw new Error('Operator commands cannot use the network or evaluate expressions');
   };
   try {
     const storage = await openStorage({ databaseUrl: environment.databaseUrl, dataDirectory, log, randomBytes, delay });

@@ -12,8 +12,9 @@ export interface SecretOptions {
 }
 
 /**
- * Returns the key material of this installation (docs/architecture.md, section 11), the one that seals first: what was given, or, with the embedded
- * database, what was made at the first start and kept in `BELAY_DATA/secret` (mode 0600). Throws `StartError`.
+ * Returns the key material of this installation (docs/architecture.md, section 11), the one that seals first: what was
+ * given, or, with the embedded database, what was made at the first start and kept in `BELAY_DATA/secret` (mode 0600).
+ * Throws `StartError`.
  */
 export async function readSecrets(
   options: SecretOptions & {
@@ -34,7 +35,10 @@ export async function readSecrets(
   return findSecrets(options);
 }
 
-/** Returns the same as far as it is there; nothing is made, and nothing is missed. Throws `StartError` for a damaged file. */
+/**
+ * Returns the same as far as it is there; nothing is made, and nothing is missed. Throws `StartError` for a damaged
+ * file.
+ */
 export async function findSecrets(options: SecretOptions): Promise<string[]> {
   const current = options.given ?? (await readSecretFile(pathOf(options)));
   return [...new Set([...(current === undefined ? [] : [current]), ...options.previous])];
@@ -58,7 +62,7 @@ async function readSecretFile(path: string): Promise<string | undefined> {
   if (secret === undefined) return undefined;
   if (secret.length < 32) {
     throw new StartError(
-      `${path} holds fewer than 32 characters; restore it, or delete it to have a new one made (everyone signs in again)`,
+      `${path} holds fewer than 32 characters; restore it, or delete it to create a new one (everyone has to sign in again)`,
     );
   }
   return secret;

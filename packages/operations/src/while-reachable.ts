@@ -2,7 +2,9 @@ import { pauseAfter } from '@belay/contract/back-off';
 import { codeOfCause, isOutage } from '@belay/contract/outage';
 import { oneLine, StartError } from '@belay/program';
 
-/** How often a step of the start is made while its connection to the database is lost, and the first pause between two. */
+/**
+ * How often a step of the start is made while its connection to the database is lost, and the first pause between two.
+ */
 const attempts = 4;
 const pauses = { first: 500, last: 2_000 };
 
@@ -40,10 +42,10 @@ export function explainOutage(url: string, error: unknown): string {
   const { host } = new URL(url);
   const code = codeOfCause(error);
   if (lost.has(code)) {
-    return `DATABASE_URL: the connection to the database at ${host} was lost (${code}); see that the server runs and that nothing between closes connections`;
+    return `DATABASE_URL: the connection to the database at ${host} was lost (${code}); check that the server runs and that no proxy or firewall closes connections`;
   }
   if (/^[0-9A-Z]{5}$/.test(code) && code !== 'EPIPE') {
-    return `DATABASE_URL: the database at ${host} cannot serve at the moment (${code}: ${oneLine(innermost(error))}); start again when it can`;
+    return `DATABASE_URL: the database at ${host} is unavailable (${code}: ${oneLine(innermost(error))}); start again when it is available`;
   }
   return `DATABASE_URL: the database at ${host} cannot be reached (${code || oneLine(error)}); start it, or correct the address`;
 }

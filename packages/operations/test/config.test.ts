@@ -125,7 +125,7 @@ describe('reading a configuration', () => {
     expect(await refusal(join(folder, 'none.yaml'))).toEqual([
       `${join(folder, 'none.yaml')}: does not exist; create it, or point BELAY_CONFIG at a configuration file or folder`,
     ]);
-    expect((await refusal(folder))[0]).toContain('has no YAML or JSON file in it');
+    expect((await refusal(folder))[0]).toContain('contains no YAML or JSON file');
   });
 
   it('is looked for in belay.yaml, then config/, then nowhere', async () => {

@@ -87,7 +87,7 @@ describe('the environment', () => {
     ['BELAY_SECRET_PREVIOUS', `${'y'.repeat(32)},short`, 'use the secrets that were in BELAY_SECRET before'],
     ['BELAY_WORKER', 'on', 'use inline, off or only'],
     ['LOG_LEVEL', 'loud', 'use one of trace, debug'],
-    ['BELAY_TRUST_PROXY', 'everybody', 'use how many proxies stand before Belay'],
+    ['BELAY_TRUST_PROXY', 'everybody', 'use the number of proxies in front of Belay'],
   ])('rejects %s=%s on one line that names the variable and the cure', (name, value, cure) => {
     const line = refusal({ [name]: value });
     expect(line.startsWith(`${name} `)).toBe(true);

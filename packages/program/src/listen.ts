@@ -5,8 +5,8 @@ import { StartError } from './start-error.js';
 const grace = 4_000;
 
 /**
- * How long a request may take to arrive, head and body, from its connection or its first byte on: then it is rejected with
- * 408 and the connection ends. Without it each half-sent request holds a connection for five minutes.
+ * How long a request may take to arrive, head and body, from its connection or its first byte on: then it is rejected
+ * with 408 and the connection ends. Without it each half-sent request holds a connection for five minutes.
  */
 export const arriving: ServerOptions = {
   headersTimeout: 10_000,
@@ -31,10 +31,10 @@ export async function listen(app: RequestListener, port: number, host: string): 
 
 function explainListen(code: string | undefined, port: number, host: string): string {
   if (code === 'EADDRINUSE')
-    return `PORT: ${port} on ${host} is taken; stop the program that uses it, or set PORT to another`;
-  if (code === 'EACCES') return `PORT: ${port} may not be used by this user; set PORT to one above 1023`;
+    return `PORT: ${port} on ${host} is in use; stop the program that uses it, or set PORT to another`;
+  if (code === 'EACCES') return `PORT: ${port} is not allowed for this user; set PORT to one above 1023`;
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
-    return `HOST: ${host} is no address of this machine; set HOST to one, e.g. 127.0.0.1`;
+    return `HOST: ${host} is not an address of this machine; set HOST to one, e.g. 127.0.0.1`;
   return `PORT: cannot listen on ${host}:${port} (${code ?? 'unknown'}); set PORT or HOST to others`;
 }
 

@@ -55,7 +55,7 @@ describe('a server that never answers', () => {
     const client = createClient({ url: server.url, retry: quick, timeout: 300 });
     const error = await failure(client.system.ready());
     expect(error).toMatchObject({ code: 'network', status: 0 });
-    expect(error.message).toBe(`no answer from ${server.url} within 0.3 seconds`);
+    expect(error.message).toBe(`no response from ${server.url} within 0.3 seconds`);
     const request = { role: 'r', providers: ['p'], reason: 'because' };
     expect(await failure(client.elevation.request(request))).toMatchObject({ code: 'network' });
     expect(asked).toBe(2);
@@ -211,7 +211,10 @@ describe('a failure', () => {
           error: { message: 'No procedure found on path "system.ready"', code: -32004, data: { httpStatus: 404 } },
         },
       },
-      { code: 'not_configured', message: 'the server does not know system.ready: it is older or newer than this' },
+      {
+        code: 'not_configured',
+        message: 'the server does not know system.ready: the versions of client and server differ',
+      },
     ],
     [
       { status: 200, text: '<html>welcome</html>', headers: { 'content-type': 'text/html' } },

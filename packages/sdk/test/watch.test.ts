@@ -64,7 +64,7 @@ describe('a watch', () => {
       const client = createClient({ url: server.url, retry, timeout: 300 });
       await expect(collect(client.executions.watch('x'))).rejects.toMatchObject({
         code: 'network',
-        message: `no answer from ${server.url} within 0.3 seconds`,
+        message: `no response from ${server.url} within 0.3 seconds`,
       });
       expect(connections).toBe(2);
     }

@@ -193,7 +193,7 @@ describe('the local vault', () => {
     await setInVault(options, 'team/database#password', 'hunter2');
     expect(await listVault(options)).toEqual([{ path: 'team/database', key: 'password' }]);
     for (const wrong of ['database', '#', 'a#', '#b', 'a#b#c', 'a b#c', 'a#{b}', '']) {
-      await expect(setInVault(options, wrong, 'x')).rejects.toThrow('Name a secret as path#key');
+      await expect(setInVault(options, wrong, 'x')).rejects.toThrow('The name of a secret is path#key');
     }
     await expect(setInVault(options, 'a#b', '')).rejects.toThrow('The value is empty');
     await configure('services: { vault: { provider: aws, region: eu-central-1 } }');

@@ -84,7 +84,12 @@ export const localSessionsRouter = localRouter({
     .query(({ ctx, input }) => getLocalSession(ctx.local, input)),
   keep: open
     .meta({
-      openapi: { method: 'POST', path: '/sessions', tags, summary: 'Keep the session of a sign-in begun here' },
+      openapi: {
+        method: 'POST',
+        path: '/sessions',
+        tags,
+        summary: 'Store the session of a sign-in that started on this machine',
+      },
       rest: { public: true },
     })
     .input(localSessionOperations.keep.input)

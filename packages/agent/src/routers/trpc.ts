@@ -24,7 +24,7 @@ const t = initTRPC
         const mode = ctx?.local.mode ?? 'agent';
         return {
           code: shape.code,
-          message: `This is no part of ${mode} mode; ask the server`,
+          message: `This operation is not available in ${mode} mode; call the server`,
           data: { code: 'NOT_IMPLEMENTED', httpStatus: 501, reason: 'not_configured' as const },
         };
       }

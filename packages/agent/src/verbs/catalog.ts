@@ -75,6 +75,6 @@ function rolesFor(configuration: LocalConfiguration, person: LocalPerson | undef
 function inForce(ctx: LocalContext): LocalConfiguration {
   const configuration = ctx.configuration.current();
   if (!configuration)
-    throw new AccessError('unavailable', 'There is no configuration yet: the server has not answered');
+    throw new AccessError('unavailable', 'There is no configuration yet: the server has not responded');
   return configuration;
 }

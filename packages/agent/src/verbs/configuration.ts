@@ -46,7 +46,7 @@ export async function acceptConfiguration(
     if (where.startsWith('signature')) throw refused('it is not signed');
     throw new AccessError(
       'invalid',
-      `The server's configuration is not one that this program reads (${where}); update one of the two`,
+      `The server's configuration has a format that this program cannot read (${where}); install the same version on both sides`,
     );
   }
   const configuration = parsed.data;
@@ -56,9 +56,9 @@ export async function acceptConfiguration(
   const digest = digestOf(rest);
   const good =
     said?.kind === 'configuration' && said.version === configuration.catalog_version && said.digest === digestOf(rest);
-  if (!good) throw refused('its signature does not fit');
+  if (!good) throw refused('its signature is not valid');
   if (held.version !== undefined && compareVersions(configuration.catalog_version, held.version) < 0) {
-    throw refused(`it is ${configuration.catalog_version}, and ${held.version} is here: a step back`);
+    throw refused(`version ${configuration.catalog_version} is older than the stored version ${held.version}`);
   }
   return { configuration, digest, key };
 }
@@ -81,7 +81,7 @@ export async function acceptSync(answer: unknown, pinned: PinnedKey): Promise<Ac
   const key = await trust(pinned, given);
   const said = await readStatement(given.statement, key);
   if (said?.kind !== 'sync' || said.version !== version || said.timestamp !== timestamp) {
-    throw refused('the signature of the version does not fit');
+    throw refused('the signature of the version is not valid');
   }
   const digest = typeof said.digest === 'string' ? said.digest : undefined;
   return { version, digest, timestamp: new Date(timestamp), key: seen(key, timestamp) };
@@ -91,7 +91,7 @@ async function trust(pinned: PinnedKey | undefined, given: ConfigurationSignatur
   // Nothing is pinned before the enrolment: what the credential was handed to over TLS is believed once.
   if (pinned === undefined) return given.key;
   const key = await followKey(pinned, given);
-  if (key === undefined) throw refused('it is signed by a key that the one from the enrolment does not vouch for');
+  if (key === undefined) throw refused('it is signed by a key that the key from the enrolment has not announced');
   return key;
 }
 

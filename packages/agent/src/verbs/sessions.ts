@@ -20,10 +20,10 @@ export function getLocalSession(ctx: LocalContext, input: { provider: string }) 
 }
 
 /**
- * Keeps a session that belongs to a sign-in begun here (POST /sessions): the code is good once, for this
- * provider, for five minutes, and the server says what the session is worth. Answers when it has reached the disk. Throws
- * `forbidden` for the code, `invalid` or `unauthenticated` for the session, and `unavailable` when nothing was kept and the
- * same request may be sent again.
+ * Keeps a session that belongs to a sign-in begun here (POST /sessions): the code is good once, for this provider, for
+ * five minutes, and the server says what the session is worth. Answers when it has reached the disk. Throws `forbidden`
+ * for the code, `invalid` or `unauthenticated` for the session, and `unavailable` when nothing was kept and the same
+ * request may be sent again.
  */
 export async function keepLocalSession(
   ctx: LocalContext,
@@ -32,9 +32,10 @@ export async function keepLocalSession(
   const taken = ctx.logins.take(input.code, input.provider);
   try {
     const { provider, version, expiry, person } = await ctx.upstream.verify(input.session);
-    if (provider !== input.provider) throw new AccessError('invalid', `The session is not one with ${input.provider}`);
+    if (provider !== input.provider)
+      throw new AccessError('invalid', `The session belongs to another provider than ${input.provider}`);
     await storeSession(ctx, { provider, version, expiry, session: input.session, person });
-    return { message: `The session with "${provider}" is kept`, expiry };
+    return { message: `The session with "${provider}" is stored`, expiry };
   } catch (error) {
     // What was not the caller's fault does not cost them their code.
     if (error instanceof AccessError && error.code === 'unavailable') taken.restore();
@@ -42,20 +43,23 @@ export async function keepLocalSession(
   }
 }
 
-/** Ends a sign-in that came back from the server: exchanges its code, which only this process can, and keeps the session. */
+/**
+ * Ends a sign-in that came back from the server: exchanges its code, which only this process can, and keeps the
+ * session.
+ */
 export async function completeLocalLogin(
   ctx: LocalContext,
   input: { secret: string; code: string | undefined },
 ): Promise<{ provider: string; email: string; expiry: string; callback: string | undefined } | undefined> {
   const begun = ctx.logins.takeReturn(input.secret);
   if (!begun) return undefined;
-  if (input.code === undefined) throw new AccessError('forbidden', 'The sign-in was rejected, or given up');
+  if (input.code === undefined) throw new AccessError('forbidden', 'The sign-in was rejected or cancelled');
   const { token, person, session } = await ctx.upstream.exchange({
     code: input.code,
     codeVerifier: begun.codeVerifier,
   });
   if (begun.provider !== undefined && begun.provider !== person.provider) {
-    throw new AccessError('forbidden', 'The sign-in came back from another provider than it was begun with');
+    throw new AccessError('forbidden', 'The sign-in came back from another provider than the one it started with');
   }
   await storeSession(ctx, { ...session, provider: person.provider, person, token });
   return { provider: person.provider, email: person.email, expiry: session.expiry, callback: begun.callback };

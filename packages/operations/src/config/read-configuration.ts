@@ -30,7 +30,7 @@ export async function readConfiguration(path: string, breathe: Breathe = inOnePi
     throw new ConfigurationError([`${path}: ${reasonOf(error)}`]);
   }
   if (names.length === 0) {
-    throw new ConfigurationError([`${path}: has no YAML or JSON file in it; add one, e.g. ${path}/belay.yaml`]);
+    throw new ConfigurationError([`${path}: contains no YAML or JSON file; add one, e.g. ${path}/belay.yaml`]);
   }
   const files: ConfigurationFile[] = [];
   const faults: string[] = [];

@@ -59,7 +59,7 @@ export function createReferences(options: ReferencesOptions): References {
     } catch (cause) {
       opened.delete(fingerprint.text);
       if (!(cause instanceof Terminal)) {
-        throw new StartError(`services.vault: its client cannot be made (${oneLine(cause)})`, { cause });
+        throw new StartError(`services.vault: its client cannot be created (${oneLine(cause)})`, { cause });
       }
       // Why is said by the check of services.vault itself.
       return {

@@ -17,7 +17,9 @@ function readIssues(value: unknown): BelayIssue[] | undefined {
   return issues.length > 0 ? issues : undefined;
 }
 
-/** `Retry-After` in milliseconds: seconds, or a date measured against the answer's own `Date`, so no clock is needed. */
+/**
+ * `Retry-After` in milliseconds: seconds, or a date measured against the answer's own `Date`, so no clock is needed.
+ */
 function readRetryAfter(headers: Headers): number | undefined {
   const value = headers.get('retry-after')?.trim();
   if (!value) return undefined;
@@ -48,7 +50,8 @@ export function readFailure(source: FailureSource): BelayError {
   const byStatus = codeOfStatus(status) ?? 'network';
   // Not a thing that is not there, but a server that cannot: it is of another version.
   const code = unknown === undefined ? (named ?? byStatus) : 'not_configured';
-  const message = unknown === undefined ? said : `the server does not know ${unknown}: it is older or newer than this`;
+  const message =
+    unknown === undefined ? said : `the server does not know ${unknown}: the versions of client and server differ`;
   const requestId = source.headers?.get('x-request-id') ?? undefined;
   const retryAfterMilliseconds = source.headers && readRetryAfter(source.headers);
   return new BelayError(code, message, {

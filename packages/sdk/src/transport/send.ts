@@ -17,14 +17,15 @@ function parse(text: string): unknown {
 }
 
 /**
- * Returns a `fetch` that throws BelayError for everything that is not an answer of Belay, so that calls and streams fail alike.
- * Redirects are not followed: the server never answers with one here, and following would turn a POST into a GET.
+ * Returns a `fetch` that throws BelayError for everything that is not an answer of Belay, so that calls and streams
+ * fail alike. Redirects are not followed: the server never answers with one here, and following would turn a POST into
+ * a GET.
  */
 export function createSend(fetch: Fetch): Fetch {
   return async (input, init) => {
     const response = await fetch(input, { ...init, redirect: 'manual' }).catch((cause: unknown) => {
       if (init?.signal?.aborted) throw new BelayError('aborted', 'the call was aborted', { status: 0, cause });
-      throw new BelayError('network', `no answer from ${new URL(input).origin}`, { status: 0, cause });
+      throw new BelayError('network', `no response from ${new URL(input).origin}`, { status: 0, cause });
     });
     if (response.ok && (readsAs(response, 'application/json') || readsAs(response, 'text/event-stream')))
       return response;
@@ -34,7 +35,7 @@ export function createSend(fetch: Fetch): Fetch {
     const isForeign = !readsAs(response, 'application/json') && [401, 404].includes(status);
     if (response.ok || isRedirect || isForeign) {
       await response.body?.cancel();
-      const answer = isRedirect ? 'a redirect' : `${response.ok ? '' : `${status} and `}something that is not JSON`;
+      const answer = isRedirect ? 'a redirect' : `${response.ok ? '' : `${status} and `}a body that is not JSON`;
       throw new BelayError(
         'network',
         `${new URL(input).origin} answered with ${answer}; is this the address of Belay?`,

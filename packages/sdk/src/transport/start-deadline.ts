@@ -23,7 +23,7 @@ export function startDeadline(milliseconds: number, url: string, signal?: AbortS
   let late: BelayError | undefined;
   const onAbort = () => ended.abort(signal?.reason);
   const onTime = () => {
-    const message = `no answer from ${new URL(url).origin} within ${milliseconds / 1000} seconds`;
+    const message = `no response from ${new URL(url).origin} within ${milliseconds / 1000} seconds`;
     late = new BelayError('network', message, { status: 0, cause: new DOMException(message, 'TimeoutError') });
     ended.abort(late);
   };

@@ -13,5 +13,5 @@ export function toBelayError(error: unknown, signal?: AbortSignal): BelayError {
     if (error.cause instanceof BelayError) return error.cause;
     if (error.shape) return readFailure({ status: 500, body: error.shape });
   }
-  return new BelayError('network', 'the answer could not be read', { status: 0, cause: error });
+  return new BelayError('network', 'the response could not be read', { status: 0, cause: error });
 }

@@ -106,14 +106,14 @@ describe('a start that cannot be', () => {
     await using taken = await takePort();
     const line = await refusal(folder, { ...external(), PORT: String(taken.port) });
     expect(line).toContain(
-      `PORT: ${taken.port} on 127.0.0.1 is taken; stop the program that uses it, or set PORT to another`,
+      `PORT: ${taken.port} on 127.0.0.1 is in use; stop the program that uses it, or set PORT to another`,
     );
   });
 
   it('stops the embedded database again when it cannot go on', async () => {
     await using folder = await makeFolder(minimal);
     await using taken = await takePort();
-    expect(await refusal(folder, { PORT: String(taken.port) })).toContain('is taken');
+    expect(await refusal(folder, { PORT: String(taken.port) })).toContain('is in use');
     expect(existsSync(join(folder.path, '.belay', 'postgres', 'PG_VERSION'))).toBe(true);
     expect(existsSync(join(folder.path, '.belay', 'postgres', 'postmaster.pid'))).toBe(false);
   });
