@@ -1,6 +1,6 @@
 import type { WaitTarget } from '@belay/contract/executions';
 import { isOutage } from '@belay/contract/outage';
-import { cancelExecution, waitForExecution } from '@belay/core';
+import { cancelExecution, waitForExecution, watchExecution } from '@belay/core';
 import { openDatabase } from '@belay/db';
 import { expect, it, vi } from 'vitest';
 import { startFaultyProxy } from '../../../chaos/src/faulty-proxy.js';
@@ -67,11 +67,34 @@ it('a wait ends when the database is known to be silent, and not at the end of i
     const from = performance.now();
     proxy.swallow(true);
     expect(isOutage(await waiting)).toBe(true);
-    // The next look is up to 6 s away, and its silence is known 6.5 s later.
-    expect(performance.now() - from).toBeLessThan(15_000);
+    // The next look is up to 2.5 s away, and its silence is known 7.5 s later at most.
+    expect(performance.now() - from).toBeLessThan(10_000);
   } finally {
     await client.close();
   }
+});
+
+it('a wait looks every 2.5 s at least, also where nothing but events is followed before', async () => {
+  await using cast = await openCast();
+  const id = await ask(cast.house, cast.ada);
+  const pauses: number[] = [];
+  const delay = async (milliseconds: number, signal?: AbortSignal) => {
+    pauses.push(milliseconds);
+    // A long pause ends when somebody asks for it, and a short one at once.
+    await cast.ada.delay(milliseconds > 3_000 ? 60_000 : 1, signal);
+  };
+  const ada = { ...cast.ada, changes: undefined, delay };
+  const stop = new AbortController();
+  const following = (async () => {
+    for await (const _event of watchExecution(ada, { id, signal: stop.signal })) if (stop.signal.aborted) return;
+  })();
+  await vi.waitFor(() => expect(Math.max(...pauses)).toBeGreaterThan(3_000), { timeout: 15_000 });
+  pauses.length = 0;
+  const waiting = waitForExecution(ada, { id, until: 'ended', wait: 'PT30S', signal: stop.signal });
+  await vi.waitFor(() => expect(pauses.length).toBeGreaterThan(10), { timeout: 15_000 });
+  expect(Math.max(...pauses.slice(0, 10))).toBeLessThanOrEqual(2_500);
+  stop.abort();
+  await Promise.allSettled([following, waiting]);
 });
 
 it('a wait goes on through a short absence of the database', async () => {

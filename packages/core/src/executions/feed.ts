@@ -18,6 +18,11 @@ const overlap = 1_000 * taskEventsPerRow;
 const kept = 500;
 /** The first wait between two reads, in milliseconds; it doubles up to `timing.watchPoll`. */
 const firstPoll = 250;
+/**
+ * The longest wait between two reads while a request waits for the execution, in milliseconds. A silent database is detected up
+ * to seven and a half seconds after a read, and the request must end within ten.
+ */
+const requestPoll = 2_000;
 /** The longest wait between two reads while they fail, in milliseconds. */
 const awayPoll = 1_000;
 
@@ -42,6 +47,10 @@ export interface Feed {
 
 interface Shared extends Feed {
   watchers: number;
+  /** How many of the watchers are requests that wait for an answer. */
+  requests: number;
+  /** Ends the pause before the next look. */
+  hurry(): void;
   waiting: Set<() => void>;
   stop: AbortController;
 }
@@ -52,12 +61,21 @@ const feeds = new WeakMap<Database, Map<string, Shared>>();
  * Joins the reader of an execution in this process, and starts it for the first watcher. `leave` must be called once;
  * the reader stops after the last.
  */
-export function joinFeed(ctx: Context, id: string): { feed: Feed; leave(): void } {
+export function joinFeed(
+  ctx: Context,
+  id: string,
+  { isRequest }: { isRequest: boolean },
+): { feed: Feed; leave(): void } {
   const open = feeds.get(ctx.db) ?? new Map<string, Shared>();
   feeds.set(ctx.db, open);
   const feed = open.get(id) ?? startFeed(ctx, id);
   open.set(id, feed);
   feed.watchers += 1;
+  if (isRequest) {
+    feed.requests += 1;
+    // The pause that is under way may be a long one.
+    feed.hurry();
+  }
   const forget = () => {
     if (open.get(id) === feed) open.delete(id);
   };
@@ -67,6 +85,7 @@ export function joinFeed(ctx: Context, id: string): { feed: Feed; leave(): void 
     feed,
     leave() {
       feed.watchers -= 1;
+      if (isRequest) feed.requests -= 1;
       if (feed.watchers > 0) return;
       forget();
       feed.stop.abort();
@@ -86,6 +105,8 @@ function startFeed(ctx: Context, id: string): Shared {
     over: false,
     away: null,
     watchers: 0,
+    requests: 0,
+    hurry: () => {},
     waiting,
     stop,
     changed: (signal) =>
@@ -118,6 +139,7 @@ async function follow(ctx: Context, id: string, feed: Shared, { look, isNews }: 
   }
   let heard = false;
   let wake = () => {};
+  feed.hurry = () => wake();
   signal.addEventListener('abort', () => wake(), { once: true });
   const unsubscribe = ctx.changes?.subscribe(id, () => {
     heard = true;
@@ -127,6 +149,7 @@ async function follow(ctx: Context, id: string, feed: Shared, { look, isNews }: 
     for (let poll = firstPoll; !feed.over && !signal.aborted; poll = Math.min(poll * 2, ctx.timing.watchPoll)) {
       const waited = new AbortController();
       wake = () => waited.abort();
+      if (feed.requests > 0) poll = Math.min(poll, requestPoll);
       if (feed.away) poll = Math.min(poll, awayPoll);
       const pause = jitter(poll, (ctx.randomBytes(1)[0] ?? 0) / 255);
       if (!heard) await ctx.delay(pause, waited.signal).catch(() => undefined);

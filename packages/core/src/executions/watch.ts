@@ -16,7 +16,7 @@ export async function* watchExecution(
 ): AsyncGenerator<ExecutionEvent, void, undefined> {
   const { id, after = 0, signal, patience = Number.POSITIVE_INFINITY } = input;
   await findExecution(ctx, ctx.actor, id);
-  const { feed, leave } = joinFeed(ctx, id);
+  const { feed, leave } = joinFeed(ctx, id, { isRequest: Number.isFinite(patience) });
   try {
     await feed.ready;
     let newest = after;
