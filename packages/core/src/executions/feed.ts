@@ -73,7 +73,7 @@ export function joinFeed(
   feed.watchers += 1;
   if (isRequest) {
     feed.requests += 1;
-    // The pause that is under way may be a long one.
+    // The current pause may be a long one.
     feed.hurry();
   }
   const forget = () => {
