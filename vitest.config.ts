@@ -29,6 +29,9 @@ function findLeftOut(): string[] {
   return names.map((name) => `packages/*/test/**/*.on-${name}.test.ts`);
 }
 
+/** Registers a tracer for the whole process. */
+const traced = 'packages/server/test/http/tracing.test.ts';
+
 export default defineConfig({
   ...sources,
   test: {
@@ -44,7 +47,13 @@ export default defineConfig({
         test: {
           ...options,
           name: 'apps',
-          include: ['apps/*/test/**/*.test.ts', 'packages/{agent,demo,server}/test/**/*.test.{ts,tsx}'],
+          include: [
+            'apps/*/test/**/*.test.ts',
+            'packages/{agent,demo}/test/**/*.test.ts',
+            'packages/server/test/*.test.ts',
+            'packages/server/test/{browser,cluster,fuzz,start}/**/*.test.ts',
+            traced,
+          ],
         },
       },
       {
@@ -55,7 +64,13 @@ export default defineConfig({
           name: 'packages',
           isolate: false,
           include: ['packages/*/test/**/*.test.{ts,tsx}', 'chaos/test/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: ['packages/{agent,demo,server}/**', onTargets],
+          exclude: [
+            'packages/{agent,demo}/**',
+            'packages/server/test/*.test.ts',
+            'packages/server/test/{browser,cluster,fuzz,start}/**',
+            traced,
+            onTargets,
+          ],
         },
       },
       {

@@ -94,13 +94,19 @@ const sources = new URL('../../../../', import.meta.url);
 
 async function readSources(): Promise<{ name: string; text: string }[]> {
   const folders = ['packages', 'apps'];
+  // What only tests run starts the systems that they need.
+  const forTests = /\/packages\/(targets|testkit)\//;
   const files = await Promise.all(
     folders.map((folder) => readdir(new URL(folder, sources), { recursive: true, withFileTypes: true })),
   );
   const code = files.flat().filter((file) => {
     const path = join(file.parentPath, file.name);
     return (
-      file.isFile() && path.includes('/src/') && !path.includes('/node_modules/') && /\.(?:tsx?|js)$/.test(file.name)
+      file.isFile() &&
+      path.includes('/src/') &&
+      !path.includes('/node_modules/') &&
+      !forTests.test(path) &&
+      /\.(?:tsx?|js)$/.test(file.name)
     );
   });
   return Promise.all(

@@ -72,7 +72,7 @@ describe('event streams', () => {
     expect(open.map(({ status }) => status)).toEqual([200, 200, 200]);
     const refused = await watch(second, {});
     expect([refused.status, refused.retryAfter]).toEqual([429, '5']);
-    expect(refused.text()).toMatch(/3 event streams open.*"code":"TOO_MANY_REQUESTS"/);
+    expect(refused.text()).toMatch(/3 event streams and waiting calls open.*"code":"TOO_MANY_REQUESTS"/);
     const headers = { accept: 'application/x-ndjson' };
     expect((await call('GET', '/logs/export', { token: requester, headers })).status).toBe(429);
     const approver = await watch(await world.token('approver'));
