@@ -135,9 +135,12 @@ function correct(operation: Operation, { method, path, rest }: DeclaredOperation
   if (path.startsWith('/auth/callback') || rest.confirm !== undefined) statuses.push(403);
   operation.responses = Object.fromEntries(kept) as Responses;
   if (rest.rawBody !== undefined) {
-    // An external event is accepted with 202 and processed later.
-    operation.responses = Object.fromEntries(kept.map(([, response]) => ['202', response])) as Responses;
-    statuses.push(401, 409);
+    statuses.push(401);
+    if (rest.rawBody.types.includes(cloudEvents)) {
+      // An external event is accepted with 202 and processed later.
+      operation.responses = Object.fromEntries(kept.map(([, response]) => ['202', response])) as Responses;
+      statuses.push(409);
+    }
   }
   redirects(operation, method, rest);
   representations(operation, path, rest);
@@ -184,6 +187,8 @@ function representations(operation: Operation, path: string, rest: RestMeta): vo
   }
 }
 
+const cloudEvents = 'application/cloudevents+json';
+
 function parameters(operation: Operation, method: string, path: string, rest: RestMeta): void {
   for (const parameter of operation.parameters ?? []) {
     if (!('in' in parameter) || parameter.in !== 'query') continue;
@@ -195,6 +200,7 @@ function parameters(operation: Operation, method: string, path: string, rest: Re
     }
   }
   if (rest.rawBody !== undefined) {
+    const signed = { schema: { type: 'string' as const, description: 'Exactly what was signed' } };
     const cloudEvent = {
       schema: {
         type: 'object' as const,
@@ -215,7 +221,9 @@ function parameters(operation: Operation, method: string, path: string, rest: Re
     };
     operation.requestBody = {
       required: true,
-      content: Object.fromEntries(rest.rawBody.types.map((type) => [type, cloudEvent])),
+      content: Object.fromEntries(
+        rest.rawBody.types.map((type) => [type, rest.rawBody?.types.includes(cloudEvents) ? cloudEvent : signed]),
+      ),
     };
   }
   if (rest.textBody !== undefined) {

@@ -6,6 +6,7 @@ import { deviceRouter } from './routers/device.js';
 import { elevationRouter } from './routers/elevation.js';
 import { eventsRouter } from './routers/events.js';
 import { executionsRouter } from './routers/executions.js';
+import { hooksRouter } from './routers/hooks.js';
 import { logsRouter } from './routers/logs.js';
 import { programRouter } from './routers/program.js';
 import { providersRouter } from './routers/providers.js';
@@ -25,6 +26,7 @@ export const serverRouter = router({
   elevation: elevationRouter,
   events: eventsRouter,
   executions: executionsRouter,
+  hooks: hooksRouter,
   logs: logsRouter,
   program: programRouter,
   providers: providersRouter,

@@ -97,6 +97,8 @@ export { type VerifiedLogin, verifyLogin, verifyLogins } from './logins/verify.j
 export { readWhoami } from './logins/whoami.js';
 export { exportLogs } from './logs/export.js';
 export { listLogs } from './logs/list.js';
+export { deliverMessages } from './messages/deliver.js';
+export { receiveHook } from './messages/receive.js';
 export { isOwnFailure, noteOutage } from './outage.js';
 export { upsertUser } from './people/people.js';
 export { createProbe } from './probe.js';

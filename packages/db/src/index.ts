@@ -29,6 +29,7 @@ export {
   watches,
 } from './schema/executions.js';
 export { actorOf, isAboutOthers, type LedgerLevel, ledger, type TaskEvent, taskEvents } from './schema/ledger.js';
+export { messages } from './schema/messages.js';
 export {
   deviceLogins,
   loginCodes,

@@ -34,13 +34,6 @@ export interface HookRequest {
   body: Uint8Array;
 }
 
-/** What the provider is answered, within three seconds. */
-export interface HookReply {
-  status: number;
-  contentType: string;
-  body: string;
-}
-
 /** Who clicked, as the provider vouches for them. */
 export interface HookActor {
   subject: string;
@@ -48,23 +41,20 @@ export interface HookActor {
   email?: string;
 }
 
-/** A decision that came in a signed request. */
+/** A decision that came in a signed request. The same click twice is the same decision, so a repeated request changes nothing. */
 export interface HookDecision {
-  /** Identifies the request: one that comes again changes nothing. */
-  id: string;
-  /** When the signature is too old to be accepted again. */
-  until: Date;
   /** The token of the action. */
   token: string;
   comment?: string;
-  /** Asks the provider who clicked, or returns null for somebody who must not decide. Called after the reply if need be. */
+  /** Asks the provider who clicked; returns null for a guest, a program or a stranger. May take longer than the reply. */
   actor(signal: AbortSignal): Promise<HookActor | null>;
   /** Says something to the person who clicked, and to nobody else. */
   tell?(text: string, signal: AbortSignal): Promise<void>;
 }
 
 export interface Received {
-  reply: HookReply;
+  /** What the provider is answered, within three seconds: status 200 and this object as JSON. */
+  reply?: { [key: string]: Json };
   /** Absent for a request that decides nothing, such as the provider's check of the address. */
   decision?: HookDecision;
 }

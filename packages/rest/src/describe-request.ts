@@ -25,6 +25,13 @@ export function describeRequest(
     get url() {
       return new URL(`${given.origin}${address}`);
     },
+    // Only what a signature is verified with reads them.
+    get headers() {
+      const single = Object.entries(request.headers).filter(
+        (entry): entry is [string, string] => !Array.isArray(entry[1]),
+      );
+      return Object.fromEntries(single);
+    },
     accepts,
     jsonRequested: transport === 'trpc' || (accepts === 'json' && names(accept, 'application/json')),
     viaCookie,

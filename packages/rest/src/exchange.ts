@@ -16,6 +16,8 @@ export interface RequestInfo {
   viaCookie: boolean;
   /** Value of the header Idempotency-Key. */
   idempotencyKey?: string;
+  /** Every header that came once, by its name in lower case. */
+  headers: Readonly<Record<string, string>>;
   /** What a Standard Webhooks sender says beside the body. */
   webhook?: { id: string; timestamp: string; signature: string };
   /** The short-lived cookie that binds a sign-in to the browser that began it. */

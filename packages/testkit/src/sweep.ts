@@ -1,4 +1,4 @@
-import { type Context, claimDue, findDue, performClaims } from '@belay/core';
+import { type Context, claimDue, deliverMessages, findDue, performClaims } from '@belay/core';
 import { findDueSteps, performStep } from '@belay/engine';
 
 const batch = 100;
@@ -26,5 +26,6 @@ export async function sweep(ctx: Context): Promise<{ steps: number; entitlements
       }
     }),
   );
-  return { steps: due.length, entitlements };
+  // What closes while others are worked on is revised in the next pass.
+  return { steps: due.length + (await deliverMessages(ctx)), entitlements };
 }

@@ -1,5 +1,5 @@
 import { jitter } from '@belay/contract/back-off';
-import { type Context, type Due, expireLogins, findDue } from '@belay/core';
+import { type Context, type Due, deliverMessages, expireLogins, findDue } from '@belay/core';
 import type { Agenda } from './agenda.js';
 import { watchOutage } from './outage.js';
 
@@ -7,9 +7,10 @@ import { watchOutage } from './outage.js';
 export interface SweepVerbs {
   findDue(context: Context): Promise<Due>;
   expireLogins(context: Context): Promise<number>;
+  deliverMessages?(context: Context): Promise<number>;
 }
 
-const coreSweepVerbs: SweepVerbs = { findDue, expireLogins };
+const coreSweepVerbs: SweepVerbs = { findDue, expireLogins, deliverMessages };
 
 /** How often expired logins are deleted, in milliseconds; nothing waits for it. */
 const expiryInterval = 5 * 60_000;
@@ -46,11 +47,21 @@ export function startSweeper(
   let hurry = new AbortController();
   const outage = watchOutage(context.log, 'the database of the sweeper');
   let sinceExpiry = expiryInterval;
+  let delivering: Promise<void> | undefined;
   /**
    * How many more passes may follow soon, because a response as slow as the first ones is too imprecise to compare the
    * clocks.
    */
   let slowStarts = 4;
+
+  /** Delivers messages beside the passes, because a provider of messages may take its time. */
+  function deliver(): void {
+    delivering ??= Promise.resolve(verbs.deliverMessages?.(context))
+      .catch((error: unknown) => context.log.warn({ error }, 'messages could not be delivered'))
+      .then(() => {
+        delivering = undefined;
+      });
+  }
 
   /** Returns the longest wait before the next pass, in milliseconds. */
   async function pass(): Promise<number> {
@@ -60,6 +71,7 @@ export function startSweeper(
       const answered = context.clock().getTime();
       agenda.compare(asked, due.now.getTime(), answered);
       plan(due);
+      deliver();
       if (sinceExpiry >= expiryInterval) {
         await verbs.expireLogins(context);
         sinceExpiry = 0;
@@ -97,10 +109,11 @@ export function startSweeper(
   const running = loop();
   return {
     soon: () => hurry.abort(),
-    stop() {
+    async stop() {
       stopping.abort();
       hurry.abort();
-      return running;
+      await running;
+      await delivering;
     },
   };
 }

@@ -2,13 +2,14 @@ import type { Decided, Decision } from '@belay/contract/approvals';
 import { isNamed } from '@belay/contract/audience';
 import { AccessError, notFound } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
-import { approvals, decisions, executions, inOrder, logins, type Transaction, users } from '@belay/db';
+import { approvals, decisions, executions, inOrder, logins, type Transaction, userIdentities, users } from '@belay/db';
 import { lockExecution, retryDeadlock, storeOutcome, turnHint } from '@belay/engine';
 import { and, desc, eq, gt, inArray, or, sql } from 'drizzle-orm';
 import { requireFreshGroups, requireUser } from '../actor.js';
-import type { ActorContext, Hint, Person, UserActor } from '../context.js';
+import type { ActorContext, Context, Hint, Person, UserActor } from '../context.js';
 import { isId } from '../find-execution.js';
 import { appendLedger } from '../ledger/append.js';
+import { wasToldLately } from '../people/people.js';
 import { listSelves } from '../people/selves.js';
 import { requireText } from '../text.js';
 import { wouldBeElevated } from './elevated.js';
@@ -22,7 +23,8 @@ export interface Decide extends Decision {
    * equal content.
    */
   seenAt?: Date | undefined;
-  via: 'api' | 'signal' | 'resume' | 'page';
+  /** `message`: by a button in a message, of a person without a login here. */
+  via: 'api' | 'signal' | 'resume' | 'page' | 'message';
 }
 
 type Approval = typeof approvals.$inferSelect & { ownerId: string };
@@ -40,6 +42,7 @@ export async function decideApproval(ctx: ActorContext, input: Decide): Promise<
   const found = await findApproval(ctx, user, input.id);
   if (!found) throw notFound('The approval');
   await requireApprover(ctx, user, found, input.verdict);
+  if (input.via === 'message') requireNoPage(ctx, found);
   if (input.request_digest !== undefined && input.request_digest !== found.requestDigest) {
     throw new AccessError('conflict', 'The request has changed since you viewed it');
   }
@@ -70,7 +73,7 @@ async function record(
   const execution = await lockExecution(tx, executionId, stepKey);
   if (!execution) throw new AccessError('conflict', 'The request has ended');
   // The provider was called since the login was verified, which can take seconds.
-  await requireLive(tx, user);
+  await requireLive(ctx, tx, user, input.via);
   const [row] = await tx
     .select({ status: approvals.status, expired: sql<boolean>`${approvals.expiresAt} <= app_now()` })
     .from(approvals)
@@ -193,16 +196,35 @@ async function requireApprover(
   if (await wouldBeElevated(ctx, selves, approval.subject as ApprovalSubject)) throw ownAccess();
 }
 
+/** Returns whether decisions about a role count only when they are made in Belay itself. */
+export function mustDecideOnPage(ctx: Context, role: string): boolean {
+  return ctx.catalog.current().roles.get(role)?.definition.decide_on_page === true;
+}
+
+/** Throws `forbidden` where the role counts only decisions that were made in Belay itself. */
+function requireNoPage(ctx: ActorContext, { subject }: Approval): void {
+  if (!mustDecideOnPage(ctx, (subject as ApprovalSubject).role)) return;
+  throw new AccessError('forbidden', 'This role is decided on in Belay only: open the request there');
+}
+
 /**
  * Makes `stopUser` wait until this transaction has ended, and throws `unauthenticated` when the login of the request
- * has ended since it was verified. Without it a running request could outlive the stop of its person.
+ * has ended since it was verified; for a button in a message, when the person has not signed in for too long or was
+ * stopped. Without it a running request could outlive the stop of its person.
  */
-async function requireLive(tx: Transaction, user: UserActor): Promise<void> {
-  const live = and(eq(logins.id, user.loginId), gt(logins.expiresAt, sql`app_now()`));
+async function requireLive(ctx: ActorContext, tx: Transaction, user: UserActor, via: Decide['via']): Promise<void> {
+  const { id, provider, subject, loginId } = user;
+  const live = and(eq(logins.id, loginId), gt(logins.expiresAt, sql`app_now()`));
+  const own = and(eq(userIdentities.userId, id), eq(userIdentities.provider, provider));
   const [, login] = await inOrder([
     // The same lock as `stopUser` and the count of open requests: it excludes both, but no lock of a foreign key.
-    tx.select({ id: users.id }).from(users).where(eq(users.id, user.id)).for('no key update'),
-    tx.select({ id: logins.id }).from(logins).where(live),
+    tx.select({ id: users.id }).from(users).where(eq(users.id, id)).for('no key update'),
+    via === 'message'
+      ? tx
+          .select({ id: userIdentities.userId })
+          .from(userIdentities)
+          .where(and(own, eq(userIdentities.subject, subject), wasToldLately(ctx)))
+      : tx.select({ id: logins.id }).from(logins).where(live),
   ]);
   if (login.length === 0) throw new AccessError('unauthenticated', 'Your session has ended; sign in again');
 }

@@ -12,12 +12,12 @@ import type { CurrentApproval } from './current.js';
 import { describeRule, excludedFrom, subjectOf } from './subject.js';
 
 /** Whom to notify of a request for a new approval, by the step that requested the first one. */
-export type Telling = NonNullable<(typeof approveWith)['_output']['notify']>;
+type Telling = NonNullable<(typeof approveWith)['_output']['notify']>;
 
 /**
  * Submits a request to its approvers again, by the rules of the approvals that ended before they were used, and parks
  * the granting step until they have decided. The caller holds the execution's lock. Returns when the first of them
- * expires, and whom to notify.
+ * expires, and whom to notify about which.
  */
 export async function renewApprovals(
   ctx: Context,
@@ -25,7 +25,7 @@ export async function renewApprovals(
   call: ElevationCall,
   execution: Locked,
   renewal: { lapsed: readonly CurrentApproval[]; plan: Plan; lifetime: number },
-): Promise<{ dueAt: Date; tell: Telling[] }> {
+): Promise<{ dueAt: Date; tell: { approvalId: string; telling: Telling }[] }> {
   const { lapsed, plan, lifetime } = renewal;
   const [earlier] = await tx
     .select({ count: count() })
@@ -71,17 +71,21 @@ export async function renewApprovals(
       },
     })),
   );
-  return { dueAt, tell: await readTelling(tx, call.executionId) };
+  const tell = (await readTelling(tx, call.executionId)).map(({ stepKey, telling }) => {
+    const asked = rows[lapsed.findIndex((approval) => approval.stepKey === stepKey)] ?? first;
+    return { approvalId: asked.id, telling };
+  });
+  return { dueAt, tell };
 }
 
-async function readTelling(tx: Transaction, executionId: string): Promise<Telling[]> {
+async function readTelling(tx: Transaction, executionId: string): Promise<{ stepKey: string; telling: Telling }[]> {
   const asked = await tx
-    .select({ request: steps.request })
+    .select({ stepKey: steps.key, request: steps.request })
     .from(steps)
     .innerJoin(approvals, and(eq(approvals.executionId, steps.executionId), eq(approvals.stepKey, steps.key)))
     .where(and(eq(steps.executionId, executionId), isNull(approvals.renews)));
-  return asked.flatMap(({ request }) => {
+  return asked.flatMap(({ stepKey, request }) => {
     const settings = approveWith.safeParse(callWith(request) ?? {});
-    return settings.success && settings.data.notify ? [settings.data.notify] : [];
+    return settings.success && settings.data.notify ? [{ stepKey, telling: settings.data.notify }] : [];
   });
 }

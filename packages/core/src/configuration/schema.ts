@@ -113,6 +113,8 @@ export const roleSchema = z.strictObject({
   approval_lifetime: duration.optional(),
   default_duration: duration.optional(),
   reason: z.strictObject({ required: z.boolean().default(true), pattern: z.string().optional() }).optional(),
+  /** Whether decisions count only when they are made in Belay itself, and not by a button in a message. */
+  decide_on_page: z.boolean().optional(),
 });
 
 export const workflowSchema = z.strictObject({

@@ -9,9 +9,10 @@ import { approveWith } from '../configuration/function-checks.js';
 import type { Context } from '../context.js';
 import { requireDuration } from '../duration.js';
 import { appendLedger } from '../ledger/append.js';
+import { deliverMessages } from '../messages/deliver.js';
+import { queueMessage } from '../messages/queue.js';
 import type { ElevationCall } from '../plans/input.js';
 import { planElevation } from '../plans/plan.js';
-import { deliverMessage } from './notify.js';
 
 /**
  * `access.approve`: submits exactly what would be granted to the approvers, and waits. No decision is a denial
@@ -30,6 +31,7 @@ export const approve = {
     const plan = opened === undefined ? await planElevation(ctx, call, signal) : null;
     const { users, groups } = stage.approvers;
     const { count, refusals } = stage;
+    const { notify } = settings.data;
     const rule: ApprovalRule = { users: users.map((user) => foldAddress(user) ?? user), groups, count, refusals };
     const timeout = stage.timeout === undefined ? ctx.timing.approval : requireDuration(stage.timeout, 'timeout');
     const expiresAt = await ctx.db.transaction(async (tx) => {
@@ -39,11 +41,12 @@ export const approve = {
       const expiresAt = opened?.expiresAt ?? new Date(locked.now.getTime() + timeout);
       await parkCall(tx, call, { waitingFor: `approval by ${describeRule(rule)}`, dueAt: expiresAt, waiting: true });
       if (!plan) return expiresAt;
+      const approvalId = ctx.newId();
       await inOrder([
         tx
           .insert(approvals)
           .values({
-            id: ctx.newId(),
+            id: approvalId,
             executionId: call.executionId,
             stepKey: call.key,
             rule,
@@ -64,30 +67,21 @@ export const approve = {
             data: { rule, request_digest: plan.digest, expires_at: expiresAt.toISOString() },
           },
         ]),
+        notify &&
+          queueMessage(tx, {
+            id: ctx.newId(),
+            key: `${call.executionId}${call.key}`,
+            approvalId,
+            provider: notify.provider,
+            to: notify.to,
+            text: notify.message,
+          }),
       ]);
       return expiresAt;
     });
     ctx.crashpoint('approval opened');
-    if (plan && settings.data.notify) {
-      const { provider, to, message } = settings.data.notify;
-      const text = message ?? `${plan.requester.name} requests ${plan.role}: ${plan.reason}`;
-      // A message that cannot be delivered delays nothing: the inbox shows the request nevertheless.
-      await deliverMessage(
-        ctx,
-        {
-          provider,
-          to,
-          title: 'A request waits for your decision',
-          text,
-          facts: [],
-          actions: [],
-          idempotencyKey: `${call.executionId}${call.key}`,
-        },
-        signal,
-      ).catch((error: unknown) =>
-        ctx.log.warn({ execution: call.executionId, error }, 'approvers could not be notified'),
-      );
-    }
+    // A message that cannot be delivered delays nothing: the inbox shows the request nevertheless.
+    if (plan && notify) await deliverMessages(ctx, { executionId: call.executionId });
     if (expiresAt) {
       ctx.waker.wake([{ queue: 'executions', executionId: call.executionId, key: call.key, dueAt: expiresAt }]);
     }

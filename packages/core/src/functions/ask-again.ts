@@ -1,12 +1,13 @@
 import { lockExecution, type Performed, parkCall, parked } from '@belay/engine';
 import { readCurrentApprovals } from '../approvals/current.js';
 import { judgeApprovals } from '../approvals/judge.js';
-import { renewApprovals, type Telling } from '../approvals/renew.js';
+import { renewApprovals } from '../approvals/renew.js';
 import { describeRule } from '../approvals/subject.js';
 import type { Context } from '../context.js';
+import { deliverMessages } from '../messages/deliver.js';
+import { queueMessage } from '../messages/queue.js';
 import type { ElevationCall } from '../plans/input.js';
 import type { Plan } from '../plans/plan.js';
-import { deliverMessage } from './notify.js';
 
 /**
  * Rejects what was not approved, and requests approval again for what was approved too long ago (decision 0040).
@@ -16,21 +17,12 @@ export async function askAgain(
   ctx: Context,
   call: ElevationCall,
   { plan, lifetime }: { plan: Plan; lifetime: number },
-  signal: AbortSignal,
 ): Promise<Performed | null> {
   // Most approvals have not lapsed. What is read here without a lock is read again by the intent under its own lock.
   const seen = judgeApprovals(await readCurrentApprovals(ctx.db, call.executionId, lifetime), plan);
   const asked: Asked = 'until' in seen ? { performed: null } : await look(ctx, call, { plan, lifetime });
   ctx.crashpoint('asked again');
-  for (const { provider, to, message } of asked.tell ?? []) {
-    const text = message ?? `${plan.requester.name} requests ${plan.role} again: ${plan.reason}`;
-    const title = 'A request waits for your decision again';
-    const idempotencyKey = `${call.executionId}${call.key}#${asked.dueAt?.getTime()}`;
-    // The inbox shows the request nevertheless.
-    await deliverMessage(ctx, { provider, to, title, text, facts: [], actions: [], idempotencyKey }, signal).catch(
-      (error: unknown) => ctx.log.warn({ execution: call.executionId, error }, 'approvers could not be notified'),
-    );
-  }
+  if (asked.told) await deliverMessages(ctx, { executionId: call.executionId });
   if (asked.dueAt) {
     const { executionId, key } = call;
     ctx.waker.wake([{ queue: 'executions', executionId, key, dueAt: asked.dueAt }]);
@@ -41,7 +33,7 @@ export async function askAgain(
 interface Asked {
   performed: Performed | null;
   dueAt?: Date;
-  tell?: Telling[];
+  told?: boolean;
 }
 
 /** Judges the approvals under the execution's lock, and opens those that have to be asked again. */
@@ -67,6 +59,11 @@ function look(ctx: Context, call: ElevationCall, { plan, lifetime }: { plan: Pla
     if ('refusal' in judged) return { performed: { kind: 'outcome', outcome: judged.refusal } };
     if (!('lapsed' in judged)) return { performed: null };
     const { dueAt, tell } = await renewApprovals(ctx, tx, call, execution, { lapsed: judged.lapsed, plan, lifetime });
-    return { performed: parked, dueAt, tell };
+    for (const { approvalId, telling } of tell) {
+      const { provider, to, message: text } = telling;
+      const key = `${call.executionId}${call.key}#${approvalId} ${provider} ${to}`;
+      await queueMessage(tx, { id: ctx.newId(), key, approvalId, provider, to, text });
+    }
+    return { performed: parked, dueAt, told: tell.length > 0 };
   });
 }

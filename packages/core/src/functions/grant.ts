@@ -41,7 +41,7 @@ export const grant = {
     const plan = await planElevation(ctx, { ...call, input: shortened(call) }, signal);
     const lifetime = approvalLifetime(ctx.catalog.current(), call.input);
     // A call whose move is not yet written has no approvals of its own; the intent checks again, under the lock.
-    const waits = call.pending ? null : await askAgain(ctx, call, { plan, lifetime }, signal);
+    const waits = call.pending ? null : await askAgain(ctx, call, { plan, lifetime });
     if (waits) return waits;
     const intention = {
       executionId: call.executionId,

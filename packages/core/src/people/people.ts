@@ -89,6 +89,15 @@ export function asPerson(ctx: Context, told: Person): Person {
   return { ...told, groups: passingGroups(ctx.catalog.current(), told) };
 }
 
+/**
+ * Matches identities that their provider has described recently: within the time that the longest login lasts, and since the
+ * person was last stopped. For actions of people without a login.
+ */
+export function wasToldLately(ctx: Context): SQL {
+  const oldest = `${ctx.catalog.current().loginEnd.device} milliseconds`;
+  return sql`${userIdentities.toldAt} > app_now() - ${oldest}::interval`;
+}
+
 /** Matches the id of a user that one of their providers knows by this address. */
 export function isKnownAs(db: Database | Transaction, id: Column | SQL, address: string): SQL {
   return inArray(sql`${id}`, db.select({ id: userIdentities.userId }).from(userIdentities).where(hasAddress(address)));

@@ -78,6 +78,11 @@ async function stop(
   const known = await lockPeople(tx, address);
   if (known.ids.length === 0) throw notFound(`A person with the address ${address}`);
   const ended = await endLogins(tx, known.ids);
+  // What they said by a button in a message counts no more either, until they sign in again.
+  await tx
+    .update(userIdentities)
+    .set({ toldAt: new Date(0) })
+    .where(inArray(userIdentities.userId, known.ids));
   const hints: Hint[] = [];
   const requests = await lockOpen(tx, known);
   const access = (await lockHeld(tx, known)).filter(({ id }) => !requests.includes(id));

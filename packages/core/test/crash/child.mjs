@@ -40,6 +40,10 @@ const loopback = {
       search: (text, limit) => ask('search', text, limit),
       find: (person) => ask('find', person),
     },
+    notifications: {
+      deliver: (message) => ask('deliver', message),
+      revise: (receipt, message) => ask('revise', receipt, message),
+    },
     check: async () => {},
     close: async () => {},
   }),

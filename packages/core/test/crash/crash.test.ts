@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { createMemoryConnector, type MemoryProvider } from '@belay/providers/testkit';
+import { approvalTasks, workflowOf } from '@belay/testkit/house';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Cast, catalogWith, hour, openCast, second } from '../support/stories.js';
 
@@ -12,6 +13,8 @@ const crashpoints = [
   'committed',
   'call performed',
   'approval opened',
+  'message delivered',
+  'message revised',
   'asked again',
   'put off',
   'intended',
@@ -60,9 +63,8 @@ describe('a process that is killed anywhere', () => {
     const listening = [{ hear }];
     for (let index = 0; index < lanes; index += 1) {
       const cast = await openCast({
-        catalog: catalogWith(
-          { revoking: tasks, listening },
-          { permissions: { delegates: { users: ['ada@example.com'] } } },
+        catalog: notifying(
+          catalogWith({ revoking: tasks, listening }, { permissions: { delegates: { users: ['ada@example.com'] } } }),
         ),
       });
       const served = await serve(cast.house.provider);
@@ -116,6 +118,16 @@ describe('a process that is killed anywhere', () => {
   );
 });
 
+/** The same catalog, whose approvals tell approvers by messages. */
+function notifying(catalog: object): object {
+  const [validate, , ...rest] = approvalTasks();
+  const stages = [{ approvers: { groups: ['approvers'] } }];
+  const approve = { call: 'access.approve', with: { stages, notify: { provider: 'memory', to: 'approvers' } } };
+  const workflow = workflowOf('approved', [validate, { approve }, ...rest]);
+  const { workflows } = catalog as { workflows: object };
+  return { ...catalog, workflows: { ...workflows, approved: { description: 'Asks first', workflow } } };
+}
+
 async function dieAndTakeOver(lane: Lane, crashAt: string, occurrence: number): Promise<void> {
   const { house, ada, grace } = lane;
   const { sql } = house.database;
@@ -150,8 +162,9 @@ async function dieAndTakeOver(lane: Lane, crashAt: string, occurrence: number): 
     (select count(*)::int from executions where ended_at is null) as running,
     (select count(*)::int from approvals where status = 'open') as open_approvals,
     (select count(*)::int from entitlements where state <> 'absent') as owed,
+    (select count(*)::int from messages where closed_at is null) as open_messages,
     (select count(*)::int from grants where gone_at is null) as not_gone`;
-  expect(left).toEqual({ open_steps: 0, running: 0, open_approvals: 0, owed: 0, not_gone: 0 });
+  expect(left).toEqual({ open_steps: 0, running: 0, open_approvals: 0, owed: 0, open_messages: 0, not_gone: 0 });
   // The ledger tells every end, and each of them once.
   const untold = await sql`select e.id, e.status, l.ends from executions e, lateral (
       select count(*)::int as ends from ledger where execution_id = e.id and (type = 'execution.terminated'
@@ -193,6 +206,8 @@ async function serve(provider: MemoryProvider): Promise<{ url: string; server: {
     list: () => client.identities?.list(signal),
     get: (id) => client.identities?.get(id, signal),
     search: (text, limit) => client.identities?.search(text, limit, signal),
+    deliver: (message) => client.notifications?.deliver(message, signal),
+    revise: (receipt, message) => client.notifications?.revise?.(receipt, message, signal),
     find: (person) => client.identities?.find(person, signal),
   };
   const server = createServer(async (asked, answer) => {

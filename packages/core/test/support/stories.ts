@@ -12,6 +12,7 @@ import {
 export const second = 1_000;
 export const minute = 60 * second;
 export const hour = 60 * minute;
+export const day = 24 * hour;
 
 /** What the role `reader` of the tests' catalogs gives. */
 export const access = { role: 'read' };

@@ -5,5 +5,6 @@ export * from './catalogs.js';
 export * from './encryption.js';
 export * from './executions.js';
 export * from './ledger.js';
+export * from './messages.js';
 export * from './people.js';
 export * from './sessions.js';

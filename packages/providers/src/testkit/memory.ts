@@ -1,7 +1,9 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import { isSameAddress } from '@belay/contract/address';
 import { z } from 'zod';
 import { refuseWhenAborted, untilAborted } from '../abort.js';
 import { OtherTarget, Pending, Retryable, Terminal } from '../errors.js';
+import type { Notifications } from '../notifications.js';
 import type {
   Access,
   AccessRequest,
@@ -26,6 +28,8 @@ const memoryConfig = z.strictObject({
   /** How a person becomes an identity: by e-mail, or by the subject of a linked sign-in at the provider named. */
   identity: z.union([z.literal('email'), z.strictObject({ login: z.string() })]).optional(),
   residual: z.string().optional(),
+  /** Signs requests at the hook: with it, messages may be answered. */
+  hook_secret: z.string().optional(),
   /** How long access can outlive its revocation, for each role. */
   residuals: z.record(z.string(), z.string()).optional(),
 });
@@ -64,10 +68,46 @@ export function createMemoryConnector(state: MemoryProvider = unheldProvider()):
           }),
         revise: (receipt, message, signal) =>
           perform(state, { operation: 'revise' }, signal, () => state.replace(String(receipt.key), message)),
+        ...(config.hook_secret === undefined ? {} : { receive: receiveWith(state, config.hook_secret) }),
       },
       check: (signal) => perform(state, { operation: 'check' }, signal, () => undefined),
       close: async () => {},
     }),
+  };
+}
+
+const click = z.object({ token: z.string(), subject: z.string(), email: z.string().optional() });
+
+/** The signature of a request at a hook: of the time that it names, and its body. */
+export function signHook(secret: string, at: Date, body: string): { 'x-time': string; 'x-signature': string } {
+  const time = at.toISOString();
+  const signature = createHmac('sha256', secret).update(`${time}.${body}`).digest('hex');
+  return { 'x-time': time, 'x-signature': signature };
+}
+
+/** Takes clicks that are signed, and at most five minutes old. */
+function receiveWith(state: MemoryProvider, secret: string): NonNullable<Notifications['receive']> {
+  return async ({ headers, body }, now) => {
+    const at = new Date(headers['x-time'] ?? '');
+    const text = Buffer.from(body).toString();
+    const expected = Number.isNaN(at.getTime()) ? '' : signHook(secret, at, text)['x-signature'];
+    const given = headers['x-signature'] ?? '';
+    const isSigned = expected.length === given.length && timingSafeEqual(Buffer.from(expected), Buffer.from(given));
+    if (expected === '' || !isSigned) throw new Terminal('The request is not signed');
+    if (Math.abs(now.getTime() - at.getTime()) > 5 * 60_000) throw new Terminal('The request is too old');
+    const { token, ...actor } = click.parse(JSON.parse(text));
+    return {
+      reply: { ok: true },
+      decision: {
+        token,
+        actor: (signal) =>
+          perform(state, { operation: 'actor' }, signal, () => ({
+            subject: actor.subject,
+            ...(actor.email === undefined ? {} : { email: actor.email }),
+          })),
+        tell: async (told) => void state.whispers.push({ subject: actor.subject, text: told }),
+      },
+    };
   };
 }
 

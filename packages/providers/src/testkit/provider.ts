@@ -13,6 +13,7 @@ export type MemoryOperation =
   | 'identities'
   | 'deliver'
   | 'revise'
+  | 'actor'
   | 'check';
 
 /**
@@ -92,6 +93,8 @@ export interface MemoryProvider {
   cancel(identity: string, access: Access): void;
   /** Messages delivered, each idempotency key once, as they were last revised. */
   readonly messages: readonly Message[];
+  /** What was said to people who clicked. */
+  readonly whispers: { subject: string; text: string }[];
   /** For the connector: notes a call and gives the fault it meets. */
   take(call: Omit<MemoryCall, 'at'>): MemoryFault | undefined;
   /** For the connector: makes a change happen in so many milliseconds. */
@@ -140,6 +143,7 @@ export function createMemoryProvider(options: MemoryProviderOptions): MemoryProv
   return {
     options,
     down: false,
+    whispers: [],
     targets: new Map(),
     get calls() {
       return calls;

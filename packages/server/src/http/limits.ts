@@ -60,10 +60,11 @@ export function isAuthPath(basePath: string): (path: string) => boolean {
   const prefixes = [
     ...['request', 'callback', 'token', 'session', 'device', 'program'].map((name) => `${basePath}/auth/${name}`),
     `${basePath}/events/`,
+    `${basePath}/hooks/`,
   ];
   // A batch names several procedures, in any order and in any escaping; what cannot be told apart counts as sign-in.
   return (path) =>
     path.startsWith('/trpc/')
-      ? /events\.|auth\.|device\.|program\.|sessions\.verify|%/i.test(path.split('?', 1)[0] ?? '')
+      ? /events\.|hooks\.|auth\.|device\.|program\.|sessions\.verify|%/i.test(path.split('?', 1)[0] ?? '')
       : prefixes.some((each) => path.startsWith(each));
 }

@@ -96,6 +96,7 @@ describe('the published document', () => {
       '/auth/token',
       '/events/{source}',
       '/health',
+      '/hooks/{provider}',
       '/metrics',
       '/ready',
     ]);

@@ -1,0 +1,88 @@
+import { formatDuration } from '@belay/contract/durations';
+import type { ApprovalStatus, approvals, messages } from '@belay/db';
+import type { Action, Fact, Message, Verdict } from '@belay/providers';
+import { z } from 'zod';
+import { mustDecideOnPage } from '../approvals/decide.js';
+import type { ApprovalSubject } from '../approvals/inbox.js';
+import type { Context } from '../context.js';
+import { readNow } from '../now.js';
+import { open, seal } from '../tokens/seal.js';
+
+type Approval = typeof approvals.$inferSelect;
+
+const decisionToken = z.object({ approval: z.string(), digest: z.string(), verdict: z.enum(['approve', 'deny']) });
+/** What a button decides: it names the approval and its content, and permits nothing by itself. */
+export type DecisionToken = z.infer<typeof decisionToken>;
+
+const outcomes: Record<Exclude<ApprovalStatus, 'open'>, string> = {
+  approved: 'Approved',
+  denied: 'Denied',
+  expired: 'Expired without a decision',
+  withdrawn: 'Withdrawn',
+};
+
+/** Returns the message that asks for a decision, with a link to the page and a button for each verdict. */
+export async function composeQuestion(
+  ctx: Context,
+  row: typeof messages.$inferSelect,
+  approval: Approval,
+): Promise<Message> {
+  const subject = approval.subject as ApprovalSubject;
+  const actions: Action[] = [{ kind: 'link', label: 'Open request', url: pageOf(ctx, approval) }];
+  // A button that would be refused is not shown.
+  if (!mustDecideOnPage(ctx, subject.role)) {
+    actions.push(await button(ctx, approval, 'approve'), await button(ctx, approval, 'deny'));
+  }
+  const again = approval.renews === null ? '' : ' again';
+  return {
+    to: row.recipient,
+    title: `A request waits for your decision${again}`,
+    text: row.text ?? `${subject.requester.name} requests ${subject.role}${again}: ${subject.reason}`,
+    facts: factsOf(approval),
+    actions,
+    idempotencyKey: row.key,
+  };
+}
+
+/** Returns the message in the place of a question that is closed: how it ended, and nothing to decide. */
+export function composeOutcome(ctx: Context, row: typeof messages.$inferSelect, approval: Approval): Message {
+  const subject = approval.subject as ApprovalSubject;
+  const outcome = approval.status === 'open' ? 'Open' : outcomes[approval.status];
+  return {
+    to: row.recipient,
+    title: `${outcome}: ${subject.role} for ${subject.requester.name}`,
+    text: row.text ?? `${subject.requester.name} requested ${subject.role}: ${subject.reason}`,
+    facts: [{ name: 'Outcome', value: outcome }, ...factsOf(approval)],
+    actions: [{ kind: 'link', label: 'Open request', url: pageOf(ctx, approval) }],
+    idempotencyKey: row.key,
+  };
+}
+
+/** Opens the token of a button. Throws `invalid` for one that is expired, tampered with or made for something else. */
+export async function openDecisionToken(ctx: Context, token: string): Promise<DecisionToken> {
+  return decisionToken.parse(await open(ctx.keyring, 'decision', token, await readNow(ctx.db)));
+}
+
+async function button(ctx: Context, approval: Approval, verdict: Verdict): Promise<Action> {
+  const now = await readNow(ctx.db);
+  const lifetime = Math.max(1_000, approval.expiresAt.getTime() - now.getTime());
+  const payload: DecisionToken = { approval: approval.id, digest: approval.requestDigest, verdict };
+  const token = await seal(ctx.keyring, 'decision', payload, { now, lifetime });
+  return { kind: 'decision', label: verdict === 'approve' ? 'Approve' : 'Deny request', verdict, token };
+}
+
+function factsOf({ subject, expiresAt }: Approval): Fact[] {
+  const { requester, role, reason, duration, grants } = subject as ApprovalSubject;
+  return [
+    { name: 'Requester', value: `${requester.name} <${requester.email}>` },
+    { name: 'Role', value: role },
+    { name: 'Duration', value: formatDuration(duration) },
+    { name: 'Reason', value: reason },
+    { name: 'Systems', value: [...new Set(grants.map(({ provider }) => provider))].join(', ') },
+    { name: 'Decide by', value: expiresAt.toISOString() },
+  ];
+}
+
+function pageOf(ctx: Context, { id }: Approval): string {
+  return new URL(`/api/v1/approvals?id=${encodeURIComponent(id)}`, ctx.program.baseUrl).href;
+}

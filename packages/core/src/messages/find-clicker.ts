@@ -1,0 +1,51 @@
+import { foldAddress, isInDomains } from '@belay/contract/address';
+import { userIdentities } from '@belay/db';
+import type { HookActor } from '@belay/providers';
+import { and, desc, eq } from 'drizzle-orm';
+import type { Context, UserActor } from '../context.js';
+import { unmetCondition } from '../people/admission.js';
+import { isTrusted } from '../people/link.js';
+import { asPerson, toPerson, wasToldLately } from '../people/people.js';
+
+type Identity = typeof userIdentities.$inferSelect;
+
+/**
+ * Returns the person who clicked at a provider, or null: whose identity there is linked, else the one person whom a trusted
+ * provider knows by the e-mail that this one verified. They act as the identity that they signed in with last. What it said
+ * then, groups included, counts for as long as the longest login lasts (decision 0113).
+ */
+export async function findClicker(ctx: Context, provider: string, clicker: HookActor): Promise<UserActor | null> {
+  const userId = (await findLinked(ctx, provider, clicker)) ?? (await findByAddress(ctx, provider, clicker));
+  if (userId === null) return null;
+  const catalog = ctx.catalog.current();
+  const own = await ctx.db
+    .select()
+    .from(userIdentities)
+    .where(and(eq(userIdentities.userId, userId), wasToldLately(ctx)))
+    .orderBy(desc(userIdentities.toldAt));
+  const identity = own.find((one) => maySignIn(ctx, one) && unmetCondition(catalog, one) === undefined);
+  return identity ? { kind: 'user', ...asPerson(ctx, toPerson(identity)), loginId: '' } : null;
+}
+
+function maySignIn(ctx: Context, { provider }: Identity): boolean {
+  return ctx.catalog.current().authenticators.includes(provider);
+}
+
+async function findLinked(ctx: Context, provider: string, { subject }: HookActor): Promise<string | null> {
+  const [linked] = await ctx.db
+    .select({ userId: userIdentities.userId })
+    .from(userIdentities)
+    .where(and(eq(userIdentities.provider, provider), eq(userIdentities.subject, subject)));
+  return linked?.userId ?? null;
+}
+
+async function findByAddress(ctx: Context, provider: string, { email }: HookActor): Promise<string | null> {
+  const folded = email === undefined ? undefined : foldAddress(email);
+  const domains = ctx.catalog.current().providers.get(provider)?.definition.trusted_email_domains ?? [];
+  if (folded === undefined || !isInDomains(folded, domains)) return null;
+  const same = await ctx.db.select().from(userIdentities).where(eq(userIdentities.emailFolded, folded));
+  const owners = new Set(same.filter((one) => isTrusted(ctx, one.provider, folded)).map(({ userId }) => userId));
+  const [owner] = owners;
+  // Two people with one address: no guess.
+  return owner !== undefined && owners.size === 1 ? owner : null;
+}
