@@ -29,7 +29,7 @@ export async function composeQuestion(
 ): Promise<Message> {
   const subject = approval.subject as ApprovalSubject;
   const actions: Action[] = [{ kind: 'link', label: 'Open request', url: pageOf(ctx, approval) }];
-  // A button that would be refused is not shown.
+  // No buttons where a click would be rejected.
   if (!mustDecideOnPage(ctx, subject.role)) {
     actions.push(await button(ctx, approval, 'approve'), await button(ctx, approval, 'deny'));
   }

@@ -106,7 +106,7 @@ async function write(
     .where(and(eq(messages.id, id), eq(messages.attempts, attempts)));
 }
 
-/** A message delays nobody: the inbox shows the request all the same. One that can never be delivered is given up. */
+/** A message delays nothing: the inbox shows the request nevertheless. One that can never be delivered is given up. */
 async function fail(ctx: Context, { message, approval }: Claimed, error: unknown): Promise<void> {
   const { provider } = message;
   const given = error instanceof Terminal;

@@ -23,7 +23,7 @@ export const messages = pgTable(
     deliveredAt: instant('delivered_at'),
     /** When nothing is left to do: revised, not needed any more, or given up. */
     closedAt: instant('closed_at'),
-    /** When it is tried (again); a delivery under way moves it on. */
+    /** When it is tried (again); a delivery in progress moves it on. */
     dueAt: instant('due_at').notNull().default(appNow),
     attempts: integer('attempts').notNull().default(0),
     lastError: text('last_error'),

@@ -1,7 +1,7 @@
 import { signHook } from '@belay/providers/testkit';
+import { send } from '@belay/testkit/serve';
+import { createWorld, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { send } from './support/serve.js';
-import { createWorld, type World } from './support/world.js';
 
 const secret = 'what the provider signs its requests with';
 
