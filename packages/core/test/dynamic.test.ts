@@ -94,7 +94,7 @@ describe('a dynamic request', () => {
       dynamic: { permissions: ['reports.read', 'deploy'], resources: [], groups: ['memory:read'] },
     });
     expect(shown.history[0]?.message).toContain(
-      'asks for dynamic access (memory:read, reports.read, deploy) at memory',
+      'requests dynamic access (memory:read, reports.read, deploy) at memory',
     );
     await house.pass(30 * minute);
     expect(house.provider.held()).toEqual([]);

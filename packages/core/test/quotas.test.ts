@@ -38,7 +38,7 @@ describe('what one person may have at a time', () => {
   });
   afterEach(() => cast[Symbol.asyncDispose]());
 
-  const refusal = { code: 'too_many_requests', message: expect.stringContaining('20 is the limit for one person') };
+  const refusal = { code: 'too_many_requests', message: expect.stringContaining('the limit of 20 for one person') };
 
   it('is 20 open requests: of 20 that come at once to 19, exactly one is accepted', async () => {
     const { ada, alan } = cast;

@@ -118,7 +118,7 @@ describe('belay validate', () => {
     [
       'a provider of no type',
       'providers: { a: { provider: nothing } }',
-      'providers.a.provider: "nothing" is not a type of provider',
+      'providers.a.provider: "nothing" is not a provider type',
     ],
     [
       'a role without a workflow',
@@ -138,7 +138,7 @@ describe('belay validate', () => {
     [
       'the test double',
       'providers: { a: { provider: memory } }',
-      'providers.a.provider: "memory" is not a type of provider',
+      'providers.a.provider: "memory" is not a provider type',
     ],
   ])('names file, key and reason of %s', async (_what, text, message) => {
     await mkdir(join(folder, 'config'));
@@ -166,12 +166,12 @@ describe('belay validate', () => {
     [
       'a vault opened by itself',
       'services: { vault: { provider: hashicorp, address: "https://v.example", token: "${vault:a#b}" } }',
-      'services.vault: what opens the vault cannot be in the vault',
+      'services.vault: must not come from the vault, because it opens the vault',
     ],
     [
       'a key that is no name of one',
       'services: { encryption: { provider: google, key: mine } }',
-      'services.encryption.key: use projects/',
+      'services.encryption.key: must be projects/',
     ],
     [
       'a model in clear',
@@ -181,7 +181,7 @@ describe('belay validate', () => {
     [
       'settings that belong to the environment',
       'services: { storage: { url: x } }',
-      'services.storage: has no settings here: DATABASE_URL',
+      'services.storage: must have no settings here: DATABASE_URL',
     ],
     [
       'a reference without a vault',
@@ -213,7 +213,9 @@ describe('belay validate', () => {
     const result = await validateConfiguration(file, { BELAY_DATA: folder });
     if (!result.ok) throw new Error(result.messages.join('\n'));
     expect(result.warnings).toEqual([
-      expect.stringContaining(`${file}: providers.other: none of its groups pass, because there are several providers`),
+      expect.stringContaining(
+        `${file}: providers.other: has no groups setting, and there are several sign-in providers`,
+      ),
     ]);
   });
 

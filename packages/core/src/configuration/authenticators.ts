@@ -42,6 +42,6 @@ function warningFor(id: string): ErrorIssue {
   return {
     path: `providers.${id}`,
     message:
-      'is required when several sign-in providers are configured: set groups to all, {allow: [group, …]} or {map: {their group: our group, …}}; otherwise none of its groups are accepted',
+      'has no groups setting, and there are several sign-in providers, so none of its groups are accepted; set groups to all, {allow: [group, …]} or {map: {their group: our group, …}}',
   };
 }
