@@ -43,7 +43,7 @@ export async function measureLargeCatalog(roles: number): Promise<Held[]> {
       applyCatalog(db, { document, source: 'bench' }, { connectors, resolve, breathe }),
     );
     const catalog = await measure('Read, compiled and taken in force', () =>
-      openCatalog({ db, connectors, resolve, log, timing, delay, breathe }),
+      openCatalog({ db, connectors, resolve, log, timing, delay, breathe, now: Date.now }),
     );
     const groups = Array.from({ length: 100 }, (_, index) => `team-${index}`);
     const ctx: ActorContext = { ...person, catalog, actor: { ...person.actor, groups } };

@@ -74,7 +74,7 @@ export async function openBelay(url: string, options: BelayOptions): Promise<Bel
   ]);
   const resolve = () => undefined;
   await applyCatalog(database.db, { document: catalogDocument, source: 'bench' }, { connectors, resolve });
-  const catalog = await openCatalog({ db: database.db, connectors, resolve, log, timing, delay });
+  const catalog = await openCatalog({ db: database.db, connectors, resolve, log, timing, delay, now: Date.now });
   const pool = createExpressionPool();
   const queue = { databaseUrl: url, log, ...(options.redisUrl ? { redisUrl: options.redisUrl } : {}) };
   const backend = await openQueueBackend(queue);

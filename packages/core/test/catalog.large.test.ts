@@ -119,7 +119,7 @@ describe('a catalog with many roles', () => {
     const { delay, timing } = house.ctx;
     const options = { connectors, resolve, breathe };
     await applyCatalog(database.db, { document: base, source: 'test' }, options);
-    const catalog = await openCatalog({ db: database.db, log, timing, delay, ...options });
+    const catalog = await openCatalog({ db: database.db, log, timing, delay, now: Date.now, ...options });
     const before = catalog.current();
     await applyCatalog(database.db, { document: manyRoles(), source: 'test' }, options);
     seen.looks = 0;

@@ -116,6 +116,7 @@ describe('access stays where it was approved and granted (R7)', () => {
       log: house.ctx.log,
       timing: house.ctx.timing,
       delay: house.ctx.delay,
+      now: Date.now,
     };
     const right = await openCatalog({ ...options, resolve: () => first.url() });
     closing.push(() => right.close());

@@ -20,7 +20,7 @@ async function open(connector: Connector, configure: (issuer: string) => object)
   });
   const authenticatorAt = (issuer: string) => {
     const config = connector.config.parse({ ...client, ...configure(issuer) });
-    const { authenticator } = connector.create(config, { log: () => {} });
+    const { authenticator } = connector.create(config, { now: Date.now, log: () => {} });
     if (!authenticator) throw new Error('There is nothing to sign in with');
     return authenticator;
   };

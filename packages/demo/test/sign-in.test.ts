@@ -56,7 +56,7 @@ function authenticatorOf(issuer: string, config: Record<string, unknown> = {}): 
     allow_insecure_issuer: true,
     ...config,
   });
-  const { authenticator } = oidcConnector.create(parsed, { log: () => {} });
+  const { authenticator } = oidcConnector.create(parsed, { now: Date.now, log: () => {} });
   if (!authenticator) throw new Error('the connector has no authenticator');
   return authenticator;
 }

@@ -1,5 +1,6 @@
 export { emailDomain } from './endpoint.js';
 export * from './errors.js';
+export { kubernetesConnector } from './kubernetes/connector.js';
 export { languageModelConfig } from './llm/config.js';
 export { type LanguageModel, openLanguageModel } from './llm/open.js';
 export { type LocalVault, openLocalVault } from './local/vault.js';

@@ -281,6 +281,8 @@ export interface ProviderClient {
 
 /** What every connector may use; I/O that tests replace comes in here. */
 export interface ConnectorTools {
+  /** The time in milliseconds since 1970: for the end of tokens, and for demands to wait. */
+  now(): number;
   log(line: string, detail?: Record<string, Json>): void;
 }
 

@@ -12,7 +12,7 @@ import {
 } from '../src/testkit/index.js';
 
 const until = new Date('2100-01-01T00:00:00.000Z');
-const tools = { log: () => {} };
+const tools = { now: Date.now, log: () => {} };
 const nothing = { roles: [], permissions: { allow: [], deny: [] }, resources: { allow: [], deny: [] } };
 const calm = () => new AbortController().signal;
 const one: EntitlementRef = { id: 'e1', identity: 'ana@example.test', access: { role: 'reader' } };

@@ -3,7 +3,7 @@ import { createRegistry, oidcConnector, postgresConnector } from '../src/index.j
 import { createMemoryConnector } from '../src/testkit/index.js';
 
 describe('the registry', () => {
-  it('finds connectors by type, each with the capabilities that it declares', () => {
+  it('finds connectors by type, each with the capabilities that it declares', async () => {
     const registry = createRegistry([postgresConnector, oidcConnector, createMemoryConnector()]);
     expect([...registry.keys()]).toEqual(['postgres', 'oidc', 'memory']);
     const configs: Record<string, unknown> = {
@@ -13,7 +13,7 @@ describe('the registry', () => {
     };
     for (const [type, connector] of registry) {
       // Nothing listens at these addresses: making a client must not wait for the network.
-      const client = connector.create(connector.config.parse(configs[type]), { log: () => {} });
+      const client = await connector.create(connector.config.parse(configs[type]), { now: Date.now, log: () => {} });
       for (const capability of connector.capabilities) expect(client[capability]).toBeDefined();
       expect(connector.plan !== undefined).toBe(connector.capabilities.includes('authorizer'));
     }

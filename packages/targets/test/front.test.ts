@@ -45,7 +45,7 @@ async function open() {
     target.closeAllConnections();
     await new Promise((resolve) => target.close(resolve));
   });
-  closing.push(() => front[Symbol.asyncDispose]());
+  closing.push(async () => front[Symbol.asyncDispose]());
   const call = async (method: string, path = '/ops/rita') => {
     const response = await fetch(`${front.url}${path}`, { method, redirect: 'manual' }).catch(() => undefined);
     return response?.status ?? 'lost';
@@ -193,7 +193,7 @@ describe('the front', () => {
 
   it('cuts the connection when there is no target', async () => {
     const front = await startFront({ to: 'http://127.0.0.1:1', now: () => 0 });
-    closing.push(() => front[Symbol.asyncDispose]());
+    closing.push(async () => front[Symbol.asyncDispose]());
     await expect(fetch(front.url)).rejects.toThrow('fetch failed');
     expect(front.journal[0]?.target).toBeUndefined();
   });

@@ -91,7 +91,7 @@ export async function createHouse(options: HouseOptions = {}): Promise<House> {
   const delay: Context['delay'] = async (milliseconds, signal) =>
     void (await wait(milliseconds, undefined, { signal }));
   const times = { ...timing, ...options.timing };
-  const catalog = await openCatalog({ db: database.db, connectors, resolve, log, timing: times, delay });
+  const catalog = await openCatalog({ db: database.db, connectors, resolve, log, timing: times, delay, now: Date.now });
   const pool = createExpressionPool();
   const hints: Hint[] = [];
   const ctx: Context = {

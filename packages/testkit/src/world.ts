@@ -146,7 +146,7 @@ export async function createWorld(
     ...(options.change ?? ((same) => same))(configuration({ issuer: idp.issuer, ...client })),
   };
   await applyCatalog(database.db, { document, source: 'test' }, { connectors, resolve });
-  const catalog = await openCatalog({ db: database.db, connectors, resolve, log, timing, delay });
+  const catalog = await openCatalog({ db: database.db, connectors, resolve, log, timing, delay, now: Date.now });
   const expressions = createExpressionPool();
   const changes = openChanges({ databaseUrl: database.url, log, delay });
   const meters = createMeters();

@@ -38,7 +38,8 @@ export async function checkTargets(db: Database, catalog: Catalog): Promise<Erro
 async function askTarget(provider: CompiledProvider): Promise<{ target: string } | { reason: string }> {
   if (provider.config === undefined) return { reason: 'its configuration is not complete' };
   try {
-    const client = await provider.connector.create(provider.config, { log: () => {} });
+    // A client for one call needs no clock.
+    const client = await provider.connector.create(provider.config, { now: () => 0, log: () => {} });
     try {
       const target = await client.authorizer?.target(AbortSignal.timeout(timing.targetCheck));
       return target === undefined ? { reason: 'it has no target' } : { target };

@@ -29,6 +29,7 @@ export interface CatalogSourceOptions extends CompileOptions {
   log: Logger;
   timing: Timing;
   delay: Context['delay'];
+  now(): number;
 }
 
 /** Opens the catalog in force and a client for each enabled provider. Throws when there is none or it cannot be compiled here. */
@@ -88,6 +89,7 @@ export async function openCatalog(options: CatalogSourceOptions): Promise<LiveCa
       if (provider.config === undefined || clients.has(provider.id)) continue;
       try {
         const client = await provider.connector.create(provider.config, {
+          now: options.now,
           log: (line, detail) => log.info({ provider: provider.id, ...detail }, line),
         });
         clients.set(provider.id, { fingerprint: fingerprint(provider), client });

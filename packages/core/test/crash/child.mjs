@@ -64,6 +64,7 @@ const connectors = createRegistry([loopback, login]);
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 const delay = (milliseconds, signal) => wait(milliseconds, undefined, { signal });
 const catalog = await core.openCatalog({
+  now: Date.now,
   db,
   connectors,
   resolve: () => undefined,

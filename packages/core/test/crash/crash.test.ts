@@ -196,7 +196,7 @@ function run(input: object): Promise<{ code: number | null; signal: string | nul
 
 /** The provider for processes that die: the test's own, over the loopback. */
 async function serve(provider: MemoryProvider): Promise<{ url: string; server: { close(): void } }> {
-  const client = createMemoryConnector(provider).create({}, { log: () => {} });
+  const client = createMemoryConnector(provider).create({}, { now: Date.now, log: () => {} });
   const signal = new AbortController().signal;
   const operations: Record<string, (...given: never[]) => Promise<unknown> | undefined> = {
     pin: (entitlement) => client.authorizer?.pin(entitlement, signal),

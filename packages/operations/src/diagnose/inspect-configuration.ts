@@ -1,4 +1,4 @@
-import { oneLine } from '@belay/program';
+import { clock, oneLine } from '@belay/program';
 import type { ProviderClient, Weakness } from '@belay/providers';
 import { compileConfiguration, type Refused } from '../config/compile-configuration.js';
 
@@ -30,7 +30,10 @@ export function inspectConfiguration(
       .map(async ({ id, connector, config }) => ({
         provider: id,
         type: connector.type,
-        ...(await inspect(async () => connector.create(config, { log: () => {} }), patience)),
+        ...(await inspect(
+          async () => connector.create(config, { now: () => clock().getTime(), log: () => {} }),
+          patience,
+        )),
       }));
     return { ok: true, callbacks, providers: await Promise.all(inspections) };
   });

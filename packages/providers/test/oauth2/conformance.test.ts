@@ -12,7 +12,7 @@ authenticatorConformance(vitest, 'oauth2', async () => {
   });
   const open = (more: object) => {
     const config = oauth2Connector.config.parse({ ...github.config, ...more });
-    const { authenticator } = oauth2Connector.create(config, { log: () => {} });
+    const { authenticator } = oauth2Connector.create(config, { now: Date.now, log: () => {} });
     if (!authenticator) throw new Error('There is nothing to sign in with');
     return authenticator;
   };

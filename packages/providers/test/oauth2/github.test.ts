@@ -21,7 +21,7 @@ afterAll(() => github.close());
 
 function open(more: Record<string, unknown> = {}) {
   const config = oauth2Connector.config.parse({ ...github.config, ...more });
-  const { authenticator, check } = oauth2Connector.create(config, { log: () => {} });
+  const { authenticator, check } = oauth2Connector.create(config, { now: Date.now, log: () => {} });
   if (!authenticator) throw new Error('There is nothing to sign in with');
   return { authenticator, check };
 }

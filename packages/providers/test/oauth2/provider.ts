@@ -55,7 +55,7 @@ export async function openProvider(said: Record<string, Said>) {
         client_secret: 'the secret: of belay',
         ...more,
       });
-      const { authenticator } = oauth2Connector.create(config, { log: () => {} });
+      const { authenticator } = oauth2Connector.create(config, { now: Date.now, log: () => {} });
       if (!authenticator?.refresh || !authenticator.reread) throw new Error('There is nothing to sign in with');
       return { exchange: authenticator.exchange, refresh: authenticator.refresh, reread: authenticator.reread };
     },

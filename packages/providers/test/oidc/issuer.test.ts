@@ -78,7 +78,7 @@ async function openIssuer(told: Told) {
       client_secret: 'the-secret',
       allow_insecure_issuer: true,
     }),
-    { log: () => {} },
+    { now: Date.now, log: () => {} },
   );
   const exchange = () =>
     client.authenticator?.exchange(new URL(`${redirectUri}?code=the-code&state=the-state`), request, calm());

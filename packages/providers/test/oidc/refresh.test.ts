@@ -66,7 +66,7 @@ async function openIssuer(told: Told) {
     return `${text}.${signature.toString('base64url')}`;
   };
   const config = { issuer, client_id: 'belay', client_secret: 'the-secret', allow_insecure_issuer: true };
-  const { authenticator } = oidcConnector.create(oidcConnector.config.parse(config), { log: () => {} });
+  const { authenticator } = oidcConnector.create(oidcConnector.config.parse(config), { now: Date.now, log: () => {} });
   const refresh = () => authenticator?.refresh?.({ refreshToken: 'the-old', subject: 's' }, calm());
   return { asked, refresh };
 }

@@ -19,7 +19,7 @@ describe('the postgres authorizer', () => {
         accept_objects_left_behind: server.version < 160_000,
         ...config,
       }),
-      { log },
+      { now: Date.now, log },
     );
     clients.push(client);
     if (!client.authorizer) throw new Error('the connector has no authorizer');
@@ -286,7 +286,7 @@ describe('the postgres authorizer', () => {
         url: `postgres://user:secret@127.0.0.1:${port}/x`,
         email_domains: ['example.test'],
       }),
-      { log: () => {} },
+      { now: Date.now, log: () => {} },
     );
     await expect(client.check(AbortSignal.timeout(50))).rejects.toBeInstanceOf(Retryable);
     await client.close();
@@ -301,7 +301,7 @@ describe('the postgres authorizer', () => {
     for (const url of urls) {
       const client = postgresConnector.create(
         postgresConnector.config.parse({ url, email_domains: ['example.test'] }),
-        { log: () => {} },
+        { now: Date.now, log: () => {} },
       );
       const error = await client.check(calm()).catch((caught) => caught);
       // A test server that trusts loopback takes any password.

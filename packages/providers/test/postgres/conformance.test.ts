@@ -7,7 +7,7 @@ import { openTestServer } from './server.js';
 
 /** A minute in CI; 2 s elsewhere, unless BELAY_TEST_HOSTILE_SECONDS says otherwise. */
 const watchSeconds = Number(process.env.BELAY_TEST_HOSTILE_SECONDS ?? (process.env.CI ? 60 : 2));
-const tools = { log: () => {} };
+const tools = { now: Date.now, log: () => {} };
 const nothing = { roles: [], permissions: { allow: [], deny: [] }, resources: { allow: [], deny: [] } };
 
 for (const privileges of ['superuser', 'createrole']) {

@@ -15,6 +15,7 @@ describe.runIf(hasFifteen())('the postgres authorizer before PostgreSQL 16', () 
     const client = postgresConnector.create(
       postgresConnector.config.parse({ url: server.url(), email_domains: ['example.test'], ...config }),
       {
+        now: Date.now,
         log: () => {},
       },
     );

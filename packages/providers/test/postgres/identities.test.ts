@@ -14,7 +14,7 @@ describe('the postgres identities', () => {
       email_domains: ['example.test'],
       ...config,
     });
-    const client = postgresConnector.create(parsed, { log: () => {} });
+    const client = postgresConnector.create(parsed, { now: Date.now, log: () => {} });
     clients.push(client);
     if (!client.identities) throw new Error('the connector has no identities');
     return client.identities;
@@ -76,7 +76,7 @@ describe('the postgres identities', () => {
     await server.admin.unsafe(`comment on role ${group} is 'Reads reports'`);
     const client = postgresConnector.create(
       postgresConnector.config.parse({ url: server.url(), email_domains: ['example.test'] }),
-      { log: () => {} },
+      { now: Date.now, log: () => {} },
     );
     clients.push(client);
     const roles = (await client.authorizer?.roles(calm())) ?? [];

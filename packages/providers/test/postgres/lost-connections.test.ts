@@ -26,7 +26,7 @@ describe('the postgres connector', () => {
         email_domains: ['example.test'],
         accept_objects_left_behind: server.version < 160_000,
       }),
-      { log: () => {} },
+      { now: Date.now, log: () => {} },
     );
     if (!client.authorizer) throw new Error('the connector has no authorizer');
     authorizer = client.authorizer;

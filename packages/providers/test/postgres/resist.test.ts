@@ -17,7 +17,7 @@ describe('the postgres authorizer against what a role makes possible', () => {
       accept_objects_left_behind: server.version < 160_000,
       ...config,
     });
-    const client = postgresConnector.create(parsed, { log: () => {} });
+    const client = postgresConnector.create(parsed, { now: Date.now, log: () => {} });
     clients.push(client);
     if (!client.authorizer) throw new Error('the connector has no authorizer');
     return client.authorizer;
@@ -273,7 +273,7 @@ describe('the postgres authorizer against what a role makes possible', () => {
   it('reports what weakens its setup, and nothing about a sound server and user', async () => {
     const mine = await server.login('createrole');
     const config = postgresConnector.config.parse({ url: server.url(mine), email_domains: ['example.test'] });
-    const client = postgresConnector.create(config, { log: () => {} });
+    const client = postgresConnector.create(config, { now: Date.now, log: () => {} });
     clients.push(client);
     const cures = async () => (await client.weaknesses?.(calm()))?.map(({ cure }) => cure) ?? [];
     expect(await cures()).toContain('grant it pg_signal_backend');
@@ -282,7 +282,7 @@ describe('the postgres authorizer against what a role makes possible', () => {
     expect(await cures()).toContainEqual(expect.stringContaining('CONNECTION LIMIT'));
     const root = postgresConnector.create(
       postgresConnector.config.parse({ url: server.url(), email_domains: ['example.test'] }),
-      { log: () => {} },
+      { now: Date.now, log: () => {} },
     );
     clients.push(root);
     if (server.version >= 160_000) expect(await root.weaknesses?.(calm())).toEqual([]);

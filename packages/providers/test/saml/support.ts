@@ -33,7 +33,7 @@ export async function openCorp(
     email_domains: ['example.test'],
     ...more,
   });
-  const { authenticator } = samlConnector.create(config, { log: () => {} });
+  const { authenticator } = samlConnector.create(config, { now: Date.now, log: () => {} });
   if (!authenticator?.metadata) throw new Error('There is nothing to sign in with');
   const metadata = await authenticator.metadata(redirectUri);
   return {

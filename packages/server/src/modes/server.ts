@@ -108,9 +108,10 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
   const references = openReferences({ environment, variables: { ...options.variables, ...demo?.variables } });
   closing.add('The vault', references.close);
   const { resolve, follow: prepare } = references;
-  const breathe = breatheBy(() => clock().getTime());
+  const now = () => clock().getTime();
+  const breathe = breatheBy(now);
   await reachable(() => applyChoice(choice, { db, connectors, references, breathe }, log));
-  const open = () => openCatalog({ db, connectors, resolve, prepare, log, timing, delay, breathe });
+  const open = () => openCatalog({ db, connectors, resolve, prepare, log, timing, delay, now, breathe });
   const catalog = await reachable(open).catch((cause: unknown) => {
     throw cause instanceof StartError ? cause : new StartError(oneLine(cause), { cause });
   });
@@ -126,7 +127,7 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
   const { redisUrl } = environment;
   const backend = await reachable(() => openQueueBackend({ redisUrl, databaseUrl: storage.url, log }));
   closing.add('The queue', () => backend.close());
-  const waker = createWaker(backend, log, { now: () => clock().getTime() });
+  const waker = createWaker(backend, log, { now });
   closing.add('The waker', () => waker.close());
   // Only where people watch.
   const changes = baseUrl && openChanges({ databaseUrl: storage.url, log, delay });
@@ -150,7 +151,7 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
     changes,
     meter: meters,
     program: { ...(await readProgram()), baseUrl: baseUrl?.public ?? environment.baseUrl ?? '' },
-    suggester: configureSuggester({ catalog, resolve, open: openLanguageModel, log, now: () => clock().getTime() }),
+    suggester: configureSuggester({ catalog, resolve, open: openLanguageModel, log, now }),
   };
 
   const reload = await watchChoice(choice, {

@@ -87,6 +87,7 @@ export async function openHostileServer(): Promise<HostileServer> {
   const belay = await login('createrole');
   await admin.unsafe(`grant pg_signal_backend to ${belay.name}`);
   const client = postgresConnector.create(postgresConnector.config.parse({ url: url(belay), identity: 'email' }), {
+    now: Date.now,
     log: () => {},
   });
   const { authorizer } = client;

@@ -1,0 +1,25 @@
+import { readdir } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { compileConfiguration } from '../src/config/compile-configuration.js';
+
+const folder = fileURLToPath(new URL('../../../examples/connectors/', import.meta.url));
+const certificate = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n';
+
+/** What the variables of the examples may be. */
+const variables: Record<string, string> = {
+  KUBERNETES_URL: 'https://kubernetes.example.com:6443',
+  KUBERNETES_CA: certificate,
+  KUBERNETES_TOKEN: 'a-token',
+};
+
+// Files with a suffix are for the system itself, such as kubernetes-rbac.yaml.
+const examples = (await readdir(folder)).filter((name) => /^[a-z]+\.yaml$/.test(name));
+
+it.each(examples)('loads examples/connectors/%s', async (name) => {
+  const found = await compileConfiguration(`${folder}${name}`, variables, ({ providers }) => ({
+    ok: true as const,
+    providers: [...providers.values()].map(({ connector }) => connector.type),
+  }));
+  expect(found).toEqual({ ok: true, providers: [name.replace('.yaml', '')] });
+});

@@ -1,0 +1,195 @@
+import { z } from 'zod';
+import { OtherTarget, Retryable, Terminal } from '../errors.js';
+import { type HttpClient, path } from '../http/client.js';
+import type { Authorizer, EntitlementRef } from '../port.js';
+import { accessOf, bindingName, bindingsPath, rbac, rolePath, type Target, targetOf } from './access.js';
+import type { KubernetesConfig } from './config.js';
+import {
+  type Binding,
+  bindingSchema,
+  gives,
+  givesOnly,
+  group,
+  isPrivileged,
+  labels,
+  roleList,
+  roleSchema,
+  untilAnnotation,
+} from './objects.js';
+import { readAll, readBindings } from './read.js';
+
+const namespaceSchema = z.object({ metadata: z.object({ uid: z.string().min(1) }) });
+const pinned = z.strictObject({ user: z.string(), role: z.string(), scope: z.string() });
+/** What a label may have (at most 63 characters); other identifiers stay out of it. */
+const labelValue = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
+
+/** Grants by one RoleBinding or ClusterRoleBinding for each entitlement, and takes it away (the port's `Authorizer`). */
+export function createAuthorizer(config: KubernetesConfig, client: HttpClient): Authorizer {
+  const readTarget = async (signal: AbortSignal) => (await readNamespace('kube-system', signal))?.metadata.uid ?? '';
+
+  function readNamespace(name: string, signal: AbortSignal) {
+    return client.find({ method: 'GET', path: path`/api/v1/namespaces/${name}`, schema: namespaceSchema }, signal);
+  }
+
+  /** Reads and throws at any cluster but the one where the access was granted. */
+  async function refuseElsewhere({ pin }: EntitlementRef, signal: AbortSignal): Promise<void> {
+    if (pin && pin.target !== (await readTarget(signal))) throw new OtherTarget();
+  }
+
+  const readRole = (target: Target, signal: AbortSignal) =>
+    client.find({ method: 'GET', path: rolePath(target), schema: roleSchema }, signal);
+
+  const readBinding = (at: string, signal: AbortSignal) =>
+    client.find({ method: 'GET', path: at, schema: bindingSchema }, signal);
+
+  async function findPin(user: string, target: Target, signal: AbortSignal) {
+    const [role, namespace] = await Promise.all([
+      readRole(target, signal),
+      target.namespace === undefined ? undefined : readNamespace(target.namespace, signal),
+    ]);
+    if (!role || namespace === null) return null;
+    const subject = { user, role: role.metadata.uid, scope: namespace?.metadata.uid ?? 'cluster' };
+    return { target: await readTarget(signal), subject };
+  }
+
+  /** Throws `Terminal` when the role is not there, is another one than was pinned, or may not be granted. */
+  async function checkRole(entitlement: EntitlementRef, target: Target, signal: AbortSignal): Promise<void> {
+    const { pin, identity } = entitlement;
+    if (identity === '' || identity.startsWith('system:'))
+      throw new Terminal('The identity is not a user of the cluster');
+    const role = await readRole(target, signal);
+    if (!role) throw new Terminal('The role does not exist in the cluster');
+    const subject = pin && pinned.safeParse(pin.subject);
+    if (subject && (!subject.success || subject.data.role !== role.metadata.uid)) {
+      throw new Terminal('The role was deleted and created again since the request');
+    }
+    if (!config.allow_privileged_roles && isPrivileged(role.rules)) {
+      throw new Terminal('The role is privileged, and allow_privileged_roles is not set for this provider');
+    }
+  }
+
+  /** Deletes exactly this object: one that was made anew meanwhile has another uid and stays. */
+  async function remove(at: string, { metadata }: Binding, signal: AbortSignal): Promise<void> {
+    const preconditions = { uid: metadata.uid };
+    await client.send({ method: 'DELETE', path: at, json: { preconditions }, accept: [404] }, signal);
+  }
+
+  async function extend(at: string, { metadata }: Binding, until: Date, signal: AbortSignal): Promise<void> {
+    const before = Date.parse(metadata.annotations?.[untilAnnotation] ?? '');
+    if (before >= until.getTime()) return;
+    const { uid, resourceVersion } = metadata;
+    const change = { metadata: { uid, resourceVersion, annotations: { [untilAnnotation]: until.toISOString() } } };
+    const headers = { 'content-type': 'application/merge-patch+json' };
+    await client.send({ method: 'PATCH', path: at, json: change, headers }, signal);
+  }
+
+  /** The object under our name is not as it must be: `roleRef` cannot be changed, so it makes room for another. */
+  async function clearAway(at: string, found: Binding, signal: AbortSignal): Promise<void> {
+    if (found.metadata.labels?.[labels.manager] !== 'belay') {
+      throw new Terminal('A binding with this name exists that Belay did not create');
+    }
+    await remove(at, found, signal);
+  }
+
+  return {
+    // Each API server learns of the deletion by a watch, within moments.
+    residual: 'PT10S',
+    leavesBehind:
+      'Streams that are open (exec, attach, port-forward, watch) go on until they end, and tokens of service accounts that were created meanwhile stay valid.',
+    knows: true,
+
+    target: readTarget,
+
+    pin: (entitlement, signal) => findPin(entitlement.identity, targetOf(entitlement), signal),
+
+    async holds(entitlement, signal) {
+      const target = targetOf(entitlement);
+      await refuseElsewhere(entitlement, signal);
+      const { identity } = entitlement;
+      const own = await readBinding(`${bindingsPath(target)}/${bindingName(identity, target)}`, signal);
+      if (own && gives(own, target, identity)) return true;
+      // Any other binding of the two is standing access, in the whole cluster too.
+      const scopes = target.namespace === undefined ? [{}] : [{ namespace: target.namespace }, {}];
+      for (const scope of scopes) {
+        if (target.kind === 'Role' && !('namespace' in scope)) continue;
+        for await (const found of readBindings(client, bindingsPath(scope), {}, signal)) {
+          if (gives(found, target, identity)) return true;
+        }
+      }
+      return false;
+    },
+
+    async ensurePresent(entitlement, until, signal) {
+      const target = targetOf(entitlement);
+      await refuseElsewhere(entitlement, signal);
+      await checkRole(entitlement, target, signal);
+      const name = bindingName(entitlement.identity, target);
+      const at = `${bindingsPath(target)}/${name}`;
+      const create = () =>
+        client.send(
+          { method: 'POST', path: bindingsPath(target), json: makeBinding(entitlement, target, until), accept: [409] },
+          signal,
+        );
+      if ((await create()).status !== 409) return;
+      const found = await readBinding(at, signal);
+      if (found && givesOnly(found, target, entitlement.identity)) return extend(at, found, until, signal);
+      if (found) await clearAway(at, found, signal);
+      if ((await create()).status === 409) throw new Retryable('The binding was changed at the same time');
+    },
+
+    async ensureAbsent(entitlement, signal) {
+      const target = targetOf(entitlement);
+      await refuseElsewhere(entitlement, signal);
+      const at = `${bindingsPath(target)}/${bindingName(entitlement.identity, target)}`;
+      const found = await readBinding(at, signal);
+      if (!found) return;
+      await remove(at, found, signal);
+      // A finalizer keeps an object, and with it the access, after it was deleted.
+      if (await readBinding(at, signal)) throw new Retryable('The binding still exists after its deletion');
+    },
+
+    async *list(signal) {
+      const query = { labelSelector: `${labels.manager}=belay` };
+      for (const at of [`${rbac}/rolebindings`, `${rbac}/clusterrolebindings`]) {
+        for await (const found of readBindings(client, at, query, signal)) {
+          const { kind, name: role } = found.roleRef;
+          const { namespace, labels: own } = found.metadata;
+          if (kind !== 'Role' && kind !== 'ClusterRole') continue;
+          const target: Target = { kind, role, ...(namespace === undefined ? {} : { namespace }) };
+          for (const { name: identity } of found.subjects.filter((one) => one.kind === 'User')) {
+            const pin = await findPin(identity, target, signal);
+            const id = own?.[labels.entitlement] ?? '';
+            yield { id, identity, access: accessOf(target), ...(pin ? { pin } : {}) };
+          }
+        }
+      }
+    },
+
+    async roles(signal) {
+      const found: { name: string; arn: string; description: string }[] = [];
+      for await (const { metadata } of readAll(client, `${rbac}/clusterroles`, {}, roleList, signal)) {
+        if (metadata.name.startsWith('system:')) continue;
+        const name = `cluster-role/${metadata.name}`;
+        found.push({ name, arn: name, description: '' });
+      }
+      return found;
+    },
+
+    // Permissions are in roles (see planBindings), so none can be requested alone.
+    permissions: async () => [],
+  };
+}
+
+function makeBinding({ id, identity }: EntitlementRef, target: Target, until: Date) {
+  return {
+    apiVersion: `${group}/v1`,
+    kind: target.namespace === undefined ? 'ClusterRoleBinding' : 'RoleBinding',
+    metadata: {
+      name: bindingName(identity, target),
+      labels: { [labels.manager]: 'belay', ...(labelValue.test(id) ? { [labels.entitlement]: id } : {}) },
+      annotations: { [untilAnnotation]: until.toISOString() },
+    },
+    roleRef: { apiGroup: group, kind: target.kind, name: target.role },
+    subjects: [{ apiGroup: group, kind: 'User', name: identity }],
+  };
+}

@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import type { Target } from './access.js';
+
+export const group = 'rbac.authorization.k8s.io';
+export const labels = { manager: 'app.kubernetes.io/managed-by', entitlement: 'belay.dev/entitlement' };
+export const untilAnnotation = 'belay.dev/until';
+
+const metadata = z.object({
+  name: z.string(),
+  namespace: z.string().optional(),
+  uid: z.string().min(1),
+  resourceVersion: z.string(),
+  labels: z.record(z.string(), z.string()).optional(),
+  annotations: z.record(z.string(), z.string()).optional(),
+});
+
+/** A RoleBinding or a ClusterRoleBinding. */
+export const bindingSchema = z.object({
+  metadata,
+  roleRef: z.object({ kind: z.string(), name: z.string() }),
+  subjects: z
+    .array(z.object({ kind: z.string(), name: z.string(), namespace: z.string().optional() }))
+    .nullish()
+    .transform((list) => list ?? []),
+});
+export type Binding = z.infer<typeof bindingSchema>;
+
+export const bindingList = z.object({
+  metadata: z.object({ continue: z.string().optional() }),
+  items: z.array(bindingSchema),
+});
+
+const rule = z.object({
+  verbs: z.array(z.string()),
+  apiGroups: z.array(z.string()).optional(),
+  resources: z.array(z.string()).optional(),
+  nonResourceURLs: z.array(z.string()).optional(),
+});
+type Rule = z.infer<typeof rule>;
+
+/** A Role or a ClusterRole. */
+export const roleSchema = z.object({
+  metadata,
+  rules: z
+    .array(rule)
+    .nullish()
+    .transform((list) => list ?? []),
+});
+
+export const roleList = z.object({
+  metadata: z.object({ continue: z.string().optional() }),
+  items: z.array(roleSchema),
+});
+
+/** Returns whether a binding gives this role to this user; that its scope is the target's is the caller's to know. */
+export function gives({ roleRef, subjects }: Binding, { kind, role }: Target, user: string): boolean {
+  return (
+    roleRef.kind === kind && roleRef.name === role && subjects.some((one) => one.kind === 'User' && one.name === user)
+  );
+}
+
+/** Returns whether a binding gives this role to this user and to no other subject. */
+export function givesOnly(found: Binding, target: Target, user: string): boolean {
+  return gives(found, target, user) && found.subjects.length === 1;
+}
+
+const writes = ['create', 'update', 'patch', 'delete'];
+/** What lets a holder give themselves more, act as another, or keep access: by resource, the verbs that do. */
+const dangers: readonly { groups: readonly string[]; resources: readonly string[]; verbs: readonly string[] }[] = [
+  { groups: [''], resources: ['secrets'], verbs: ['get', 'list', 'watch'] },
+  { groups: [''], resources: ['serviceaccounts/token'], verbs: ['create'] },
+  { groups: [''], resources: ['nodes/proxy'], verbs: ['get', ...writes] },
+  { groups: [group], resources: ['roles', 'clusterroles', 'rolebindings', 'clusterrolebindings'], verbs: writes },
+  {
+    groups: ['certificates.k8s.io'],
+    resources: ['certificatesigningrequests/approval', 'signers'],
+    verbs: [...writes, 'approve', 'sign'],
+  },
+  {
+    groups: ['admissionregistration.k8s.io'],
+    resources: [
+      'mutatingwebhookconfigurations',
+      'validatingwebhookconfigurations',
+      'mutatingadmissionpolicies',
+      'validatingadmissionpolicies',
+      'mutatingadmissionpolicybindings',
+      'validatingadmissionpolicybindings',
+    ],
+    verbs: writes,
+  },
+];
+
+/** Returns whether one of the rules lets a holder give themselves more, act as another, or keep access. */
+export function isPrivileged(rules: readonly Rule[]): boolean {
+  return rules.some(({ verbs, apiGroups = [], resources = [], nonResourceURLs = [] }) => {
+    if (verbs.some((verb) => ['escalate', 'bind', 'impersonate', '*'].includes(verb))) return true;
+    if ([...apiGroups, ...resources].some((each) => each === '*' || each.startsWith('*/'))) return true;
+    if (nonResourceURLs.some((url) => url.includes('*'))) return true;
+    return dangers.some(
+      (danger) =>
+        danger.groups.some((each) => apiGroups.includes(each)) &&
+        danger.resources.some((each) => resources.includes(each)) &&
+        danger.verbs.some((each) => verbs.includes(each)),
+    );
+  });
+}

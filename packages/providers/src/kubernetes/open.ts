@@ -1,0 +1,114 @@
+import { readFile } from 'node:fs/promises';
+import { z } from 'zod';
+import { Retryable, Terminal } from '../errors.js';
+import { type HttpClient, openHttpClient } from '../http/client.js';
+import { type Credentials, fixedCredentials, readCredentials } from '../http/tokens.js';
+import type { ConnectorTools, ProviderClient, Weakness } from '../port.js';
+import { createAuthorizer } from './authorizer.js';
+import { type Connection, connectionOf, type KubernetesConfig } from './config.js';
+import { createIdentities } from './identities.js';
+import { group } from './objects.js';
+
+const reviewSchema = z.object({ status: z.object({ allowed: z.boolean() }) });
+
+interface Action {
+  verb: string;
+  resource: string;
+  group: string;
+  namespace?: string;
+  name?: string;
+}
+
+const bindings = ['rolebindings', 'clusterrolebindings'];
+/** Without these nothing can be granted or revoked anywhere. */
+const needed: readonly Action[] = [
+  { verb: 'get', resource: 'namespaces', group: '', name: 'kube-system' },
+  { verb: 'get', resource: 'clusterroles', group },
+  ...bindings.flatMap((resource) => ['get', 'list'].map((verb) => ({ verb, resource, group }))),
+];
+const changing = ['create', 'patch', 'delete'];
+
+/** Opens the client of a cluster. */
+export async function openKubernetes(config: KubernetesConfig, tools: ConnectorTools): Promise<ProviderClient> {
+  const connection = connectionOf(config);
+  if (!connection) throw new Terminal('The kubeconfig lacks what its current context names');
+  const { url, ca, certificate, key } = connection;
+  const credentials = credentialsOf(connection);
+  const client = await openHttpClient({
+    service: 'The cluster',
+    url,
+    now: tools.now,
+    ...(ca === undefined ? {} : { ca }),
+    ...(certificate === undefined || key === undefined ? {} : { clientCertificate: { certificate, key } }),
+    ...(credentials && { credentials }),
+  });
+  return {
+    authorizer: createAuthorizer(config, client),
+    identities: createIdentities(config),
+    async check(signal) {
+      const missing = await findMissing(client, needed, signal);
+      if (missing.length > 0) throw new Terminal(`The cluster does not permit the connector to ${missing.join(', ')}`);
+    },
+    weaknesses: (signal) => findWeaknesses(client, signal),
+    close: () => client.close(),
+  };
+}
+
+function credentialsOf({ token, tokenFile }: Connection): Credentials | undefined {
+  if (token !== undefined) return fixedCredentials(`Bearer ${token}`);
+  if (tokenFile === undefined) return undefined;
+  return readCredentials(async () => {
+    try {
+      return `Bearer ${(await readFile(tokenFile, 'utf8')).trim()}`;
+    } catch (error) {
+      throw new Retryable("The connector's token file cannot be read", { cause: error });
+    }
+  });
+}
+
+/** Asks the cluster what the connector may do, and returns what it may not. */
+async function findMissing(client: HttpClient, actions: readonly Action[], signal: AbortSignal): Promise<string[]> {
+  const allowed = await Promise.all(
+    actions.map(async (resourceAttributes) => {
+      const review = await client.ask(
+        {
+          method: 'POST',
+          path: '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
+          json: {
+            apiVersion: 'authorization.k8s.io/v1',
+            kind: 'SelfSubjectAccessReview',
+            spec: { resourceAttributes },
+          },
+          schema: reviewSchema,
+        },
+        signal,
+      );
+      return review.status.allowed;
+    }),
+  );
+  return actions.filter((_, index) => !allowed[index]).map(({ verb, resource }) => `${verb} ${resource}`);
+}
+
+async function findWeaknesses(client: HttpClient, signal: AbortSignal): Promise<Weakness[]> {
+  const wanted = bindings.flatMap((resource) => changing.map((verb) => ({ verb, resource, group })));
+  const missing = await findMissing(client, wanted, signal);
+  const tooMuch = [
+    { verb: 'escalate', resource: 'clusterroles', group },
+    { verb: 'bind', resource: 'clusterroles', group },
+    { verb: 'get', resource: 'secrets', group: '' },
+  ];
+  const lacking = await findMissing(client, tooMuch, signal);
+  return [
+    ...missing.map((one) => ({
+      message: `The connector may not ${one} in every namespace, so access of that kind cannot be granted or revoked there`,
+      cure: 'Bind the ClusterRole of docs/connectors/kubernetes.md, or grant access in the permitted namespaces only',
+    })),
+    ...tooMuch
+      .map(({ verb, resource }) => `${verb} ${resource}`)
+      .filter((one) => !lacking.includes(one))
+      .map((one) => ({
+        message: `The connector may ${one} without limit, which it does not need`,
+        cure: 'Limit it as docs/connectors/kubernetes.md says: bind, with resourceNames, on the roles that Belay grants',
+      })),
+  ];
+}
