@@ -23,7 +23,7 @@ const pinned = z.strictObject({ user: z.string(), role: z.string(), scope: z.str
 /** What a label may have (at most 63 characters); other identifiers stay out of it. */
 const labelValue = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
 
-/** Grants by one RoleBinding or ClusterRoleBinding for each entitlement, and takes it away (the port's `Authorizer`). */
+/** Creates the authorizer: one RoleBinding or ClusterRoleBinding for each entitlement (the port). */
 export function createAuthorizer(config: KubernetesConfig, client: HttpClient): Authorizer {
   const readTarget = async (signal: AbortSignal) => (await readNamespace('kube-system', signal))?.metadata.uid ?? '';
 
