@@ -18,6 +18,11 @@ describe('banned phrases', () => {
     expect(faultsOf('packages/a/src/a.tsx', text)).toHaveLength(1);
   });
 
+  it('are rejected at the start and the end of a text with a gap, in JavaScript too', () => {
+    const text = 'tell(`nobody else: ${result}, said nobody`);';
+    for (const path of ['examples/a.mjs', source]) expect(faultsOf(path, text)).toHaveLength(2);
+  });
+
   it('are named with their line and what to write instead', () => {
     expect(faultsOf(source, `const a = 1;\n\n// Logged in people.`)).toEqual([
       'packages/a/src/a.ts:3: "Logged in": people sign in and out',

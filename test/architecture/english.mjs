@@ -57,8 +57,9 @@ function codePassages(path, source, comments = parse(path, source).comments) {
     if (node.type === 'ImportDeclaration') return false;
     const isText = (node.type === 'Literal' && typeof node.value === 'string') || node.type === 'JSXText';
     if (isText) passages.push(passage(source, node.start, node.end));
-    // Without the backquotes around it, which would make it a code span.
-    if (node.type === 'TemplateElement') passages.push(passage(source, node.start + 1, node.end - 1));
+    // Without the backquotes, which would make it a code span: in TypeScript they are in its range, in JavaScript they are not.
+    const quotes = /\.tsx?$/.test(path) ? 1 : 0;
+    if (node.type === 'TemplateElement') passages.push(passage(source, node.start + quotes, node.end - quotes));
     return true;
   });
   return passages.filter(({ text }) => /\S\s+\S/.test(text));

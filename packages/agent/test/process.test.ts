@@ -184,7 +184,7 @@ describe('agent and server as two processes', () => {
       BELAY_KEYRING: 'off',
     });
     expect(await taken.exited).toBe(1);
-    expect(taken.stderr()).toContain(`PORT: ${agentPort} on 127.0.0.1 is taken`);
+    expect(taken.stderr()).toContain(`PORT: ${agentPort} on 127.0.0.1 is in use`);
     const second = startProcess(machine.path, { BELAY_MODE: 'agent', PORT: '0', BELAY_KEYRING: 'off' });
     expect(await second.exited).toBe(1);
     expect(second.stderr()).toContain(`in use by another agent (pid ${agent.process.pid})`);

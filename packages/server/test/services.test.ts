@@ -283,7 +283,9 @@ services:
     await stop();
     kms.mood = 'unavailable';
     const line = await refusal({ ...secretId, BELAY_SECRET: '' });
-    expect(line).toMatch(/^services\.encryption: the keys cannot be unwrapped \(HashiCorp Vault cannot answer now/);
+    expect(line).toMatch(
+      /^services\.encryption: the keys cannot be unwrapped \(HashiCorp Vault is temporarily unavailable/,
+    );
     expect(line).not.toContain(hashicorpRole.secret_id);
     kms.mood = 'well';
     await start({ ...secretId, BELAY_SECRET: '' });

@@ -34,7 +34,7 @@ const refusal = (call) =>
 const at = (who) => signIn({ baseUrl: demo.base_url, provider: 'demo', person: who });
 const [requester, approver, bystander] = [await at(rita), await at(adam), await at(bea)];
 tell(`signed in as ${(await requester.auth.whoami()).name}`);
-tell(`nobody else: ${await refusal(createClient({ url: demo.base_url, token: 'not-one' }).auth.whoami())}`);
+tell(`without a login: ${await refusal(createClient({ url: demo.base_url, token: 'not-one' }).auth.whoami())}`);
 
 const { output: hint } = await requester.elevation.suggest({ reason: 'read the revenue figures for 20 minutes' });
 tell(`suggested ${hint.suggested_role} for ${hint.suggested_duration} at ${hint.suggested_providers}`);
@@ -47,7 +47,9 @@ async function obtain(id) {
       const item = approvals.find(({ execution_id }) => execution_id === id);
       tell(`to approve: ${JSON.stringify(item.grants.map(({ identity, access }) => [identity, access]))}`);
       const { request_digest } = item;
-      tell(`nobody for themselves: ${await refusal(requester.approvals.decide({ id: item.id, verdict: 'approve' }))}`);
+      tell(
+        `the requester as approver: ${await refusal(requester.approvals.decide({ id: item.id, verdict: 'approve' }))}`,
+      );
       await approver.approvals.decide({ id: item.id, verdict: 'approve', request_digest });
     }
     if (event_type === 'entitlement.granted') return;
