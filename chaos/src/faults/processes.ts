@@ -1,6 +1,6 @@
 import type { Actors, Fault } from './fault.js';
 
-/** Longer than a worker's lease of 45 s. */
+/** Longer than a worker's lease of 40 s. */
 const pastTheLease = 48_000;
 
 /** Processes that end, stop, or start again. */

@@ -1,7 +1,7 @@
 /** The engine's constants of time, in milliseconds. */
 export const engineTiming = {
-  /** How long a claim lasts; longer than any call, so that no heartbeat is needed. */
-  lease: 45_000,
+  /** How long a claim lasts; longer than any call, so that no heartbeat is needed. With a sweep after it 45 s pass at most. */
+  lease: 40_000,
   /**
    * The lease of an execution's first turn. Short, because a turn that two processes take is still written only once.
    */
