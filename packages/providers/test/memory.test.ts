@@ -2,6 +2,7 @@ import * as vitest from 'vitest';
 import { describe, expect, it } from 'vitest';
 import { type AccessRequest, type EntitlementRef, Retryable, Terminal } from '../src/index.js';
 import {
+  type AtProvider,
   type Attack,
   conformance,
   createMemoryConnector,
@@ -28,6 +29,15 @@ const attacks: Record<string, Attack<MemorySeat>> = {
     state.put(entitlement.identity, entitlement.access, 'of another');
     return { reaches: canUse, stop: nothingLeft };
   },
+  'renames the account': async ({ state, entitlement, canUse }) => {
+    state.rename(entitlement.identity, `new-${entitlement.identity}`);
+    return { reaches: canUse, stop: nothingLeft };
+  },
+  'has an operation begun that grants the same once more': async ({ state, entitlement, canUse }) => {
+    const { identity, access } = entitlement;
+    state.begin(identity, access, { task: 'grant', at: 0, fails: false, change: () => state.put(identity, access) });
+    return { reaches: canUse, stop: nothingLeft };
+  },
   'slows the provider down and loses its answers': async ({ state, canUse }) => {
     state.inject('ensureAbsent', { kind: 'throttle' });
     state.inject('ensureAbsent', { kind: 'conflict' });
@@ -52,6 +62,39 @@ async function openHostile(): Promise<HostileSubject<MemorySeat>> {
   };
 }
 
+/** A test's hands at the provider in memory. */
+function atProvider(state: MemoryProvider): AtProvider {
+  const of = (entitlement: EntitlementRef) => ({
+    ...entitlement,
+    identity: state.identifierOf(entitlement.identity) ?? '',
+  });
+  const heldBy = ({ identity }: EntitlementRef) => state.held().filter((entry) => entry.identity === identity);
+  return {
+    async rename(entitlement) {
+      const identity = `new-${entitlement.identity}`;
+      state.rename(entitlement.identity, identity);
+      return { ...entitlement, identity };
+    },
+    endOf: async (entitlement) => heldBy(of(entitlement))[0]?.until,
+    neighbours: async (entitlement) => state.held().filter(({ identity }) => identity !== of(entitlement).identity),
+    async stranger() {
+      const stranger = { id: '', identity: 'p59@example.test', access: { role: 'reader' } };
+      state.put(stranger.identity, stranger.access);
+      return stranger;
+    },
+    async operate(entitlement, task) {
+      const { identity, access } = of(entitlement);
+      const operation = task === 'grant' ? 'ensurePresent' : 'ensureAbsent';
+      state.inject(operation, { kind: 'operation', delayMilliseconds: 60_000 });
+      return async (ending) => {
+        if (ending === 'succeeds') state.land();
+        else if (ending === 'fails') state.fail(identity, access);
+        else state.cancel(identity, access);
+      };
+    },
+  };
+}
+
 const openMemory = async () => {
   const now = () => new Date('2026-01-01T00:00:00.000Z');
   const people = Array.from({ length: 60 }, (_, n) => `p${n}@example.test`);
@@ -63,9 +106,11 @@ const openMemory = async () => {
   const dead = createMemoryProvider({ now });
   dead.down = true;
   const connector = createMemoryConnector(state);
+  state.put('standing@example.test', { role: 'reader' });
   let next = 0;
   return {
-    client: connector.create({}, tools),
+    client: connector.create({ expiry: {}, exclusive: ['reader'], residuals: { reader: 'PT1H' } }, tools),
+    at: atProvider(state),
     down: createMemoryConnector(dead).create({}, tools),
     plan: (request: AccessRequest) => connector.plan?.({}, request) ?? { ok: false, issues: [] },
     fresh: async () => ({ id: `e${next}`, identity: people[next++] ?? '', access: { role: 'reader' } }),

@@ -2,6 +2,7 @@ import { OtherTarget, Retryable, Terminal } from '../errors.js';
 import type { AccessRequest, Authorizer, EntitlementRef, Plan, ProviderClient } from '../port.js';
 import type { TestRunner } from './hostile-holder.js';
 import { type HostileHolder, hostileHolder, type Seat } from './hostile-holder.js';
+import { type AtProvider, providerConformance } from './provider-conformance.js';
 
 /** One connector with an authorizer, against a provider that answers. */
 export interface ConformanceSubject {
@@ -19,6 +20,8 @@ export interface ConformanceSubject {
   unknownAccess: EntitlementRef['access'];
   /** False where any identity can be granted anything, so that none is unknown. */
   knowsIdentities: boolean;
+  /** What the test can do at the provider beside the connector. */
+  at?: AtProvider;
   close(): Promise<void>;
 }
 
@@ -37,6 +40,7 @@ const oddNames = [
   '%',
   '',
   'long'.repeat(64),
+  'x'.repeat(300),
 ];
 
 /**
@@ -284,6 +288,16 @@ export function conformance<S extends Seat>(
     it('states as an ISO 8601 duration how long access can outlive a revocation', () => {
       expect(authorizer.residual).toMatch(iso8601Duration);
     });
+
+    providerConformance(runner, () => ({
+      authorizer,
+      at: subject.at ?? {},
+      fresh: subject.fresh,
+      accesses: () => {
+        const plan = subject.plan(subject.sensible);
+        return plan.ok ? plan.accesses : [];
+      },
+    }));
 
     it('names its roles and permissions', async () => {
       for (const role of await authorizer.roles(calm())) {

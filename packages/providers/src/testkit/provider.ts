@@ -91,6 +91,8 @@ export interface MemoryProvider {
   land(): void;
   /** Ends the operation that is under way without a result. */
   cancel(identity: string, access: Access): void;
+  /** Ends it as one that failed. */
+  fail(identity: string, access: Access): void;
   /** Messages delivered, each idempotency key once, as they were last revised. */
   readonly messages: readonly Message[];
   /** What was said to people who clicked. */
@@ -165,6 +167,10 @@ export function createMemoryProvider(options: MemoryProviderOptions): MemoryProv
     identifierOf: (name) => (names.has(name) ? names.get(name) : name),
     land: () => settle(Number.POSITIVE_INFINITY),
     cancel: (identity, access) => void operations.delete(keyOf(identity, access)),
+    fail(identity, access) {
+      const key = keyOf(identity, access);
+      if (operations.delete(key)) failed.add(key);
+    },
     get messages() {
       return [...messages.values()];
     },

@@ -1,0 +1,144 @@
+import { Pending, Retryable, Terminal } from '../errors.js';
+import type { Access, Authorizer, EntitlementRef } from '../port.js';
+import type { TestRunner } from './hostile-holder.js';
+
+/** How an operation that the provider works on can end. */
+export type Ending = 'succeeds' | 'fails' | 'is cancelled';
+
+/** What a test can do and read at the provider itself, beside the connector. What is left out is not tested. */
+export interface AtProvider {
+  /** Renames what an entitlement names, its identity or its access, and returns it under the new names. */
+  rename?(entitlement: EntitlementRef): Promise<EntitlementRef>;
+  /** Returns when the provider ends the access by itself. */
+  endOf?(entitlement: EntitlementRef): Promise<Date | undefined>;
+  /** Returns everything that the provider holds for others, to be compared. */
+  neighbours?(entitlement: EntitlementRef): Promise<unknown>;
+  /** Makes somebody a member of a target that the configuration calls `exclusive`, and returns this membership. */
+  stranger?(): Promise<EntitlementRef>;
+  /** Has the provider work asynchronously on the next call for this entitlement. Returns how to end the operation. */
+  operate?(entitlement: EntitlementRef, task: 'grant' | 'revoke'): Promise<(ending: Ending) => Promise<void>>;
+}
+
+/** What the suite works with; read when a test runs. */
+interface Opened {
+  authorizer: Authorizer;
+  at: AtProvider;
+  fresh(): Promise<EntitlementRef>;
+  accesses(): Access[];
+}
+
+const end = (hours: number) => new Date(Date.UTC(2100, 0, 1, hours));
+const iso8601Duration = /^P(?=\d|T\d)(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?$/;
+
+/** Declares the guarantees that need a hand at the provider: names, ends, neighbours, members of others and operations. */
+export function providerConformance({ it, expect }: Pick<TestRunner, 'it' | 'expect'>, open: () => Opened): void {
+  const calm = () => new AbortController().signal;
+  const pinned = async () => {
+    const one = await open().fresh();
+    const pin = await open().authorizer.pin(one, calm());
+    return pin ? { ...one, pin } : one;
+  };
+  const present = (one: EntitlementRef, until = end(0)) => open().authorizer.ensurePresent(one, until, calm());
+  const absent = (one: EntitlementRef) => open().authorizer.ensureAbsent(one, calm());
+  const holds = (one: EntitlementRef) => open().authorizer.holds(one, calm());
+
+  it('revokes what was renamed while it was held', async () => {
+    const { rename } = open().at;
+    if (!rename) return;
+    const one = await pinned();
+    await present(one);
+    const { pin: _, ...renamed } = await rename(one);
+    expect(await holds(one)).toBe(true);
+    await absent(one);
+    expect([await holds(one), await holds(renamed)]).toEqual([false, false]);
+  });
+
+  it('extends native expiry with a later end, and never shortens it', async () => {
+    const { endOf } = open().at;
+    if (!endOf) return;
+    const one = await pinned();
+    for (const [told, least] of [
+      [0, 0],
+      [2, 2],
+      [1, 2],
+      [2, 2],
+    ] as const) {
+      await present(one, end(told));
+      expect((await endOf(one))?.getTime()).toBeGreaterThanOrEqual(end(least).getTime());
+    }
+    await absent(one);
+    expect(await holds(one)).toBe(false);
+  });
+
+  it('changes nothing that the provider holds for others', async () => {
+    const { neighbours } = open().at;
+    if (!neighbours) return;
+    const one = await pinned();
+    const before = await neighbours(one);
+    await present(one);
+    expect(await neighbours(one)).toEqual(before);
+    await absent(one);
+    expect(await neighbours(one)).toEqual(before);
+  });
+
+  it('lists members of exclusive targets that it did not grant, with their pins', async () => {
+    const { authorizer, at } = open();
+    if (!at.stranger || !authorizer.list) return;
+    const stranger = await at.stranger();
+    const found: EntitlementRef[] = [];
+    for await (const one of authorizer.list(calm())) found.push(one);
+    const pin = await authorizer.pin(stranger, calm());
+    expect(found.map((one) => one.pin)).toContainEqual(pin);
+  });
+
+  it.each<Ending>(['succeeds', 'fails', 'is cancelled'])(
+    'waits for an operation that grants and then %s',
+    async (ending) => {
+      const { operate } = open().at;
+      if (!operate) return;
+      const one = await pinned();
+      const finish = await operate(one, 'grant');
+      await expect(present(one)).rejects.toBeInstanceOf(Pending);
+      expect(await holds(one)).toBe('changing');
+      await expect(present(one)).rejects.toBeInstanceOf(Pending);
+      // A revocation waits as well, or cancels the operation; it never says that nothing is there while there may be.
+      const revoked = await absent(one).then(
+        () => true,
+        (error: unknown) => !(error instanceof Pending) && error,
+      );
+      expect([true, false]).toContain(revoked);
+      if (revoked === true) return expect(await holds(one)).toBe(false);
+      await finish(ending);
+      expect(await holds(one)).toBe(ending === 'succeeds');
+      if (ending === 'fails') await expect(present(one)).rejects.toBeInstanceOf(Terminal);
+      else await present(one);
+      await absent(one);
+      expect(await holds(one)).toBe(false);
+    },
+  );
+
+  it.each<Ending>(['succeeds', 'fails', 'is cancelled'])(
+    'waits for an operation that revokes and then %s',
+    async (ending) => {
+      const { operate } = open().at;
+      if (!operate) return;
+      const one = await pinned();
+      await present(one);
+      const finish = await operate(one, 'revoke');
+      await expect(absent(one)).rejects.toBeInstanceOf(Pending);
+      expect(await holds(one)).toBe('changing');
+      await finish(ending);
+      expect(await holds(one)).toBe(ending !== 'succeeds');
+      await absent(one).catch((error: unknown) => expect(error).toBeInstanceOf(Retryable));
+      await absent(one);
+      expect(await holds(one)).toBe(false);
+    },
+  );
+
+  it('states how long each access can outlive a revocation as an ISO 8601 duration', () => {
+    const { authorizer, accesses } = open();
+    for (const access of accesses()) {
+      expect(authorizer.residualOf?.(access) ?? authorizer.residual).toMatch(iso8601Duration);
+    }
+  });
+}
