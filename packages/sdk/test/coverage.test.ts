@@ -61,6 +61,7 @@ const methods: Record<string, (client: BelayClient) => Promise<unknown> | AsyncG
 const browserOnly = {
   'auth.backchannelLogout': 'where a provider says that a person has signed out there',
   'events.receive': 'where programs with a secret of their own post CloudEvents to',
+  'hooks.receive': 'where a provider of messages posts signed requests to',
   'auth.callback': 'where a provider sends the browser back',
   'auth.metadata': 'what a provider reads about us',
   'auth.receive': 'where a provider posts to',
