@@ -114,6 +114,7 @@ describe('the waker', () => {
       hand: () => {},
       take: (hint) => taken.length === 0 && taken.push(hint) === 1,
       follow: (hint, dueAt) => planned.push({ ...hint, dueAt }),
+      sweepSoon: () => {},
     };
     const waker = createWaker(backend, recordLog(), { now, lookAhead: 10_000 });
     const [later, soon, first, second] = [

@@ -20,6 +20,7 @@ export const entry: InboxEntry = {
       access: { role: 'reporting_readonly' },
       residual: 'PT0S',
       leaves_behind: null,
+      native_expiry: null,
       target: '7/16384',
     },
     {
@@ -28,6 +29,7 @@ export const entry: InboxEntry = {
       access: 'storage.read',
       residual: 'PT1H',
       leaves_behind: 'Files of the holder stay.',
+      native_expiry: null,
       target: null,
     },
   ],
@@ -115,6 +117,7 @@ function details(granted: boolean): ExecutionDetails {
         gone_at: '2030-01-01T00:00:20.000Z',
         residual: 'PT0S',
         leaves_behind: null,
+        pending: null,
         last_error: null,
       },
     ],
