@@ -29,6 +29,27 @@ function findLeftOut(): string[] {
   return names.map((name) => `packages/*/test/**/*.on-${name}.test.ts`);
 }
 
+/** Fuzz, injections, models and series of faults: minutes of work, which `npm run verify` and CI do and `npm test` names. */
+const long = [
+  'packages/core/test/access.{model,overlap}.test.ts',
+  'packages/core/test/crash/crash.test.ts',
+  'packages/core/test/{invariants,suggest-injections}.test.ts',
+  'packages/db/test/{lost-connections,silence}.test.ts',
+  'packages/server/test/cluster/cluster.test.ts',
+  'packages/server/test/fuzz/fuzz.test.ts',
+  'packages/server/test/start/lost-connections.test.ts',
+  'packages/worker/test/{bulkheads,healing,silence}.test.ts',
+  'packages/workflow/test/{fuzz,property}.test.ts',
+];
+
+function findLong(): string[] {
+  if (process.env.BELAY_TESTS !== 'short') return [];
+  console.warn(`left to npm run verify:\n  ${long.join('\n  ')}`);
+  return long;
+}
+
+const leftToVerify = findLong();
+
 /** Registers a tracer for the whole process. */
 const traced = 'packages/server/test/http/tracing.test.ts';
 
@@ -54,6 +75,7 @@ export default defineConfig({
             'packages/server/test/{browser,cluster,fuzz,start}/**/*.test.ts',
             traced,
           ],
+          exclude: leftToVerify,
         },
       },
       {
@@ -70,6 +92,7 @@ export default defineConfig({
             'packages/server/test/{browser,cluster,fuzz,start}/**',
             traced,
             onTargets,
+            ...leftToVerify,
           ],
         },
       },
