@@ -2,6 +2,7 @@ import {
   type Connector,
   createRegistry,
   kubernetesConnector,
+  ldapConnector,
   oauth2Connector,
   oidcConnector,
   postgresConnector,
@@ -11,6 +12,7 @@ import {
 /** Every type of provider that a configuration can name. */
 export const connectors = createRegistry([
   kubernetesConnector as Connector,
+  ldapConnector,
   oauth2Connector,
   oidcConnector,
   postgresConnector,

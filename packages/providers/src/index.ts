@@ -1,6 +1,7 @@
 export { emailDomain } from './endpoint.js';
 export * from './errors.js';
 export { kubernetesConnector } from './kubernetes/connector.js';
+export { ldapConnector } from './ldap/connector.js';
 export { languageModelConfig } from './llm/config.js';
 export { type LanguageModel, openLanguageModel } from './llm/open.js';
 export { type LocalVault, openLocalVault } from './local/vault.js';

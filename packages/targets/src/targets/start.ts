@@ -12,7 +12,15 @@ export interface Targets {
   moto: HttpTarget;
 }
 
-const starts: { [Name in keyof Targets]: () => Promise<Targets[Name]> } = {
+/** What a target can be started with. */
+interface TargetOptions {
+  /** Further lines of the configuration, for the database. */
+  slapd: { settings?: readonly string[] };
+}
+
+type OptionsOf<Name> = Name extends keyof TargetOptions ? TargetOptions[Name] : undefined;
+
+const starts: { [Name in keyof Targets]: (options?: OptionsOf<Name>) => Promise<Targets[Name]> } = {
   kubernetes: startKubernetes,
   slapd: startSlapd,
   samba: startSamba,
@@ -21,9 +29,9 @@ const starts: { [Name in keyof Targets]: () => Promise<Targets[Name]> } = {
 };
 
 /** Starts a target of its own on loopback, in a scratch folder. Throws when it is not installed: `npm run targets -- install`. */
-export function startTarget<Name extends keyof Targets>(name: Name): Promise<Targets[Name]> {
+export function startTarget<Name extends keyof Targets>(name: Name, options?: OptionsOf<Name>): Promise<Targets[Name]> {
   if (!isInstalled(name satisfies TargetName)) {
     throw new Error(`${name} is not installed on this machine: npm run targets -- install ${name}`);
   }
-  return starts[name]();
+  return starts[name](options);
 }

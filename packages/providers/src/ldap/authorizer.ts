@@ -1,0 +1,95 @@
+import { Terminal } from '../errors.js';
+import type { Authorizer, EntitlementRef, ProviderRole } from '../port.js';
+import { dialectOf, type LdapConfig } from './config.js';
+import { add, holds, removeAll } from './members.js';
+import { isDynamic, isProtected, refuse } from './refuse.js';
+import type { Directory, Session } from './session.js';
+import { findGroup, findSubject, idOf, idsOf, isGroup, readTarget } from './subject.js';
+
+/** Creates the port's `Authorizer`, which grants and revokes direct membership of groups. */
+export function createAuthorizer(config: LdapConfig, directory: Directory): Authorizer {
+  return {
+    residual: dialectOf(config).residual,
+    knows: true,
+
+    target: (signal) => directory.call(signal, (session) => readTarget(session, config)),
+
+    pin: (entitlement, signal) =>
+      directory.call(signal, async (session) => {
+        const { pin: _, ...named } = entitlement;
+        const ids = idsOf(await findSubject(session, config, named), config);
+        return ids && { target: await readTarget(session, config), subject: ids };
+      }),
+
+    holds: (entitlement, signal) =>
+      directory.call(signal, async (session) =>
+        holds(session, config, await findSubject(session, config, entitlement)),
+      ),
+
+    ensurePresent: (entitlement, _until, signal) =>
+      directory.call(signal, async (session) => {
+        const subject = await findSubject(session, config, entitlement);
+        const { group, person } = await refuse(session, config, subject);
+        await add(session, config, group, person);
+      }),
+
+    ensureAbsent: (entitlement, signal) =>
+      directory.call(signal, async (session) =>
+        removeAll(session, config, await findSubject(session, config, entitlement)),
+      ),
+
+    async *list(signal) {
+      for (const name of config.exclusive) {
+        yield* await directory.call(signal, (session) => listMembers(session, config, name));
+      }
+    },
+
+    roles: (signal) => directory.call(signal, (session) => listGroups(session, config)),
+
+    // A directory says who is in a group; what a group permits is each application's to know.
+    permissions: async () => [],
+  };
+}
+
+/** Lists the groups that can be requested, without those that would be rejected by what they are. */
+async function listGroups(session: Session, config: LdapConfig): Promise<ProviderRole[]> {
+  const { active, id } = dialectOf(config);
+  const attributes = [id, 'cn', 'description', 'objectClass', 'memberURL', 'objectSid', 'adminCount'];
+  const roles: ProviderRole[] = [];
+  for await (const page of session.pages(config.groups_base, isGroup(config), attributes)) {
+    for (const group of page) {
+      const [name] = group.texts('cn');
+      const unfit = isDynamic(group) || (active && !config.allow_privileged_groups && isProtected(group));
+      if (name === undefined || unfit) continue;
+      const arn = `ldap://${idOf(group, config) ?? ''}`;
+      roles.push({ name: `group/${name}`, arn, description: group.texts('description')[0] ?? '' });
+    }
+  }
+  return roles.sort((one, other) => one.name.localeCompare(other.name));
+}
+
+/** Lists the members of a group that only Belay hands out. A membership has no field for our identifier, so `id` is empty. */
+async function listMembers(session: Session, config: LdapConfig, name: string): Promise<EntitlementRef[]> {
+  const group = await findGroup(session, config, name);
+  if (!group) throw new Terminal('A group of `exclusive` does not exist');
+  const { active, id } = dialectOf(config);
+  const target = await readTarget(session, config);
+  const found: EntitlementRef[] = [];
+  const push = (member: Parameters<typeof idOf>[0]) => {
+    const ids = idsOf({ group, person: member }, config);
+    if (!ids) return;
+    found.push({ id: '', identity: member.dn, access: { group: name }, pin: { target, subject: ids } });
+  };
+  if (active) {
+    const context = group.dn.slice(group.dn.search(/(?<=^|,)DC=/i));
+    for await (const page of session.pages(context, { is: 'memberOf', value: group.dn }, [id])) page.forEach(push);
+    return found;
+  }
+  const members = (await session.read(group.dn, [config.member_attribute]))?.texts(config.member_attribute) ?? [];
+  for (const dn of members) {
+    // A name that a deleted entry left behind gives no access to a person, and neither does the placeholder.
+    const member = dn === '' || dn === config.placeholder_member ? null : await session.read(dn, [id]);
+    if (member) push(member);
+  }
+  return found;
+}

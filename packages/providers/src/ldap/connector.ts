@@ -1,0 +1,26 @@
+import type { Connector } from '../port.js';
+import { createAuthorizer } from './authorizer.js';
+import { check } from './check.js';
+import { addressOf, type LdapConfig, ldapConfig } from './config.js';
+import { createIdentities } from './identities.js';
+import { planMemberships } from './plan.js';
+import { openDirectory } from './session.js';
+
+/** The connector for LDAP directories, OpenLDAP and Active Directory: membership of groups. */
+export const ldapConnector: Connector<LdapConfig> = {
+  type: 'ldap',
+  description: 'OpenLDAP and Active Directory: membership of groups',
+  capabilities: ['authorizer', 'identities'],
+  config: ldapConfig,
+  plan: planMemberships,
+  address: addressOf,
+  async create(config) {
+    const directory = openDirectory(await import('ldapts'), config);
+    return {
+      authorizer: createAuthorizer(config, directory),
+      identities: createIdentities(config, directory),
+      check: (signal) => directory.call(signal, (session) => check(session, config)),
+      close: async () => {},
+    };
+  },
+};

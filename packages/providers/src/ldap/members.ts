@@ -1,0 +1,97 @@
+import { Retryable } from '../errors.js';
+import type { LdapConfig } from './config.js';
+import { code, codeOf } from './faults.js';
+import { isPrimary } from './refuse.js';
+import type { Entry, Session } from './session.js';
+import { findPersonById, idOf, type Subject } from './subject.js';
+
+/** What servers answer when the value is there already: OpenLDAP, and Active Directory. */
+const isAlready: readonly (number | undefined)[] = [code.valueExists, code.entryExists];
+/** What they answer when it is not; Active Directory's has other causes too. */
+const isNot: readonly (number | undefined)[] = [code.noSuchAttribute, code.unwilling];
+
+/** Returns whether the group has the person, under the present name, under a former one, or as its primary group. */
+export async function holds(session: Session, config: LdapConfig, subject: Subject): Promise<boolean> {
+  const { group, person } = subject;
+  if (!group) return false;
+  if (person && isPrimary(group, person)) return true;
+  for (const value of namesOf(subject)) {
+    if (await hasValue(session, config, group, value)) return true;
+  }
+  return false;
+}
+
+/** Adds the person to the group. Throws `Retryable` when either was renamed meanwhile; nothing of it is left then. */
+export async function add(session: Session, config: LdapConfig, group: Entry, person: Entry): Promise<void> {
+  try {
+    await session.change(group.dn, config.member_attribute, { add: person.dn });
+  } catch (error) {
+    const result = codeOf(error);
+    if (result === code.noSuchObject) throw renamed(error);
+    if (!isAlready.includes(result) || !(await hasValue(session, config, group, person.dn))) throw error;
+  }
+  // OpenLDAP takes names that no entry has, and the name may have passed to another person.
+  const again = await findPersonById(session, config, idOf(person, config) ?? '');
+  if (again?.dn === person.dn) return;
+  await remove(session, config, group, person.dn);
+  throw renamed();
+}
+
+/** Removes the person from the group, under every name under which Belay can have added them. */
+export async function removeAll(session: Session, config: LdapConfig, subject: Subject): Promise<void> {
+  const { group, person } = subject;
+  if (!group) return;
+  for (const value of namesOf(subject)) await remove(session, config, group, value);
+  if (person && isPrimary(group, person)) {
+    throw new Retryable('The group has become the primary group of the person: set another primary group first');
+  }
+}
+
+async function remove(session: Session, config: LdapConfig, group: Entry, value: string): Promise<void> {
+  const attribute = config.member_attribute;
+  try {
+    await session.change(group.dn, attribute, { remove: value });
+  } catch (error) {
+    const result = codeOf(error);
+    if (result === code.noSuchObject) throw renamed(error);
+    if (result === code.objectClassViolation) return removeLast(session, config, group, value, error);
+    // A text that cannot be a name cannot be a member either.
+    if (result === code.invalidSyntax || result === code.invalidName) return;
+    if (!isNot.includes(result) || (await hasValue(session, config, group, value))) throw error;
+  }
+}
+
+/** A group that may not be empty gets a stand-in together with the removal, since a holder may have removed the others. */
+async function removeLast(
+  session: Session,
+  config: LdapConfig,
+  group: Entry,
+  value: string,
+  cause: unknown,
+): Promise<void> {
+  if (config.placeholder_member !== undefined) {
+    return session.change(group.dn, config.member_attribute, { remove: value, add: config.placeholder_member });
+  }
+  throw new Retryable(
+    'The holder is the only member of a group that may not be empty: add another member, or set placeholder_member',
+    { cause },
+  );
+}
+
+async function hasValue(session: Session, config: LdapConfig, group: Entry, value: string): Promise<boolean> {
+  try {
+    return await session.compare(group.dn, config.member_attribute, value);
+  } catch (error) {
+    // It was found a moment ago: it has another name now, under which the member may still be there.
+    if (codeOf(error) === code.noSuchObject) throw renamed(error);
+    throw error;
+  }
+}
+
+function namesOf({ person, former }: Subject): string[] {
+  return [person?.dn, former].filter((name) => name !== undefined);
+}
+
+function renamed(cause?: unknown): Retryable {
+  return new Retryable('The group or the person was renamed during the call', { cause });
+}

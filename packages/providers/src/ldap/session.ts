@@ -1,0 +1,129 @@
+import { guardBy } from '../abort.js';
+import { Terminal } from '../errors.js';
+import type { LdapConfig } from './config.js';
+import { type Client, type Library, withConnection } from './connect.js';
+import { code, codeOf, toPortError } from './faults.js';
+
+/** An entry as it was read: its name, and each attribute that was requested as a list of values. */
+export interface Entry {
+  dn: string;
+  texts(attribute: string): string[];
+  bytes(attribute: string): Buffer[];
+}
+
+/** Values are data: they are encoded by the library and never become part of a filter's text. */
+export type Condition =
+  | { is: string; value: string | Buffer }
+  | { has: string; text: string }
+  | { within: string; value: string }
+  | { all: readonly Condition[] }
+  | { any: readonly Condition[] }
+  | { filter: string };
+
+/** What the rest of the connector does on one connection. Every method throws what the library throws. */
+export interface Session {
+  /** Returns the entry of this name, or null when there is none or the name cannot be one. */
+  read(dn: string, attributes: readonly string[]): Promise<Entry | null>;
+  /** Returns up to `most` entries below `base`. */
+  find(base: string, condition: Condition, attributes: readonly string[], most?: number): Promise<Entry[]>;
+  /** Reads all entries below `base`, in pages. */
+  pages(base: string, condition: Condition, attributes: readonly string[]): AsyncIterable<Entry[]>;
+  /** Returns whether the group has the value. Throws when there is no such group. */
+  compare(dn: string, attribute: string, value: string): Promise<boolean>;
+  change(dn: string, attribute: string, values: { add?: string; remove?: string }): Promise<void>;
+}
+
+export interface Directory {
+  /** Runs `work` on a connection of its own. Throws `Retryable` or `Terminal`. */
+  call<T>(signal: AbortSignal, work: (session: Session) => Promise<T>): Promise<T>;
+}
+
+/** Attributes whose values are bytes and not text. */
+const binary = ['objectGUID', 'objectSid'];
+const pageSize = 500;
+/** Active Directory's rule that follows nested memberships. */
+const inChain = '1.2.840.113556.1.4.1941';
+
+export function openDirectory(library: Library, config: LdapConfig): Directory {
+  const guard = guardBy(toPortError);
+  return {
+    call: (signal, work) =>
+      guard(signal, () => withConnection(library, config, signal, (client) => work(sessionOn(library, client)))),
+  };
+}
+
+function sessionOn(library: Library, client: Client): Session {
+  const options = (condition: Condition, attributes: readonly string[]) => ({
+    filter: toFilter(library, condition),
+    attributes: [...attributes],
+    explicitBufferAttributes: binary,
+  });
+  return {
+    async read(dn, attributes) {
+      try {
+        const everything = { filter: '(objectClass=*)' };
+        const { searchEntries } = await client.search(dn, { ...options(everything, attributes), scope: 'base' });
+        return searchEntries.map(toEntry)[0] ?? null;
+      } catch (error) {
+        const result = codeOf(error);
+        if (result === code.noSuchObject || result === code.invalidName) return null;
+        throw error;
+      }
+    },
+    async find(base, condition, attributes, most = 2) {
+      const { searchEntries } = await client.search(base, { ...options(condition, attributes), sizeLimit: most });
+      return searchEntries.map(toEntry);
+    },
+    async *pages(base, condition, attributes) {
+      const paged = { pageSize };
+      for await (const page of client.searchPaginated(base, { ...options(condition, attributes), paged })) {
+        yield page.searchEntries.map(toEntry);
+      }
+    },
+    async compare(dn, attribute, value) {
+      try {
+        return await client.compare(dn, attribute, value);
+      } catch (error) {
+        const result = codeOf(error);
+        // A group without any member, and a value that cannot be one.
+        if (result === code.noSuchAttribute || result === code.invalidSyntax) return false;
+        throw error;
+      }
+    },
+    async change(dn, attribute, { add, remove }) {
+      const change = (operation: 'add' | 'delete', value: string) =>
+        new library.Change({ operation, modification: new library.Attribute({ type: attribute, values: [value] }) });
+      await client.modify(dn, [
+        ...(remove === undefined ? [] : [change('delete', remove)]),
+        ...(add === undefined ? [] : [change('add', add)]),
+      ]);
+    },
+  };
+}
+
+function toFilter(library: Library, condition: Condition): InstanceType<Library['Filter']> {
+  const { EqualityFilter, SubstringFilter, AndFilter, OrFilter, ExtensibleFilter, FilterParser } = library;
+  if ('is' in condition) return new EqualityFilter({ attribute: condition.is, value: condition.value });
+  if ('has' in condition) return new SubstringFilter({ attribute: condition.has, any: [condition.text] });
+  if ('within' in condition) {
+    return new ExtensibleFilter({ rule: inChain, matchType: condition.within, value: condition.value });
+  }
+  if ('all' in condition) return new AndFilter({ filters: condition.all.map((one) => toFilter(library, one)) });
+  if ('any' in condition) return new OrFilter({ filters: condition.any.map((one) => toFilter(library, one)) });
+  try {
+    return FilterParser.parseString(condition.filter);
+  } catch (error) {
+    throw new Terminal('people_filter is not an LDAP filter', { cause: error });
+  }
+}
+
+function toEntry(found: { dn: string; [attribute: string]: unknown }): Entry {
+  // Names of attributes have no case, and a server may answer in another one than it was asked in.
+  const values = new Map(Object.entries(found).map(([name, value]) => [name.toLowerCase(), [value].flat()]));
+  const of = (attribute: string) => values.get(attribute.toLowerCase()) ?? [];
+  return {
+    dn: found.dn,
+    texts: (attribute) => of(attribute).filter((value) => typeof value === 'string'),
+    bytes: (attribute) => of(attribute).filter((value) => Buffer.isBuffer(value)),
+  };
+}

@@ -1,0 +1,42 @@
+import * as vitest from 'vitest';
+import { type AccessRequest, ldapConnector } from '../../src/index.js';
+import { conformance } from '../../src/testkit/index.js';
+import { openLdap } from './openldap.js';
+
+const nothing = { roles: [], permissions: { allow: [], deny: [] }, resources: { allow: [], deny: [] } };
+
+conformance(vitest, 'ldap on OpenLDAP', async () => {
+  const server = await openLdap();
+  const exclusive = await Promise.all(Array.from({ length: 40 }, () => server.group()));
+  const free = [...exclusive];
+  const client = await server.connect({ exclusive });
+  const down = await server.connect({ url: 'ldap://127.0.0.1:1' });
+  const config = ldapConnector.config.parse(server.settings());
+  return {
+    client,
+    down,
+    plan: (request: AccessRequest) => ldapConnector.plan?.(config, request) ?? { ok: false, issues: [] },
+    async fresh() {
+      const identity = await server.person();
+      return { id: `entitlement of ${identity}`, identity, access: { group: free.pop() ?? (await server.group()) } };
+    },
+    nonsense: [
+      { ...nothing, roles: ['DB Operators'] },
+      { ...nothing, roles: ['group/'] },
+      { ...nothing, roles: ['group/ operators'] },
+      { ...nothing, roles: ['group/a\nb'] },
+      { ...nothing, roles: [`group/${'a'.repeat(513)}`] },
+      { ...nothing, roles: ['group/x'], permissions: { allow: ['read'], deny: [] } },
+      { ...nothing, roles: ['group/x'], permissions: { allow: [], deny: ['read'] } },
+      { ...nothing, roles: ['group/x'], resources: { allow: ['table'], deny: [] } },
+      { ...nothing, roles: ['group/x'], resources: { allow: [], deny: ['table'] } },
+    ],
+    sensible: { ...nothing, roles: ['group/DB Operators', 'group/ünïcødé, "quoted" = *'] },
+    unknownAccess: { group: 'no-such-group' },
+    knowsIdentities: true,
+    async close() {
+      await Promise.all([client.close(), down.close()]);
+      await server[Symbol.asyncDispose]();
+    },
+  };
+});
