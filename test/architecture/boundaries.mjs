@@ -108,15 +108,14 @@ export const boundaries = {
     why: 'a connector knows its vendor and the port, nothing of what Belay does',
     files: [
       {
-<<<<<<< HEAD
         names: ['kubernetes/open.ts'],
         imports: ['node:fs/promises'],
         why: 'the token of a service account is in a file that changes',
-=======
+      },
+      {
         names: ['ldap/connect.ts'],
         imports: ['node:net', 'node:tls', 'node:events'],
         why: 'a connection that is lost must not be made again without its credentials, which the library would do',
->>>>>>> 0d6aea8a (Grant membership of LDAP groups)
       },
       {
         names: ['testkit/hostile-holder.ts'],

@@ -39,9 +39,14 @@ export function createAuthorizer(config: LdapConfig, directory: Directory): Auth
       ),
 
     async *list(signal) {
+      const missing: string[] = [];
       for (const name of config.exclusive) {
-        yield* await directory.call(signal, (session) => listMembers(session, config, name));
+        const found = await directory.call(signal, (session) => listMembers(session, config, name));
+        if (found) yield* found;
+        else missing.push(name);
       }
+      // After the others: a group that was renamed must not hide what the rest of them have.
+      if (missing.length > 0) throw new Terminal('exclusive: a group of this list does not exist');
     },
 
     roles: (signal) => directory.call(signal, (session) => listGroups(session, config)),
@@ -69,9 +74,9 @@ async function listGroups(session: Session, config: LdapConfig): Promise<Provide
 }
 
 /** Lists the members of a group that only Belay hands out. A membership has no field for our identifier, so `id` is empty. */
-async function listMembers(session: Session, config: LdapConfig, name: string): Promise<EntitlementRef[]> {
+async function listMembers(session: Session, config: LdapConfig, name: string): Promise<EntitlementRef[] | null> {
   const group = await findGroup(session, config, name);
-  if (!group) throw new Terminal('A group of `exclusive` does not exist');
+  if (!group) return null;
   const { active, id } = dialectOf(config);
   const target = await readTarget(session, config);
   const found: EntitlementRef[] = [];

@@ -1,4 +1,5 @@
-import type { AccessRequest, Plan, PlanIssue } from '../port.js';
+import { planRoles } from '../plan-roles.js';
+import type { AccessRequest, Plan } from '../port.js';
 import type { LdapConfig } from './config.js';
 
 const prefix = 'group/';
@@ -6,24 +7,12 @@ const longestName = 512;
 
 /** Returns one access, a membership, for each requested group. Returns all errors together; never throws. */
 export function planMemberships(_config: LdapConfig, request: AccessRequest): Plan {
-  const issues: PlanIssue[] = [];
-  for (const kind of ['permissions', 'resources'] as const) {
-    for (const list of ['allow', 'deny'] as const) {
-      request[kind][list].forEach((_, index) => {
-        issues.push({
-          path: `${kind}.${list}[${index}]`,
-          message: 'LDAP access is membership of groups: give the privileges to a group and inherit group/<name>',
-        });
-      });
-    }
-  }
-  if (request.roles.length === 0) issues.push({ path: 'inherits', message: 'must name at least one group' });
-  request.roles.forEach((role, index) => {
-    const fault = faultOf(role);
-    if (fault) issues.push({ path: `inherits[${index}]`, message: fault });
+  return planRoles(request, {
+    rolesOnly: 'LDAP access is membership of groups: give the privileges to a group and inherit group/<name>',
+    atLeastOne: 'must name at least one group',
+    faultOf,
+    accessOf: (role) => ({ group: role.slice(prefix.length) }),
   });
-  if (issues.length > 0) return { ok: false, issues };
-  return { ok: true, accesses: [...new Set(request.roles)].map((role) => ({ group: role.slice(prefix.length) })) };
 }
 
 function faultOf(role: string): string | undefined {

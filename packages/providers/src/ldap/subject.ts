@@ -104,7 +104,7 @@ async function findPinnedPerson(
 }
 
 /** Looks in the whole naming context: an entry that was moved elsewhere is the same. */
-export async function findById(
+async function findById(
   session: Session,
   config: LdapConfig,
   base: 'groups_base' | 'people_base',

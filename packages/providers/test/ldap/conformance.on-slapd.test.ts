@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import * as vitest from 'vitest';
 import { type AccessRequest, ldapConnector } from '../../src/index.js';
 import { conformance } from '../../src/testkit/index.js';
@@ -34,6 +35,28 @@ conformance(vitest, 'ldap on OpenLDAP', async () => {
     sensible: { ...nothing, roles: ['group/DB Operators', 'group/ünïcødé, "quoted" = *'] },
     unknownAccess: { group: 'no-such-group' },
     knowsIdentities: true,
+    at: {
+      async rename({ pin: _, ...one }) {
+        const to = `renamed-${randomUUID()}`;
+        await server.admin.modifyDN(one.identity, `uid=${to}`);
+        return { ...one, identity: `uid=${to},${server.people}` };
+      },
+      async neighbours(one) {
+        const options = { filter: '(objectClass=*)', attributes: ['*', 'entryUUID'] };
+        const { searchEntries } = await server.admin.search(server.target.suffix, options);
+        const others = ({ dn }: { dn: string }) => dn !== server.groupDn(String(one.access.group));
+        return {
+          entries: searchEntries.filter(others),
+          members: (await server.members(String(one.access.group))).filter((dn) => dn !== one.identity),
+        };
+      },
+      async stranger() {
+        const identity = await server.person();
+        const [group = ''] = exclusive;
+        await server.change(server.groupDn(group), 'add', 'member', [identity]);
+        return { id: '', identity, access: { group } };
+      },
+    },
     async close() {
       await Promise.all([client.close(), down.close()]);
       await server[Symbol.asyncDispose]();

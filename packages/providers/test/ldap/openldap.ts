@@ -74,7 +74,8 @@ export async function openLdap(options: { settings?: readonly string[] } = {}): 
     async change(dn, operation, type, values) {
       await admin.modify(dn, new Change({ operation, modification: new Attribute({ type, values }) }));
     },
-    connect: async (more) => ldapConnector.create(ldapConnector.config.parse(settings(more)), { log: () => {} }),
+    connect: async (more) =>
+      ldapConnector.create(ldapConnector.config.parse(settings(more)), { log: () => {}, now: () => Date.now() }),
     async [Symbol.asyncDispose]() {
       await admin.unbind();
       await target[Symbol.asyncDispose]();

@@ -1,0 +1,31 @@
+import type { Access, AccessRequest, Plan, PlanIssue } from './port.js';
+
+/** What a connector that grants roles and nothing beside them says of a request. */
+export interface RolePlan {
+  /** Says that permissions and resources are not granted, and what to do instead. */
+  rolesOnly: string;
+  /** Says that a request without a role grants nothing. */
+  atLeastOne: string;
+  /** Returns what is wrong with a role, or undefined. */
+  faultOf(role: string): string | undefined;
+  accessOf(role: string): Access;
+}
+
+/** Returns one access for each requested role. Returns all errors together; never throws. */
+export function planRoles(request: AccessRequest, { rolesOnly, atLeastOne, faultOf, accessOf }: RolePlan): Plan {
+  const issues: PlanIssue[] = [];
+  for (const kind of ['permissions', 'resources'] as const) {
+    for (const list of ['allow', 'deny'] as const) {
+      request[kind][list].forEach((_, index) => {
+        issues.push({ path: `${kind}.${list}[${index}]`, message: rolesOnly });
+      });
+    }
+  }
+  if (request.roles.length === 0) issues.push({ path: 'inherits', message: atLeastOne });
+  request.roles.forEach((role, index) => {
+    const fault = faultOf(role);
+    if (fault) issues.push({ path: `inherits[${index}]`, message: fault });
+  });
+  if (issues.length > 0) return { ok: false, issues };
+  return { ok: true, accesses: [...new Set(request.roles)].map(accessOf) };
+}
