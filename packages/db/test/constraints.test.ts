@@ -1,0 +1,303 @@
+import { createTestDatabase, type TestDatabase } from '@belay/testkit/database';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+/** Returns the id that ends in these digits. */
+const id = (digits: number) => `'00000000-0000-4000-8000-${String(digits).padStart(12, '0')}'`;
+const nobody = id(404);
+
+/** A valid row of each table that has a constraint besides its primary key. */
+const rows: { table: string; values: Record<string, string> }[] = [
+  {
+    table: 'users',
+    values: { id: id(1), provider: "'oidc'", subject: "'s'", email: "'a@b'", name: "'A'", groups: "'[]'" },
+  },
+  {
+    table: 'user_identities',
+    values: { provider: "'oidc'", subject: "'s'", user_id: id(1), email: "'a@b'", name: "'A'", groups: "'[]'" },
+  },
+  {
+    table: 'logins',
+    values: {
+      secret_hash: "'h'",
+      id: id(2),
+      user_id: id(1),
+      kind: "'browser'",
+      provider: "'oidc'",
+      expires_at: 'app_now()',
+    },
+  },
+  {
+    table: 'oauth_flows',
+    values: {
+      state_hash: "'h'",
+      provider: "'oidc'",
+      sealed: "'s'",
+      browser_hash: "'b'",
+      purpose: "'login'",
+      answer_hash: 'null',
+      expires_at: 'app_now()',
+    },
+  },
+  {
+    table: 'login_codes',
+    values: {
+      code_hash: "'h'",
+      user_id: id(1),
+      provider: "'oidc'",
+      code_challenge: "'c'",
+      login_id: id(2),
+      expires_at: 'app_now()',
+    },
+  },
+  {
+    table: 'program_logins',
+    values: {
+      request_hash: "'h'",
+      login_id: id(2),
+      browser_hash: "'b'",
+      provider: "'oidc'",
+      subject: "'s'",
+      callback: "'c'",
+      code_challenge: "'c'",
+      expires_at: 'app_now()',
+    },
+  },
+  {
+    table: 'device_logins',
+    values: {
+      device_hash: "'h'",
+      user_code_hash: "'u'",
+      label: "'l'",
+      status: "'open'",
+      login_id: 'null',
+      expires_at: 'app_now()',
+    },
+  },
+  {
+    table: 'sessions',
+    values: {
+      login_id: id(2),
+      provider: "'oidc'",
+      user_id: id(1),
+      subject: "'s'",
+      version: '1',
+      sealed: "'s'",
+      expires_at: 'app_now()',
+    },
+  },
+  {
+    table: 'agents',
+    values: { id: id(3), name: "'laptop'", secret_hash: "'h'", expires_at: 'app_now()' },
+  },
+  {
+    table: 'encryption_keys',
+    values: { kid: "'k'", wrapped: "'\\x00'", wrapped_by: "'w'", service: "'kms'" },
+  },
+  {
+    table: 'executions',
+    values: {
+      id: id(4),
+      workflow: "'w'",
+      definition_digest: "'d'",
+      catalog_version: '1',
+      owner_id: id(1),
+      input: "'{}'",
+      status: "'running'",
+      state: "'{}'",
+      ended_at: 'null',
+    },
+  },
+  {
+    table: 'steps',
+    values: { execution_id: id(4), key: "'/do/0'", kind: "'call'", status: "'open'", request: "'{}'" },
+  },
+  {
+    table: 'signals',
+    values: {
+      execution_id: id(4),
+      source: "'ci'",
+      event_id: "'1'",
+      type: "'done'",
+      event: "'{}'",
+      delivery_id: "'delivery'",
+    },
+  },
+  {
+    table: 'idempotency_keys',
+    values: { user_id: id(1), key: "'k'", request_digest: "'d'", execution_id: id(4) },
+  },
+  {
+    table: 'entitlements',
+    values: {
+      id: id(5),
+      key: "'k'",
+      provider: "'pg'",
+      target: "'t'",
+      subject: "'{}'",
+      identity: "'ada'",
+      access: "'{}'",
+      state: "'granting'",
+      last_grant_call_at: 'null',
+    },
+  },
+  {
+    table: 'grants',
+    values: {
+      id: id(6),
+      execution_id: id(4),
+      step_key: "'/do/0'",
+      entitlement_id: id(5),
+      user_id: id(1),
+      duration: '60000',
+      activated_at: 'app_now()',
+      activate_by: 'null',
+      expires_at: "app_now() + interval '1 minute'",
+      ended_at: 'null',
+      ended_reason: 'null',
+    },
+  },
+  {
+    table: 'approvals',
+    values: {
+      id: id(7),
+      execution_id: id(4),
+      step_key: "'/do/0'",
+      stage: '0',
+      rule: `'{"users": [], "groups": []}'`,
+      excluded: "'[]'",
+      subject: "'{}'",
+      request_digest: "'d'",
+      status: "'open'",
+      expires_at: 'app_now()',
+      renews: id(70),
+      because: "'the role changed'",
+    },
+  },
+  {
+    table: 'decisions',
+    values: {
+      approval_id: id(7),
+      approver_id: id(1),
+      verdict: "'approve'",
+      request_digest: "'d'",
+      via: "'page'",
+    },
+  },
+  {
+    table: 'messages',
+    values: { id: id(8), key: "'k'", approval_id: id(7), provider: "'mail'", recipient: "'a@b'" },
+  },
+  {
+    table: 'ledger',
+    values: { type: "'execution.started'", level: "'info'", message: "'m'", actor: "'{}'" },
+  },
+];
+
+/** What a row needs to break each constraint: a changed column of the row above, or a second row with other columns. */
+const violations: Record<string, { table: string; change?: Record<string, string>; add?: Record<string, string> }> = {
+  agents_have_one_credential: { table: 'agents', add: { id: id(9), name: "'other'" } },
+  agents_have_one_name: { table: 'agents', add: { id: id(9), secret_hash: "'other'" } },
+  approval_is_renewed_for_a_reason: { table: 'approvals', change: { because: 'null' } },
+  approval_status_is_known: { table: 'approvals', change: { status: "'maybe'" } },
+  approvals_are_one_per_step_and_stage: { table: 'approvals', add: { id: id(9), renews: id(71) } },
+  approvals_are_renewed_once: { table: 'approvals', add: { id: id(9), stage: '1' } },
+  approvals_execution_id_executions_id_fk: { table: 'approvals', change: { execution_id: nobody } },
+  decision_verdict_is_known: { table: 'decisions', change: { verdict: "'abstain'" } },
+  decisions_approval_fk: { table: 'decisions', change: { approval_id: nobody } },
+  decisions_approver_fk: { table: 'decisions', change: { approver_id: nobody } },
+  device_login_has_its_person: { table: 'device_logins', change: { status: "'approved'" } },
+  device_login_status_is_known: { table: 'device_logins', change: { status: "'lost'" } },
+  device_logins_have_one_user_code: { table: 'device_logins', add: { device_hash: "'other'" } },
+  device_logins_login_id_logins_id_fk: { table: 'device_logins', change: { login_id: nobody } },
+  entitlement_is_pinned_whole: { table: 'entitlements', change: { subject: 'null' } },
+  entitlement_state_is_known: { table: 'entitlements', change: { state: "'lost'" } },
+  entitlement_was_called_before_it_is_granted: { table: 'entitlements', change: { state: "'granted'" } },
+  entitlements_are_one_per_key: { table: 'entitlements', add: { id: id(9) } },
+  execution_has_ended_exactly_when_its_status_is_final: { table: 'executions', change: { status: "'completed'" } },
+  execution_status_is_known: { table: 'executions', change: { status: "'asleep'" } },
+  executions_owner_id_users_id_fk: { table: 'executions', change: { owner_id: nobody } },
+  grant_end_reason_is_known: { table: 'grants', change: { ended_at: 'app_now()', ended_reason: "'bored'" } },
+  grant_ends_with_a_reason: { table: 'grants', change: { ended_at: 'app_now()' } },
+  grant_has_an_end: { table: 'grants', change: { expires_at: 'null' } },
+  grant_must_expire_after_creation: { table: 'grants', change: { expires_at: 'created_at' } },
+  grants_are_one_per_step_and_entitlement: { table: 'grants', add: { id: id(9) } },
+  grants_entitlement_id_entitlements_id_fk: { table: 'grants', change: { entitlement_id: nobody } },
+  grants_execution_id_executions_id_fk: { table: 'grants', change: { execution_id: nobody } },
+  grants_user_id_users_id_fk: { table: 'grants', change: { user_id: nobody } },
+  idempotency_keys_user_id_users_id_fk: { table: 'idempotency_keys', change: { user_id: nobody } },
+  ledger_level_is_known: { table: 'ledger', change: { level: "'debug'" } },
+  login_codes_login_id_logins_id_fk: { table: 'login_codes', change: { login_id: nobody } },
+  login_codes_user_id_users_id_fk: { table: 'login_codes', change: { user_id: nobody } },
+  login_kind_is_known: { table: 'logins', change: { kind: "'fax'" } },
+  logins_have_one_id: { table: 'logins', add: { secret_hash: "'other'" } },
+  logins_user_id_users_id_fk: { table: 'logins', change: { user_id: nobody } },
+  messages_approval_fk: { table: 'messages', change: { approval_id: nobody } },
+  messages_are_queued_once: { table: 'messages', add: { id: id(9) } },
+  oauth_flow_answer_has_its_code: { table: 'oauth_flows', change: { answer_hash: "'h'" } },
+  oauth_flow_is_bound: { table: 'oauth_flows', change: { browser_hash: 'null' } },
+  oauth_flow_purpose_is_known: { table: 'oauth_flows', change: { purpose: "'fun'" } },
+  one_encryption_key_seals_idx: { table: 'encryption_keys', add: { kid: "'other'" } },
+  program_logins_login_id_logins_id_fk: { table: 'program_logins', change: { login_id: nobody } },
+  session_version_counts_from_one: { table: 'sessions', change: { version: '0' } },
+  sessions_login_id_logins_id_fk: { table: 'sessions', change: { login_id: nobody } },
+  sessions_user_id_users_id_fk: { table: 'sessions', change: { user_id: nobody } },
+  signals_delivery_idx: { table: 'signals', add: { event_id: "'2'" } },
+  signals_execution_id_executions_id_fk: { table: 'signals', change: { execution_id: nobody } },
+  step_kind_is_known: { table: 'steps', change: { kind: "'dance'" } },
+  step_status_is_known: { table: 'steps', change: { status: "'lost'" } },
+  steps_execution_id_executions_id_fk: { table: 'steps', change: { execution_id: nobody } },
+  user_identities_user_id_users_id_fk: { table: 'user_identities', change: { user_id: nobody } },
+  users_are_known_once_per_provider: { table: 'users', add: { id: id(9) } },
+};
+
+const insert = (table: string, values: Record<string, string>) =>
+  `insert into ${table} (${Object.keys(values).join(', ')}) values (${Object.values(values).join(', ')})`;
+
+describe('the database', () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    for (const { table, values } of rows) await database.sql.unsafe(insert(table, values));
+  });
+  afterAll(() => database[Symbol.asyncDispose]());
+
+  it('has no constraint that is not violated here', async () => {
+    const constraints = await database.sql<{ name: string }[]>`
+      select conname as name from pg_constraint
+      where contype in ('c', 'u', 'f', 'x') and connamespace = 'public'::regnamespace
+      union
+      select indexrelid::regclass::text from pg_index join pg_class on pg_class.oid = indrelid
+      where indisunique and not indisprimary and relnamespace = 'public'::regnamespace`;
+    expect(Object.keys(violations).sort()).toEqual(constraints.map(({ name }) => name).sort());
+  });
+
+  it.each(Object.entries(violations))('rejects a row that breaks %s', async (constraint, { table, change, add }) => {
+    const valid = rows.find((row) => row.table === table)?.values ?? {};
+    const statement = add
+      ? insert(table, { ...valid, ...add })
+      : `update ${table} set ${Object.entries(change ?? {}).map(([column, value]) => `${column} = ${value}`)}`;
+    await expect(database.sql.unsafe(statement)).rejects.toMatchObject({ constraint_name: constraint });
+  });
+
+  it.each(rows.filter(({ table }) => table !== 'ledger'))('has one row of $table for each primary key', async (row) => {
+    await expect(database.sql.unsafe(insert(row.table, row.values))).rejects.toMatchObject({ code: '23505' });
+  });
+
+  it('lists the audience of an open approval, and none of a closed one', async () => {
+    const { sql } = database;
+    const audience = () => sql`select kind, name from approval_audience where approval_id = ${id(17).slice(1, -1)}`;
+    const values = { id: id(17), step_key: "'/do/1'", renews: 'null', because: 'null' };
+    const approval = rows.find(({ table }) => table === 'approvals')?.values ?? {};
+    await sql.unsafe(
+      insert('approvals', { ...approval, ...values, rule: `'{"users": ["a@b"], "groups": ["admins"]}'` }),
+    );
+    expect(await audience()).toEqual(
+      expect.arrayContaining([
+        { kind: 'user', name: 'a@b' },
+        { kind: 'group', name: 'admins' },
+      ]),
+    );
+    await sql`update approvals set status = 'denied', closed_at = app_now() where id = ${id(17).slice(1, -1)}`;
+    expect(await audience()).toEqual([]);
+  });
+});
