@@ -1,4 +1,5 @@
 import {
+  awsConnector,
   type Connector,
   createRegistry,
   kubernetesConnector,
@@ -11,6 +12,7 @@ import {
 
 /** Every type of provider that a configuration can name. */
 export const connectors = createRegistry([
+  awsConnector as Connector,
   kubernetesConnector as Connector,
   ldapConnector,
   oauth2Connector,

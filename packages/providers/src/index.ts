@@ -1,3 +1,4 @@
+export { awsConnector } from './aws/connector.js';
 export { emailDomain } from './endpoint.js';
 export * from './errors.js';
 export { kubernetesConnector } from './kubernetes/connector.js';

@@ -1,5 +1,3 @@
-import type { ServiceTools } from '../services/port.js';
-
 interface Settings {
   region: string;
   access_key_id?: string | undefined;
@@ -9,7 +7,7 @@ interface Settings {
 }
 
 /** Returns the options of every AWS client. Retries are ours, so that the limits are the same for all services. */
-export function clientSettings(config: Settings, tools: ServiceTools) {
+export function clientSettings(config: Settings, tools: { timeout?: number }) {
   const { region, access_key_id, secret_access_key, session_token, endpoint } = config;
   return {
     region,

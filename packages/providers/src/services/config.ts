@@ -33,8 +33,8 @@ function isJsonObject(value: string): boolean {
   }
 }
 
-const aws = {
-  provider: z.literal('aws'),
+/** How a client of AWS finds its service and its credentials. */
+export const awsSettings = {
   region: z.string().regex(/^[a-z0-9-]+$/, 'is not a region, for example eu-central-1'),
   /** When absent, the SDK finds credentials by its own chain: environment, container, instance. */
   access_key_id: text.optional(),
@@ -42,6 +42,7 @@ const aws = {
   session_token: text.optional(),
   endpoint: address.optional(),
 };
+const aws = { provider: z.literal('aws'), ...awsSettings };
 const google = {
   provider: z.literal('google'),
   /** The content of a credentials file, as JSON; when absent, the application default credentials. */
@@ -93,7 +94,7 @@ const whole = (names: readonly string[]) => ({
     return set === 0 || set === names.length;
   },
 });
-const keyPair = whole(['access_key_id', 'secret_access_key']);
+export const keyPair = whole(['access_key_id', 'secret_access_key']);
 const client = whole(['tenant_id', 'client_id', 'client_secret']);
 
 /** Checks that settings which belong together are set together. */

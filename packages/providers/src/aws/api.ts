@@ -1,0 +1,103 @@
+import { Identitystore } from '@aws-sdk/client-identitystore';
+import { SSOAdmin } from '@aws-sdk/client-sso-admin';
+import { refuseWhenAborted, stopped, untilAborted } from '../abort.js';
+import { Retryable } from '../errors.js';
+import { createPlaces } from '../http/places.js';
+import type { ConnectorTools } from '../port.js';
+import { within } from '../within.js';
+import { clientSettings } from './client.js';
+import type { AwsConfig } from './config.js';
+import { explain, NotFound, Throttled } from './faults.js';
+
+/** AWS permits 20 calls a second to all clients of the instance together, and the console is one of them. */
+const mostAtOnce = 5;
+const timeout = 10_000;
+/** AWS may not keep a revocation waiting for longer than this without being asked again. */
+const longestWait = 60_000;
+/** More pages than any list that a connector needs. */
+const mostPages = 1_000;
+
+type Options = { abortSignal: AbortSignal };
+
+/** The APIs of IAM Identity Center, one call at a time, with limits and errors of the port. */
+export interface Api {
+  /** Returns what a call returns. `operation` is its name as policies have it. Throws `Retryable` or `Terminal`. */
+  ask<T>(operation: string, signal: AbortSignal, run: (clients: Clients, options: Options) => Promise<T>): Promise<T>;
+  /** Returns the same, or null when what the call names does not exist. */
+  find<T>(
+    operation: string,
+    signal: AbortSignal,
+    run: (clients: Clients, options: Options) => Promise<T>,
+  ): Promise<T | null>;
+  close(): void;
+}
+
+export interface Clients {
+  admin: SSOAdmin;
+  store: Identitystore;
+}
+
+/** Opens the clients; sends nothing. */
+export function openApi(config: AwsConfig, { now }: Pick<ConnectorTools, 'now'>): Api {
+  const settings = clientSettings(config, { timeout });
+  const clients: Clients = { admin: new SSOAdmin(settings), store: new Identitystore(settings) };
+  const places = createPlaces(mostAtOnce);
+  let closedUntil = 0;
+
+  const ask: Api['ask'] = (operation, signal, run) =>
+    places.take(signal, async () => {
+      refuseWhenAborted(signal);
+      const wait = closedUntil - now();
+      if (wait > 0) throw new Throttled('AWS is handling too many requests', { afterMilliseconds: wait });
+      const limited = within(signal, timeout);
+      try {
+        return await untilAborted(run(clients, { abortSignal: limited }), limited);
+      } catch (error) {
+        if (signal.aborted) throw stopped(signal);
+        if (limited.aborted) throw new Retryable('AWS did not answer in time');
+        const fault = explain(operation, error);
+        if (fault instanceof Throttled)
+          closedUntil = now() + Math.min(fault.options.afterMilliseconds ?? 0, longestWait);
+        throw fault;
+      }
+    });
+
+  return {
+    ask,
+    async find(operation, signal, run) {
+      try {
+        return await ask(operation, signal, run);
+      } catch (error) {
+        if (error instanceof NotFound) return null;
+        throw error;
+      }
+    },
+    close() {
+      clients.admin.destroy();
+      clients.store.destroy();
+    },
+  };
+}
+
+/** Yields the items of a list, page by page. Throws `Retryable` when a page has no list, or the pages have no end. */
+export async function* readPages<T>(
+  read: (token: string | undefined) => Promise<{ items: T[] | undefined; next: string | undefined }>,
+): AsyncGenerator<T> {
+  let token: string | undefined;
+  for (let page = 0; page < mostPages; page += 1) {
+    const { items, next } = await read(token);
+    yield* present(items);
+    if (next === undefined || next === '') return;
+    if (next === token) break;
+    token = next;
+  }
+  throw new Retryable('The pages of a list have no end');
+}
+
+/** Returns a value that the API documents as always there. Throws `Retryable` when it is not: a proxy in between. */
+export function present<T>(value: T | null | undefined): T {
+  if (value === undefined || value === null) {
+    throw new Retryable('AWS answered something else than its API documents');
+  }
+  return value;
+}

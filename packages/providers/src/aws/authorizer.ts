@@ -1,0 +1,168 @@
+import { untilAborted } from '../abort.js';
+import { OtherTarget, Terminal } from '../errors.js';
+import type { Access, Authorizer, EntitlementRef, Pin } from '../port.js';
+import { type NamedAccess, readAccess, readSubject, type Subject } from './access.js';
+import { type Api, present, readPages } from './api.js';
+import { createAssignments } from './assignments.js';
+import { type AwsConfig, readGroup, readPermissionSet } from './config.js';
+import type { Directory, Instance } from './directory.js';
+import { createMemberships } from './memberships.js';
+import { keyOf } from './operations.js';
+
+/** More names than this are read as a list of all users, and not one by one. */
+const fewNames = 50;
+
+/** Creates the authorizer: account assignments of permission sets, and group membership (the port). */
+export function createAuthorizer(config: AwsConfig, api: Api, directory: Directory): Authorizer {
+  const assignments = createAssignments(config, api, directory);
+  const memberships = createMemberships(config, api, directory);
+  const inTurn = createTurns();
+  const targetOf = ({ arn, store }: Instance) => `${arn} ${store}`;
+  const readTarget = async (signal: AbortSignal) => targetOf(await directory.instance(signal));
+
+  async function findSubject(named: NamedAccess, identity: string, signal: AbortSignal): Promise<Subject | null> {
+    const [user, id] = await Promise.all([
+      directory.findUser('userName', identity, signal),
+      'group' in named
+        ? directory.findGroup(named.group, signal)
+        : directory.findPermissionSet(named.permission_set, signal),
+    ]);
+    if (user === null || id === null) return null;
+    return 'group' in named ? { group: id, user } : { permission_set: id, account: named.account, user };
+  }
+
+  /** Returns an entitlement by identifiers: those of its pin, or else by its names; null when one of them does not exist. */
+  async function resolve(entitlement: EntitlementRef, signal: AbortSignal): Promise<Subject | null> {
+    const named = readAccess(entitlement);
+    const { pin } = entitlement;
+    if (!pin) return findSubject(named, entitlement.identity, signal);
+    if (pin.target !== (await readTarget(signal))) throw new OtherTarget();
+    return readSubject(pin.subject, named);
+  }
+
+  /** Yields the accounts in which a permission set is assigned to anyone. */
+  function readAccounts(PermissionSetArn: string, signal: AbortSignal) {
+    return readPages(async (NextToken) => {
+      const page = await api.ask('sso:ListAccountsForProvisionedPermissionSet', signal, ({ admin }, options) =>
+        admin.listAccountsForProvisionedPermissionSet(
+          { InstanceArn: config.instance, PermissionSetArn, MaxResults: 100, NextToken },
+          options,
+        ),
+      );
+      return { items: page.AccountIds, next: page.NextToken };
+    });
+  }
+
+  async function findExclusive(role: string, signal: AbortSignal): Promise<{ access: Access; subject: Subject }[]> {
+    const found: { access: Access; subject: Subject }[] = [];
+    const [set, group] = [readPermissionSet(role), readGroup(role)];
+    if (group !== undefined) {
+      const id = await directory.findGroup(group, signal);
+      if (id === null) return found;
+      for await (const user of memberships.readMembers(id, signal)) {
+        found.push({ access: { group }, subject: { group: id, user } });
+      }
+      return found;
+    }
+    const arn = await directory.findPermissionSet(set ?? '', signal);
+    if (arn === null) return found;
+    for await (const account of readAccounts(arn, signal)) {
+      for await (const { id: user, type } of assignments.readPrincipals({ permission_set: arn, account }, signal)) {
+        if (type !== 'USER') continue;
+        found.push({ access: { permission_set: set ?? '', account }, subject: { permission_set: arn, account, user } });
+      }
+    }
+    return found;
+  }
+
+  /** Returns the user names of identifiers; of a user who was deleted, the identifier. */
+  async function readNames(ids: ReadonlySet<string>, signal: AbortSignal): Promise<(id: string) => string> {
+    const names = new Map<string, string>();
+    if (ids.size > fewNames) for await (const { id, name } of directory.users(signal)) names.set(id, name);
+    else for (const id of ids) names.set(id, (await directory.user(id, signal))?.name ?? id);
+    return (id) => names.get(id) ?? id;
+  }
+
+  return {
+    residual: config.max_session_duration,
+    // A group gives what is assigned to it, whose sessions are limited in the same way.
+    residualOf: () => config.max_session_duration,
+    leavesBehind:
+      'Sessions in an AWS account that were opened before the end last until their own end, which no API call of AWS changes.',
+    knows: true,
+
+    target: readTarget,
+
+    async pin(entitlement, signal): Promise<Pin | null> {
+      const subject = await findSubject(readAccess(entitlement), entitlement.identity, signal);
+      return subject && { target: await readTarget(signal), subject };
+    },
+
+    async holds(entitlement, signal) {
+      const subject = await resolve(entitlement, signal);
+      if (!subject) return false;
+      return 'group' in subject ? memberships.holds(subject, signal) : assignments.holds(subject, signal);
+    },
+
+    async ensurePresent(entitlement, _until, signal) {
+      const subject = await resolve(entitlement, signal);
+      if (!subject) throw new Terminal('The user, the permission set or the group does not exist');
+      await inTurn(keyOf(subject), signal, () =>
+        'group' in subject ? memberships.ensurePresent(subject, signal) : assignments.ensurePresent(subject, signal),
+      );
+    },
+
+    async ensureAbsent(entitlement, signal) {
+      const subject = await resolve(entitlement, signal);
+      if (!subject) return;
+      await inTurn(keyOf(subject), signal, () =>
+        'group' in subject ? memberships.ensureAbsent(subject, signal) : assignments.ensureAbsent(subject, signal),
+      );
+    },
+
+    async *list(signal) {
+      const target = await readTarget(signal);
+      const found: { access: Access; subject: Subject }[] = [];
+      for (const role of config.exclusive) found.push(...(await findExclusive(role, signal)));
+      const nameOf = await readNames(new Set(found.map(({ subject }) => subject.user)), signal);
+      for (const { access, subject } of found) {
+        yield { id: '', identity: nameOf(subject.user), access, pin: { target, subject } };
+      }
+    },
+
+    async roles(signal) {
+      const found: { name: string; arn: string; description: string }[] = [];
+      for await (const { arn, name, description } of directory.permissionSets(signal)) {
+        found.push({ name: `permission-set/${name}`, arn, description });
+      }
+      for await (const { id, name, description } of directory.groups(signal)) {
+        found.push({ name: `group/${name}`, arn: present(id), description });
+      }
+      return found;
+    },
+
+    // Permissions are in permission sets (see planAccess), so none can be requested alone.
+    permissions: async () => [],
+  };
+}
+
+/**
+ * Returns a function that runs work for the same key one after the other, so that one process never begins two operations for one
+ * assignment. Work that was given up by its caller is waited for as well.
+ */
+function createTurns() {
+  const last = new Map<string, Promise<unknown>>();
+  return async <T>(key: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
+    const before = last.get(key) ?? Promise.resolve();
+    const turn = before.then(work);
+    const settled = turn.then(
+      () => {},
+      () => {},
+    );
+    last.set(key, settled);
+    void settled.then(() => {
+      if (last.get(key) === settled) last.delete(key);
+    });
+    return untilAborted(turn, signal);
+  };
+}

@@ -1,0 +1,50 @@
+import { type Access, type AccessRequest, awsConnector, type EntitlementRef } from '../../src/index.js';
+import { accounts, type IdentityCenter, openIdentityCenter } from './identity-center.js';
+
+export const nothing = { roles: [], permissions: { allow: [], deny: [] }, resources: { allow: [], deny: [] } };
+export const inAccount = { allow: [`account/${accounts[0]}`], deny: [] };
+
+/** Opens what the conformance suite needs, whatever the kind of access. */
+export async function openSubject(unknownAccess: Access, sensible: AccessRequest) {
+  const center = await openIdentityCenter();
+  const config = awsConnector.config.parse({ ...center.config, endpoint: 'http://127.0.0.1:1' });
+  const down = await awsConnector.create(config, { now: Date.now, log: () => {} });
+  return {
+    center,
+    subject: {
+      client: await center.client({ exclusive: ['permission-set/Exclusive', 'group/Exclusive'] }),
+      down,
+      plan: (request: AccessRequest) => awsConnector.plan?.(config, request) ?? { ok: false as const, issues: [] },
+      nonsense: [
+        { ...nothing, roles: ['permission-set/ReadOnly'] },
+        { ...nothing, resources: inAccount },
+        { ...nothing, roles: ['ReadOnly'], resources: inAccount },
+        { ...nothing, roles: ['permission-set/'], resources: inAccount },
+        { ...nothing, roles: ['permission-set/a b'], resources: inAccount },
+        { ...nothing, roles: [`permission-set/${'a'.repeat(33)}`], resources: inAccount },
+        { ...nothing, roles: ['permission-set/ReadOnly'], resources: { allow: ['account/123'], deny: [] } },
+        { ...nothing, roles: ['permission-set/ReadOnly'], resources: { allow: ['shop'], deny: [] } },
+        { ...nothing, roles: ['permission-set/ReadOnly'], resources: { ...inAccount, deny: ['account/123456789012'] } },
+        { ...nothing, roles: ['group/'] },
+        { ...nothing, roles: ['group/a\nb'] },
+        { ...nothing, roles: ['group/Oncall'], resources: inAccount },
+        { ...nothing, roles: ['group/Oncall'], permissions: { allow: ['s3:GetObject'], deny: [] } },
+        { ...nothing, roles: ['group/Oncall'], permissions: { allow: [], deny: ['s3:GetObject'] } },
+      ],
+      sensible,
+      unknownAccess,
+      knowsIdentities: true,
+      async close() {
+        await down.close();
+        await center.close();
+      },
+    },
+  };
+}
+
+/** Returns the identifier of an entitlement's user. */
+export const userOf = async (center: IdentityCenter, { identity }: EntitlementRef) => {
+  const AlternateIdentifier = { UniqueAttribute: { AttributePath: 'userName', AttributeValue: identity } };
+  const body = { IdentityStoreId: center.store, AlternateIdentifier };
+  return (await center.call<{ UserId: string }>('GetUserId', body)).UserId;
+};
