@@ -87,6 +87,7 @@ export const boundaries = {
     outside: [
       'zod',
       'postgres',
+      'mysql2',
       'openid-client',
       'arctic',
       '@node-saml/node-saml',

@@ -12,6 +12,8 @@ const variables: Record<string, string> = {
   KUBERNETES_URL: 'https://kubernetes.example.com:6443',
   KUBERNETES_CA: certificate,
   KUBERNETES_TOKEN: 'a-token',
+  MYSQL_URL: 'mysql://belay:secret@db.example.com:3306/belay',
+  MYSQL_CA: certificate,
 };
 
 // Files with a suffix are for the system itself, such as kubernetes-rbac.yaml.

@@ -6,6 +6,7 @@ export { ldapConnector } from './ldap/connector.js';
 export { languageModelConfig } from './llm/config.js';
 export { type LanguageModel, openLanguageModel } from './llm/open.js';
 export { type LocalVault, openLocalVault } from './local/vault.js';
+export { mysqlConnector } from './mysql/connector.js';
 export * from './notifications.js';
 export { oauth2Connector } from './oauth2/connector.js';
 export { oidcConnector } from './oidc/connector.js';

@@ -1,0 +1,147 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { OtherTarget, Terminal } from '../errors.js';
+import type { EntitlementRef } from '../port.js';
+import { grantedRole, isPossibleName } from './config.js';
+import type { Statements } from './database.js';
+
+/** An account of the server. */
+export interface Account {
+  user: string;
+  host: string;
+}
+
+/**
+ * What is pinned. The server has no identifiers: `since` is when the account's password was last set, which tells an account from
+ * another one of the same name made later. While the access is held, the mark takes the place of the names.
+ */
+const pinned = z.strictObject({ role: z.string(), user: z.string(), host: z.string(), since: z.int() });
+type Pinned = z.infer<typeof pinned>;
+
+/** A role and the accounts that an entitlement stands for: one, unless an administrator copied it with its privileges. */
+export interface Subject {
+  role: string;
+  roleExists: boolean;
+  accounts: Account[];
+  /** The account as it was named when it was pinned. */
+  named: Account;
+  /** Whether the accounts have the mark of this entitlement. */
+  isMarked: boolean;
+  /** Whether the named account still is the one that was pinned. */
+  isSame: boolean;
+}
+
+/** Returns the fingerprint: what the administrator stored in the connector's schema, which replicas and copies share. */
+export async function readTarget(sql: Statements): Promise<string> {
+  const rows = await sql.rows<{ id: string }>('select id from target');
+  const [row] = rows;
+  if (!row || rows.length > 1)
+    throw new Terminal('The table target of the connector’s schema must have exactly one row');
+  return row.id;
+}
+
+/** Returns an account as an identity: `user@host`. */
+export function identityOf({ user, host }: Account): string {
+  return `${user}@${host}`;
+}
+
+/** Returns the account that an identity names, or null when it cannot be the name of one. */
+export function accountOf(identity: string): Account | null {
+  const at = identity.lastIndexOf('@');
+  const account = { user: identity.slice(0, at), host: identity.slice(at + 1) };
+  return at > 0 && isPossibleName(account.user) && isPossibleHost(account.host) ? account : null;
+}
+
+/** Returns an account as SQL, quoted. */
+export function quoteAccount({ user, host }: Account): string {
+  if (!accountOf(`${user}@${host}`)) throw new Error('Not a valid name of an account');
+  return `\`${user.replaceAll('`', '``')}\`@\`${host}\``;
+}
+
+/** Returns what pins an entitlement, or null when the role or the account does not exist. */
+export async function findPinned(sql: Statements, entitlement: EntitlementRef): Promise<Pinned | null> {
+  const { role } = readAccess(entitlement);
+  const account = accountOf(entitlement.identity);
+  if (!account || !isPossibleName(role) || !(await hasRole(sql, role))) return null;
+  const since = await readSince(sql, account);
+  return since === null ? null : { role, ...account, since };
+}
+
+/**
+ * Returns what an entitlement stands for: by its mark and its pin if it has a pin, and only at the pinned target (throws
+ * `OtherTarget` elsewhere); else by its names, or null when no role or account can have them.
+ */
+export async function findSubject(sql: Statements, entitlement: EntitlementRef): Promise<Subject | null> {
+  const access = readAccess(entitlement);
+  if (!entitlement.pin) {
+    const named = accountOf(entitlement.identity);
+    if (!named || !isPossibleName(access.role)) return null;
+    const roleExists = await hasRole(sql, access.role);
+    const accounts = (await readSince(sql, named)) === null ? [] : [named];
+    return { role: access.role, roleExists, accounts, named, isMarked: false, isSame: true };
+  }
+  const subject = pinned.safeParse(entitlement.pin.subject);
+  if (!subject.success) throw new Terminal('The stored identifiers are not those of a role and an account');
+  if ((await readTarget(sql)) !== entitlement.pin.target) throw new OtherTarget();
+  const { role, user, host, since } = subject.data;
+  const named = { user, host };
+  const marked = await sql.rows<Account>(
+    'select a.user, a.host from mysql.db d join accounts a on a.user = d.User and a.host = d.Host where d.Db = ?',
+    [markOf(entitlement.id, role)],
+  );
+  const now = await readSince(sql, named);
+  const accounts = marked.length > 0 ? marked : now === null ? [] : [named];
+  return {
+    role,
+    roleExists: await hasRole(sql, role),
+    accounts,
+    named,
+    isMarked: marked.length > 0,
+    isSame: now === since,
+  };
+}
+
+/** What all marks begin with: the names of schemas that do not exist. The last part of a mark tells for which role it is. */
+export const markStart = 'belay:';
+
+/**
+ * Returns the mark of an entitlement: a schema that does not exist, on which the account gets a privilege that nothing uses. A
+ * renamed account takes its privileges along, and a dropped one loses them, so the mark stays with the account.
+ */
+export function markOf(id: string, role: string): string {
+  const own = /^[a-z0-9-]{1,40}$/.test(id) ? id : digest(id).slice(0, 40);
+  return `${markStart}${own}:${markOfRole(role)}`;
+}
+
+export function markOfRole(role: string): string {
+  return digest(role).slice(0, 12);
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+/** Returns the names of an entitlement's access. Throws `Terminal` when it does not belong to this connector. */
+function readAccess(entitlement: EntitlementRef): { role: string } {
+  const access = grantedRole.safeParse(entitlement.access);
+  if (!access.success) throw new Terminal('The access is not a role of the server');
+  return access.data;
+}
+
+async function hasRole(sql: Statements, role: string): Promise<boolean> {
+  const rows = await sql.rows('select 1 from accounts where user = ? and is_role', [role]);
+  return rows.length > 0;
+}
+
+/** Returns when the password of an account was last set, in seconds, or null when there is no such account. */
+async function readSince(sql: Statements, { user, host }: Account): Promise<number | null> {
+  const [row] = await sql.rows<{ since: number }>(
+    'select cast(since as signed) as since from accounts where user = ? and host = ? and not is_role',
+    [user, host],
+  );
+  return row ? Number(row.since) : null;
+}
+
+function isPossibleHost(host: string): boolean {
+  return /^[\w.:%/-]{1,255}$/.test(host);
+}

@@ -1,0 +1,156 @@
+import { Retryable, Terminal } from '../errors.js';
+import type { Authorizer, ConnectorTools, EntitlementRef, ProviderRole } from '../port.js';
+import { findPinned, findSubject, markOf, markOfRole, markStart, readTarget, type Subject } from './accounts.js';
+import type { MysqlConfig } from './config.js';
+import type { Database, Statements } from './database.js';
+import { findLeftovers } from './leftovers.js';
+import { listEntitlements } from './lists.js';
+import { grantRole, readMembers, removeMarks, revokeRole } from './memberships.js';
+import { findReason, refuse, requireSight } from './rights.js';
+import { endSessions, readHolders, readProxies } from './sessions.js';
+
+/** How many ended grants are remembered; for the others all sessions are ended again. */
+const mostRemembered = 10_000;
+
+/** A role that was verified absent after every session of before was ended. Kept in memory only; losing it is safe. */
+interface Absence {
+  generation: string;
+  newest: number;
+}
+
+/** Creates the port's `Authorizer`, which grants and revokes roles of the server. */
+export function createAuthorizer(config: MysqlConfig, database: Database, tools: ConnectorTools): Authorizer {
+  const absences = new Map<string, Absence>();
+
+  async function end(
+    entitlement: EntitlementRef,
+    subject: Subject,
+    revoked: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { generation } = entitlement;
+    const key = JSON.stringify([entitlement.id, subject.role, subject.named]);
+    if (revoked > 0) absences.delete(key);
+    const known = absences.get(key);
+    const newest = known && known.generation === generation ? known.newest : null;
+    const holders = await database.use(signal, (sql) => readHolders(sql, subject, newest));
+    const ended = await endSessions(database, holders, signal);
+    if (ended.count > 0) {
+      tools.log('connections were ended together with a role', { role: subject.role, connections: ended.count });
+    }
+    if (generation === undefined || newest !== null) return;
+    const [oldest] = absences.keys();
+    if (absences.size >= mostRemembered && oldest !== undefined) absences.delete(oldest);
+    absences.set(key, { generation, newest: ended.newest });
+  }
+
+  return {
+    // Privileges are checked at each statement, and connections in which the role is set are ended.
+    residual: 'PT0S',
+    knows: true,
+    ...describeLeftBehind(config),
+
+    target: (signal) => database.use(signal, readTarget),
+    pin: (entitlement, signal) =>
+      database.use(signal, async (sql) => {
+        const subject = await findPinned(sql, entitlement);
+        return subject && { target: await readTarget(sql), subject };
+      }),
+
+    standBy: (signal) => database.standBy(signal),
+    standDown: () => database.standDown(),
+
+    holds: (entitlement, signal) =>
+      database.use(signal, async (sql) => {
+        const subject = await findSubject(sql, entitlement);
+        return subject !== null && (await readMembers(sql, subject)).length > 0;
+      }),
+
+    ensurePresent: (entitlement, _until, signal) => database.use(signal, (sql) => grant(sql, config, entitlement)),
+
+    async ensureAbsent(entitlement, signal) {
+      const taken = await database.use(signal, async (sql) => {
+        const subject = await findSubject(sql, entitlement);
+        if (!subject) return null;
+        await requireSight(sql);
+        // What the connector may not revoke does not keep it from ending the connections.
+        const failure = await revokeRole(sql, subject).catch((error: unknown) => ({ error }));
+        return { subject, failure };
+      });
+      if (!taken) return;
+      const { subject, failure } = taken;
+      await end(entitlement, subject, typeof failure === 'number' ? failure : 1, signal);
+      await database.use(signal, async (sql) => {
+        if (typeof failure !== 'number') throw failure.error;
+        await reportLeftovers(sql, subject);
+        // Last: until then the account can be found under any name.
+        const { role } = subject;
+        const isPinned = entitlement.pin !== undefined;
+        await removeMarks(sql, subject, isPinned ? markOf(entitlement.id, role) : `${markStart}%:${markOfRole(role)}`);
+      });
+    },
+
+    async *list(signal) {
+      yield* await database.use(signal, (sql) => listEntitlements(sql, config));
+    },
+    roles: (signal) => database.use(signal, (sql) => listRoles(sql, config)),
+    // Privileges are not granted one by one here (see planGrants), so no permission can be requested.
+    permissions: async () => [],
+  };
+}
+
+async function grant(sql: Statements, config: MysqlConfig, entitlement: EntitlementRef): Promise<void> {
+  const subject = await findSubject(sql, entitlement);
+  const [account] = subject?.accounts ?? [];
+  if (!subject?.roleExists || !account) throw new Terminal('The role or the account does not exist');
+  if (!subject.isMarked && !subject.isSame) {
+    throw new Terminal(
+      'The account was replaced, or its password was set, since the access was requested: request it again',
+    );
+  }
+  await requireSight(sql);
+  await refuse(sql, config, subject, account);
+  if ((await readProxies(sql, [account.user])).length > 0) {
+    throw new Terminal('Another user may act as the account (GRANT PROXY), with connections that are not told apart');
+  }
+  // What exists while the access is held is found by the revocation.
+  if ((await readMembers(sql, subject)).length === 0) {
+    const left = await findLeftovers(sql, subject);
+    if (left !== null) throw new Terminal(left);
+  }
+  await grantRole(sql, entitlement.id, subject, account);
+}
+
+/** Throws `Retryable` while something remains with which the access could be used again. */
+async function reportLeftovers(sql: Statements, subject: Subject): Promise<void> {
+  const proxies = await readProxies(sql, [subject.named.user, ...subject.accounts.map(({ user }) => user)]);
+  if (proxies.length > 0) {
+    throw new Retryable('Another user may act as the account (GRANT PROXY): an administrator has to revoke that');
+  }
+  const left = await findLeftovers(sql, subject);
+  if (left !== null) throw new Retryable(left);
+}
+
+/** Lists the roles that the connector may grant, without those that would be rejected. */
+async function listRoles(sql: Statements, config: MysqlConfig): Promise<ProviderRole[]> {
+  const rows = await sql.rows<{ role: string }>(
+    `select distinct role from memberships where admin and concat(user, char(64), host) = current_user() order by role`,
+  );
+  const roles: ProviderRole[] = [];
+  for (const { role } of rows) {
+    if (!config.allow_privileged_roles && (await findReason(sql, role)) !== null) continue;
+    roles.push({ name: role, arn: `mysql:role/${encodeURIComponent(role)}`, description: '' });
+  }
+  return roles;
+}
+
+/** Returns what a revocation does not remove, by what the provider's configuration permits. */
+function describeLeftBehind(config: MysqlConfig): { leavesBehind?: string } {
+  const sentences = [
+    config.accept_objects_left_behind &&
+      'An account that can create tables, views or routines can keep the access of a role in them after it ends.',
+    config.allow_privileged_roles &&
+      'With a privileged role, the holder can create objects or grant privileges that remain after the access ends.',
+  ].filter((one) => one !== false);
+  return sentences.length > 0 ? { leavesBehind: sentences.join(' ') } : {};
+}

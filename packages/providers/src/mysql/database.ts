@@ -1,0 +1,168 @@
+import {
+  type Connection,
+  type ConnectionOptions,
+  createConnection,
+  createPool,
+  type PoolConnection,
+  type RowDataPacket,
+} from 'mysql2/promise';
+import { refuseWhenAborted, stopped, untilAborted } from '../abort.js';
+import { isLoopback, type MysqlConfig, readUrl } from './config.js';
+import { isFull, toPortError } from './faults.js';
+
+export type Value = string | number | readonly (string | number)[];
+
+/** Runs statements on one connection. Throws the errors of the driver. */
+export interface Statements {
+  /** Runs a query with values in place of its question marks; a list stands for several. */
+  rows<T>(query: string, values?: readonly Value[]): Promise<T[]>;
+  /** Runs a statement whose names are quoted already: the server takes no values in their place. */
+  run(statement: string): Promise<void>;
+}
+
+export type Work<T> = (sql: Statements) => Promise<T>;
+
+/** The connections of one provider. Connects at the first call. */
+export interface Database {
+  /**
+   * Runs `work` and returns its result; throws only `Retryable` or `Terminal`. There is no transaction: the server commits each
+   * change of an account by itself. When the server has no free connection, it runs on the one that `standBy` keeps open.
+   */
+  use<T>(signal: AbortSignal, work: Work<T>): Promise<T>;
+  /** Keeps a connection open, and opens another when it does not respond any more. */
+  standBy(signal: AbortSignal): Promise<void>;
+  standDown(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Longer than a statement about accounts takes, and shorter than any quarantine that relies on a call to finish (R5). */
+const statementMilliseconds = 5_000;
+
+/** Without its mode, MariaDB creates the account that a grant names; MySQL 8 never does, and rejects the mode. */
+const settings = `set session lock_wait_timeout = 4,
+  sql_mode = if(version() like '%MariaDB%', 'NO_AUTO_CREATE_USER,STRICT_ALL_TABLES', 'STRICT_ALL_TABLES')`;
+
+export function openDatabase(config: MysqlConfig): Database {
+  const options = connectionOptions(config);
+  const pool = createPool({ ...options, connectionLimit: config.max_connections, idleTimeout: 60_000 });
+  let spare: Connection | undefined;
+  let turn: Promise<unknown> = Promise.resolve();
+
+  /** Runs one call at a time on the connection that stands by. */
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const mine = turn.then(work, work);
+    turn = mine.catch(() => {});
+    return mine;
+  };
+
+  const drop = () => {
+    spare?.destroy();
+    spare = undefined;
+  };
+
+  async function onPool<T>(signal: AbortSignal, work: Work<T>): Promise<T> {
+    const connection: PoolConnection = await connect(() => pool.getConnection());
+    if (signal.aborted) {
+      connection.release();
+      throw stopped(signal);
+    }
+    // The server may still carry out what it was sent; another statement is not sent to it.
+    const destroy = () => connection.destroy();
+    signal.addEventListener('abort', destroy, { once: true });
+    try {
+      const result = await begin(connection, work);
+      connection.release();
+      return result;
+    } catch (error) {
+      connection.destroy();
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', destroy);
+    }
+  }
+
+  return {
+    async use(signal, work) {
+      refuseWhenAborted(signal);
+      try {
+        return await untilAborted(onPool(signal, work), signal);
+      } catch (error) {
+        const kept = spare;
+        if (signal.aborted || !isFull(error) || !kept) throw toPortError(error);
+        return await untilAborted(
+          inTurn(() => begin(kept, work)),
+          signal,
+        ).catch((fault: unknown) => {
+          throw toPortError(fault);
+        });
+      }
+    },
+    async standBy(signal) {
+      refuseWhenAborted(signal);
+      const renew = async () => {
+        if (
+          spare &&
+          (await spare.query({ sql: 'select 1', timeout: 3_000 }).then(
+            () => true,
+            () => false,
+          ))
+        )
+          return;
+        drop();
+        const opened = await connect(() => createConnection(options));
+        // Without a listener the end of an idle connection would end the process.
+        opened.on('error', () => {});
+        spare = opened;
+      };
+      await untilAborted(inTurn(renew), signal).catch((error: unknown) => {
+        throw toPortError(error);
+      });
+    },
+    standDown: () => inTurn(async () => drop()),
+    async close() {
+      await Promise.all([pool.end().catch(() => {}), inTurn(async () => drop())]);
+    },
+  };
+}
+
+/** Throws errors of a connection that is not accepted as errors of the port, but not that the server is full. */
+async function connect<T>(open: () => Promise<T>): Promise<T> {
+  try {
+    return await open();
+  } catch (error) {
+    throw isFull(error) ? error : toPortError(error, true);
+  }
+}
+
+async function begin<T>(connection: Connection, work: Work<T>): Promise<T> {
+  const query = async (sql: string, values: readonly Value[]) => {
+    const [rows] = await connection.query<RowDataPacket[]>({
+      sql,
+      timeout: statementMilliseconds,
+      values: [...values],
+    });
+    return rows;
+  };
+  await query(settings, []);
+  return work({
+    rows: async <T>(text: string, values: readonly Value[] = []) => (await query(text, values)) as T[],
+    run: async (statement) => void (await query(statement, [])),
+  });
+}
+
+function connectionOptions(config: MysqlConfig): ConnectionOptions {
+  const { schema, ...address } = readUrl(config.url);
+  const needsTls = config.ca !== undefined || !(isLoopback(address.host) || config.allow_insecure_connection);
+  return {
+    ...address,
+    database: schema,
+    charset: 'utf8mb4_bin',
+    connectTimeout: statementMilliseconds,
+    enableKeepAlive: true,
+    // Numbers of connections are longer than a double is exact.
+    supportBigNumbers: true,
+    // Files of this machine are never sent to the server, even when it requests them.
+    flags: ['-LOCAL_FILES'],
+    ...(needsTls && { ssl: { rejectUnauthorized: true, verifyIdentity: true, ...(config.ca && { ca: config.ca }) } }),
+  };
+}

@@ -1,0 +1,92 @@
+import { untilAborted } from '../abort.js';
+import { Retryable, Terminal } from '../errors.js';
+import type { Subject } from './accounts.js';
+import type { Database, Statements } from './database.js';
+import { isUnknownSession } from './faults.js';
+
+/** How long ended sessions may take to be gone, in milliseconds. */
+const endingMilliseconds = 8_000;
+
+/** Whose sessions end. */
+export interface Holders {
+  users: string[];
+  /** The account was renamed: sessions from before have a name that no account has any more, and end as well. */
+  isRenamed: boolean;
+  /** Sessions with a higher number began after the role was gone; null for no bound. */
+  newest: number | null;
+}
+
+/** Returns the users by whose names sessions of the subject are listed: of the accounts, the old name, and their proxies. */
+export async function readHolders(
+  sql: Statements,
+  { accounts, named }: Subject,
+  newest: number | null,
+): Promise<Holders> {
+  const own = [...new Set([named.user, ...accounts.map(({ user }) => user)])];
+  const proxies = await readProxies(sql, own);
+  const isRenamed = accounts.some(({ user, host }) => user !== named.user || host !== named.host);
+  return { users: [...own, ...proxies], isRenamed, newest };
+}
+
+/** Returns the users who may act as one of these by GRANT PROXY, which every account may grant for itself. */
+export async function readProxies(sql: Statements, users: string[]): Promise<string[]> {
+  const rows = await sql.rows<{ user: string }>(
+    "select distinct User as user from mysql.proxies_priv where Proxied_user in (?) and User <> ''",
+    [users],
+  );
+  return rows.map(({ user }) => user);
+}
+
+/**
+ * Ends the sessions that could have the role set, which they keep after the revocation, and returns how many there were and the
+ * number of the newest session of the server. Those that begin afterwards have no access and are not waited for. Throws `Retryable`
+ * while one that was found still exists.
+ */
+export async function endSessions(
+  database: Database,
+  holders: Holders,
+  signal: AbortSignal,
+): Promise<{ count: number; newest: number }> {
+  const { newest } = await database.use(signal, async (sql) => {
+    const [row] = await sql.rows<{ newest: number }>('select max(id) as newest from information_schema.processlist');
+    return { newest: Number(row?.newest ?? 0) };
+  });
+  const bounded = { ...holders, newest: holders.newest === null ? newest : Math.min(holders.newest, newest) };
+  const seen = new Set<number>();
+  let waited = 0;
+  for (let wait = 10; ; wait = Math.min(2 * wait, 200)) {
+    const left = await database.use(signal, async (sql) => {
+      const ids = await readSessions(sql, bounded);
+      for (const id of ids) await kill(sql, id);
+      return ids;
+    });
+    if (left.length === 0) return { count: seen.size, newest };
+    for (const id of left) seen.add(id);
+    waited += wait;
+    if (waited > endingMilliseconds) throw new Retryable("The account's open connections have not ended yet");
+    await untilAborted(new Promise<void>((done) => setTimeout(done, wait)), signal);
+  }
+}
+
+async function readSessions(sql: Statements, { users, isRenamed, newest }: Holders): Promise<number[]> {
+  const rows = await sql.rows<{ id: number }>(
+    `select id from information_schema.processlist
+     where id <= ? and id <> connection_id() and (user in (?)
+       or ? and user not in ('system user', 'event_scheduler', 'unauthenticated user')
+         and user not in (select a.user from accounts a))`,
+    [newest ?? 0, users, isRenamed ? 1 : 0],
+  );
+  return rows.map(({ id }) => Number(id));
+}
+
+async function kill(sql: Statements, id: number): Promise<void> {
+  try {
+    await sql.run(`kill connection ${id}`);
+  } catch (error) {
+    if (isUnknownSession(error)) return;
+    if ((error as { errno?: number }).errno !== 1095) throw error;
+    const message =
+      "The connector's database user cannot end connections: grant it CONNECTION ADMIN (MySQL: CONNECTION_ADMIN)";
+    throw new Terminal(message, { cause: error });
+  }
+}

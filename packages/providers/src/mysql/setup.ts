@@ -1,0 +1,90 @@
+import { Terminal } from '../errors.js';
+import type { Weakness } from '../port.js';
+import { markStart, readTarget } from './accounts.js';
+import type { Statements } from './database.js';
+import { toPortError } from './faults.js';
+
+/** What the connector reads, with the columns by which a wrong or an old setup shows. */
+const read = {
+  accounts: 'user, host, is_role, privileges, since',
+  memberships: 'role, user, host, admin',
+  routines: 'db, name, definer',
+  'mysql.db': 'Db, User, Host',
+  'mysql.tables_priv': 'Db, User, Table_priv',
+  'mysql.columns_priv': 'Db, User, Column_priv',
+  'mysql.procs_priv': 'Db, User, Proc_priv',
+  'mysql.proxies_priv': 'User, Proxied_user',
+};
+
+/** Throws `Terminal` with everything that the connector's user cannot read and needs to. */
+export async function checkSetup(sql: Statements): Promise<void> {
+  await readTarget(sql);
+  const missing: string[] = [];
+  for (const [table, columns] of Object.entries(read)) {
+    try {
+      await sql.rows(`select ${columns} from ${table} limit 1`);
+    } catch (error) {
+      if (!(toPortError(error) instanceof Terminal)) throw error;
+      missing.push(table);
+    }
+  }
+  const lacking = (await readLacking(sql)).map(({ privilege }) => privilege);
+  if (missing.length > 0) throw new Terminal(`The connector's database user cannot read ${missing.join(', ')}`);
+  if (lacking.length > 0) throw new Terminal(`The connector's database user lacks ${lacking.join(', ')}`);
+}
+
+/** Returns what of the setup lets access outlive its end, and what the connector's user has too much of. */
+export async function findWeaknesses(sql: Statements): Promise<Weakness[]> {
+  const grants = await readGrants(sql);
+  const found: Weakness[] = [];
+  const tooMuch = ['SUPER', 'CREATE USER', 'ALL PRIVILEGES', 'FILE', 'RELOAD'].filter((name) =>
+    grants.some((line) => line.includes(' ON *.* ') && line.split(' ON *.* ')[0]?.includes(name)),
+  );
+  if (tooMuch.length > 0) {
+    found.push({
+      message: `the connector's database user has ${tooMuch.join(', ')}, which it does not need`,
+      cure: 'revoke it, and grant only what docs/connectors/mysql.md lists',
+    });
+  }
+  const [server] = await sql
+    .rows<{ name: string; value: string }>(
+      "select variable_name as name, variable_value as value from information_schema.global_variables where variable_name = 'wsrep_on' and variable_value in ('ON', '1')",
+    )
+    .catch(() => []);
+  if (server) {
+    found.push({
+      message: 'the server is a node of a Galera cluster: connections to its other nodes are not ended',
+      cure: 'have people connect to the node that the provider names, and to no other',
+    });
+  }
+  const [everybody] = await sql.rows(
+    "select 1 from mysql.db where User in ('', 'PUBLIC') and 'Y' in (Create_priv, Create_view_priv)",
+  );
+  if (everybody) {
+    found.push({
+      message: 'every account can create tables or views in some schema, so no account is granted a role',
+      cure: 'run mariadb-secure-installation, or revoke the privileges on test and test\\_% from PUBLIC',
+    });
+  }
+  return found;
+}
+
+/** Returns the privileges that the connector's user lacks. */
+async function readLacking(sql: Statements): Promise<{ privilege: string }[]> {
+  const grants = await readGrants(sql);
+  const has = (pattern: RegExp) => grants.some((line) => pattern.test(line));
+  const everything = has(/^GRANT ALL PRIVILEGES ON \*\.\*/);
+  const wanted: [string, RegExp][] = [
+    ['PROCESS', /^GRANT [^`]*\bPROCESS\b[^`]* ON \*\.\*/],
+    ['SHOW VIEW', /^GRANT [^`]*\bSHOW VIEW\b[^`]* ON \*\.\*/],
+    ['CONNECTION ADMIN', /^GRANT [^`]*\b(CONNECTION[ _]ADMIN|SUPER)\b[^`]* ON \*\.\*/],
+  ];
+  const lacking = everything ? [] : wanted.filter(([, pattern]) => !has(pattern)).map(([privilege]) => ({ privilege }));
+  const marks = grants.some((line) => line.includes(`ON \`${markStart}%\`.* `) && line.endsWith('WITH GRANT OPTION'));
+  return marks ? lacking : [...lacking, { privilege: `REFERENCES ON \`${markStart}%\`.* WITH GRANT OPTION` }];
+}
+
+async function readGrants(sql: Statements): Promise<string[]> {
+  const rows = await sql.rows<Record<string, string>>('show grants');
+  return rows.flatMap((row) => Object.values(row));
+}
