@@ -344,7 +344,7 @@ export const boundaries = {
   },
   'packages/targets': {
     workspace: [],
-    outside: ['node:*'],
+    outside: ['emulate', 'node:*'],
     why: 'connectors are tested on it: it knows none of them',
   },
   pack: {

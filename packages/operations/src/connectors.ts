@@ -2,6 +2,7 @@ import {
   awsConnector,
   type Connector,
   createRegistry,
+  githubConnector,
   kubernetesConnector,
   ldapConnector,
   mysqlConnector,
@@ -14,6 +15,7 @@ import {
 /** Every type of provider that a configuration can name. */
 export const connectors = createRegistry([
   awsConnector as Connector,
+  githubConnector,
   kubernetesConnector as Connector,
   ldapConnector,
   mysqlConnector as Connector,

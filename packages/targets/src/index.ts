@@ -1,3 +1,6 @@
+export { type GithubOptions, type GithubTarget, startGithub } from './emulators/github.js';
+export type { GithubWorld } from './emulators/github-world.js';
+export { type EmulatorTarget, startEmulator } from './emulators/start.js';
 export {
   answer,
   type Gate,

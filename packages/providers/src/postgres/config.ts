@@ -1,5 +1,5 @@
-import { foldAddress } from '@belay/contract/address';
 import { z } from 'zod';
+import { addressTable } from '../address-table.js';
 import { emailDomain } from '../endpoint.js';
 
 /** The maximum length of a PostgreSQL name in bytes (NAMEDATALEN - 1); the server silently truncates longer ones. */
@@ -9,19 +9,6 @@ const url = z.string().refine(isDatabaseUrl, {
   message: 'must be postgres://<user>:<password>@<host>:<port>/<database>, including the user and the database',
 });
 
-const table = z.record(z.string(), z.string().min(1)).superRefine((people, context) => {
-  const seen = new Set<string>();
-  for (const address of Object.keys(people)) {
-    const folded = foldAddress(address);
-    const message =
-      folded === undefined
-        ? 'is not an e-mail address in canonical form, for example rita@example.com'
-        : 'contains the same e-mail address twice';
-    if (folded === undefined || seen.has(folded)) context.addIssue({ code: 'custom', path: [address], message });
-    else seen.add(folded);
-  }
-});
-
 /** The configuration of a provider of type `postgres`. */
 export const postgresConfig = z
   .strictObject({
@@ -29,7 +16,9 @@ export const postgresConfig = z
     /**
      * How a person maps to a login role: the local part of the e-mail address, the whole address, or a table of both.
      */
-    identity: z.union([z.enum(['username', 'email']), z.strictObject({ table })]).default('username'),
+    identity: z
+      .union([z.enum(['username', 'email']), z.strictObject({ table: addressTable(z.string().min(1)) })])
+      .default('username'),
     /**
      * The domains of addresses that count for `identity: username`: the same local part in another domain is another
      * person.

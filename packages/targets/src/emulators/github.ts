@@ -1,0 +1,92 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { completeGithub } from './github-answers.js';
+import { createWorld, type GithubWorld } from './github-world.js';
+import { type EmulatorTarget, startEmulator } from './start.js';
+
+export interface GithubTarget extends EmulatorTarget {
+  organization: 'acme';
+  app: { id: number; installation: number; privateKey: string };
+  /** What a test does at GitHub beside the connector, without the API. */
+  world: GithubWorld;
+  /** Returns a user as they were called at the start. */
+  find(id: number): Promise<{ login: string } | undefined>;
+  /** Calls the API as a person, by their login, or as `admin`, who owns the organization. */
+  call(login: string, method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }>;
+}
+
+export interface GithubOptions {
+  /** How many members `person-1`, `person-2`, … the organization has, 60 unless set. */
+  people?: number;
+  /** What the App may do. */
+  permissions?: Record<string, string>;
+  now(): number;
+}
+
+const key = generateKeyPairSync('rsa', {
+  modulusLength: 2048,
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+  // As GitHub gives it out.
+  privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
+});
+
+const whole = { members: 'write', administration: 'write', metadata: 'read', organization_custom_org_roles: 'read' };
+
+/**
+ * Starts GitHub as `emulate` has it, with the organization `acme`: members `person-1` and so on, the owner `admin`, and `outsider-1` and
+ * `outsider-2`, who do not belong to it. A GitHub App is installed there. What the emulator lacks is in `github-answers.ts`.
+ */
+export async function startGithub({ people = 60, permissions = whole, now }: GithubOptions): Promise<GithubTarget> {
+  const persons = Array.from({ length: people }, (_, index) => `person-${index + 1}`);
+  const logins = [...persons, 'outsider-1', 'outsider-2'];
+  const app = { id: 4_711, installation: 815, privateKey: key.privateKey };
+  const { state, world } = createWorld();
+  const target = await startEmulator({
+    service: 'github',
+    now,
+    complete: completeGithub(state, now),
+    seed: {
+      tokens: Object.fromEntries(
+        ['admin', ...logins].map((login) => [`token-of-${login}`, { login, scopes: ['repo'] }]),
+      ),
+      github: {
+        users: logins.map((login) => ({ login, name: login, email: `${login}@example.test` })),
+        orgs: [
+          {
+            login: 'acme',
+            members: [{ login: 'admin', role: 'admin' }, ...persons.map((login) => ({ login }))],
+          },
+        ],
+        apps: [
+          {
+            app_id: app.id,
+            slug: 'belay',
+            name: 'Belay',
+            private_key: app.privateKey,
+            permissions,
+            installations: [{ installation_id: app.installation, account: 'acme', repository_selection: 'all' }],
+          },
+        ],
+      },
+    },
+  });
+  const call: GithubTarget['call'] = async (login, method, path, body) => {
+    const answer = await fetch(`${target.url}${path}`, {
+      method,
+      headers: { authorization: `Bearer token-of-${login}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    return { status: answer.status, body: text === '' ? undefined : JSON.parse(text) };
+  };
+  return {
+    ...target,
+    organization: 'acme',
+    app,
+    world,
+    call,
+    async find(id) {
+      const { body } = await call('admin', 'GET', `/users?since=${id - 1}&per_page=1`);
+      return (body as { id: number; login: string }[]).find((user) => user.id === id);
+    },
+  };
+}
