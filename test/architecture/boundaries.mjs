@@ -102,6 +102,7 @@ export const boundaries = {
       '@aws-sdk/client-sso-admin',
       '@google-cloud/kms',
       '@google-cloud/secret-manager',
+      'google-auth-library',
       '@azure/identity',
       '@azure/keyvault-keys',
       '@azure/keyvault-secrets',

@@ -2,6 +2,7 @@ import {
   awsConnector,
   type Connector,
   createRegistry,
+  gcpConnector,
   githubConnector,
   kubernetesConnector,
   ldapConnector,
@@ -15,6 +16,7 @@ import {
 /** Every type of provider that a configuration can name. */
 export const connectors = createRegistry([
   awsConnector as Connector,
+  gcpConnector as Connector,
   githubConnector,
   kubernetesConnector as Connector,
   ldapConnector,

@@ -9,6 +9,7 @@ const certificate = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE----
 /** What the variables of the examples may be. */
 const variables: Record<string, string> = {
   LDAP_PASSWORD: 'a-password',
+  GOOGLE_CREDENTIALS: '{"type":"service_account"}',
   KUBERNETES_URL: 'https://kubernetes.example.com:6443',
   KUBERNETES_CA: certificate,
   KUBERNETES_TOKEN: 'a-token',

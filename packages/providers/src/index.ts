@@ -1,6 +1,7 @@
 export { awsConnector } from './aws/connector.js';
 export { emailDomain } from './endpoint.js';
 export * from './errors.js';
+export { gcpConnector } from './gcp/connector.js';
 export { githubConnector } from './github/connector.js';
 export { kubernetesConnector } from './kubernetes/connector.js';
 export { ldapConnector } from './ldap/connector.js';

@@ -1,4 +1,4 @@
-import { type Answer, type FakeServer, startFakeServer } from './fake-server.js';
+import { type Answer, type Asked, type FakeServer, startFakeServer } from './fake-server.js';
 import { createKeys } from './keys.js';
 
 const subjectToken = 'the-subject-token-of-belay';
@@ -10,18 +10,7 @@ export function startGoogleServer(options: { keys?: string[]; secrets?: Record<s
   const keys = createKeys(options.keys ?? []);
   return startFakeServer({
     forbidden: refusal(403, 'PERMISSION_DENIED'),
-    identity({ path, body }) {
-      if (path === '/subject-token')
-        return { status: 200, body: subjectToken, headers: { 'content-type': 'text/plain' } };
-      if (path !== '/token') return undefined;
-      const form = new URLSearchParams(body);
-      const right =
-        form.get('grant_type') === 'urn:ietf:params:oauth:grant-type:token-exchange' &&
-        form.get('subject_token') === subjectToken;
-      if (!right) return { status: 400, body: { error: 'invalid_grant' } };
-      const token = { access_token: accessToken, token_type: 'Bearer', expires_in: 3600 };
-      return { status: 200, body: { ...token, issued_token_type: 'urn:ietf:params:oauth:token-type:access_token' } };
-    },
+    identity: (asked) => exchangeToken(asked, accessToken),
     answer({ method, path, headers, body }) {
       if (headers.authorization !== `Bearer ${accessToken}`) return refusal(401, 'UNAUTHENTICATED');
       const [route = ''] = path.split('?');
@@ -46,6 +35,19 @@ export function startGoogleServer(options: { keys?: string[]; secrets?: Record<s
       return { status: 200, body: { name, payload: { data: Buffer.from(text).toString('base64') } } };
     },
   });
+}
+
+/** The token exchange of a workload identity: the answer when it is what was asked for. */
+export function exchangeToken({ path, body }: Asked, token: string): Answer | undefined {
+  if (path === '/subject-token') return { status: 200, body: subjectToken, headers: { 'content-type': 'text/plain' } };
+  if (path !== '/token') return undefined;
+  const form = new URLSearchParams(body);
+  const right =
+    form.get('grant_type') === 'urn:ietf:params:oauth:grant-type:token-exchange' &&
+    form.get('subject_token') === subjectToken;
+  if (!right) return { status: 400, body: { error: 'invalid_grant' } };
+  const issued = { access_token: token, token_type: 'Bearer', expires_in: 3600 };
+  return { status: 200, body: { ...issued, issued_token_type: 'urn:ietf:params:oauth:token-type:access_token' } };
 }
 
 /** The content of a credentials file for a workload that is federated with the fake. */

@@ -1,0 +1,52 @@
+import { OtherTarget } from '../errors.js';
+import type { Authorizer, EntitlementRef } from '../port.js';
+import { readAccess } from './access.js';
+import type { GcpConfig } from './config.js';
+import { createGroupAccess } from './groups.js';
+import type { GoogleClients, KindOfAccess } from './kind.js';
+import { createRoleAccess } from './roles.js';
+
+/** Identifiers of projects, accounts and groups are unique at Google, so that all of it is one target. */
+const target = 'googleapis.com';
+
+/** Creates the authorizer: conditional bindings of roles, and memberships of groups (the port). */
+export function createAuthorizer(config: GcpConfig, clients: GoogleClients, now: () => number): Authorizer {
+  const roles = createRoleAccess(config, clients);
+  const groups = createGroupAccess(config, clients, now);
+
+  /** Throws at any target but the one where the access was granted. */
+  function kindOf(entitlement: EntitlementRef): KindOfAccess {
+    const access = readAccess(entitlement);
+    if (entitlement.pin && entitlement.pin.target !== target) throw new OtherTarget();
+    return 'group' in access ? groups : roles;
+  }
+
+  return {
+    // Google states seven minutes or longer for policies, and hours for groups.
+    residual: 'PT6H',
+    residualOf: (access) => ('group' in access ? 'PT6H' : 'PT7M'),
+    leavesBehind:
+      'Credentials of other accounts that the holder could read or create, and operations that the holder started, go on.',
+    knows: true,
+    target: async () => target,
+    async pin(entitlement, signal) {
+      const subject = await kindOf(entitlement).pin(entitlement, signal);
+      return subject === null ? null : { target, subject };
+    },
+    holds: async (entitlement, signal) => kindOf(entitlement).holds(entitlement, signal),
+    ensurePresent: async (entitlement, until, signal) => kindOf(entitlement).ensurePresent(entitlement, until, signal),
+    ensureAbsent: async (entitlement, signal) => kindOf(entitlement).ensureAbsent(entitlement, signal),
+    async *list(signal) {
+      for (const kind of [roles, groups]) {
+        for await (const one of kind.list(signal)) {
+          const subject = await kind.pin(one, signal);
+          yield subject === null ? one : { ...one, pin: { target, subject } };
+        }
+      }
+    },
+    // Google has more roles than a list can show, and people request what a role of the configuration names.
+    roles: async () =>
+      config.groups.map((group) => ({ name: `group/${group}`, arn: `group/${group}`, description: '' })),
+    permissions: async () => [],
+  };
+}

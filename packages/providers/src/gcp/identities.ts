@@ -1,0 +1,29 @@
+import { foldAddress, isInDomains, isSameAddress } from '@belay/contract/address';
+import type { Identities, ProviderIdentity } from '../port.js';
+import { searchIdentities } from '../search-identities.js';
+import type { GcpConfig } from './config.js';
+
+/** Maps people to Google accounts: one is the e-mail address itself, or what the table of the configuration has. */
+export function createIdentities({ users, email_domains: domains }: GcpConfig): Identities {
+  const known = Object.entries(users).map(([email, user]) => ({ id: user, name: user, email }));
+
+  function accountOf(email: string): ProviderIdentity | null {
+    const listed = known.find((one) => isSameAddress(one.email, email));
+    if (listed) return listed;
+    const id = foldAddress(email);
+    if (id === undefined || (domains && !isInDomains(email, domains))) return null;
+    return { id, name: id, email };
+  }
+
+  const get = async (id: string) => known.find((one) => isSameAddress(one.id, id)) ?? accountOf(id);
+  return {
+    list: async () => known,
+    get,
+    async search(text, limit) {
+      const listed = searchIdentities(known, text, limit);
+      const exact = await get(text);
+      return exact && limit > 0 ? [exact, ...listed.filter((one) => one.id !== exact.id)].slice(0, limit) : listed;
+    },
+    find: async (person) => accountOf(person.email),
+  };
+}

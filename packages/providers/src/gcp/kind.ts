@@ -1,0 +1,25 @@
+import type { HttpClient } from '../http/client.js';
+import type { EntitlementRef, Held, Pin } from '../port.js';
+
+/** Google has an address, and so a client, for each of its APIs. */
+export interface GoogleClients {
+  policies: HttpClient;
+  iam: HttpClient;
+  groups: HttpClient;
+  directory: HttpClient;
+}
+
+/** How one kind of access is changed and read; the pin's subject is of its own shape. */
+export interface KindOfAccess {
+  pin(entitlement: EntitlementRef, signal: AbortSignal): Promise<Pin['subject'] | null>;
+  holds(entitlement: EntitlementRef, signal: AbortSignal): Promise<Held>;
+  ensurePresent(entitlement: EntitlementRef, until: Date, signal: AbortSignal): Promise<void>;
+  ensureAbsent(entitlement: EntitlementRef, signal: AbortSignal): Promise<void>;
+  list(signal: AbortSignal): AsyncIterable<EntitlementRef>;
+}
+
+/** Returns the provider's own time, as an answer has it. */
+export function timeOf({ headers }: { headers: Readonly<Record<string, string>> }): number | undefined {
+  const time = Date.parse(headers.date ?? '');
+  return Number.isNaN(time) ? undefined : time;
+}

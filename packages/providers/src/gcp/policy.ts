@@ -1,0 +1,122 @@
+import { isSameAddress } from '@belay/contract/address';
+import { z } from 'zod';
+import { Terminal } from '../errors.js';
+
+const bindingSchema = z.object({
+  role: z.string(),
+  members: z.array(z.string()).optional(),
+  condition: z.object({ title: z.string().optional(), expression: z.string() }).optional(),
+});
+
+/** A policy without its etag is never written, so one is required. */
+export const policySchema = z.object({
+  etag: z.string().min(1),
+  bindings: z
+    .array(bindingSchema)
+    // In a lower version than 3, Google has names in the place of conditions.
+    .refine((list) => list.every(({ role }) => !role.includes('_withcond_')))
+    .optional(),
+});
+export type Policy = z.infer<typeof policySchema>;
+export type Binding = z.infer<typeof bindingSchema>;
+
+/** Whose binding of which role it is about. With `pinned` the title alone says which one is ours: accounts are renamed. */
+export interface Grantee {
+  id: string;
+  role: string;
+  email: string;
+  pinned: boolean;
+}
+
+const titleOf = (id: string) => `belay-${id}`;
+/** Google's limits for one policy. */
+const mostConditional = 20;
+const mostPrincipals = 1_500;
+
+/** Returns the identifier of the entitlement that a binding has as its mark, or undefined when it is not ours. */
+export function markOf({ condition }: Binding): string | undefined {
+  return condition && /^belay-(.+)$/s.exec(condition.title ?? '')?.[1];
+}
+
+/** Returns the account of a member, and whether the account still exists; undefined for groups and others. */
+export function accountOf(member: string): { email: string; deleted: boolean } | undefined {
+  const [, deleted, email = ''] = /^(deleted:)?user:([^?]*)(?:\?uid=\d+)?$/.exec(member) ?? [];
+  return email === '' ? undefined : { email, deleted: deleted !== undefined };
+}
+
+/** Returns when a binding ends, by the form of condition that Belay writes; undefined for every other. */
+function endOf({ condition }: Binding): number | undefined {
+  const time = /^request\.time < timestamp\("([^"]+)"\)$/.exec(condition?.expression ?? '')?.[1];
+  const end = Date.parse(time ?? '');
+  return Number.isNaN(end) ? undefined : end;
+}
+
+function isOwn(binding: Binding, { id, role, email, pinned }: Grantee): boolean {
+  if (binding.role !== role || binding.condition?.title !== titleOf(id)) return false;
+  return pinned || (binding.members ?? []).some((one) => isSameAddress(accountOf(one)?.email ?? '', email));
+}
+
+/** Returns whether a binding is over by the provider's clock; without one, none is. */
+export function isOver(binding: Binding, now: number | undefined): boolean {
+  const end = endOf(binding);
+  return end !== undefined && now !== undefined && end <= now;
+}
+
+/** Returns what a policy has of ours for this grantee. */
+export function findOwn({ bindings = [] }: Policy, grantee: Grantee): Binding[] {
+  return bindings.filter((one) => isOwn(one, grantee));
+}
+
+/** Returns whether the grantee has the role now, by our binding or any other of their account. */
+export function gives(policy: Policy, grantee: Grantee, now: number | undefined): boolean {
+  const isTheirs = (member: string) => {
+    const account = accountOf(member);
+    return account !== undefined && !account.deleted && isSameAddress(account.email, grantee.email);
+  };
+  return (policy.bindings ?? []).some(
+    (one) =>
+      !isOver(one, now) && (isOwn(one, grantee) || (one.role === grantee.role && (one.members ?? []).some(isTheirs))),
+  );
+}
+
+/**
+ * Returns the policy with one binding of ours that ends at `until` or later, or undefined when it has that already. Throws
+ * `Terminal` where Google would not accept it.
+ */
+export function addOwn(policy: Policy, grantee: Grantee, until: Date): Policy | undefined {
+  const own = findOwn(policy, grantee);
+  const [first] = own;
+  // An account that was renamed meanwhile is in our binding under its new name.
+  const [only, ...more] = first?.members ?? [];
+  const member = more.length === 0 && only !== undefined && !accountOf(only)?.deleted ? only : `user:${grantee.email}`;
+  const end = Math.max(until.getTime(), ...own.map((one) => endOf(one) ?? 0));
+  const isWhole = own.length === 1 && first?.members?.length === 1 && only === member;
+  if (isWhole && first && endOf(first) === end) return undefined;
+
+  const others = (policy.bindings ?? []).filter((one) => !isOwn(one, grantee));
+  const conditional = others.filter(
+    ({ role, members = [], condition }) => condition && role === grantee.role && members.includes(member),
+  );
+  if (conditional.length >= mostConditional) {
+    throw new Terminal('The account has 20 conditional bindings of the role, the most that a policy takes');
+  }
+  const principals = others.reduce((sum, { members = [] }) => sum + members.length, 0);
+  if (principals >= mostPrincipals) {
+    throw new Terminal('The policy of the project is full: it has 1,500 principals, the most that Google Cloud takes');
+  }
+  const expression = `request.time < timestamp("${new Date(end).toISOString()}")`;
+  const binding = { role: grantee.role, members: [member], condition: { title: titleOf(grantee.id), expression } };
+  return write(policy, [...others, binding]);
+}
+
+/** Returns the policy without our binding, or undefined when there is none. */
+export function removeOwn(policy: Policy, grantee: Grantee): Policy | undefined {
+  const { bindings = [] } = policy;
+  const others = bindings.filter((one) => !isOwn(one, grantee));
+  return others.length === bindings.length ? undefined : write(policy, others);
+}
+
+/** Returns the policy with these bindings, in the version that keeps conditions: in any other Google drops all of them. */
+export function write(policy: Policy, bindings = policy.bindings ?? []): Policy & { version: 3 } {
+  return { ...policy, version: 3, bindings };
+}

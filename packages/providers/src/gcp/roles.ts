@@ -1,0 +1,187 @@
+import { foldAddress } from '@belay/contract/address';
+import { z } from 'zod';
+import { Retryable, Terminal } from '../errors.js';
+import { parseAnswer } from '../http/answer.js';
+import { path } from '../http/client.js';
+import { createPlaces, type Places } from '../http/places.js';
+import type { EntitlementRef } from '../port.js';
+import { type RoleAccess, readAccess } from './access.js';
+import type { GcpConfig } from './config.js';
+import { type GoogleClients, type KindOfAccess, timeOf } from './kind.js';
+import {
+  accountOf,
+  addOwn,
+  findOwn,
+  type Grantee,
+  gives,
+  isOver,
+  markOf,
+  type Policy,
+  policySchema,
+  removeOwn,
+  write,
+} from './policy.js';
+
+const projectSchema = z.object({ name: z.string().regex(/^projects\/\d+$/) });
+const roleSchema = z.object({
+  deleted: z.boolean().optional(),
+  stage: z.string().optional(),
+  includedPermissions: z.array(z.string()).optional(),
+});
+const pinned = z.strictObject({ user: z.string(), role: z.string(), project: z.string().regex(/^projects\/\d+$/) });
+
+/** What lets a holder give themselves more, act as another account, or make credentials that outlast the access. */
+const dangers =
+  /\.setIamPolicy$|^iam\.serviceAccounts\.(actAs|getAccessToken|getOpenIdToken|implicitDelegation|signBlob|signJwt)$|^iam\.serviceAccountKeys\.(create|upload)$|^iam\.roles\.(create|update|undelete)$|^(storage\.hmacKeys|apikeys\.keys)\.create$/;
+/** How often a change is begun anew when the policy was changed meanwhile. */
+const tries = 5;
+
+/** Where a policy is, and what is ours in it. */
+interface Place {
+  project: string;
+  grantee: Grantee;
+}
+
+/** Creates what grants roles on projects, each by one binding with a condition that ends it. */
+export function createRoleAccess(config: GcpConfig, { policies, iam }: GoogleClients): KindOfAccess {
+  const turns = new Map<string, Places>();
+  /** What this process began to grant, and has not seen removed: a read that lags must not pass for a revocation. */
+  const begun = new Set<string>();
+
+  /** A policy is replaced as a whole, so this process changes each one in turn. */
+  function turnsOf(project: string): Places {
+    const known = turns.get(project) ?? createPlaces(1);
+    turns.set(project, known);
+    return known;
+  }
+
+  const readRole = async (role: string, signal: AbortSignal) => {
+    const found = await iam.find({ method: 'GET', path: `/v1/${role}`, schema: roleSchema }, signal);
+    return found?.deleted ? null : found;
+  };
+
+  async function readProject(resource: string, signal: AbortSignal): Promise<string> {
+    const id = resource.slice('projects/'.length);
+    const call = { method: 'GET' as const, path: path`/v3/projects/${id}`, schema: projectSchema };
+    return (await policies.ask(call, signal)).name;
+  }
+
+  async function placeOf(entitlement: EntitlementRef, signal: AbortSignal): Promise<Place> {
+    const { id, identity: email, pin } = entitlement;
+    const { role, resource } = readAccess(entitlement) as RoleAccess;
+    if (!pin) return { project: await readProject(resource, signal), grantee: { id, role, email, pinned: false } };
+    const subject = pinned.safeParse(pin.subject);
+    if (!subject.success) throw new Terminal('The pin is not one of this connector');
+    const { user, role: pinnedRole, project } = subject.data;
+    return { project, grantee: { id, role: pinnedRole, email: user, pinned: true } };
+  }
+
+  /** Returns a policy as Google sent it, field by field: what Belay does not know stays in it. */
+  async function readPolicy(
+    project: string,
+    signal: AbortSignal,
+  ): Promise<{ policy: Policy; now: number | undefined }> {
+    const at = `/v3/${project}:getIamPolicy`;
+    const json = { options: { requestedPolicyVersion: 3 } };
+    const answer = await policies.send({ method: 'POST', path: at, json }, signal);
+    parseAnswer(policySchema, answer.body, { service: 'Google Cloud', method: 'POST', path: at });
+    return { policy: answer.body as Policy, now: timeOf(answer) };
+  }
+
+  /** Reads, changes and writes a policy, with its etag, and begins anew when another writer was faster. */
+  async function change(
+    project: string,
+    signal: AbortSignal,
+    edit: (policy: Policy, now: number | undefined) => Policy | undefined,
+  ): Promise<void> {
+    await turnsOf(project).take(signal, async () => {
+      for (let tried = 0; tried < tries; tried += 1) {
+        const { policy, now } = await readPolicy(project, signal);
+        const changed = edit(policy, now);
+        if (!changed) return;
+        const { status } = await policies.send(
+          { method: 'POST', path: `/v3/${project}:setIamPolicy`, json: { policy: changed }, accept: [400, 409, 412] },
+          signal,
+        );
+        if (status < 300) return;
+        if (status === 400) {
+          throw new Terminal(
+            'Google Cloud does not accept the binding: the account does not exist, the role cannot be granted on a project, or a policy of the organization forbids it',
+          );
+        }
+      }
+      throw new Retryable('The policy of the project is being changed by others at the same time');
+    });
+  }
+
+  /** Throws `Terminal` when the role is not there or may not be granted. */
+  async function checkRole(role: string, signal: AbortSignal): Promise<void> {
+    const found = await readRole(role, signal);
+    if (!found || found.stage === 'DISABLED')
+      throw new Terminal('The role does not exist at Google Cloud, or is disabled');
+    const isPrivileged = (found.includedPermissions ?? []).some((permission) => dangers.test(permission));
+    if (isPrivileged && !config.allow_privileged_roles) {
+      throw new Terminal('The role is privileged, and allow_privileged_roles is not set for this provider');
+    }
+  }
+
+  const keyOf = ({ project, grantee: { id, role, email } }: Place) => JSON.stringify([project, id, role, email]);
+
+  return {
+    async pin(entitlement, signal) {
+      const { role, resource } = readAccess(entitlement) as RoleAccess;
+      const user = foldAddress(entitlement.identity);
+      if (user === undefined || !(await readRole(role, signal))) return null;
+      return { user, role, project: await readProject(resource, signal) };
+    },
+
+    async holds(entitlement, signal) {
+      const { project, grantee } = await placeOf(entitlement, signal);
+      const { policy, now } = await readPolicy(project, signal);
+      return gives(policy, grantee, now);
+    },
+
+    async ensurePresent(entitlement, until, signal) {
+      if (foldAddress(entitlement.identity) === undefined) throw new Terminal('The identity is not a Google account');
+      const place = await placeOf(entitlement, signal);
+      await checkRole(place.grantee.role, signal);
+      await change(place.project, signal, (policy) => {
+        const changed = addOwn(policy, place.grantee, until);
+        if (changed) begun.add(keyOf(place));
+        return changed;
+      });
+    },
+
+    async ensureAbsent(entitlement, signal) {
+      const place = await placeOf(entitlement, signal);
+      const { project, grantee } = place;
+      let isLitter = false;
+      try {
+        await change(project, signal, (policy, now) => {
+          const own = findOwn(policy, grantee);
+          isLitter = own.length > 0 && own.every((one) => isOver(one, now));
+          // Written back with its etag, which Google rejects when what was read is not the latest.
+          return removeOwn(policy, grantee) ?? (begun.has(keyOf(place)) ? write(policy) : undefined);
+        });
+        begun.delete(keyOf(place));
+      } catch (error) {
+        // A project that is being deleted takes no changes, and a binding that is over gives nothing.
+        if (!(isLitter && error instanceof Terminal)) throw error;
+      }
+    },
+
+    async *list(signal) {
+      for (const id of config.projects) {
+        const resource = `projects/${id}`;
+        const { policy } = await readPolicy(await readProject(resource, signal), signal);
+        for (const binding of policy.bindings ?? []) {
+          const mark = markOf(binding);
+          if (mark === undefined) continue;
+          for (const account of (binding.members ?? []).map(accountOf)) {
+            if (account) yield { id: mark, identity: account.email, access: { role: binding.role, resource } };
+          }
+        }
+      }
+    },
+  };
+}
