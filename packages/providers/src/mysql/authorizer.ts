@@ -6,8 +6,9 @@ import type { Database, Statements } from './database.js';
 import { findLeftovers } from './leftovers.js';
 import { listEntitlements } from './lists.js';
 import { grantRole, readMembers, removeMarks, revokeRole } from './memberships.js';
-import { findReason, refuse, requireSight } from './rights.js';
+import { findReason, refuse } from './rights.js';
 import { endSessions, readHolders, readProxies } from './sessions.js';
+import { requirePrivileges, requireSight } from './setup.js';
 
 /** How many ended grants are remembered; for the others all sessions are ended again. */
 const mostRemembered = 10_000;
@@ -72,7 +73,6 @@ export function createAuthorizer(config: MysqlConfig, database: Database, tools:
       const taken = await database.use(signal, async (sql) => {
         const subject = await findSubject(sql, entitlement);
         if (!subject) return null;
-        await requireSight(sql);
         // What the connector may not revoke does not keep it from ending the connections.
         const failure = await revokeRole(sql, subject).catch((error: unknown) => ({ error }));
         return { subject, failure };
@@ -109,6 +109,7 @@ async function grant(sql: Statements, config: MysqlConfig, entitlement: Entitlem
     );
   }
   await requireSight(sql);
+  await requirePrivileges(sql);
   await refuse(sql, config, subject, account);
   if ((await readProxies(sql, [account.user])).length > 0) {
     throw new Terminal('Another user may act as the account (GRANT PROXY), with connections that are not told apart');
@@ -123,6 +124,7 @@ async function grant(sql: Statements, config: MysqlConfig, entitlement: Entitlem
 
 /** Throws `Retryable` while something remains with which the access could be used again. */
 async function reportLeftovers(sql: Statements, subject: Subject): Promise<void> {
+  await requireSight(sql);
   const proxies = await readProxies(sql, [subject.named.user, ...subject.accounts.map(({ user }) => user)]);
   if (proxies.length > 0) {
     throw new Retryable('Another user may act as the account (GRANT PROXY): an administrator has to revoke that');

@@ -21,6 +21,7 @@ const readable: Record<number, string> = {
   1227: "The connector's database user is not permitted to do this",
   1356: 'The schema of the connector is not complete: run the statements of its setup again',
   1698: "The connector's database user does not have the admin option on the role",
+  1820: "The password of the connector's database user has expired",
   1959: 'The role does not exist',
   1133: 'The account does not exist',
 };
@@ -71,7 +72,8 @@ export function toPortError(error: unknown, isConnecting = false): Retryable | T
   if (isConnectionLoss(code) || /^PROTOCOL_|^ERR_SOCKET|^ERR_STREAM/.test(code)) {
     return new Retryable('The database cannot be reached', { cause: error });
   }
-  if (passing.has(number)) {
+  // Below 1000 it is a fault of its files or its memory.
+  if (passing.has(number) || (number > 0 && number < 1000)) {
     return new Retryable(`The database is temporarily unavailable (${number})`, { cause: error });
   }
   const known = isConnecting ? rejected[number] : readable[number];

@@ -165,16 +165,3 @@ function readSchemaRight(row: Record<string, unknown>): Right {
     );
   return { names, isSystem: Number(row.system) === 1 };
 }
-
-/** Throws `Terminal` when the connector cannot see what it has to end: sessions of others, and views. */
-export async function requireSight(sql: Statements): Promise<void> {
-  const wanted = maskOf(bit.process, bit.showView);
-  const [row] = await sql.rows(
-    'select 1 from accounts where concat(user, char(64), host) = current_user() and privileges & ? = ?',
-    [wanted, wanted],
-  );
-  if (!row)
-    throw new Terminal(
-      "The connector's database user lacks PROCESS or SHOW VIEW, without which it does not see what to end",
-    );
-}

@@ -3,6 +3,7 @@ import { Retryable, Terminal } from '../errors.js';
 import type { Subject } from './accounts.js';
 import type { Database, Statements } from './database.js';
 import { isUnknownSession } from './faults.js';
+import { requireSight } from './setup.js';
 
 /** How long ended sessions may take to be gone, in milliseconds. */
 const endingMilliseconds = 8_000;
@@ -56,6 +57,7 @@ export async function endSessions(
   let waited = 0;
   for (let wait = 10; ; wait = Math.min(2 * wait, 200)) {
     const left = await database.use(signal, async (sql) => {
+      await requireSight(sql);
       const ids = await readSessions(sql, bounded);
       for (const id of ids) await kill(sql, id);
       return ids;

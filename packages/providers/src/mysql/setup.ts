@@ -28,8 +28,35 @@ export async function checkSetup(sql: Statements): Promise<void> {
       missing.push(table);
     }
   }
-  const lacking = (await readLacking(sql)).map(({ privilege }) => privilege);
   if (missing.length > 0) throw new Terminal(`The connector's database user cannot read ${missing.join(', ')}`);
+  await requirePrivileges(sql);
+}
+
+/**
+ * Throws `Terminal` when this connection does not show the sessions and views of others, so that nothing would seem to be left.
+ * It is tried, because a connection has the privileges that its user had when it was opened.
+ */
+export async function requireSight(sql: Statements): Promise<void> {
+  for (const [privilege, statement] of [
+    ['PROCESS', 'select 1 from information_schema.innodb_trx limit 1'],
+    ['SHOW VIEW', 'show create view accounts'],
+  ] as const) {
+    await sql.rows(statement).catch((error: unknown) => {
+      const fault = toPortError(error);
+      if (!(fault instanceof Terminal)) throw fault;
+      throw new Terminal(
+        `The connector's database user lacks ${privilege}, without which it does not see what to end`,
+        {
+          cause: error,
+        },
+      );
+    });
+  }
+}
+
+/** Throws `Terminal` with the privileges that the connector's user lacks. */
+export async function requirePrivileges(sql: Statements): Promise<void> {
+  const lacking = await readLacking(sql);
   if (lacking.length > 0) throw new Terminal(`The connector's database user lacks ${lacking.join(', ')}`);
 }
 
@@ -70,7 +97,7 @@ export async function findWeaknesses(sql: Statements): Promise<Weakness[]> {
 }
 
 /** Returns the privileges that the connector's user lacks. */
-async function readLacking(sql: Statements): Promise<{ privilege: string }[]> {
+async function readLacking(sql: Statements): Promise<string[]> {
   const grants = await readGrants(sql);
   const has = (pattern: RegExp) => grants.some((line) => pattern.test(line));
   const everything = has(/^GRANT ALL PRIVILEGES ON \*\.\*/);
@@ -79,9 +106,9 @@ async function readLacking(sql: Statements): Promise<{ privilege: string }[]> {
     ['SHOW VIEW', /^GRANT [^`]*\bSHOW VIEW\b[^`]* ON \*\.\*/],
     ['CONNECTION ADMIN', /^GRANT [^`]*\b(CONNECTION[ _]ADMIN|SUPER)\b[^`]* ON \*\.\*/],
   ];
-  const lacking = everything ? [] : wanted.filter(([, pattern]) => !has(pattern)).map(([privilege]) => ({ privilege }));
+  const lacking = everything ? [] : wanted.filter(([, pattern]) => !has(pattern)).map(([privilege]) => privilege);
   const marks = grants.some((line) => line.includes(`ON \`${markStart}%\`.* `) && line.endsWith('WITH GRANT OPTION'));
-  return marks ? lacking : [...lacking, { privilege: `REFERENCES ON \`${markStart}%\`.* WITH GRANT OPTION` }];
+  return marks ? lacking : [...lacking, `REFERENCES ON \`${markStart}%\`.* WITH GRANT OPTION`];
 }
 
 async function readGrants(sql: Statements): Promise<string[]> {
