@@ -9,6 +9,7 @@ import {
   mysqlConnector,
   oauth2Connector,
   oidcConnector,
+  oktaConnector,
   postgresConnector,
   samlConnector,
 } from '@belay/providers';
@@ -23,6 +24,7 @@ export const connectors = createRegistry([
   mysqlConnector as Connector,
   oauth2Connector,
   oidcConnector,
+  oktaConnector,
   postgresConnector,
   samlConnector,
 ]);

@@ -12,6 +12,7 @@ export { mysqlConnector } from './mysql/connector.js';
 export * from './notifications.js';
 export { oauth2Connector } from './oauth2/connector.js';
 export { oidcConnector } from './oidc/connector.js';
+export { oktaConnector } from './okta/connector.js';
 export * from './port.js';
 export { postgresConnector } from './postgres/connector.js';
 export * from './registry.js';

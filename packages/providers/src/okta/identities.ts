@@ -1,0 +1,67 @@
+import { isInDomains, isSameAddress } from '@belay/contract/address';
+import { type Identities, mostListed, type Person, type ProviderIdentity } from '../port.js';
+import { type Api, condition, type User } from './api.js';
+import type { OktaConfig } from './config.js';
+import { isName } from './plan.js';
+import { findOne, findUser } from './subject.js';
+
+/** Maps people to users of Okta, who are called by their login. */
+export function createIdentities({ identity, email_domains: domains }: OktaConfig, api: Api): Identities {
+  const byEmail = (email: string, signal: AbortSignal) =>
+    findOne(api, 'profile.email', email, (user) => isSameAddress(user.profile.email ?? '', email), signal);
+
+  async function findPerson({ email, logins = [] }: Person, signal: AbortSignal): Promise<User | null> {
+    if (identity === 'email') return domains && !isInDomains(email, domains) ? null : byEmail(email, signal);
+    if ('table' in identity) {
+      const login = Object.entries(identity.table).find(([address]) => isSameAddress(address, email))?.[1];
+      return login === undefined ? null : findUser(api, login, signal);
+    }
+    const linked = new Set(
+      logins.filter(({ provider }) => identity.login.includes(provider)).map((one) => one.subject),
+    );
+    const [subject = ''] = linked;
+    if (linked.size !== 1 || !isName(subject)) return null;
+    const user = await api.user(subject, signal);
+    // Okta finds users by their login here too, and the subject is no login.
+    return user?.id === subject ? user : null;
+  }
+
+  return {
+    ...(typeof identity === 'object' && 'login' in identity ? { byLogin: true } : {}),
+    async list(signal) {
+      const users: ProviderIdentity[] = [];
+      for await (const user of api.users({}, signal)) {
+        users.push(present(user));
+        if (users.length === mostListed) break;
+      }
+      return users;
+    },
+    async get(id, signal) {
+      const user = await findUser(api, id, signal);
+      return user && present(user);
+    },
+    async search(text, limit, signal) {
+      if (!isName(text) || limit < 1) return [];
+      const found = new Map<string, ProviderIdentity>();
+      const exact = ['profile.login', 'profile.email'].map((name) => condition(name, 'eq', text)).join(' or ');
+      const properties = ['login', 'email', 'firstName', 'lastName', 'displayName'];
+      const alike = properties.map((name) => condition(`profile.${name}`, 'sw', text)).join(' or ');
+      for (const query of [{ filter: exact }, { search: alike }]) {
+        for await (const user of api.users(query, signal)) {
+          if (!found.has(user.id)) found.set(user.id, present(user));
+          if (found.size === limit) return [...found.values()];
+        }
+      }
+      return [...found.values()];
+    },
+    async find(person, signal) {
+      const user = await findPerson(person, signal);
+      return user && present(user);
+    },
+  };
+}
+
+function present({ profile: { login, email, firstName, lastName } }: User): ProviderIdentity {
+  const name = [firstName, lastName].filter(Boolean).join(' ');
+  return { id: login, name: name === '' ? login : name, email: email ?? '' };
+}

@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { OtherTarget, Terminal } from '../errors.js';
+import type { EntitlementRef } from '../port.js';
+import { type Api, condition, type Group, type User } from './api.js';
+import { isName } from './plan.js';
+
+const membership = z.strictObject({ group: z.string().min(1) });
+const subjectSchema = z.strictObject({ group: z.string().min(1), user: z.string().min(1) });
+
+/** An entitlement in Okta's identifiers, which do not change when a group or a user is renamed. */
+export type Subject = z.infer<typeof subjectSchema>;
+
+/** Returns what an entitlement is about: by its pin alone, or by its names. Null when a name leads nowhere. */
+export async function resolve(api: Api, { pin, identity, access }: EntitlementRef, signal: AbortSignal) {
+  const named = membership.safeParse(access);
+  if (!named.success) throw new Terminal('The access is not membership of a group');
+  const target = await api.organization(signal);
+  if (pin) {
+    if (pin.target !== target) throw new OtherTarget();
+    const subject = subjectSchema.safeParse(pin.subject);
+    if (!subject.success) throw new Terminal('The pin is not one of a group and a user at Okta');
+    return { target, subject: subject.data };
+  }
+  const [group, user] = [await findGroup(api, named.data.group, signal), await findUser(api, identity, signal)];
+  return group && user && { target, subject: { group: group.id, user: user.id } };
+}
+
+/**
+ * Returns the group with exactly this name. Names of Okta's own groups are unique; an application's group can have the same
+ * one, and is returned only where there is no group of Okta, so that it can be rejected by what it is.
+ */
+export async function findGroup(api: Api, name: string, signal: AbortSignal): Promise<Group | null> {
+  if (!isName(name)) return null;
+  const found: Group[] = [];
+  for await (const group of api.groups({ search: condition('profile.name', 'eq', name) }, signal)) {
+    if (group.profile.name === name) found.push(group);
+  }
+  return found.find(({ type }) => type === 'OKTA_GROUP') ?? found[0] ?? null;
+}
+
+/** Returns the user with this login; logins are the same in upper and lower case. */
+export async function findUser(api: Api, login: string, signal: AbortSignal): Promise<User | null> {
+  const isSame = (user: User) => user.profile.login.toLowerCase() === login.toLowerCase();
+  return findOne(api, 'profile.login', login, isSame, signal);
+}
+
+/** Returns the user whose property has this value; null when there are two: no guess. */
+export async function findOne(
+  api: Api,
+  property: 'profile.login' | 'profile.email',
+  value: string,
+  isSame: (user: User) => boolean,
+  signal: AbortSignal,
+): Promise<User | null> {
+  if (!isName(value)) return null;
+  const found: User[] = [];
+  for await (const user of api.users({ filter: condition(property, 'eq', value) }, signal)) {
+    if (isSame(user)) found.push(user);
+  }
+  return found.length === 1 ? (found[0] ?? null) : null;
+}

@@ -1,0 +1,254 @@
+import { createPublicKey, verify } from 'node:crypto';
+import type { Act, Exchange, Reply } from '../front/front.js';
+
+/** What a test does at Okta beside the connector, and what no API of the emulator shows. */
+export interface OktaWorld {
+  /** Makes a rule that fills groups with users, from now on. Returns its identifier. */
+  fill(groups: readonly string[], users?: readonly string[]): Promise<string>;
+  /** Users that an edit by the API has excluded from a rule for good, as `<rule> <user>`. */
+  excluded(): string[];
+  /** Gives a group an administrator's role. */
+  makeAdministrators(group: string): void;
+  /** How often the sessions of a user were ended. */
+  sessionsEnded(user: string): number;
+  /** The scopes that the service app has; all of them at first. */
+  grantScopes(scopes: readonly string[]): void;
+  /** What the admin role of the service app permits: `groups`, `rules`, `roles`, `users`. */
+  permit(kinds: readonly string[]): void;
+  /** What the admin role no longer covers looks as if it did not exist. */
+  hide(group: string): void;
+  /** Ends all access tokens. */
+  endTokens(): void;
+  /** Requires DPoP of the service app. */
+  requireProof(): void;
+}
+
+interface Rule {
+  id: string;
+  groups: readonly string[];
+  users: readonly string[];
+}
+
+type Item = Record<string, unknown> & { id: string };
+
+const whole = ['okta.groups.manage', 'okta.users.manage', 'okta.users.read', 'okta.roles.read'];
+const administrator = 'SSWS admin';
+
+/**
+ * Answers what the emulator of Okta lacks or gets wrong: service apps with signed assertions, scopes and admin roles, searches,
+ * pages by `after`, group rules and their exclusions, administrators' roles, sessions, and groups that the API may not change.
+ */
+export function completeOkta({ clientId, publicKey, now }: { clientId: string; publicKey: string; now(): number }) {
+  const rules: Rule[] = [];
+  const exclusions = new Set<string>();
+  const administrators = new Set<string>();
+  const hidden = new Set<string>();
+  const ended = new Map<string, number>();
+  const tokens = new Map<string, { until: number; scopes: string[] }>();
+  let scopes: readonly string[] = whole;
+  let permitted: readonly string[] = ['groups', 'rules', 'roles', 'users'];
+  let proof = false;
+  let made = 0;
+  let call: (method: string, path: string) => Promise<unknown> = async () => undefined;
+
+  function answerToken({ request }: Exchange): Reply {
+    const form = new URLSearchParams(request.body);
+    if (!isOurs(form.get('client_assertion') ?? '', request.headers.host ?? '')) return refuse(401, 'invalid_client');
+    if (proof) return refuse(400, 'invalid_dpop_proof');
+    const wanted = (form.get('scope') ?? '').split(' ');
+    if (!wanted.every((scope) => scopes.includes(scope))) return refuse(400, 'invalid_scope');
+    made += 1;
+    tokens.set(`token-${made}`, { until: now() + 3_600_000, scopes: wanted });
+    const body = { token_type: 'Bearer', expires_in: 3600, access_token: `token-${made}`, scope: wanted.join(' ') };
+    return { status: 200, body };
+  }
+
+  function isOurs(assertion: string, _host: string): boolean {
+    const [header = '', payload = '', signature = ''] = assertion.split('.');
+    const { iss, sub, aud, exp } = decode(payload);
+    const signed = verify(
+      'sha256',
+      Buffer.from(`${header}.${payload}`),
+      createPublicKey(publicKey),
+      Buffer.from(signature, 'base64url'),
+    );
+    const seconds = now() / 1000;
+    const inTime = Number(exp) > seconds && Number(exp) <= seconds + 3600;
+    return signed && inTime && iss === clientId && sub === clientId && String(aud).endsWith('/oauth2/v1/token');
+  }
+
+  /** What the token's scopes and the admin role say of a call, before anything is looked up. */
+  function judge(method: string, pathname: string, token: string): Reply | undefined {
+    const held = tokens.get(token);
+    if (!held || held.until <= now()) return fault(401, 'E0000011', 'Invalid token provided');
+    const { kind, scope } = neededFor(method, pathname);
+    const isCovered = held.scopes.some((one) => one === scope || one === scope.replace('.read', '.manage'));
+    return isCovered && permitted.includes(kind) ? undefined : fault(403, 'E0000006', 'You do not have permission');
+  }
+
+  async function answerManagement(exchange: Exchange): Promise<Reply> {
+    const { method, path } = exchange.request;
+    const url = new URL(path, 'http://127.0.0.1');
+    const [, , , kind = '', id = '', part = '', member = ''] = url.pathname.split('/').map(decodeURIComponent);
+    if (kind === 'groups' && id === 'rules') return page(rules.map(showRule), url);
+    if (kind === 'groups' && hidden.has(id)) return fault(404, 'E0000007', 'Not found');
+    if (kind === 'groups' && part === 'roles') {
+      return { status: 200, body: administrators.has(id) ? [{ id: 'ra1', type: 'APP_ADMIN' }] : [] };
+    }
+    if (kind === 'users' && part === 'sessions') return endSessions(exchange, id);
+    if (method === 'GET' && (id === '' || part !== '')) return answerList(exchange, url);
+    if (part === 'users' && member !== '') return changeMember(exchange, id, member);
+    return forward(exchange);
+  }
+
+  async function endSessions(exchange: Exchange, id: string): Promise<Reply> {
+    const found = await ask(exchange, `/api/v1/users/${encodeURIComponent(id)}`);
+    if (found.status !== 200) return found;
+    ended.set(id, (ended.get(id) ?? 0) + 1);
+    return { status: 204 };
+  }
+
+  async function answerList(exchange: Exchange, url: URL): Promise<Reply> {
+    const query = url.searchParams.get('search') ?? url.searchParams.get('filter');
+    const all: Item[] = [];
+    for (let number = 1; ; number += 1) {
+      const found = await ask(exchange, `${url.pathname}?per_page=100&page=${number}`);
+      if (found.status !== 200) return found;
+      const items = JSON.parse(String(found.body)) as Item[];
+      all.push(...items);
+      // Members and a user's groups come in one piece.
+      if (items.length !== 100 || !/\/(groups|users)$/.test(url.pathname) || url.pathname.split('/').length > 4) break;
+    }
+    const shown = all.filter(({ id }) => !hidden.has(id));
+    return page(query === null ? shown : shown.filter((item) => isFound(item, query)), url);
+  }
+
+  async function changeMember(exchange: Exchange, group: string, user: string): Promise<Reply> {
+    const found = await ask(exchange, `/api/v1/groups/${encodeURIComponent(group)}`);
+    if (found.status !== 200) return found;
+    const { type } = JSON.parse(String(found.body)) as { type: string };
+    if (type !== 'OKTA_GROUP') return fault(501, 'E0000060', 'Unsupported operation');
+    const reply = await forward(exchange);
+    if (exchange.request.method === 'DELETE' && reply.status === 204) {
+      for (const rule of rules) {
+        if (rule.groups.includes(group) && rule.users.includes(user)) exclusions.add(`${rule.id} ${user}`);
+      }
+    }
+    return reply;
+  }
+
+  const complete: Act = {
+    name: 'complete Okta',
+    async run(exchange) {
+      const { method, path, headers } = exchange.request;
+      const { pathname } = new URL(path, 'http://127.0.0.1');
+      const [scheme = '', token = ''] = (headers.authorization ?? '').split(' ');
+      if (pathname === '/.well-known/okta-organization')
+        return { status: 200, body: { id: '00o1belay', pipeline: 'idx' } };
+      if (pathname === '/oauth2/v1/token')
+        return method === 'POST' ? answerToken(exchange) : fault(405, 'E0000022', '');
+      // The person who administers Okta, and people at its pages.
+      if (`${scheme} ${token}` === administrator || !pathname.startsWith('/api/')) return exchange.forward();
+      if (scheme !== 'Bearer') return fault(401, 'E0000011', 'Invalid token provided');
+      return judge(method, pathname, token) ?? answerManagement(exchange);
+    },
+  };
+
+  const world: OktaWorld = {
+    async fill(groups, users = []) {
+      made += 1;
+      rules.push({ id: `0pr${made}`, groups, users });
+      for (const group of groups) for (const user of users) await call('PUT', `/api/v1/groups/${group}/users/${user}`);
+      return `0pr${made}`;
+    },
+    excluded: () => [...exclusions],
+    makeAdministrators: (group) => void administrators.add(group),
+    sessionsEnded: (user) => ended.get(user) ?? 0,
+    grantScopes(some) {
+      scopes = some;
+      tokens.clear();
+    },
+    permit(kinds) {
+      permitted = kinds;
+    },
+    hide: (group) => void hidden.add(group),
+    endTokens: () => tokens.clear(),
+    requireProof() {
+      proof = true;
+    },
+  };
+  return {
+    complete,
+    world,
+    /** Tells how to call the emulator as its administrator. */
+    connect(how: typeof call) {
+      call = how;
+    },
+  };
+}
+
+function neededFor(method: string, pathname: string): { kind: string; scope: string } {
+  if (/\/groups\/rules/.test(pathname)) return { kind: 'rules', scope: 'okta.groups.read' };
+  if (/\/groups\/[^/]+\/roles$/.test(pathname)) return { kind: 'roles', scope: 'okta.roles.read' };
+  const change = method === 'GET' ? 'read' : 'manage';
+  return pathname.startsWith('/api/v1/groups')
+    ? { kind: 'groups', scope: `okta.groups.${change}` }
+    : { kind: 'users', scope: `okta.users.${change}` };
+}
+
+const showRule = ({ id, groups }: Rule) => ({
+  id,
+  type: 'group_rule',
+  status: 'ACTIVE',
+  actions: { assignUserToGroups: { groupIds: groups } },
+});
+
+/** A page of Okta begins after an item and is at most `limit` long; the link leads to the next one. */
+function page(items: readonly { id: string }[], url: URL): Reply {
+  const after = url.searchParams.get('after');
+  const limit = Math.min(Number(url.searchParams.get('limit') ?? 50), 200);
+  const start = after === null ? 0 : items.findIndex(({ id }) => id === after) + 1;
+  const body = items.slice(start, start + limit);
+  const self = new URL(url);
+  const links = [`<${self.pathname}${self.search}>; rel="self"`];
+  if (start + limit < items.length) {
+    self.searchParams.set('after', body.at(-1)?.id ?? '');
+    links.push(`<${self.pathname}${self.search}>; rel="next"`);
+  }
+  return { status: 200, headers: { link: links.join(', ') }, body };
+}
+
+/** As far as the connector writes them: conditions with `eq` and `sw`, joined by `or`. Okta ignores upper and lower case. */
+function isFound(item: Item, query: string): boolean {
+  const conditions = [...query.matchAll(/([\w.]+) (eq|sw) "((?:[^"\\]|\\.)*)"/g)];
+  return conditions.some(([, property = '', operator, quoted = '']) => {
+    const found = property.split('.').reduce<unknown>((at, key) => (at as Record<string, unknown>)?.[key], item);
+    const [value, wanted] = [String(found ?? ''), quoted.replace(/\\(.)/g, '$1')].map((text) => text.toLowerCase());
+    return operator === 'eq' ? value === wanted : value?.startsWith(wanted ?? '');
+  });
+}
+
+function forward(exchange: Exchange): Promise<Reply> {
+  const { request } = exchange;
+  return exchange.forward({ ...request, headers: { ...request.headers, authorization: administrator } });
+}
+
+function ask(exchange: Exchange, path: string): Promise<Reply> {
+  const headers = { authorization: administrator };
+  return exchange.forward({ method: 'GET', path, headers, body: '' });
+}
+
+function decode(part: string): Record<string, unknown> {
+  try {
+    return JSON.parse(Buffer.from(part, 'base64url').toString('utf8')) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}
+
+const refuse = (status: number, error: string): Reply => ({ status, body: { error, error_description: 'refused' } });
+
+const fault = (status: number, errorCode: string, errorSummary: string): Reply => ({
+  status,
+  body: { errorCode, errorSummary, errorId: 'oae1' },
+});

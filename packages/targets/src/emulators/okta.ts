@@ -1,0 +1,68 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { completeOkta, type OktaWorld } from './okta-world.js';
+import { type EmulatorTarget, startEmulator } from './start.js';
+
+export interface OktaTarget extends EmulatorTarget {
+  /** The service app that the connector is. */
+  app: { clientId: string; privateKey: string };
+  /** What a test does at Okta beside the connector. */
+  world: OktaWorld;
+  /** Calls the management API as the administrator. */
+  call(method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }>;
+}
+
+export interface OktaOptions {
+  /** Groups and their members, made before the start; the members are `<prefix>-1@example.test` and so on. */
+  crowds?: readonly { group: string; type?: 'OKTA_GROUP' | 'APP_GROUP'; members: number; prefix: string }[];
+  now?(): number;
+}
+
+const key = generateKeyPairSync('rsa', {
+  modulusLength: 2048,
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+});
+
+/** Starts Okta as `emulate` has it, with a service app. What the emulator lacks is in `okta-world.ts`. */
+export async function startOkta({ crowds = [], now = Date.now }: OktaOptions = {}): Promise<OktaTarget> {
+  const app = { clientId: '0oabelay', privateKey: key.privateKey };
+  const { complete, world, connect } = completeOkta({ clientId: app.clientId, publicKey: key.publicKey, now });
+  const people = crowds.flatMap(({ members, prefix }) =>
+    Array.from({ length: members }, (_, index) => ({
+      id: `00u${prefix}${index + 1}`,
+      login: `${prefix}-${index + 1}@example.test`,
+    })),
+  );
+  const target = await startEmulator({
+    service: 'okta',
+    now,
+    complete,
+    seed: {
+      tokens: { admin: { login: 'admin', scopes: [] } },
+      okta: {
+        users: people.map(({ id, login }) => ({ okta_id: id, login, email: login })),
+        groups: crowds.map(({ group, type = 'OKTA_GROUP' }, index) => ({
+          okta_id: `00gcrowd${index}`,
+          name: group,
+          type,
+        })),
+        group_memberships: crowds.flatMap(({ prefix }, index) =>
+          people
+            .filter(({ id }) => id.startsWith(`00u${prefix}`))
+            .map(({ id }) => ({ group_okta_id: `00gcrowd${index}`, user_okta_id: id })),
+        ),
+      },
+    },
+  });
+  const call: OktaTarget['call'] = async (method, path, body) => {
+    const answer = await fetch(`${target.url}${path}`, {
+      method,
+      headers: { authorization: 'SSWS admin', 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    return { status: answer.status, body: text === '' ? undefined : JSON.parse(text) };
+  };
+  connect((method, path) => call(method, path));
+  return { ...target, app, world, call };
+}
