@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
@@ -5,6 +6,12 @@ import { compileConfiguration } from '../src/config/compile-configuration.js';
 
 const folder = fileURLToPath(new URL('../../../examples/connectors/', import.meta.url));
 const certificate = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n';
+
+const key = generateKeyPairSync('ec', {
+  namedCurve: 'P-256',
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+});
 
 /** What the variables of the examples may be. */
 const variables: Record<string, string> = {
@@ -15,6 +22,7 @@ const variables: Record<string, string> = {
   KUBERNETES_TOKEN: 'a-token',
   MYSQL_URL: 'mysql://belay:secret@db.example.com:3306/belay',
   MYSQL_CA: certificate,
+  OKTA_PRIVATE_KEY: key.privateKey,
 };
 
 // Files with a suffix are for the system itself, such as kubernetes-rbac.yaml.

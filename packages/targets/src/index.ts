@@ -1,5 +1,7 @@
 export { type GithubOptions, type GithubTarget, startGithub } from './emulators/github.js';
 export type { GithubWorld } from './emulators/github-world.js';
+export { type OktaOptions, type OktaTarget, startOkta } from './emulators/okta.js';
+export type { OktaWorld } from './emulators/okta-world.js';
 export { type EmulatorTarget, startEmulator } from './emulators/start.js';
 export {
   answer,

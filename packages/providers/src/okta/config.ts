@@ -1,6 +1,6 @@
 import { createPrivateKey } from 'node:crypto';
-import { foldAddress } from '@belay/contract/address';
 import { z } from 'zod';
+import { addressTable } from '../address-table.js';
 import { emailDomain, endpoint } from '../endpoint.js';
 
 const url = endpoint
@@ -12,14 +12,6 @@ const url = endpoint
   });
 
 const name = z.string().min(1).max(255);
-
-const table = z.record(z.string(), z.string().min(1)).superRefine((people, context) => {
-  for (const address of Object.keys(people)) {
-    if (foldAddress(address) === address) continue;
-    const message = 'is not an e-mail address in canonical form, for example rita@example.com';
-    context.addIssue({ code: 'custom', path: [address], message });
-  }
-});
 
 /** The configuration of a provider of type `okta`. */
 export const oktaConfig = z.strictObject({
@@ -41,7 +33,7 @@ export const oktaConfig = z.strictObject({
     .union([
       z.literal('email'),
       z.strictObject({ login: z.array(z.string().min(1)).min(1) }),
-      z.strictObject({ table }),
+      z.strictObject({ table: addressTable(z.string().min(1)) }),
     ])
     .default('email'),
   /** With `identity: email`, the domains whose addresses count; all of them where it is left out. */

@@ -2,8 +2,8 @@ import { type Front, type OktaOptions, startFront, startOkta } from '@belay/targ
 import { oktaConnector, type ProviderClient } from '../../src/index.js';
 
 /** An organization at Okta, with groups and users as tests need them. */
-export async function openOrganization(options: OktaOptions = {}) {
-  const target = await startOkta(options);
+export async function openOrganization({ now = Date.now, crowds = [] }: Partial<OktaOptions> = {}) {
+  const target = await startOkta({ now, crowds });
   const clients: ProviderClient[] = [];
   let made = 0;
   const admin = async (method: string, path: string, body?: unknown) => {
@@ -37,14 +37,14 @@ export async function openOrganization(options: OktaOptions = {}) {
       return found.map(({ id }) => id);
     },
     /** The connector's client, of the organization or of a front before it. */
-    async client(config: Record<string, unknown> = {}, now = options.now ?? Date.now): Promise<ProviderClient> {
+    async client(config: Record<string, unknown> = {}): Promise<ProviderClient> {
       const { clientId, privateKey } = target.app;
       const given = { url: target.url, client_id: clientId, private_key: privateKey, ...config };
       const client = await oktaConnector.create(oktaConnector.config.parse(given), { now, log: () => {} });
       clients.push(client);
       return client;
     },
-    front: (now = options.now ?? Date.now): Promise<Front> => startFront({ to: target.url, now }),
+    front: (): Promise<Front> => startFront({ to: target.url, now }),
     async close() {
       for (const client of clients) await client.close();
       await target[Symbol.asyncDispose]();

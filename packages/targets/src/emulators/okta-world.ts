@@ -53,7 +53,7 @@ export function completeOkta({ clientId, publicKey, now }: { clientId: string; p
 
   function answerToken({ request }: Exchange): Reply {
     const form = new URLSearchParams(request.body);
-    if (!isOurs(form.get('client_assertion') ?? '', request.headers.host ?? '')) return refuse(401, 'invalid_client');
+    if (!isOurs(form.get('client_assertion') ?? '')) return refuse(401, 'invalid_client');
     if (proof) return refuse(400, 'invalid_dpop_proof');
     const wanted = (form.get('scope') ?? '').split(' ');
     if (!wanted.every((scope) => scopes.includes(scope))) return refuse(400, 'invalid_scope');
@@ -63,7 +63,7 @@ export function completeOkta({ clientId, publicKey, now }: { clientId: string; p
     return { status: 200, body };
   }
 
-  function isOurs(assertion: string, _host: string): boolean {
+  function isOurs(assertion: string): boolean {
     const [header = '', payload = '', signature = ''] = assertion.split('.');
     const { iss, sub, aud, exp } = decode(payload);
     const signed = verify(

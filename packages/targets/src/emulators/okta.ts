@@ -14,7 +14,7 @@ export interface OktaTarget extends EmulatorTarget {
 export interface OktaOptions {
   /** Groups and their members, made before the start; the members are `<prefix>-1@example.test` and so on. */
   crowds?: readonly { group: string; type?: 'OKTA_GROUP' | 'APP_GROUP'; members: number; prefix: string }[];
-  now?(): number;
+  now(): number;
 }
 
 const key = generateKeyPairSync('rsa', {
@@ -24,7 +24,7 @@ const key = generateKeyPairSync('rsa', {
 });
 
 /** Starts Okta as `emulate` has it, with a service app. What the emulator lacks is in `okta-world.ts`. */
-export async function startOkta({ crowds = [], now = Date.now }: OktaOptions = {}): Promise<OktaTarget> {
+export async function startOkta({ crowds = [], now }: OktaOptions): Promise<OktaTarget> {
   const app = { clientId: '0oabelay', privateKey: key.privateKey };
   const { complete, world, connect } = completeOkta({ clientId: app.clientId, publicKey: key.publicKey, now });
   const people = crowds.flatMap(({ members, prefix }) =>
