@@ -37,6 +37,11 @@ export const ldapConfig = z
     allow_plain_text: z.boolean().default(false),
     /** PEM: who signs the server's certificate, where that is not a public authority. */
     ca: z.string().includes('-----BEGIN CERTIFICATE-----').optional(),
+    /** The name in the server's certificate, where the address has another one. */
+    server_name: z
+      .string()
+      .regex(/^[a-z0-9-]+(\.[a-z0-9-]+)*$/i, 'is not a host name')
+      .optional(),
     bind_dn: dn,
     // With an empty password a server takes the bind for an anonymous one, and says that it succeeded.
     password: z.string().min(1),

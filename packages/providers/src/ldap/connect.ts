@@ -37,9 +37,10 @@ export async function withConnection<T>(
 
 async function open(library: Library, config: LdapConfig, signal: AbortSignal): Promise<Socket> {
   const { protocol, host, port } = readUrl(config.url);
+  const name = config.server_name ?? host;
   const tls = {
     ...(config.ca === undefined ? {} : { ca: config.ca }),
-    ...(isIP(host) ? {} : { servername: host }),
+    ...(isIP(name) ? {} : { servername: name }),
     host,
   };
   if (protocol === 'ldaps:') return ready(connectSecure({ ...tls, port }), 'secureConnect', signal);

@@ -28,7 +28,8 @@ export async function add(session: Session, config: LdapConfig, group: Entry, pe
   } catch (error) {
     const result = codeOf(error);
     if (result === code.noSuchObject) throw renamed(error);
-    if (!isAlready.includes(result) || !(await hasValue(session, config, group, person.dn))) throw error;
+    if (!isAlready.includes(result)) throw error;
+    if (!(await hasValue(session, config, group, person.dn))) throw crossed(error);
   }
   // OpenLDAP takes names that no entry has, and the name may have passed to another person.
   const again = await findPersonById(session, config, idOf(person, config) ?? '');
@@ -57,7 +58,8 @@ async function remove(session: Session, config: LdapConfig, group: Entry, value:
     if (result === code.objectClassViolation) return removeLast(session, config, group, value, error);
     // A text that cannot be a name cannot be a member either.
     if (result === code.invalidSyntax || result === code.invalidName) return;
-    if (!isNot.includes(result) || (await hasValue(session, config, group, value))) throw error;
+    if (!isNot.includes(result)) throw error;
+    if (await hasValue(session, config, group, value)) throw result === code.unwilling ? error : crossed(error);
   }
 }
 
@@ -80,7 +82,7 @@ async function removeLast(
 
 async function hasValue(session: Session, config: LdapConfig, group: Entry, value: string): Promise<boolean> {
   try {
-    return await session.compare(group.dn, config.member_attribute, value);
+    return await session.has(group.dn, config.member_attribute, value);
   } catch (error) {
     // It was found a moment ago: it has another name now, under which the member may still be there.
     if (codeOf(error) === code.noSuchObject) throw renamed(error);
@@ -90,6 +92,10 @@ async function hasValue(session: Session, config: LdapConfig, group: Entry, valu
 
 function namesOf({ person, former }: Subject): string[] {
   return [person?.dn, former].filter((name) => name !== undefined);
+}
+
+function crossed(cause: unknown): Retryable {
+  return new Retryable('The membership was changed by another call at the same time', { cause });
 }
 
 function renamed(cause?: unknown): Retryable {

@@ -20,12 +20,12 @@ export async function refuse(
   if (id === (await readOwnId(session, config))) {
     throw new Terminal("The person is the connector's own account");
   }
-  if (isPrimary(group, person)) throw new Terminal("The group is the person's primary group");
   if (!config.allow_privileged_groups && (await isPrivileged(session, config, group))) {
     throw new Terminal(
       'The group is one that Active Directory protects, or leads to one; set allow_privileged_groups: true to permit it',
     );
   }
+  if (isPrimary(group, person)) throw new Terminal("The group is the person's primary group");
   return { group, person };
 }
 

@@ -1,6 +1,6 @@
 import { guardBy } from '../abort.js';
 import { Terminal } from '../errors.js';
-import type { LdapConfig } from './config.js';
+import { dialectOf, type LdapConfig } from './config.js';
 import { type Client, type Library, withConnection } from './connect.js';
 import { code, codeOf, toPortError } from './faults.js';
 
@@ -28,8 +28,8 @@ export interface Session {
   find(base: string, condition: Condition, attributes: readonly string[], most?: number): Promise<Entry[]>;
   /** Reads all entries below `base`, in pages. */
   pages(base: string, condition: Condition, attributes: readonly string[]): AsyncIterable<Entry[]>;
-  /** Returns whether the group has the value. Throws when there is no such group. */
-  compare(dn: string, attribute: string, value: string): Promise<boolean>;
+  /** Returns whether an attribute of an entry has the value. Throws when there is no such entry. */
+  has(dn: string, attribute: string, value: string): Promise<boolean>;
   change(dn: string, attribute: string, values: { add?: string; remove?: string }): Promise<void>;
 }
 
@@ -48,11 +48,13 @@ export function openDirectory(library: Library, config: LdapConfig): Directory {
   const guard = guardBy(toPortError);
   return {
     call: (signal, work) =>
-      guard(signal, () => withConnection(library, config, signal, (client) => work(sessionOn(library, client)))),
+      guard(signal, () =>
+        withConnection(library, config, signal, (client) => work(sessionOn(library, client, dialectOf(config).active))),
+      ),
   };
 }
 
-function sessionOn(library: Library, client: Client): Session {
+function sessionOn(library: Library, client: Client, active: boolean): Session {
   const options = (condition: Condition, attributes: readonly string[]) => ({
     filter: toFilter(library, condition),
     attributes: [...attributes],
@@ -80,7 +82,12 @@ function sessionOn(library: Library, client: Client): Session {
         yield page.searchEntries.map(toEntry);
       }
     },
-    async compare(dn, attribute, value) {
+    async has(dn, attribute, value) {
+      if (active) {
+        // Samba makes a filter of what is compared without escaping it, and fails at names with commas.
+        const found = await client.search(dn, { ...options({ is: attribute, value }, ['1.1']), scope: 'base' });
+        return found.searchEntries.length > 0;
+      }
       try {
         return await client.compare(dn, attribute, value);
       } catch (error) {

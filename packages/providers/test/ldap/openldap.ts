@@ -4,7 +4,7 @@ import { Attribute, Change, Client } from 'ldapts';
 import type { ProviderClient } from '../../src/index.js';
 import { ldapConnector } from '../../src/index.js';
 
-const personPassword = 'the-password-of-a-person';
+const secret = 'the-password-of-an-account';
 
 /** An OpenLDAP server with people and groups, and its administrator. */
 export interface OpenLdap extends AsyncDisposable {
@@ -20,29 +20,76 @@ export interface OpenLdap extends AsyncDisposable {
   /** Returns the members of a group as the server lists them. */
   members(cn: string): Promise<string[]>;
   change(dn: string, operation: 'add' | 'delete' | 'replace', attribute: string, values: string[]): Promise<void>;
+  /** Makes what only members of a group may compare. */
+  vault(cn: string): Promise<void>;
+  /** Returns whether the person, signed in now, may compare what the group protects. */
+  canUse(person: string, cn: string): Promise<boolean>;
+  signIn(dn: string): Promise<Client>;
   settings(more?: object): object;
   connect(more?: object): Promise<ProviderClient>;
 }
 
 const escapeValue = (text: string) => text.replace(/[,+"\\<>;=#]/g, '\\$&');
 
+/** Returns whether a connection may compare what a group protects. */
+export function open(client: Client, cn: string): Promise<boolean> {
+  return client.compare(`cn=vault-${cn},ou=groups,${suffix}`, 'cn', `vault-${cn}`).catch((error) => {
+    if ([32, 50].includes(error.code)) return false;
+    throw error;
+  });
+}
+
+const suffix = 'dc=belay,dc=test';
+const account = `cn=belay,ou=services,${suffix}`;
+
+/** The rights that docs/connectors/ldap.md names: Belay's account writes members of groups and reads, and nothing else. */
+const leastRights = [
+  'access to attrs=userPassword by anonymous auth by * none',
+  // What a group protects: the entry called vault-<group> can be compared by its members only.
+  `access to dn.regex="^cn=vault-([^,]+),ou=groups,${suffix}$" by group/groupOfNames/member.expand="cn=$1,ou=groups,${suffix}" compare by * none`,
+  `access to dn.subtree="ou=groups,${suffix}" attrs=member,uniqueMember by dn.exact="${account}" write by users read`,
+  'access to * by users read',
+];
+
+/** The same, with everybody who is signed in free to write. */
+export const looseRights = leastRights.map((line) => line.replace('by users read', 'by users write'));
+
 /** Starts a server. `settings` are further lines of its configuration. */
-export async function openLdap(options: { settings?: readonly string[] } = {}): Promise<OpenLdap> {
-  const target = await startTarget('slapd', options);
+export async function openLdap({
+  rights = leastRights,
+  settings: lines = [],
+}: {
+  rights?: readonly string[];
+  settings?: readonly string[];
+} = {}): Promise<OpenLdap> {
+  const target = await startTarget('slapd', {
+    settings: ['include /etc/ldap/schema/dyngroup.schema', ...rights, ...lines],
+  });
   const admin = new Client({ url: target.url });
   await admin.bind(target.admin.dn, target.admin.password);
   const [people, groups] = [`ou=people,${target.suffix}`, `ou=groups,${target.suffix}`];
+  await admin.add(`ou=services,${suffix}`, { objectClass: 'organizationalUnit', ou: 'services' });
+  await admin.add(account, {
+    objectClass: ['applicationProcess', 'simpleSecurityObject'],
+    cn: 'belay',
+    userPassword: secret,
+  });
   const groupDn = (cn: string) => `cn=${escapeValue(cn)},${groups}`;
   const settings = (more: object = {}) => ({
     url: target.url,
     directory: 'openldap',
     allow_plain_text: true,
-    bind_dn: target.admin.dn,
-    password: target.admin.password,
+    bind_dn: account,
+    password: secret,
     people_base: people,
     groups_base: groups,
     ...more,
   });
+  const signIn = async (dn: string) => {
+    const client = new Client({ url: target.url });
+    await client.bind(dn, secret);
+    return client;
+  };
   return {
     target,
     admin,
@@ -58,7 +105,7 @@ export async function openLdap(options: { settings?: readonly string[] } = {}): 
         cn: login,
         sn: login,
         mail: `${login}@example.test`,
-        userPassword: personPassword,
+        userPassword: secret,
         ...attributes,
       });
       return dn;
@@ -74,6 +121,16 @@ export async function openLdap(options: { settings?: readonly string[] } = {}): 
     async change(dn, operation, type, values) {
       await admin.modify(dn, new Change({ operation, modification: new Attribute({ type, values }) }));
     },
+    async vault(cn) {
+      await admin.add(`cn=vault-${cn},${groups}`, { objectClass: 'device', cn: `vault-${cn}` });
+    },
+    async canUse(person, cn) {
+      const client = await signIn(person);
+      const opened = await open(client, cn);
+      await client.unbind();
+      return opened;
+    },
+    signIn,
     connect: async (more) =>
       ldapConnector.create(ldapConnector.config.parse(settings(more)), { log: () => {}, now: () => Date.now() }),
     async [Symbol.asyncDispose]() {

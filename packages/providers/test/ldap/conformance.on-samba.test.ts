@@ -1,0 +1,209 @@
+import { randomUUID } from 'node:crypto';
+import * as vitest from 'vitest';
+import { type AccessRequest, ldapConnector } from '../../src/index.js';
+import { conformance } from '../../src/testkit/index.js';
+import { openActiveDirectory } from './active-directory.js';
+import { nonsense, sensible } from './requests.js';
+
+const { afterAll, beforeAll, describe, expect, it } = vitest;
+const signal = () => new AbortController().signal;
+const until = new Date('2100-01-01T00:00:00.000Z');
+
+// One domain for the whole file: it takes a minute to make, and only one can run at a time.
+let opened: ReturnType<typeof openActiveDirectory> | undefined;
+const domain = () => {
+  opened ??= openActiveDirectory();
+  return opened;
+};
+afterAll(async () => (await opened)?.[Symbol.asyncDispose]());
+
+conformance(vitest, 'ldap on Active Directory', async () => {
+  const server = await domain();
+  const exclusive = await Promise.all(Array.from({ length: 3 }, () => server.group()));
+  const [first = '', ...free] = exclusive;
+  const client = await server.connect({ exclusive });
+  const down = await server.connect({ url: 'ldaps://127.0.0.1:1' });
+  const config = ldapConnector.config.parse(server.settings());
+  return {
+    client,
+    down,
+    plan: (request: AccessRequest) => ldapConnector.plan?.(config, request) ?? { ok: false, issues: [] },
+    async fresh() {
+      const identity = await server.person();
+      return { id: `entitlement of ${identity}`, identity, access: { group: first } };
+    },
+    nonsense,
+    sensible,
+    unknownAccess: { group: 'no-such-group' },
+    knowsIdentities: true,
+    at: {
+      async rename({ pin: _, ...one }) {
+        const to = `CN=renamed-${randomUUID()}`;
+        await server.admin.modifyDN(one.identity, to);
+        return { ...one, identity: `${to},${server.people}` };
+      },
+      async neighbours(one) {
+        const members = await server.members(first);
+        return members.filter((dn) => dn !== one.identity);
+      },
+      async stranger() {
+        const [identity, [group = '']] = [await server.person(), free];
+        await server.change(server.groupDn(group), 'add', 'member', [identity]);
+        return { id: '', identity, access: { group } };
+      },
+    },
+    close: async () => {},
+  };
+});
+
+describe('ldap on Active Directory', () => {
+  let server: Awaited<ReturnType<typeof domain>>;
+  beforeAll(async () => {
+    server = await domain();
+  });
+  const authorizerOf = async (more: object = {}) => {
+    const { authorizer } = await server.connect(more);
+    if (!authorizer) throw new Error('no authorizer');
+    return authorizer;
+  };
+  const make = async () => {
+    const [identity, group] = [await server.person(), await server.group()];
+    return { id: identity, identity, access: { group }, group };
+  };
+
+  it('permits the same change as the person after the grant, and not before it and after the end', async () => {
+    const one = await make();
+    const authorizer = await authorizerOf();
+    const vault = `CN=vault-${one.group},${server.people}`;
+    await server.admin.add(vault, { objectClass: 'contact' });
+    await server.permit(vault, one.group, 'bf967950-0de6-11d0-a285-00aa003049e2');
+    const canUse = async () => {
+      const person = await server.signIn(one.identity);
+      const done = await server.write(person, vault, 'description', randomUUID());
+      await person.unbind();
+      return done;
+    };
+    expect(await canUse()).toBe(false);
+    await authorizer.ensurePresent(one, until, signal());
+    expect(await canUse()).toBe(true);
+    await authorizer.ensureAbsent(one, signal());
+    expect(await canUse()).toBe(false);
+  });
+
+  it('needs no more than the right to write the members of groups below one unit', async () => {
+    const account = await server.person('belay');
+    await server.permitMembers(account);
+    const authorizer = await authorizerOf({ bind_dn: account, password: server.password });
+    const one = await make();
+    await authorizer.ensurePresent(one, until, signal());
+    expect(await authorizer.holds(one, signal())).toBe(true);
+    await authorizer.ensureAbsent(one, signal());
+    expect(await server.members(one.group)).toEqual([]);
+    const elsewhere = await authorizerOf({
+      bind_dn: account,
+      password: server.password,
+      groups_base: server.people,
+    });
+    await server.admin.add(`CN=outside,${server.people}`, { objectClass: 'group', sAMAccountName: 'outside' });
+    const outside = { ...one, access: { group: 'outside' } };
+    await expect(elsewhere.ensurePresent(outside, until, signal())).rejects.toMatchObject({
+      name: 'Terminal',
+      message: expect.stringContaining('not permitted'),
+    });
+    const own = { ...one, identity: account };
+    await expect(authorizer.ensurePresent(own, until, signal())).rejects.toThrow("the connector's own account");
+  });
+
+  it.each(['Domain Admins', 'Enterprise Admins', 'Domain Users', 'Administrators', 'DnsAdmins-parent'])(
+    'rejects %s, which Active Directory protects or which leads to such a group',
+    async (name) => {
+      if (name === 'DnsAdmins-parent') {
+        await server.admin.add(`CN=${name},CN=Users,${server.target.suffix}`, {
+          objectClass: 'group',
+          sAMAccountName: name,
+        });
+        const administrators = `CN=Administrators,CN=Builtin,${server.target.suffix}`;
+        const between = await server.group();
+        await server.change(administrators, 'add', 'member', [server.groupDn(between)]);
+        await server.change(server.groupDn(between), 'add', 'member', [`CN=${name},CN=Users,${server.target.suffix}`]);
+      }
+      const authorizer = await authorizerOf({ groups_base: server.target.suffix });
+      const one = { ...(await make()), access: { group: name } };
+      await expect(authorizer.ensurePresent(one, until, signal())).rejects.toMatchObject({
+        name: 'Terminal',
+        message: expect.stringContaining('allow_privileged_groups'),
+      });
+      expect((await authorizer.roles(signal())).map((role) => role.name)).not.toContain('group/Domain Admins');
+    },
+  );
+
+  it('takes a group that became the primary group of its holder for held, until it no longer is', async () => {
+    const one = await make();
+    const authorizer = await authorizerOf();
+    const pin = await authorizer.pin(one, signal());
+    if (!pin) throw new Error('no pin');
+    const held = { ...one, pin };
+    await authorizer.ensurePresent(held, until, signal());
+    const number = await server.relativeId(server.groupDn(one.group));
+    await server.change(one.identity, 'replace', 'primaryGroupID', [number]);
+    expect(await server.members(one.group)).toEqual([]);
+    expect(await authorizer.holds(held, signal())).toBe(true);
+    await expect(authorizer.ensureAbsent(held, signal())).rejects.toMatchObject({
+      name: 'Retryable',
+      message: expect.stringContaining('primary group'),
+    });
+    // By the directory's own rule the person becomes an ordinary member of the group that was the primary one.
+    await server.change(one.identity, 'replace', 'primaryGroupID', ['513']);
+    await authorizer.ensureAbsent(held, signal());
+    expect(await authorizer.holds(held, signal())).toBe(false);
+  });
+
+  it('finds people and groups under names with commas, quotes and other marks', async () => {
+    const odd = 'Ünal, "Rita" + <b> \\ = #;';
+    const group = await server.group();
+    const identity = await server.person(`p${randomUUID().slice(0, 8)}`);
+    await server.admin.modifyDN(identity, `CN=${odd.replace(/[,+"\\<>;=#]/g, '\\$&')}`);
+    const client = await server.connect();
+    const [found] = (await client.identities?.search('Ünal', 5, signal())) ?? [];
+    expect(found?.name).toBe(odd);
+    const one = { id: odd, identity: found?.id ?? '', access: { group } };
+    await client.authorizer?.ensurePresent(one, until, signal());
+    expect(await client.authorizer?.holds(one, signal())).toBe(true);
+    await client.authorizer?.ensureAbsent(one, signal());
+    expect(await server.members(group)).toEqual([]);
+  });
+
+  it('rejects wrong credentials without naming them, and a certificate that it cannot trust', async () => {
+    const wrong = await authorizerOf({ password: 'a-wrong-password' });
+    await expect(wrong.target(signal())).rejects.toMatchObject({
+      name: 'Terminal',
+      message: "The directory rejected the connector's credentials (49)",
+    });
+    const unknown = await authorizerOf({ ca: undefined });
+    await expect(unknown.target(signal())).rejects.toMatchObject({
+      name: 'Terminal',
+      message: "The directory's certificate is not trusted",
+    });
+  });
+
+  it('lists more members than Active Directory returns at once', async () => {
+    const group = await server.group();
+    const names = Array.from({ length: 1_600 }, (_, index) => `many-${index}`);
+    for (const cn of names) await server.admin.add(`CN=${cn},${server.people}`, { objectClass: 'contact' });
+    await server.change(
+      server.groupDn(group),
+      'add',
+      'member',
+      names.map((cn) => `CN=${cn},${server.people}`),
+    );
+    const authorizer = await authorizerOf({ exclusive: [group] });
+    const listed: string[] = [];
+    for await (const { identity } of authorizer.list?.(signal()) ?? []) listed.push(identity);
+    expect(listed).toHaveLength(names.length);
+    const one = { ...(await make()), access: { group } };
+    await authorizer.ensurePresent(one, until, signal());
+    expect(await authorizer.holds(one, signal())).toBe(true);
+    await authorizer.ensureAbsent(one, signal());
+    expect(await authorizer.holds(one, signal())).toBe(false);
+  });
+});
