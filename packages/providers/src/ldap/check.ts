@@ -1,6 +1,8 @@
 import { Terminal } from '../errors.js';
-import { dialectOf, type LdapConfig } from './config.js';
-import type { Session } from './session.js';
+import type { Weakness } from '../port.js';
+import { dialectOf, type LdapConfig, readUrl } from './config.js';
+import { code, codeOf } from './faults.js';
+import type { Entry, Session } from './session.js';
 import { findGroup, idOf, readTarget } from './subject.js';
 
 /** Reads all that the connector needs to read. Throws `Terminal` with the setting or the permission that is missing. */
@@ -17,4 +19,55 @@ export async function check(session: Session, config: LdapConfig): Promise<void>
   for (const name of config.exclusive) {
     if (!(await findGroup(session, config, name))) throw new Terminal('exclusive: a group of this list does not exist');
   }
+}
+
+/** Returns what the account may not do that it needs, and what of the address and the settings is not safe. */
+export async function findWeaknesses(session: Session, config: LdapConfig): Promise<Weakness[]> {
+  const { active } = dialectOf(config);
+  const found: Weakness[] = [];
+  if (config.exclusive.length === 0) {
+    found.push({
+      message: 'exclusive is empty, so the drift audit sees no membership',
+      cure: 'List in exclusive the groups that only Belay fills',
+    });
+  }
+  for (const name of config.exclusive) {
+    const group = await findGroup(session, config, name);
+    if (!group || (await mayChange(session, config, group))) continue;
+    found.push({
+      message: "The connector's account may not change the members of a group that is listed in exclusive",
+      cure: `Permit it to write ${config.member_attribute} of the groups below groups_base (docs/connectors/ldap.md)`,
+    });
+    break;
+  }
+  if (active && !(await isOneServer(session, config))) {
+    found.push({
+      message:
+        'The address is not the name of one domain controller: a call could reach one that does not know of the last',
+      cure: 'Write into url the name of one domain controller as it calls itself (dnsHostName)',
+    });
+  }
+  return found;
+}
+
+/** Active Directory says so; OpenLDAP rejects an account without the right before it finds that there is no such value. */
+async function mayChange(session: Session, config: LdapConfig, group: Entry): Promise<boolean> {
+  if (dialectOf(config).active) {
+    const entry = await session.read(group.dn, ['allowedAttributesEffective']);
+    return entry?.texts('allowedAttributesEffective').includes('member') ?? false;
+  }
+  try {
+    await session.change(group.dn, config.member_attribute, { remove: `cn=not-a-member,${config.groups_base}` });
+    return true;
+  } catch (error) {
+    if (codeOf(error) === code.noSuchAttribute) return true;
+    if (codeOf(error) === code.notPermitted) return false;
+    throw error;
+  }
+}
+
+async function isOneServer(session: Session, config: LdapConfig): Promise<boolean> {
+  const root = await session.read('', ['dnsHostName']);
+  const name = config.server_name ?? readUrl(config.url).host;
+  return root?.texts('dnsHostName')[0]?.toLowerCase() === name.toLowerCase();
 }

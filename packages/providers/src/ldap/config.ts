@@ -68,6 +68,7 @@ export const ldapConfig = z
     residual: duration.optional(),
   })
   .superRefine((config, context) => {
+    if (!isServerUrl(config.url)) return;
     const { protocol } = readUrl(config.url);
     const refuse = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message });
     if (protocol === 'ldaps:' && config.start_tls) {

@@ -1,6 +1,6 @@
 import type { Connector } from '../port.js';
 import { createAuthorizer } from './authorizer.js';
-import { check } from './check.js';
+import { check, findWeaknesses } from './check.js';
 import { addressOf, type LdapConfig, ldapConfig } from './config.js';
 import { createIdentities } from './identities.js';
 import { planMemberships } from './plan.js';
@@ -20,6 +20,7 @@ export const ldapConnector: Connector<LdapConfig> = {
       authorizer: createAuthorizer(config, directory),
       identities: createIdentities(config, directory),
       check: (signal) => directory.call(signal, (session) => check(session, config)),
+      weaknesses: (signal) => directory.call(signal, (session) => findWeaknesses(session, config)),
       close: async () => {},
     };
   },

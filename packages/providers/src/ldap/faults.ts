@@ -8,6 +8,7 @@ export const code = {
   invalidSyntax: 21,
   noSuchObject: 32,
   invalidName: 34,
+  notPermitted: 50,
   unwilling: 53,
   objectClassViolation: 65,
   entryExists: 68,
@@ -17,6 +18,7 @@ export const code = {
 const passing = new Set([1, 3, 11, 51, 52, 80]);
 
 const readable: Record<number, string> = {
+  4: "The directory's size limit for the connector's account is too low",
   8: 'The directory requires an encrypted connection',
   10: 'The directory is a read-only copy; the address must be of a server that takes changes',
   13: 'The directory requires an encrypted connection',

@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Authorizer, EntitlementRef } from '../../src/index.js';
+import { makeCertificate } from '../support/certificate.js';
 import { type OpenLdap, openLdap } from './openldap.js';
+import { operation, startProxy } from './proxy.js';
 
 const until = new Date('2100-01-01T00:00:00.000Z');
 const signal = () => new AbortController().signal;
@@ -267,6 +272,60 @@ describe('a membership in OpenLDAP', () => {
   });
 });
 
+describe('the connection', () => {
+  it('is encrypted before the account signs in, and only with a server whose certificate is trusted', async () => {
+    const { key, cert } = makeCertificate(['ldap.belay.test']);
+    const folder = await mkdtemp(join(tmpdir(), 'belay-ldap-'));
+    const [keyFile, certificateFile] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')];
+    await writeFile(keyFile, key);
+    await writeFile(certificateFile, cert);
+    const settings = [`TLSCertificateFile ${certificateFile}`, `TLSCertificateKeyFile ${keyFile}`];
+    await using secure = await openLdap({ settings });
+    await using proxy = await startProxy(secure.target.url);
+    const seen: number[] = [];
+    proxy.misbehave = (tag) => {
+      seen.push(tag);
+      return undefined;
+    };
+    const encrypted = {
+      url: proxy.url,
+      start_tls: true,
+      allow_plain_text: false,
+      ca: cert,
+      server_name: 'ldap.belay.test',
+    };
+    const authorizer = await open(secure, encrypted);
+    const { held } = await make(authorizer, secure);
+    await authorizer.ensurePresent(held, until, signal());
+    expect(await authorizer.holds(held, signal())).toBe(true);
+    // Nothing but the request for encryption (an extended operation) can be read on the way.
+    expect(seen).not.toContain(operation.bind);
+    expect(seen).not.toContain(operation.modify);
+    for (const more of [{ ca: undefined }, { server_name: 'other.belay.test' }]) {
+      const distrustful = await open(secure, { ...encrypted, ...more });
+      await expect(distrustful.target(signal())).rejects.toMatchObject({
+        name: 'Terminal',
+        message: "The directory's certificate is not trusted",
+      });
+    }
+    const unable = await open(server, { ...encrypted, url: server.target.url });
+    await expect(unable.target(signal())).rejects.toMatchObject({ name: 'Terminal' });
+    await rm(folder, { recursive: true });
+  });
+
+  it('is not made again without credentials after it was cut in the middle of a call', async () => {
+    await using proxy = await startProxy(server.target.url);
+    const authorizer = await open(server, { url: proxy.url });
+    let [left, binds] = [1, 0];
+    proxy.misbehave = (tag) => {
+      if (tag === operation.bind) binds += 1;
+      return tag === operation.search && left-- === 0 ? 'request' : undefined;
+    };
+    await expect(authorizer.target(signal())).rejects.toMatchObject({ name: 'Retryable' });
+    expect(binds).toBe(1);
+  });
+});
+
 describe('the account of the connector', () => {
   it('is rejected with a wrong password, and no message names it', async () => {
     const authorizer = await open(server, { password: 'a-wrong-password' });
@@ -285,6 +344,17 @@ describe('the account of the connector', () => {
       name: 'Terminal',
       message: "The connector's account is not permitted to do this (50)",
     });
+    const limited = await readOnly.connect();
+    await Promise.all(Array.from({ length: 510 }, (_, index) => readOnly.person(`many-${index}`)));
+    await expect(limited.identities?.list(signal())).rejects.toThrow('size limit');
+    const [cn] = [await readOnly.group()];
+    const client = await readOnly.connect({ exclusive: [cn] });
+    expect(await client.weaknesses?.(signal())).toEqual([
+      { message: expect.stringContaining('may not change the members'), cure: expect.stringContaining('write member') },
+    ]);
+    const able = await server.connect({ exclusive: [await server.group()] });
+    expect(await able.weaknesses?.(signal())).toEqual([]);
+    expect(await (await server.connect()).weaknesses?.(signal())).toMatchObject([{ cure: expect.any(String) }]);
     const blind = await server.connect({ groups_base: `ou=absent,${server.target.suffix}` });
     await expect(blind.check(signal())).rejects.toThrow('groups_base does not exist');
     const astray = await server.connect({ groups_base: 'ou=groups,dc=other,dc=test' });

