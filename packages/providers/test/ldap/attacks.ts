@@ -16,7 +16,7 @@ export interface LdapSeat extends Seat {
 const change = (operation: 'add' | 'delete' | 'replace', values: string[]) =>
   new Change({ operation, modification: new Attribute({ type: 'member', values }) });
 
-export async function openHostile() {
+async function openHostile() {
   const server = await openLdap({ rights: looseRights });
   const client = await server.connect({ placeholder_member: `cn=placeholder,${server.groups}` });
   const { authorizer } = client;
@@ -46,7 +46,7 @@ export async function openHostile() {
 }
 
 /** What a holder can do in a directory to stay a member, or to be taken for one. */
-export const attacks: Record<string, Attack<LdapSeat>> = {
+const attacks: Record<string, Attack<LdapSeat>> = {
   'keeps a connection open that was signed in before the grant': async ({ client, group }) => ({
     reaches: () => open(client, group),
     stop: async () => {},
