@@ -49,7 +49,7 @@ export function loadOperator(host: ServerProcess, account: () => string): Operat
   }
 
   /** Opens the installation's own database for one verb, and closes it. */
-  const withContext = <T>(verb: (core: Core, context: import('@belay/core').ActorContext) => Promise<T>) =>
+  const withContext = <T>(verb: (core: Core, context: import('@belay/core').ActorStore) => Promise<T>) =>
     load(async ({ operations, program, core }) => {
       const { context, close } = await operations.openOperatorContext(options(operations, program));
       try {

@@ -1,8 +1,8 @@
 import { AccessError } from '@belay/contract/errors';
-import type { Actor, ActorContext, AgentActor, Context, UserActor } from './context.js';
+import type { Actor, ActorStore, AgentActor, Store, UserActor } from './context.js';
 
 /** Returns the same context, with the caller in it. */
-export function withActor<A extends ActorContext['actor']>(ctx: Context, actor: A): Context & { actor: A } {
+export function withActor<C extends Store, A extends Actor>(ctx: C, actor: A): C & { actor: A } {
   return { ...ctx, actor };
 }
 
@@ -10,7 +10,7 @@ export function withActor<A extends ActorContext['actor']>(ctx: Context, actor: 
  * Returns the person who calls. Throws `unauthenticated` for other callers: only people request, approve and hold
  * access.
  */
-export function requireUser(ctx: ActorContext): UserActor {
+export function requireUser(ctx: ActorStore): UserActor {
   if (ctx.actor.kind !== 'user') throw new AccessError('unauthenticated', 'Sign in first');
   return ctx.actor;
 }
@@ -27,7 +27,7 @@ export function requireFreshGroups({ stale, provider }: UserActor): void {
 /**
  * Returns the agent that calls. Throws `forbidden` for people and `unauthenticated` for callers without a credential.
  */
-export function requireAgent(ctx: ActorContext): AgentActor {
+export function requireAgent(ctx: ActorStore): AgentActor {
   if (ctx.actor.kind === 'agent') return ctx.actor;
   if (ctx.actor.kind === 'user') throw new AccessError('forbidden', 'Only agents can call this operation');
   throw new AccessError('unauthenticated', 'An agent credential is required');

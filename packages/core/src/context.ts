@@ -58,13 +58,11 @@ export interface Meter {
   revoked(seconds: number): void;
 }
 
-/** Everything impure that a verb may use. Composed once per process, at the composition root. */
-export interface Context {
+/** What a verb needs that reads and writes rows: operators' commands have no more. */
+export interface Store {
   db: Database;
   catalog: CatalogSource;
   waker: Waker;
-  keyring: Keyring;
-  evaluate: Evaluate;
   timing: Timing;
   log: Logger;
   /** Returns a new UUID (version 7, so that ids that are close in time are close in the index). */
@@ -77,27 +75,38 @@ export interface Context {
   clock(): Date;
   /** Resolves after a time, or rejects when the signal aborts; used by the few loops. */
   delay(milliseconds: number, signal?: AbortSignal): Promise<void>;
-  /** The outbound HTTP client of `call: http`, already limited to the allow-list (docs/architecture.md, section 9). */
-  fetch(request: Request): Promise<Response>;
   /** Named points after each commit, at which the crash tests kill the process. Does nothing in production. */
   crashpoint(name: string): void;
   program: { version: string; revision: string; baseUrl: string };
   /** What the engine needs from core: `engineHost`. */
   host: Host;
-  /** The language model of `services.llm`; without one only the lexical matcher suggests. */
-  suggester?: ModelSuggester | undefined;
-  /** The health of the service of `services.encryption`; absent with the local keyring. */
-  encryption?: { health(): Promise<string> } | undefined;
   /** Notifies of changes to executions; without it watchers poll. */
   changes?: Changes | undefined;
   /** Records durations; without it nothing is measured. */
   meter?: Meter | undefined;
+}
+
+/** Everything impure that a verb may use. Composed once per process, at the composition root. */
+export interface Context extends Store {
+  keyring: Keyring;
+  evaluate: Evaluate;
+  /** The outbound HTTP client of `call: http`, already limited to the allow-list (docs/architecture.md, section 9). */
+  fetch(request: Request): Promise<Response>;
+  /** The language model of `services.llm`; without one only the lexical matcher suggests. */
+  suggester?: ModelSuggester | undefined;
+  /** The health of the service of `services.encryption`; absent with the local keyring. */
+  encryption?: { health(): Promise<string> } | undefined;
   /** The vault of `services.vault` that this process has open. */
   vault?: { configured(): boolean; health(): Promise<string> } | undefined;
 }
 
 /** A context with the caller in it: what every verb takes first. */
 export interface ActorContext extends Context {
+  actor: Actor;
+}
+
+/** The same for a verb that only reads and writes rows. */
+export interface ActorStore extends Store {
   actor: Actor;
 }
 

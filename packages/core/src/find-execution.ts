@@ -2,7 +2,7 @@ import { isNamed } from '@belay/contract/audience';
 import { notFound } from '@belay/contract/errors';
 import { approvals, executions, users } from '@belay/db';
 import { eq } from 'drizzle-orm';
-import type { Actor, Context } from './context.js';
+import type { Actor, Store } from './context.js';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -17,7 +17,7 @@ export type Sight = 'owner' | 'approver' | 'operator';
  * Returns an execution that the caller may see, and their relation to it: its owner, one of its approvers, or an
  * operator. Throws `not_found` for all others, so that guessing an id reveals nothing.
  */
-export async function findExecution(ctx: Context, actor: Actor, id: string) {
+export async function findExecution(ctx: Store, actor: Actor, id: string) {
   const [row] = isId(id)
     ? await ctx.db
         .select({ execution: executions, owner: { email: users.email, name: users.name } })
@@ -30,7 +30,7 @@ export async function findExecution(ctx: Context, actor: Actor, id: string) {
   return { ...row, sight };
 }
 
-async function sightOf(ctx: Context, actor: Actor, id: string, ownerId: string): Promise<Sight | null> {
+async function sightOf(ctx: Store, actor: Actor, id: string, ownerId: string): Promise<Sight | null> {
   if (actor.kind === 'operator') return 'operator';
   if (actor.kind !== 'user') return null;
   if (actor.id === ownerId) return 'owner';

@@ -42,6 +42,7 @@ export { catalogSchema } from './configuration/schema.js';
 export type {
   Actor,
   ActorContext,
+  ActorStore,
   AgentActor,
   Context,
   Hint,

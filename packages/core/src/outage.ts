@@ -1,5 +1,5 @@
 import { causesOf, codeOfCause, expressionOutage, isOutage } from '@belay/contract/outage';
-import type { Context } from './context.js';
+import type { Store } from './context.js';
 
 /**
  * Returns whether an error is our own: an outage, or a statement that our database rejected. Neither is the workflow's
@@ -15,7 +15,7 @@ const quietFor = 10_000;
 const noted = new WeakMap<object, number>();
 
 /** Logs one line for an outage, regardless of the number of requests that it affects. */
-export function noteOutage(ctx: Pick<Context, 'log' | 'clock'>, error: unknown): void {
+export function noteOutage(ctx: Pick<Store, 'log' | 'clock'>, error: unknown): void {
   const now = ctx.clock().getTime();
   if (now - (noted.get(ctx.log) ?? Number.NEGATIVE_INFINITY) < quietFor) return;
   noted.set(ctx.log, now);

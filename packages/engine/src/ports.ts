@@ -91,11 +91,10 @@ export interface TaskEntry {
   events: TaskEvent[];
 }
 
-/** Everything impure that the engine may use. */
-export interface EngineContext {
+/** What the engine needs to read and write executions; it evaluates no expression and calls no system. */
+export interface EngineStore {
   db: Database;
   waker: Waker;
-  evaluate: Evaluate;
   timing: EngineTiming;
   log: Logger;
   /** Returns a new UUID (version 7, so that ids that are close in time are close in the index). */
@@ -105,12 +104,17 @@ export interface EngineContext {
   delay(milliseconds: number, signal?: AbortSignal): Promise<void>;
   /** The process's own clock, for measuring. The engine otherwise reads the clock of the database. */
   clock(): Date;
-  /** The outbound HTTP client of `call: http`. */
-  fetch(request: Request): Promise<Response>;
   /** Named points after each commit, at which the crash tests kill the process. Does nothing in production. */
   crashpoint(name: string): void;
   program: { version: string };
   host: Host;
+}
+
+/** Everything impure that the engine may use. */
+export interface EngineContext extends EngineStore {
+  evaluate: Evaluate;
+  /** The outbound HTTP client of `call: http`. */
+  fetch(request: Request): Promise<Response>;
 }
 
 /**
@@ -299,5 +303,5 @@ export interface CallFunction {
    * Returns the outcome of a parked call when it can be resolved. Reads and writes rows only; the caller holds the
    * execution's lock.
    */
-  progress?(ctx: EngineContext, tx: Transaction, execution: Locked, key: string): Promise<Progress | null>;
+  progress?(ctx: EngineStore, tx: Transaction, execution: Locked, key: string): Promise<Progress | null>;
 }

@@ -1,20 +1,10 @@
 import { AccessError } from '@belay/contract/errors';
-import {
-  type ActorContext,
-  createKeyring,
-  engineHost,
-  type Keyring,
-  type Logger,
-  readDefinitions,
-  timing,
-  withActor,
-} from '@belay/core';
+import { type ActorStore, engineHost, type Logger, readDefinitions, timing, withActor } from '@belay/core';
 import { migrateDatabase, openDatabase } from '@belay/db';
 import { createClosing, delay, machine, randomBytes, readProgram } from '@belay/program';
 import { connectors } from './connectors.js';
 import type { Environment } from './environment.js';
 import { openStorage } from './open-storage.js';
-import { findInstallationSecrets } from './services.js';
 
 export interface OperatorOptions {
   environment: Environment;
@@ -24,7 +14,7 @@ export interface OperatorOptions {
 }
 
 export interface OperatorContext {
-  context: ActorContext;
+  context: ActorStore;
   /** Gives everything back; an embedded database stays up when a server uses it. */
   close(): Promise<void>;
 }
@@ -45,9 +35,6 @@ export function accessErrorOf(error: unknown): AccessError | undefined {
 export async function openOperatorContext({ environment, name, log }: OperatorOptions): Promise<OperatorContext> {
   const closing = createClosing(log);
   const { dataDirectory } = environment;
-  const unavailable = () => {
-    throw new Error('Operator commands cannot use the network or evaluate expressions');
-  };
   try {
     const storage = await openStorage({ databaseUrl: environment.databaseUrl, dataDirectory, log, randomBytes, delay });
     closing.add('The database', storage.close);
@@ -59,14 +46,11 @@ export async function openOperatorContext({ environment, name, log }: OperatorOp
       {
         db,
         catalog: { current: () => definitions, client: () => undefined },
+        // There is no queue: a worker finds what these commands make due at its next sweep.
         waker: { wake: () => {} },
-        // Such commands seal nothing: where a key management service guards the keys there may be no secret at all.
-        keyring: await openSecrets(environment),
-        evaluate: unavailable,
         timing,
         log,
         ...machine,
-        fetch: unavailable,
         crashpoint: () => {},
         host: engineHost,
         program: { ...(await readProgram()), baseUrl: environment.baseUrl ?? '' },
@@ -78,9 +62,4 @@ export async function openOperatorContext({ environment, name, log }: OperatorOp
     await closing.close();
     throw error;
   }
-}
-
-async function openSecrets(environment: Environment): Promise<Keyring> {
-  const secrets = await findInstallationSecrets(environment);
-  return secrets.length === 0 ? { current: '', secrets: new Map() } : createKeyring(secrets);
 }

@@ -12,7 +12,7 @@ import {
   type Transaction,
 } from '@belay/db';
 import type { Json } from '@belay/providers';
-import type { Context } from '../context.js';
+import type { Store } from '../context.js';
 import { notifying, writingLedger } from '../ledger/append.js';
 import type { Claimed, Concern } from './claimed.js';
 import { decideClaim } from './decide.js';
@@ -27,7 +27,7 @@ export type Claim = Claimed | Resting;
  * Claims up to `limit` due entitlements of a provider, revocations before grants, in one statement that commits
  * itself. At most `grants` of them are grants. Entitlements that another worker has claimed are left out.
  */
-export function claimDue(ctx: Context, which: { provider: string; limit: number; grants?: number }): Promise<Claim[]> {
+export function claimDue(ctx: Store, which: { provider: string; limit: number; grants?: number }): Promise<Claim[]> {
   const { provider, limit, grants: most = limit } = which;
   const of = sqlText`${entitlements.provider} = ${provider} and`;
   return claim(
@@ -48,7 +48,7 @@ export function claimDue(ctx: Context, which: { provider: string; limit: number;
  * together with what made them due; `last`: it is the last statement of that transaction.
  */
 export function claimThese(
-  ctx: Context,
+  ctx: Store,
   db: Database | Transaction,
   ids: readonly string[],
   more: { claimingAt?: number; claimId?: string; last?: boolean } = {},
@@ -116,7 +116,7 @@ export type ClaimRow = {
  * entitlement's row in the same transaction, so a row that is newer than the statement is left alone: it is due again.
  */
 async function claim(
-  ctx: Context,
+  ctx: Store,
   db: Database | Transaction,
   which: SqlText,
   more: { claimingAt?: number; claimId?: string; last?: boolean; concerns?: SqlText } = {},

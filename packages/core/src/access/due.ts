@@ -1,7 +1,7 @@
 import { entitlements } from '@belay/db';
 import { findDueSteps } from '@belay/engine';
 import { type SQL, sql } from 'drizzle-orm';
-import type { Context } from '../context.js';
+import type { Store } from '../context.js';
 
 /** The maximum number of results per provider and of steps; `until` is set when there were more. */
 const most = 1_000;
@@ -21,7 +21,7 @@ export interface Due {
  * Returns what is due and what will be within the look-ahead: this is how every worker finds work that no hint
  * announced. A large amount at one provider, or of executions, leaves out none of the others.
  */
-export async function findDue(ctx: Context): Promise<Due> {
+export async function findDue(ctx: Store): Promise<Due> {
   const horizon = sql`app_now() + ${`${ctx.timing.lookAhead} milliseconds`}::interval`;
   const [there, open] = await Promise.all([findDueTimes(ctx, horizon), findDueSteps(ctx, most, horizon)]);
   const full = [...there.entitlements.map(({ times }) => times), open.map(({ dueAt }) => dueAt)].filter(
@@ -32,7 +32,7 @@ export async function findDue(ctx: Context): Promise<Due> {
 }
 
 /** Iterates over providers by the index, so that the number of rows of one provider does not matter. */
-async function findDueTimes(ctx: Context, until: SQL): Promise<Pick<Due, 'now' | 'entitlements'>> {
+async function findDueTimes(ctx: Store, until: SQL): Promise<Pick<Due, 'now' | 'entitlements'>> {
   const [row] = await ctx.db.execute<{ now: string; found: string }>(sql`
     with recursive providers as (
       select min(provider) as provider from ${entitlements} where state <> 'absent'

@@ -1,7 +1,7 @@
 import { isOutage } from '@belay/contract/outage';
 import { catalogs, entitlements, execute, grants, type SqlText, sqlText } from '@belay/db';
 import { isWhole, type PreparedMove, retryDeadlock, writing } from '@belay/engine';
-import type { Context } from '../context.js';
+import type { Store } from '../context.js';
 import { type ClaimRow, claimOf } from './claim.js';
 import { decideIntent, type Held } from './decide.js';
 import { type Intention, intendedEntries, type PlannedRow } from './intention.js';
@@ -21,7 +21,7 @@ import { isLive } from './wanted.js';
  * configurations is locked when the statement starts, before PostgreSQL takes its snapshot.
  */
 export async function intendWithMove(
-  ctx: Context,
+  ctx: Store,
   intention: Intention,
   { planned, held, places }: { planned: readonly PlannedRow[]; held: readonly Held[]; places: Places },
 ): Promise<string[] | null> {
@@ -57,7 +57,7 @@ export async function intendWithMove(
 type Row = Omit<ClaimRow, 'task' | 'concerns'> & { key: string; claimed: boolean; alone: boolean };
 
 function intending(
-  ctx: Context,
+  ctx: Store,
   intention: Intention,
   move: PreparedMove,
   rows: readonly (PlannedRow & { key: string })[],

@@ -5,12 +5,12 @@ import type { Json } from '@belay/workflow';
 import { and, asc, eq, sql } from 'drizzle-orm';
 import { requireUser } from '../actor.js';
 import { aftermathOf } from '../catalog/authorizer.js';
-import type { ActorContext } from '../context.js';
+import type { ActorStore } from '../context.js';
 import type { ElevationInput } from '../plans/input.js';
 import { expiryOf, isLive, overAt } from './wanted.js';
 
 /** Returns the access that the caller's requests hold or are about to hold, in the order of its end. */
-export async function listAccess(ctx: ActorContext): Promise<AccessList> {
+export async function listAccess(ctx: ActorStore): Promise<AccessList> {
   const user = requireUser(ctx);
   const rows = await ctx.db
     .select({ grant: grants, entitlement: entitlements, input: executions.input })

@@ -1,12 +1,12 @@
 import { entitlements } from '@belay/db';
 import { givingBack } from '@belay/engine';
 import { sql } from 'drizzle-orm';
-import type { Context } from '../context.js';
+import type { Store } from '../context.js';
 
 /** Releases a claim of entitlements whose database response was lost. */
 export const freeLostClaim = givingBack(freeEntitlements);
 
-async function freeEntitlements(ctx: Context, claimIds: readonly string[]): Promise<Set<string>> {
+async function freeEntitlements(ctx: Store, claimIds: readonly string[]): Promise<Set<string>> {
   const lease = sql`${`${ctx.timing.lease} milliseconds`}::interval`;
   // A claim makes its rows due at the end of its lease, so the index of due rows finds the candidates. The fence tells
   // it from a later claim of a version that writes no ids.

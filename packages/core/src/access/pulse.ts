@@ -1,7 +1,7 @@
 import { entitlements } from '@belay/db';
 import { Pending, type ProviderClient, Retryable } from '@belay/providers';
 import { sql } from 'drizzle-orm';
-import type { Context } from '../context.js';
+import type { Store } from '../context.js';
 import { untilStopped } from '../until-stopped.js';
 
 /** A running call of systems. */
@@ -44,7 +44,7 @@ const pulses = new WeakMap<ProviderClient, Pulse>();
  * Starts a call of some systems. A system that is not a provider of the catalog has no pulse; then only the time limit
  * counts.
  */
-export function openCall(ctx: Context, systems: readonly string[]): SystemCall {
+export function openCall(ctx: Store, systems: readonly string[]): SystemCall {
   const call: Call = { since: ctx.clock().getTime(), overtaken: false, stop: new AbortController() };
   const limit = setTimeout(() => call.stop.abort(tookTooLong()), ctx.timing.callTimeout);
   limit.unref();
@@ -80,7 +80,7 @@ function tookTooLong(): DOMException {
   return new DOMException('The operation was aborted due to timeout', 'TimeoutError');
 }
 
-function watching(ctx: Context, system: string) {
+function watching(ctx: Store, system: string) {
   const client = ctx.catalog.client(system);
   if (!client) return [];
   const pulse = pulses.get(client) ?? {
@@ -105,7 +105,7 @@ function watching(ctx: Context, system: string) {
  * check changes nothing there, takes no place, and ends earlier than a call, so that the recovery of the system is
  * noticed soon.
  */
-async function watch(ctx: Context, system: string, client: ProviderClient, pulse: Pulse): Promise<void> {
+async function watch(ctx: Store, system: string, client: ProviderClient, pulse: Pulse): Promise<void> {
   if (pulse.watched) return;
   pulse.watched = true;
   const doubted = () => pulse.doubtedUntil > ctx.clock().getTime();
@@ -116,12 +116,12 @@ async function watch(ctx: Context, system: string, client: ProviderClient, pulse
   pulse.watched = false;
 }
 
-function isQuiet(ctx: Context, { calls, answeredAt }: Pulse): boolean {
+function isQuiet(ctx: Store, { calls, answeredAt }: Pulse): boolean {
   const oldest = Math.min(...[...calls].map(({ since }) => since));
   return ctx.clock().getTime() - Math.max(answeredAt, oldest) >= ctx.timing.silence.after;
 }
 
-async function ask(ctx: Context, system: string, client: ProviderClient, pulse: Pulse): Promise<void> {
+async function ask(ctx: Store, system: string, client: ProviderClient, pulse: Pulse): Promise<void> {
   const asked = ctx.clock().getTime();
   const signal = AbortSignal.timeout(ctx.timing.silence.answer);
   try {
@@ -135,7 +135,7 @@ async function ask(ctx: Context, system: string, client: ProviderClient, pulse: 
 }
 
 /** Ends a silence: earlier calls will get no response any more, and postponed ones need not wait. */
-function answer(ctx: Context, system: string, pulse: Pulse, asked: number): void {
+function answer(ctx: Store, system: string, pulse: Pulse, asked: number): void {
   pulse.answeredAt = ctx.clock().getTime();
   pulse.doubtedUntil = 0;
   if (!pulse.silent) return;
@@ -158,7 +158,7 @@ function answer(ctx: Context, system: string, pulse: Pulse, asked: number): void
  * Makes due what was postponed at a provider because calls failed, when it responds again. Claimed rows are left to
  * their worker. The places of the provider limit how much runs at the same time, revocations first.
  */
-async function retryAtOnce(ctx: Context, provider: string): Promise<void> {
+async function retryAtOnce(ctx: Store, provider: string): Promise<void> {
   const due = await ctx.db.execute<{ id: string }>(sql`
     with waiting as (
       select id from ${entitlements} where provider = ${provider} and state in ('granting', 'revoking') and failures > 0

@@ -3,7 +3,7 @@ import { entitlements, grants, inOrder } from '@belay/db';
 import { wakeSteps } from '@belay/engine';
 import { OtherTarget, Pending, Terminal } from '@belay/providers';
 import { and, eq, isNull, sql } from 'drizzle-orm';
-import type { Context } from '../context.js';
+import type { Store } from '../context.js';
 import { appendLedger, type LedgerEntry } from '../ledger/append.js';
 import type { Timing } from '../timing.js';
 import type { Claimed } from './claimed.js';
@@ -21,7 +21,7 @@ const told = { first: 10, then: 20 };
  * that works on it has not failed: that is written down without a failure, and it is asked again.
  */
 export async function recordFailure(
-  ctx: Context,
+  ctx: Store,
   claim: Claimed,
   message: string,
   { error, overtaken = false }: { error?: unknown; overtaken?: boolean } = {},

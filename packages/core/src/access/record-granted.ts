@@ -1,7 +1,7 @@
 import { entitlements, grants, inOrder } from '@belay/db';
 import { wakeSteps } from '@belay/engine';
 import { and, eq, isNull, sql } from 'drizzle-orm';
-import type { Context } from '../context.js';
+import type { Store } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import { afterSuccess, type Claimed, lockClaimed } from './claimed.js';
 import { decideGranted, type Held } from './decide.js';
@@ -16,7 +16,7 @@ import { isLive, overAt } from './wanted.js';
  * only with the claim's own fence and in the expected state; otherwise another process has changed the row, and what
  * is owed stays owed (R4).
  */
-export async function recordGranted(ctx: Context, claim: Claimed, held: Held): Promise<void> {
+export async function recordGranted(ctx: Store, claim: Claimed, held: Held): Promise<void> {
   if (held === false) {
     await recordFailure(ctx, claim, 'The provider confirmed the grant, but does not hold the access');
     return;

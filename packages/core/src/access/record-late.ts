@@ -1,6 +1,6 @@
 import { entitlements } from '@belay/db';
 import { eq, sql } from 'drizzle-orm';
-import type { Context } from '../context.js';
+import type { Store } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import type { Claimed } from './claimed.js';
 import { decideLate } from './decide.js';
@@ -10,7 +10,7 @@ import { decideLate } from './decide.js';
  * effect after that worker checked, so the entitlement is due again immediately. A worker that has the lease now sees
  * that it was made due and repeats its call.
  */
-export async function recordLate(ctx: Context, claim: Claimed): Promise<void> {
+export async function recordLate(ctx: Store, claim: Claimed): Promise<void> {
   const due = await ctx.db.transaction(async (tx) => {
     const [row] = await tx
       .select({ state: entitlements.state, fence: entitlements.fence })

@@ -1,7 +1,7 @@
 import { entitlements, grants, inOrder } from '@belay/db';
 import { wakeSteps } from '@belay/engine';
 import { and, eq, isNull, sql } from 'drizzle-orm';
-import type { Context } from '../context.js';
+import type { Store } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import { afterSuccess, type Claimed, lockClaimed } from './claimed.js';
 import { decideRevoked, type Held } from './decide.js';
@@ -14,7 +14,7 @@ import { isLive, isOver } from './wanted.js';
  * Records that the provider no longer holds what was revoked. R5 decides whether that settles it, or whether a second
  * revoke is owed when no grant call can still be running. Applies only with the claim's own fence.
  */
-export async function recordRevoked(ctx: Context, claim: Claimed, held: Held): Promise<void> {
+export async function recordRevoked(ctx: Store, claim: Claimed, held: Held): Promise<void> {
   if (held === true) {
     await recordFailure(ctx, claim, 'The provider confirmed the revocation, but still holds the access');
     return;

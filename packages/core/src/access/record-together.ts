@@ -1,6 +1,6 @@
 import { entitlements, execute, executions, grants, joinTexts, rawText, type SqlText, sqlText } from '@belay/db';
 import { retryDeadlock, wakeSteps } from '@belay/engine';
-import type { Context, Hint } from '../context.js';
+import type { Hint, Store } from '../context.js';
 import { notifying, writingLedger } from '../ledger/append.js';
 import type { Claimed } from './claimed.js';
 import { decideRevoked, type Held, isAsClaimed } from './decide.js';
@@ -24,7 +24,7 @@ export interface Recorded {
  * change of an entitlement changes its fence, state or due time. Other rows are left out, and so are calls with
  * another result: they are recorded one by one, under their locks.
  */
-export async function recordTogether(ctx: Context, group: readonly Called[]): Promise<Recorded> {
+export async function recordTogether(ctx: Store, group: readonly Called[]): Promise<Recorded> {
   const expected = group.filter(({ claim, held }) => isAsClaimed(claim.task, held));
   const rows: RecordedRow[] = [];
   // Revocations come first. Each kind commits itself.
@@ -54,7 +54,7 @@ export async function recordTogether(ctx: Context, group: readonly Called[]): Pr
 
 /** Reports to the meter how long grants took to start, or to be gone. */
 export function tellMeter(
-  { meter }: Context,
+  { meter }: Store,
   task: Claimed['task'],
   recorded: readonly { seconds: string | number | null }[],
 ): void {
@@ -77,7 +77,7 @@ export interface Recording {
 }
 
 /** Writes calls with the expected result, in one statement that commits itself. */
-function recordCalls(ctx: Context, task: Claimed['task'], calls: readonly Called[]): Promise<RecordedRow[]> {
+function recordCalls(ctx: Store, task: Claimed['task'], calls: readonly Called[]): Promise<RecordedRow[]> {
   const { locks, writes, columns, from } = recording(ctx, task, calls);
   return execute<RecordedRow>(
     ctx.db,
@@ -93,7 +93,7 @@ function recordCalls(ctx: Context, task: Claimed['task'], calls: readonly Called
  * or now.
  */
 export function recording(
-  ctx: Context,
+  ctx: Store,
   task: Claimed['task'],
   calls: readonly Called[],
   {
@@ -196,7 +196,7 @@ function recordingGrants(group: readonly Called[], at: Date | null, gates: Gates
 }
 
 /** Records that the access is gone: finally, or until the second revoke that R5 owes. */
-function recordingRevocations(ctx: Context, group: readonly Called[], gates: Gates): Recording {
+function recordingRevocations(ctx: Store, group: readonly Called[], gates: Gates): Recording {
   const { quarantine } = ctx.timing;
   const decided = group.map(({ claim, held }) => {
     const lastGrantCallAt = claim.generation === null ? null : Date.parse(claim.generation);

@@ -3,7 +3,7 @@ import type { Authorizer, EntitlementRef, Pin } from '@belay/providers';
 import { eq } from 'drizzle-orm';
 import { authorizerOf } from '../catalog/authorizer.js';
 import { addressOf } from '../catalog/targets.js';
-import type { Context } from '../context.js';
+import type { Store } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import type { Claimed } from './claimed.js';
 import { entitlementKey } from './rows.js';
@@ -16,7 +16,7 @@ export type Resting = Pick<Claimed, 'id' | 'provider' | 'identity' | 'access' | 
  * looked up and the pin is stored. Names that no longer exist are used unchanged, which is logged.
  */
 export async function referTo(
-  ctx: Context,
+  ctx: Store,
   authorizer: Authorizer,
   row: Omit<Resting, 'task'>,
   signal: AbortSignal,
@@ -38,7 +38,7 @@ export async function referTo(
 /**
  * Pins a granted entitlement of an older version. When the provider cannot be read now, it is pinned when it is due.
  */
-export async function pinResting(ctx: Context, row: Resting): Promise<void> {
+export async function pinResting(ctx: Store, row: Resting): Promise<void> {
   const signal = AbortSignal.timeout(ctx.timing.callTimeout);
   try {
     await referTo(ctx, authorizerOf(ctx, row.provider, 'observe'), row, signal);
@@ -54,7 +54,7 @@ export async function pinResting(ctx: Context, row: Resting): Promise<void> {
  * Stores the pin of a row that has none, and gives the row the key of its pin unless another row has it. Does nothing
  * when the row was claimed again or pinned meanwhile.
  */
-async function storePin(ctx: Context, row: Omit<Resting, 'task'>, pin: Pin): Promise<void> {
+async function storePin(ctx: Store, row: Omit<Resting, 'task'>, pin: Pin): Promise<void> {
   const { id, provider, identity, access } = row;
   const { target, subject } = pin;
   const key = entitlementKey(provider, pin);

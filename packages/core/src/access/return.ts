@@ -2,12 +2,12 @@ import { AccessError } from '@belay/contract/errors';
 import { type EndedReason, inOrder, type Transaction } from '@belay/db';
 import { type Locked, lockedAny, lockingAny, retryDeadlock, storeOutcome } from '@belay/engine';
 import { requireUser } from '../actor.js';
-import type { ActorContext, Hint } from '../context.js';
+import type { ActorContext, ActorStore, Hint } from '../context.js';
 import { findExecution, isId } from '../find-execution.js';
 import { appendLedger, type LedgerEntry } from '../ledger/append.js';
 import { endingGrants, hintsOf } from './end.js';
 import { settleHolds } from './held.js';
-import { openPlaces, type Places } from './places.js';
+import { type EntitlementHint, openPlaces, type Places } from './places.js';
 
 /**
  * Gives the access of the caller's execution back before it expires. The grants end in this transaction; the provider
@@ -20,7 +20,7 @@ export async function returnAccess(
 ): Promise<{ status: 'ok'; message: string }> {
   const user = requireUser(ctx);
   const { execution_id: id } = input;
-  const own = isId(id) && (await endHeld(ctx, { id }, { reason: 'returned', owner: user.id }));
+  const own = isId(id) && (await endHere(ctx, { id }, { reason: 'returned', owner: user.id }));
   if (!own) {
     await findExecution(ctx, user, id);
     throw new AccessError('forbidden', 'The access belongs to another person');
@@ -30,19 +30,28 @@ export async function returnAccess(
 
 /**
  * Ends what an execution holds, whether the execution has ended or not: access outlives a workflow that completed. The
- * outcome of its parked steps is stored in the same transaction; its turn is taken when the loss is recorded, or by
- * the worker that gets the hint. With `owner`, it ends nothing of another person, and returns false then. Throws
- * `conflict` when no access is held.
+ * outcome of its parked steps is stored in the same transaction, and a worker makes the calls. Throws `conflict` when
+ * no access is held.
  */
-export async function endHeld(ctx: ActorContext, execution: { id: string }, how: Ending): Promise<boolean> {
+export async function endHeld(ctx: ActorStore, execution: { id: string }, how: Ending): Promise<void> {
+  const ended = await retryDeadlock(() => ctx.db.transaction((tx) => end(ctx, tx, execution.id, how)));
+  ctx.crashpoint('returned');
+  if (ended) ctx.waker.wake([...ended.due, ...ended.hints]);
+}
+
+/**
+ * Does the same with the places of this process: it revokes where one is free. The execution's turn is taken when the loss is
+ * recorded, or by the worker that gets the hint. Returns false, and ends nothing, for the execution of another owner.
+ */
+async function endHere(ctx: ActorContext, execution: { id: string }, how: Ending): Promise<boolean> {
   const places = openPlaces(ctx);
   try {
-    const hints = await retryDeadlock(() => ctx.db.transaction((tx) => end(ctx, tx, execution.id, how, places)));
-    if (!hints) return false;
+    const ended = await retryDeadlock(() => ctx.db.transaction((tx) => end(ctx, tx, execution.id, how, places)));
+    if (!ended) return false;
     ctx.crashpoint('returned');
     // A record of the loss takes the execution's turn at the same time, so that no other worker needs to.
     const revoked = places.claims().some(({ task }) => task === 'revoke');
-    ctx.waker.wake([...places.begin(), ...(revoked ? [] : hints)]);
+    ctx.waker.wake([...places.begin(), ...(revoked ? [] : ended.hints)]);
     return true;
   } finally {
     places.release();
@@ -57,12 +66,12 @@ interface Ending {
 }
 
 async function end(
-  ctx: ActorContext,
+  ctx: ActorStore,
   tx: Transaction,
   executionId: string,
   how: Ending,
-  places: Places,
-): Promise<Hint[] | null> {
+  places?: Places,
+): Promise<{ due: EntitlementHint[]; hints: Hint[] } | null> {
   const ending = endingGrants(tx, { executionId, reason: how.reason, actor: ctx.actor, ownerId: how.owner });
   const [rows, due] = await inOrder([lockingAny(tx, executionId), ending]);
   const locked = lockedAny(rows);
@@ -72,12 +81,12 @@ async function end(
   if (ended.length === 0) throw new AccessError('conflict', 'The execution holds no access');
   if (how.entry) await appendLedger(tx, [how.entry]);
   const hints = running ? await settleParked(ctx, tx, running) : [];
-  await places.claim(tx, ended, 'revoke', { last: true });
-  return hints;
+  await places?.claim(tx, ended, 'revoke', { last: true });
+  return { due: ended, hints };
 }
 
 /** Stores the outcomes of the parked calls that waited for the end of this access. */
-async function settleParked(ctx: ActorContext, tx: Transaction, execution: Locked): Promise<Hint[]> {
+async function settleParked(ctx: ActorStore, tx: Transaction, execution: Locked): Promise<Hint[]> {
   const { settled, others } = await settleHolds(tx, execution.id);
   const hints = settled.map((key): Hint => ({ queue: 'executions', executionId: execution.id, key }));
   for (const { key, call } of others) {

@@ -2,7 +2,7 @@ import { AccessError, invalid } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import { grants, users } from '@belay/db';
 import { and, eq } from 'drizzle-orm';
-import type { ActorContext } from '../context.js';
+import type { ActorStore } from '../context.js';
 import { findExecution, isId } from '../find-execution.js';
 import { isKnownAs } from '../people/people.js';
 import { requireText } from '../text.js';
@@ -21,7 +21,7 @@ export interface RevokeAccess {
  * held.
  */
 export async function revokeAccess(
-  ctx: ActorContext,
+  ctx: ActorStore,
   input: RevokeAccess,
 ): Promise<{ status: 'ok'; message: string; executions: string[] }> {
   if (ctx.actor.kind !== 'operator') throw new AccessError('forbidden', "Only operators revoke other people's access");
@@ -33,7 +33,7 @@ export async function revokeAccess(
   return { status: 'ok', message: `The access of ${executions.length} request(s) is being revoked`, executions };
 }
 
-async function executionsOf(ctx: ActorContext, email: string): Promise<string[]> {
+async function executionsOf(ctx: ActorStore, email: string): Promise<string[]> {
   const rows = await ctx.db
     .selectDistinct({ id: grants.executionId })
     .from(grants)
@@ -42,7 +42,7 @@ async function executionsOf(ctx: ActorContext, email: string): Promise<string[]>
   return rows.map(({ id }) => id);
 }
 
-async function revokeOne(ctx: ActorContext, id: string, reason: string): Promise<void> {
+async function revokeOne(ctx: ActorStore, id: string, reason: string): Promise<void> {
   const { execution, owner } = await findExecution(ctx, ctx.actor, id);
   await endHeld(ctx, execution, {
     reason: 'revoked',

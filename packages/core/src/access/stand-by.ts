@@ -2,7 +2,7 @@ import { entitlements } from '@belay/db';
 import { type Authorizer, within } from '@belay/providers';
 import { ne } from 'drizzle-orm';
 import { publicMessage } from '../catalog/authorizer.js';
-import type { Context } from '../context.js';
+import type { Store } from '../context.js';
 
 interface Standing {
   /** When this process last had a reason to stand by, by its own clock. */
@@ -21,7 +21,7 @@ const standing = new WeakMap<Authorizer, Standing>();
  * Makes the connector open what a revocation needs before a grant is intended, because afterwards the holder may use
  * it up. Throws the error of the connector; then nothing is granted.
  */
-export async function standByFor(ctx: Context, authorizer: Authorizer, signal: AbortSignal): Promise<void> {
+export async function standByFor(ctx: Store, authorizer: Authorizer, signal: AbortSignal): Promise<void> {
   if (!authorizer.standBy) return;
   note(ctx, authorizer);
   await authorizer.standBy(signal);
@@ -33,7 +33,7 @@ export async function standByFor(ctx: Context, authorizer: Authorizer, signal: A
  * another, and none is called again before it has responded. `finished` resolves when they have ended; their errors
  * are logged.
  */
-export async function standByHeld(ctx: Context, signal: AbortSignal): Promise<{ finished: Promise<void> }> {
+export async function standByHeld(ctx: Store, signal: AbortSignal): Promise<{ finished: Promise<void> }> {
   const rows = await ctx.db
     .selectDistinct({ provider: entitlements.provider })
     .from(entitlements)
@@ -54,14 +54,14 @@ export async function standByHeld(ctx: Context, signal: AbortSignal): Promise<{ 
   return { finished };
 }
 
-function note(ctx: Context, authorizer: Authorizer): void {
+function note(ctx: Store, authorizer: Authorizer): void {
   const since = ctx.clock().getTime();
   const state = standing.get(authorizer);
   if (state) state.since = since;
   else standing.set(authorizer, { since, calling: false, failing: false });
 }
 
-async function keep(ctx: Context, provider: string, authorizer: Authorizer, stop: AbortSignal): Promise<void> {
+async function keep(ctx: Store, provider: string, authorizer: Authorizer, stop: AbortSignal): Promise<void> {
   const state = standing.get(authorizer);
   if (!state || state.calling) return;
   // Between a read and the commit of its intent nothing is held yet, which is no reason to stand down.

@@ -3,7 +3,7 @@ import { AccessError, invalid } from '@belay/contract/errors';
 import { agents } from '@belay/db';
 import { and, eq, sql } from 'drizzle-orm';
 import { requireAgent } from '../actor.js';
-import type { ActorContext } from '../context.js';
+import type { ActorStore } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import { isAgentCredential } from './credential.js';
 
@@ -18,7 +18,7 @@ const lifetime = 366 * 24 * 60 * 60_000;
  * was replaced meanwhile.
  */
 export async function adoptCredential(
-  ctx: ActorContext,
+  ctx: ActorStore,
   input: { presented: string; credential: string },
 ): Promise<{ success: boolean; expires_at: string }> {
   const agent = requireAgent(ctx);

@@ -1,10 +1,10 @@
-import type { Context } from '../context.js';
+import type { Store } from '../context.js';
 
 /** A different form than the secret of a login, so that neither is ever looked up as the other. */
 const prefix = 'belay-agent.';
 
 /** Returns a secret of 256 bits that proves an agent; only its hash is stored. */
-export function newAgentCredential(ctx: Context): string {
+export function newAgentCredential(ctx: Store): string {
   return `${prefix}${Buffer.from(ctx.randomBytes(32)).toString('base64url')}`;
 }
 

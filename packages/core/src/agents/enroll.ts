@@ -2,7 +2,7 @@ import { hashSecret } from '@belay/contract/canonical';
 import { AccessError, invalid } from '@belay/contract/errors';
 import { agents } from '@belay/db';
 import { eq, sql } from 'drizzle-orm';
-import type { ActorContext } from '../context.js';
+import type { ActorStore } from '../context.js';
 import { requireDuration } from '../duration.js';
 import { appendLedger } from '../ledger/append.js';
 import { newAgentCredential } from './credential.js';
@@ -21,7 +21,7 @@ export interface EnrollAgent {
  * stored as a hash. Enrolling a name again gives that agent a new credential, and revokes the old one immediately.
  */
 export async function enrollAgent(
-  ctx: ActorContext,
+  ctx: ActorStore,
   input: EnrollAgent,
 ): Promise<{ credential: string; expires_at: string; agent: { id: string; name: string } }> {
   const { actor } = ctx;

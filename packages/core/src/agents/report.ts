@@ -3,14 +3,14 @@ import { limits } from '@belay/contract/limits';
 import { programVersion } from '@belay/contract/system';
 import { requireAgent } from '../actor.js';
 import { versionText } from '../configuration/compile.js';
-import type { ActorContext } from '../context.js';
+import type { ActorStore } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import { readNow } from '../now.js';
 import { requireText } from '../text.js';
 
 /** Records the report of an agent before it registers (`preflight`) or after its setup (`postflight`). */
 export async function reportAgent(
-  ctx: ActorContext,
+  ctx: ActorStore,
   phase: 'preflight' | 'postflight',
   input: AgentReport,
 ): Promise<AgentReported> {

@@ -1,14 +1,14 @@
 import { hashSecret } from '@belay/contract/canonical';
 import { agents } from '@belay/db';
 import { and, eq, gt, isNull, lt, or, sql } from 'drizzle-orm';
-import type { AgentActor, Context } from '../context.js';
+import type { AgentActor, Store } from '../context.js';
 import { isAgentCredential } from './credential.js';
 
 /**
  * Returns which agent a credential proves, or null when it is unknown, replaced or expired, without a difference.
  * Records when it was last used.
  */
-export async function verifyAgent(ctx: Context, input: { token: string }): Promise<AgentActor | null> {
+export async function verifyAgent(ctx: Store, input: { token: string }): Promise<AgentActor | null> {
   if (!isAgentCredential(input.token)) return null;
   const [agent] = await ctx.db
     .select({ id: agents.id, name: agents.name })

@@ -6,7 +6,7 @@ import { approvals, decisions, executions, inOrder, logins, type Transaction, us
 import { lockExecution, retryDeadlock, storeOutcome, turnHint } from '@belay/engine';
 import { and, desc, eq, gt, inArray, or, sql } from 'drizzle-orm';
 import { requireFreshGroups, requireUser } from '../actor.js';
-import type { ActorContext, Context, Hint, Person, UserActor } from '../context.js';
+import type { ActorStore, Hint, Person, Store, UserActor } from '../context.js';
 import { isId } from '../find-execution.js';
 import { appendLedger } from '../ledger/append.js';
 import { wasToldLately } from '../people/people.js';
@@ -35,7 +35,7 @@ type Approval = typeof approvals.$inferSelect & { ownerId: string };
  * approver nor requester, `forbidden` for the requester and for the person to be elevated, `conflict` for a second
  * decision, a closed approval or other content.
  */
-export async function decideApproval(ctx: ActorContext, input: Decide): Promise<Decided> {
+export async function decideApproval(ctx: ActorStore, input: Decide): Promise<Decided> {
   const user = requireUser(ctx);
   requireFreshGroups(user);
   if (input.comment !== undefined) requireText(input.comment, 'comment', limits.remark);
@@ -65,7 +65,7 @@ export async function decideApproval(ctx: ActorContext, input: Decide): Promise<
 
 /** Writes a decision, and stores the outcome of the step when that settles it. */
 async function record(
-  ctx: ActorContext,
+  ctx: ActorStore,
   tx: Transaction,
   { user, input, found }: { user: UserActor; input: Decide; found: Approval },
 ): Promise<{ status: string; due: Hint | null; at: Date }> {
@@ -162,7 +162,7 @@ function isApproved(value: unknown): boolean {
 }
 
 /** Returns the approval by its id, or the open approval of an execution that this person may decide. */
-async function findApproval(ctx: ActorContext, user: UserActor, id: string): Promise<Approval | null> {
+async function findApproval(ctx: ActorStore, user: UserActor, id: string): Promise<Approval | null> {
   if (!isId(id)) return null;
   const rows = await ctx.db
     .select({ approval: approvals, ownerId: executions.ownerId })
@@ -181,7 +181,7 @@ async function findApproval(ctx: ActorContext, user: UserActor, id: string): Pro
  * rule names them (docs/architecture.md, section 9).
  */
 async function requireApprover(
-  ctx: ActorContext,
+  ctx: ActorStore,
   user: UserActor,
   approval: Approval,
   verdict: Decide['verdict'],
@@ -197,12 +197,12 @@ async function requireApprover(
 }
 
 /** Returns whether decisions about a role count only when they are made in Belay itself. */
-export function mustDecideOnPage(ctx: Context, role: string): boolean {
+export function mustDecideOnPage(ctx: Store, role: string): boolean {
   return ctx.catalog.current().roles.get(role)?.definition.decide_on_page === true;
 }
 
 /** Throws `forbidden` where the role counts only decisions that were made in Belay itself. */
-function requireNoPage(ctx: ActorContext, { subject }: Approval): void {
+function requireNoPage(ctx: ActorStore, { subject }: Approval): void {
   if (!mustDecideOnPage(ctx, (subject as ApprovalSubject).role)) return;
   throw new AccessError('forbidden', 'This role is decided on in Belay only: open the request there');
 }
@@ -212,7 +212,7 @@ function requireNoPage(ctx: ActorContext, { subject }: Approval): void {
  * has ended since it was verified; for a button in a message, when the person has not signed in for too long or was
  * stopped. Without it a running request could outlive the stop of its person.
  */
-async function requireLive(ctx: ActorContext, tx: Transaction, user: UserActor, via: Decide['via']): Promise<void> {
+async function requireLive(ctx: ActorStore, tx: Transaction, user: UserActor, via: Decide['via']): Promise<void> {
   const { id, provider, subject, loginId } = user;
   const live = and(eq(logins.id, loginId), gt(logins.expiresAt, sql`app_now()`));
   const own = and(eq(userIdentities.userId, id), eq(userIdentities.provider, provider));

@@ -4,7 +4,7 @@ import { knownIdentities } from '@belay/db';
 import type { Identities, Person as Sought } from '@belay/providers';
 import { and, gt, inArray, sql } from 'drizzle-orm';
 import { addressOf } from '../catalog/targets.js';
-import type { Context, Person } from '../context.js';
+import type { Person, Store } from '../context.js';
 import { soughtBy } from '../people/logins.js';
 import type { ApprovalSubject } from './inbox.js';
 
@@ -19,7 +19,7 @@ const mostTold = 10_000;
  * their own request.
  */
 export async function wouldBeElevated(
-  ctx: Context,
+  ctx: Store,
   faces: readonly Person[],
   { grants }: Pick<ApprovalSubject, 'grants'>,
 ): Promise<boolean> {
@@ -34,7 +34,7 @@ export async function wouldBeElevated(
 }
 
 /** Returns a person's name at a provider, by any of their identities. */
-async function ownIdentities(ctx: Context, provider: string, faces: readonly Person[]): Promise<Set<string | null>> {
+async function ownIdentities(ctx: Store, provider: string, faces: readonly Person[]): Promise<Set<string | null>> {
   const compiled = ctx.catalog.current().providers.get(provider);
   // Nothing is granted at a provider that is removed or disabled, or that has no identities.
   if (!compiled?.enabled) return new Set();
@@ -76,7 +76,7 @@ interface Answer {
   cause?: unknown;
 }
 
-async function askFor(ctx: Context, identities: Identities | undefined, key: string, sought: Sought): Promise<Answer> {
+async function askFor(ctx: Store, identities: Identities | undefined, key: string, sought: Sought): Promise<Answer> {
   if (!identities) return {};
   const now = ctx.clock().getTime();
   const lately = told.get(identities) ?? new Map<string, { identity: string | null; at: number }>();
@@ -94,7 +94,7 @@ async function askFor(ctx: Context, identities: Identities | undefined, key: str
   }
 }
 
-async function store(ctx: Context, asked: readonly { key: string; identity: string | null }[]): Promise<void> {
+async function store(ctx: Store, asked: readonly { key: string; identity: string | null }[]): Promise<void> {
   await ctx.db
     .insert(knownIdentities)
     .values([...asked])
@@ -104,7 +104,7 @@ async function store(ctx: Context, asked: readonly { key: string; identity: stri
     });
 }
 
-async function readKnown(ctx: Context, silent: readonly { key: string }[]): Promise<Map<string, string | null>> {
+async function readKnown(ctx: Store, silent: readonly { key: string }[]): Promise<Map<string, string | null>> {
   const { known } = ctx.timing.identity;
   const rows = await ctx.db
     .select({ key: knownIdentities.key, identity: knownIdentities.identity })

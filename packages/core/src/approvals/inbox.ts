@@ -8,7 +8,7 @@ import { approvalAudience, approvals, decisions, executions, users } from '@bela
 import type { Json } from '@belay/workflow';
 import { and, asc, eq, gt, inArray, isNull, or, type SQL, sql } from 'drizzle-orm';
 import { requireUser } from '../actor.js';
-import type { ActorContext, UserActor } from '../context.js';
+import type { ActorStore, UserActor } from '../context.js';
 import { isId } from '../find-execution.js';
 import { isKnownAs } from '../people/people.js';
 import { listSelves } from '../people/selves.js';
@@ -31,7 +31,7 @@ const mostRequesters = 200;
  * Returns what waits for the caller's decision: open, not expired, not their own, and not yet decided by them; 500 at
  * most. Throws `invalid` for a text that is not a cursor of this list.
  */
-export async function listInbox(ctx: ActorContext, input: PageOf & InboxFilter = {}): Promise<Inbox> {
+export async function listInbox(ctx: ActorStore, input: PageOf & InboxFilter = {}): Promise<Inbox> {
   const user = requireUser(ctx);
   const limit = Math.min(input.limit ?? most, most);
   const after = input.cursor === undefined ? undefined : placeOf(input.cursor);
@@ -80,7 +80,7 @@ export async function listInbox(ctx: ActorContext, input: PageOf & InboxFilter =
   };
 }
 
-async function listRequesters(ctx: ActorContext, where: SQL | undefined) {
+async function listRequesters(ctx: ActorStore, where: SQL | undefined) {
   return ctx.db
     .select({
       email: users.email,
@@ -101,7 +101,7 @@ async function listRequesters(ctx: ActorContext, where: SQL | undefined) {
  * Matches approvals that name a person, by their address or a group. As an array, so that only these approvals are
  * read, independent of the planner's estimate of the number of open ones.
  */
-function asks(ctx: ActorContext, user: UserActor): SQL {
+function asks(ctx: ActorStore, user: UserActor): SQL {
   const { approvalId, kind, name } = approvalAudience;
   const named = ctx.db
     .select({ id: approvalId })
@@ -116,7 +116,7 @@ function asks(ctx: ActorContext, user: UserActor): SQL {
 }
 
 /** Matches approvals that wait for a person. */
-async function waitsFor(ctx: ActorContext, user: UserActor): Promise<SQL[]> {
+async function waitsFor(ctx: ActorStore, user: UserActor): Promise<SQL[]> {
   const selves = await listSelves(ctx.db, user.id);
   const ids = sql.param(JSON.stringify([user.id, ...selves.map(({ id }) => id)]));
   const names = sql.param(JSON.stringify(namesOf(selves)));

@@ -4,7 +4,7 @@ import { callWith, type Locked, parkCall } from '@belay/engine';
 import type { Json } from '@belay/workflow';
 import { and, count, eq, isNull } from 'drizzle-orm';
 import { approveWith } from '../configuration/function-checks.js';
-import type { Context } from '../context.js';
+import type { Store } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import type { ElevationCall } from '../plans/input.js';
 import type { Plan } from '../plans/plan.js';
@@ -20,7 +20,7 @@ type Telling = NonNullable<(typeof approveWith)['_output']['notify']>;
  * expires, and whom to notify about which.
  */
 export async function renewApprovals(
-  ctx: Context,
+  ctx: Store,
   tx: Transaction,
   call: ElevationCall,
   execution: Locked,

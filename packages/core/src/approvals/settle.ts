@@ -2,7 +2,7 @@ import { type ApprovalStatus, approvals, decisions, inOrder, type Transaction, u
 import { type Locked, type Progress, waitOn } from '@belay/engine';
 import type { Json } from '@belay/workflow';
 import { and, asc, eq, isNotNull, isNull, sql } from 'drizzle-orm';
-import type { Context } from '../context.js';
+import type { Store } from '../context.js';
 import { NOT_APPROVED } from '../faults.js';
 import { appendLedger } from '../ledger/append.js';
 import { countPeople } from '../people/selves.js';
@@ -20,7 +20,7 @@ const messages: Record<ApprovalStatus, string> = {
  * closed: too many denials, or no decision in time, is a denial. Returns null while it is open.
  */
 export async function settleApproval(
-  _ctx: Context,
+  _ctx: Store,
   tx: Transaction,
   execution: Locked,
   key: string,

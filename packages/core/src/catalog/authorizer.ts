@@ -1,11 +1,11 @@
 import { type Access, type Authorizer, Retryable, Terminal } from '@belay/providers';
-import type { Context } from '../context.js';
+import type { Store } from '../context.js';
 
 /**
  * Returns the authorizer of a provider. A disabled provider grants nothing, but still revokes what is owed. Throws
  * `Retryable` when it has no client now, and `Terminal` for a grant at a disabled one.
  */
-export function authorizerOf(ctx: Context, provider: string, task: 'observe' | 'grant' | 'revoke'): Authorizer {
+export function authorizerOf(ctx: Store, provider: string, task: 'observe' | 'grant' | 'revoke'): Authorizer {
   const authorizer = ctx.catalog.client(provider)?.authorizer;
   if (!authorizer) throw new Retryable(`The provider "${provider}" is not available`);
   if (task === 'grant' && !ctx.catalog.current().providers.get(provider)?.enabled) {
@@ -32,7 +32,7 @@ export interface Aftermath {
 }
 
 /** Returns what can remain of access at a provider, as its connector reports now. */
-export function aftermathOf(ctx: Context, provider: string, access: Access): Aftermath {
+export function aftermathOf(ctx: Store, provider: string, access: Access): Aftermath {
   const authorizer = ctx.catalog.client(provider)?.authorizer;
   return {
     residual: authorizer ? residualOf(authorizer, access) : 'PT0S',

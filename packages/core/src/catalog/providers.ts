@@ -7,7 +7,7 @@ import { type Capability, mostListed, type ProviderClient } from '@belay/provide
 import { can } from '../can.js';
 import type { CompiledProvider } from '../configuration/catalog.js';
 import { versionText } from '../configuration/compile.js';
-import type { ActorContext, Context } from '../context.js';
+import type { ActorStore, Store } from '../context.js';
 import { rolesConcerning } from './audiences.js';
 import { publicMessage } from './authorizer.js';
 import { type SearchMemory, searchList } from './search.js';
@@ -16,7 +16,7 @@ import { type SearchMemory, searchList } from './search.js';
  * Returns the enabled providers with a ready client that the caller may see, with any of the named capabilities (GET
  * /providers).
  */
-export function listProviders(ctx: ActorContext, input: { capability?: Capability[] | undefined }) {
+export function listProviders(ctx: ActorStore, input: { capability?: Capability[] | undefined }) {
   const catalog = ctx.catalog.current();
   const wanted = input.capability ?? [];
   const providers = [...catalog.providers.values()]
@@ -30,7 +30,7 @@ export function listProviders(ctx: ActorContext, input: { capability?: Capabilit
  * Returns the sign-in providers, with what a sign-in page shows of them. The visitor is not signed in, so no audience
  * is checked.
  */
-export function listAuthenticators(ctx: Context): { id: string; name: string; description: string }[] {
+export function listAuthenticators(ctx: Store): { id: string; name: string; description: string }[] {
   return [...ctx.catalog.current().providers.values()]
     .filter((provider) => provider.enabled && provider.capabilities.has('authenticator'))
     .filter((provider) => ctx.catalog.client(provider.id)?.authenticator !== undefined)
@@ -42,7 +42,7 @@ export function listAuthenticators(ctx: Context): { id: string; name: string; de
 }
 
 /** Returns one provider; throws `not_found` for one that the caller may not see. */
-export function getProvider(ctx: ActorContext, input: { provider: string }): Provider {
+export function getProvider(ctx: ActorStore, input: { provider: string }): Provider {
   return describeProvider(findProvider(ctx, input.provider));
 }
 
@@ -53,14 +53,14 @@ interface ProviderSearch extends PageOf {
 }
 
 /** Returns the roles that a provider defines, read now; with `q` those that match, best first. */
-export async function listProviderRoles(ctx: ActorContext, input: ProviderSearch) {
+export async function listProviderRoles(ctx: ActorStore, input: ProviderSearch) {
   const roles = await ask(ctx, input.provider, (client, signal) => client.authorizer?.roles(signal));
   const { page, next } = await pick(ctx, 'roles', roles, input, (role) => [role.name, role.description, role.arn]);
   return { ...heading(ctx, input.provider), roles: page, next };
 }
 
 /** Returns the permissions that a provider defines, searched and paged in the same way. */
-export async function listProviderPermissions(ctx: ActorContext, input: ProviderSearch) {
+export async function listProviderPermissions(ctx: ActorStore, input: ProviderSearch) {
   const permissions = await ask(ctx, input.provider, (client, signal) => client.authorizer?.permissions(signal));
   const { page, next } = await pick(ctx, 'permissions', permissions, input, ({ name, description }) => [
     name,
@@ -73,7 +73,7 @@ export async function listProviderPermissions(ctx: ActorContext, input: Provider
  * Returns a provider's identities, searched and paged in the same way: names and addresses of people, so only for
  * callers who may request access there. Throws `forbidden` for others who see the provider.
  */
-export async function listProviderIdentities(ctx: ActorContext, input: ProviderSearch) {
+export async function listProviderIdentities(ctx: ActorStore, input: ProviderSearch) {
   const { id } = findProvider(ctx, input.provider);
   if (!mayRequestAt(ctx, id)) {
     throw new AccessError(
@@ -93,7 +93,7 @@ export async function listProviderIdentities(ctx: ActorContext, input: ProviderS
 }
 
 /** Returns whether the caller may request a role at this provider, or permissions and groups directly. */
-function mayRequestAt(ctx: ActorContext, id: string): boolean {
+function mayRequestAt(ctx: ActorStore, id: string): boolean {
   const catalog = ctx.catalog.current();
   const bounds = catalog.dynamic.get(id);
   if (bounds && ctx.actor.kind === 'user' && isNamed(ctx.actor, bounds.requesters)) return true;
@@ -115,18 +115,18 @@ function describeProvider(provider: CompiledProvider): Provider {
 }
 
 /** Returns a provider that the caller may see. Throws `not_found` for any other. */
-export function findProvider(ctx: ActorContext, id: string): CompiledProvider {
+export function findProvider(ctx: ActorStore, id: string): CompiledProvider {
   const provider = ctx.catalog.current().providers.get(id);
   if (!provider || !can(ctx.actor, 'view', { provider })) throw notFound(`Provider ${id}`);
   return provider;
 }
 
-function heading(ctx: ActorContext, provider: string) {
+function heading(ctx: ActorStore, provider: string) {
   return { version: versionText(ctx.catalog.current().version), provider };
 }
 
 async function ask<T>(
-  ctx: ActorContext,
+  ctx: ActorStore,
   id: string,
   question: (client: ProviderClient, signal: AbortSignal) => Promise<T[]> | undefined,
 ): Promise<T[]> {
@@ -145,7 +145,7 @@ async function ask<T>(
 const memories = new WeakMap<ProviderClient, Map<string, SearchMemory>>();
 
 async function pick<T>(
-  ctx: ActorContext,
+  ctx: ActorStore,
   list: string,
   items: readonly T[],
   { provider, q, ...asked }: ProviderSearch,

@@ -7,17 +7,14 @@ import { breatheBy } from '../breathe.js';
 import { can } from '../can.js';
 import type { CompiledRole } from '../configuration/catalog.js';
 import { versionText } from '../configuration/compile.js';
-import type { ActorContext } from '../context.js';
+import type { ActorStore } from '../context.js';
 import { rolesConcerning } from './audiences.js';
 
 /**
  * Returns the enabled roles that the caller may see and request, keyed by name (GET /roles); `next` when there are more.
  * Describes them in slices, because there may be ten thousand.
  */
-export async function listRoles(
-  ctx: ActorContext,
-  { provider, ...asked }: PageOf & { provider?: string[] | undefined },
-) {
+export async function listRoles(ctx: ActorStore, { provider, ...asked }: PageOf & { provider?: string[] | undefined }) {
   const breathe = breatheBy(() => ctx.clock().getTime());
   const catalog = ctx.catalog.current();
   const wanted = provider ?? [];
@@ -37,7 +34,7 @@ export async function listRoles(
 }
 
 /** Returns one complete role (GET /role/{role}); throws `not_found` for one that the caller may not see. */
-export function getRole(ctx: ActorContext, input: { role: string }): Role {
+export function getRole(ctx: ActorStore, input: { role: string }): Role {
   const role = ctx.catalog.current().roles.get(input.role);
   if (!role || !can(ctx.actor, 'view', { role })) throw notFound(`Role ${input.role}`);
   return describeRole(role);

@@ -6,7 +6,7 @@ import { inOnePiece } from '../breathe.js';
 import type { Catalog, CompiledProvider } from '../configuration/catalog.js';
 import { type CompileOptions, compileCatalog, versionText } from '../configuration/compile.js';
 import type { ResolveReference } from '../configuration/references.js';
-import type { CatalogSource, Context, Logger } from '../context.js';
+import type { CatalogSource, Logger, Store } from '../context.js';
 import type { Timing } from '../timing.js';
 import { checkTargets } from './ask-targets.js';
 import { readStoredDocument } from './read-stored.js';
@@ -28,7 +28,7 @@ export interface CatalogSourceOptions extends CompileOptions {
   db: Database;
   log: Logger;
   timing: Timing;
-  delay: Context['delay'];
+  delay: Store['delay'];
   now(): number;
 }
 

@@ -4,11 +4,11 @@ import type { Json } from '@belay/workflow';
 import { can } from '../can.js';
 import type { CompiledWorkflow } from '../configuration/catalog.js';
 import { versionText } from '../configuration/compile.js';
-import type { ActorContext } from '../context.js';
+import type { ActorStore } from '../context.js';
 import { rolesConcerning } from './audiences.js';
 
 /** Returns the enabled workflows that the caller may see, keyed by name (GET /workflows). */
-export function listWorkflows(ctx: ActorContext) {
+export function listWorkflows(ctx: ActorStore) {
   const catalog = ctx.catalog.current();
   const roles = rolesConcerning(ctx.actor, catalog);
   const visible = [...catalog.workflows.values()].filter((workflow) => can(ctx.actor, 'view', { workflow, roles }));
@@ -22,7 +22,7 @@ export function listWorkflows(ctx: ActorContext) {
  * Returns one workflow with its definition (GET /workflow/{name}); throws `not_found` for one that the caller may not
  * see.
  */
-export function getWorkflow(ctx: ActorContext, input: { name: string }): Workflow {
+export function getWorkflow(ctx: ActorStore, input: { name: string }): Workflow {
   const catalog = ctx.catalog.current();
   const workflow = catalog.workflows.get(input.name);
   if (!workflow || !can(ctx.actor, 'view', { workflow, roles: rolesConcerning(ctx.actor, catalog) })) {

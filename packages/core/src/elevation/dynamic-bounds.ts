@@ -4,10 +4,10 @@ import type { DynamicBounds } from '@belay/contract/elevation';
 import { requireUser } from '../actor.js';
 import { can } from '../can.js';
 import type { CompiledNames } from '../configuration/name-rules.js';
-import type { ActorContext } from '../context.js';
+import type { ActorStore } from '../context.js';
 
 /** Returns where the caller may request permissions and groups directly, and the bounds; never those of others. */
-export function listDynamicBounds(ctx: ActorContext): { bounds: DynamicBounds[] } {
+export function listDynamicBounds(ctx: ActorStore): { bounds: DynamicBounds[] } {
   const user = requireUser(ctx);
   const catalog = ctx.catalog.current();
   const bounds = [...catalog.dynamic].flatMap(([id, bound]): DynamicBounds[] => {

@@ -2,7 +2,7 @@ import { canonicalJson } from '@belay/contract/canonical';
 import { AccessError, type ErrorIssue } from '@belay/contract/errors';
 import type { Role } from '@belay/contract/roles';
 import { getRole } from '../catalog/roles.js';
-import type { ActorContext } from '../context.js';
+import type { ActorStore } from '../context.js';
 
 /** A Role as a client may send it back: its name, and any of the fields that it read. */
 export interface AskedRole {
@@ -24,7 +24,7 @@ export interface AskedRole {
  * definition counts; a body that exceeds it is rejected with one issue per field. Throws `not_found` for an unknown
  * role, `invalid` for a wider one.
  */
-export function resolveRole(ctx: ActorContext, role: string | AskedRole): string {
+export function resolveRole(ctx: ActorStore, role: string | AskedRole): string {
   if (typeof role === 'string') return role;
   const defined = getRole(ctx, { role: role.name });
   const issues = wider(role, defined);

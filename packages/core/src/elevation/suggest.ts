@@ -4,7 +4,7 @@ import { limits } from '@belay/contract/limits';
 import type { Suggestion } from '@belay/contract/suggestions';
 import { requireUser } from '../actor.js';
 import { type Breathe, breatheBy } from '../breathe.js';
-import type { ActorContext } from '../context.js';
+import type { ActorStore } from '../context.js';
 import { readNow } from '../now.js';
 import type { ModelSuggester, SuggestedRole, SuggestionQuestion } from '../suggester.js';
 import { readWishedDuration } from '../suggestions/durations.js';
@@ -14,7 +14,7 @@ import { type SettledSuggestion, settleSuggestions } from '../suggestions/settle
 import { requireText } from '../text.js';
 
 /** A caller's context, and the language model where one is configured. */
-export interface SuggestionContext extends ActorContext {
+export interface SuggestionContext extends ActorStore {
   suggester?: ModelSuggester | undefined;
 }
 

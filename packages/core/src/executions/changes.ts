@@ -1,11 +1,11 @@
 import { listenTo } from '@belay/db';
-import type { Changes, Context, Logger } from '../context.js';
+import type { Changes, Logger, Store } from '../context.js';
 import { ledgerChannel } from '../ledger/append.js';
 
 export interface OpenChanges {
   databaseUrl: string;
   log: Logger;
-  delay: Context['delay'];
+  delay: Store['delay'];
 }
 
 /** How long to wait before the next attempt to listen, in milliseconds. */

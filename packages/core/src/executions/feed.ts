@@ -4,7 +4,7 @@ import { isOutage } from '@belay/contract/outage';
 import { type Database, executions, grants } from '@belay/db';
 import { taskEventsPerRow } from '@belay/engine';
 import { and, eq, isNull, sql } from 'drizzle-orm';
-import type { Context } from '../context.js';
+import type { Store } from '../context.js';
 import { noteOutage } from '../outage.js';
 import { glancesOf } from './glance.js';
 import { type Happening, readHappenings } from './history.js';
@@ -61,11 +61,7 @@ const feeds = new WeakMap<Database, Map<string, Shared>>();
  * Joins the reader of an execution in this process, and starts it for the first watcher. `leave` must be called once;
  * the reader stops after the last.
  */
-export function joinFeed(
-  ctx: Context,
-  id: string,
-  { isRequest }: { isRequest: boolean },
-): { feed: Feed; leave(): void } {
+export function joinFeed(ctx: Store, id: string, { isRequest }: { isRequest: boolean }): { feed: Feed; leave(): void } {
   const open = feeds.get(ctx.db) ?? new Map<string, Shared>();
   feeds.set(ctx.db, open);
   const feed = open.get(id) ?? startFeed(ctx, id);
@@ -93,7 +89,7 @@ export function joinFeed(
   };
 }
 
-function startFeed(ctx: Context, id: string): Shared {
+function startFeed(ctx: Store, id: string): Shared {
   const waiting = new Set<() => void>();
   const stop = new AbortController();
   const feed: Shared = {
@@ -130,7 +126,7 @@ function startFeed(ctx: Context, id: string): Shared {
 }
 
 /** Reads at each notified change, and periodically for lost notifications, until the feed ends. */
-async function follow(ctx: Context, id: string, feed: Shared, { look, isNews }: Reader): Promise<void> {
+async function follow(ctx: Store, id: string, feed: Shared, { look, isNews }: Reader): Promise<void> {
   const { signal } = feed.stop;
   try {
     await feed.ready;
@@ -175,7 +171,7 @@ interface Reader {
   isNews(): Promise<boolean>;
 }
 
-function createReader(ctx: Context, id: string, feed: Shared): Reader {
+function createReader(ctx: Store, id: string, feed: Shared): Reader {
   const glances = glancesOf(ctx);
   const seen = new Set<number>();
   let cursor = 0;
@@ -263,7 +259,7 @@ function toEvent({ seq, type, at, message, task }: Happening, status: string): E
 
 /** Returns one page of the events between two numbers (`after` excluded, `upTo` included), oldest first. */
 export async function readEvents(
-  ctx: Context,
+  ctx: Store,
   id: string,
   { after, upTo, status }: { after: number; upTo: number; status: string },
 ): Promise<ExecutionEvent[]> {
@@ -272,7 +268,7 @@ export async function readEvents(
 }
 
 /** Read before the rows, so that an ended execution has no unread row. */
-async function readState(ctx: Context, id: string): Promise<{ status: string; over: boolean }> {
+async function readState(ctx: Store, id: string): Promise<{ status: string; over: boolean }> {
   const [row] = await ctx.db
     .select({
       status: executions.status,

@@ -8,7 +8,7 @@ import type { Fault, Json } from '@belay/workflow';
 import { and, asc, eq } from 'drizzle-orm';
 import { expiryOf, isNotOver } from '../access/wanted.js';
 import { aftermathOf } from '../catalog/authorizer.js';
-import type { ActorContext, Context } from '../context.js';
+import type { ActorStore, Store } from '../context.js';
 import { findExecution } from '../find-execution.js';
 import { readNow } from '../now.js';
 import { failedBeside, grantState } from './grant-state.js';
@@ -26,7 +26,7 @@ export interface GetExecution extends PageOf {
  * Returns one execution with a page of its history (GET /execution/{id}). Throws `not_found` for callers who may not
  * see it, and `invalid` for a cursor that does not belong to its history.
  */
-export async function getExecution(ctx: ActorContext, input: GetExecution): Promise<ExecutionDetails> {
+export async function getExecution(ctx: ActorStore, input: GetExecution): Promise<ExecutionDetails> {
   const { execution, owner } = await findExecution(ctx, ctx.actor, input.id);
   const now = await readNow(ctx.db);
   const [waiting, { history, next }, asked, held] = await Promise.all([
@@ -59,7 +59,7 @@ export async function getExecution(ctx: ActorContext, input: GetExecution): Prom
  * not kept.
  */
 async function readHistory(
-  ctx: Context,
+  ctx: Store,
   execution: { id: string; taskEvents: number },
   { limit = mostHistory, cursor }: PageOf,
 ): Promise<{ history: HistoryEntry[]; next: string | null }> {
@@ -91,7 +91,7 @@ function describeGap({ at, count }: { at: Date; count: number }): HistoryEntry {
 }
 
 async function readApprovals(
-  ctx: Context,
+  ctx: Store,
   executionId: string,
 ): Promise<(ExecutionApproval & { status: ApprovalStatus })[]> {
   const rows = await ctx.db
@@ -125,7 +125,7 @@ async function readApprovals(
   }));
 }
 
-async function readGrants(ctx: Context, executionId: string, now: Date): Promise<ExecutionGrant[]> {
+async function readGrants(ctx: Store, executionId: string, now: Date): Promise<ExecutionGrant[]> {
   const rows = await ctx.db
     .select({ grant: grants, entitlement: entitlements, failedBeside })
     .from(grants)

@@ -2,7 +2,7 @@ import { isOutage } from '@belay/contract/outage';
 import { type Database, executions, grants, ledger, taskEvents, watches } from '@belay/db';
 import { taskEventsPerRow } from '@belay/engine';
 import { sql } from 'drizzle-orm';
-import type { Context } from '../context.js';
+import type { Store } from '../context.js';
 import { noteOutage } from '../outage.js';
 import { gather } from './gather.js';
 
@@ -29,7 +29,7 @@ const most = 500;
 const known = new WeakMap<Database, Glances>();
 
 /** Returns the checks that all readers in this process share. */
-export function glancesOf(ctx: Context): Glances {
+export function glancesOf(ctx: Store): Glances {
   const glances = known.get(ctx.db) ?? {
     at: gather({
       pause: () => ctx.delay(moment),
@@ -47,7 +47,7 @@ export function glancesOf(ctx: Context): Glances {
 }
 
 /** Logs a failure once for all waiting checks. */
-async function said<T>(ctx: Context, answer: Promise<T>): Promise<T> {
+async function said<T>(ctx: Store, answer: Promise<T>): Promise<T> {
   return answer.catch((error: unknown) => {
     if (isOutage(error)) noteOutage(ctx, error);
     else ctx.log.warn({ error }, 'the executions that are watched could not be read');
@@ -55,7 +55,7 @@ async function said<T>(ctx: Context, answer: Promise<T>): Promise<T> {
   });
 }
 
-async function glance({ db }: Context, asked: readonly Glance[]): Promise<string[]> {
+async function glance({ db }: Store, asked: readonly Glance[]): Promise<string[]> {
   const found = await db.execute<{ id: string; state: string }>(sql`
     select asked.id, concat_ws(
       ' ', e.status, e.ended_at is not null,
@@ -71,7 +71,7 @@ async function glance({ db }: Context, asked: readonly Glance[]): Promise<string
   return asked.map(({ id }) => states.get(id) ?? '');
 }
 
-async function mark({ db, timing }: Context, ids: readonly string[]): Promise<[]> {
+async function mark({ db, timing }: Store, ids: readonly string[]): Promise<[]> {
   const lifetime = sql`${`${timing.watchMark} milliseconds`}::text::interval`;
   await db.execute(sql`
     with marked as (

@@ -6,7 +6,7 @@ import type { PageOf } from '@belay/contract/paging';
 import { executions, steps } from '@belay/db';
 import { and, asc, desc, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { requireUser } from '../actor.js';
-import type { ActorContext } from '../context.js';
+import type { ActorStore } from '../context.js';
 import { isId } from '../find-execution.js';
 import type { ElevationInput } from '../plans/input.js';
 import { readStates } from './state.js';
@@ -20,7 +20,7 @@ const most = limits.page;
  * Returns the caller's running executions, newest first, 500 at most (GET /executions). `next` continues after the
  * last of them. Throws `invalid` for a cursor that is not an execution of the caller's.
  */
-export async function listExecutions(ctx: ActorContext, input: PageOf = {}): Promise<ExecutionList> {
+export async function listExecutions(ctx: ActorStore, input: PageOf = {}): Promise<ExecutionList> {
   const user = requireUser(ctx);
   const limit = Math.min(input.limit ?? most, most);
   const after = input.cursor === undefined ? undefined : await placeOf(ctx, user.id, input.cursor);
@@ -60,7 +60,7 @@ export async function listExecutions(ctx: ActorContext, input: PageOf = {}): Pro
  * Returns the position of an execution in its owner's list, also when it has ended meanwhile; as text, which keeps
  * microseconds.
  */
-async function placeOf(ctx: ActorContext, ownerId: string, cursor: string) {
+async function placeOf(ctx: ActorStore, ownerId: string, cursor: string) {
   const [row] = isId(cursor)
     ? await ctx.db
         .select({ id: executions.id, createdAt: sql<string>`${executions.createdAt}::text` })
@@ -82,7 +82,7 @@ const summaryColumns = {
 };
 
 /** Returns what open steps wait for, by execution. */
-export async function readWaiting(ctx: ActorContext, ids: string[]): Promise<Map<string, string[]>> {
+export async function readWaiting(ctx: ActorStore, ids: string[]): Promise<Map<string, string[]>> {
   if (ids.length === 0) return new Map();
   const rows = await ctx.db
     .select({ id: steps.executionId, waitingFor: steps.waitingFor, kind: steps.kind, request: steps.request })

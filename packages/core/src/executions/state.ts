@@ -2,7 +2,7 @@ import type { ExecutionState, GrantState } from '@belay/contract/executions';
 import { type ApprovalStatus, approvals, grants } from '@belay/db';
 import { and, inArray } from 'drizzle-orm';
 import { isNotOver } from '../access/wanted.js';
-import type { Context } from '../context.js';
+import type { Store } from '../context.js';
 import { failedBeside, grantState } from './grant-state.js';
 
 interface Standing {
@@ -33,7 +33,7 @@ export function executionState({ status, ended, grants: held, approvals: asked }
 
 /** Returns the states of several executions, each with the status of its workflow, by id. */
 export async function readStates(
-  ctx: Context,
+  ctx: Store,
   executions: readonly { id: string; status: string; endedAt: Date | null }[],
   now: Date,
 ): Promise<Map<string, ExecutionState>> {

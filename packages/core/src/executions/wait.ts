@@ -1,7 +1,7 @@
 import { AccessError, invalid } from '@belay/contract/errors';
 import type { ExecutionDetails, ExecutionState, WaitTarget } from '@belay/contract/executions';
 import { within } from '@belay/providers';
-import type { ActorContext } from '../context.js';
+import type { ActorStore } from '../context.js';
 import { requireDuration } from '../duration.js';
 import { type GetExecution, getExecution } from './get.js';
 import { lastSeq } from './history.js';
@@ -34,7 +34,7 @@ const patience = 5_000;
  * at its end, the error of the database when it is unreachable for longer meanwhile, and the errors of `getExecution`.
  */
 export async function waitForExecution(
-  ctx: ActorContext,
+  ctx: ActorStore,
   input: GetExecution & { until?: WaitTarget | undefined; wait?: string | undefined; signal: AbortSignal },
 ): Promise<ExecutionDetails> {
   const { id, until, limit, cursor } = input;
@@ -62,7 +62,7 @@ export async function waitForExecution(
   return inTime(ctx, get());
 }
 
-async function inTime<T>(ctx: ActorContext, look: Promise<T>): Promise<T> {
+async function inTime<T>(ctx: ActorStore, look: Promise<T>): Promise<T> {
   const answered = new AbortController();
   const late = ctx.delay(lastLook, answered.signal).then((): never => {
     throw new AccessError('unavailable', 'The execution cannot be read at the moment; try again');

@@ -1,5 +1,5 @@
 import type { ExecutionEvent } from '@belay/contract/executions';
-import type { ActorContext } from '../context.js';
+import type { ActorStore } from '../context.js';
 import { findExecution } from '../find-execution.js';
 import { joinFeed, readEvents } from './feed.js';
 
@@ -11,7 +11,7 @@ import { joinFeed, readEvents } from './feed.js';
  * waits until it is back.
  */
 export async function* watchExecution(
-  ctx: ActorContext,
+  ctx: ActorStore,
   input: { id: string; after?: number | undefined; signal: AbortSignal; patience?: number },
 ): AsyncGenerator<ExecutionEvent, void, undefined> {
   const { id, after = 0, signal, patience = Number.POSITIVE_INFINITY } = input;
@@ -60,10 +60,7 @@ interface Older {
 }
 
 /** Returns the events between two numbers, page by page, that the feed does not keep. */
-async function* readOlder(
-  ctx: ActorContext,
-  { id, status, after, upTo, signal }: Older,
-): AsyncGenerator<ExecutionEvent> {
+async function* readOlder(ctx: ActorStore, { id, status, after, upTo, signal }: Older): AsyncGenerator<ExecutionEvent> {
   for (let from = after; from < upTo && !signal.aborted; ) {
     const page = await readEvents(ctx, id, { after: from, upTo, status });
     yield* page;

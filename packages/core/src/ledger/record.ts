@@ -2,7 +2,7 @@ import { AccessError, invalid } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import type { AgentLogEntry } from '@belay/contract/logs';
 import { requireAgent } from '../actor.js';
-import type { ActorContext } from '../context.js';
+import type { ActorStore } from '../context.js';
 import { requireText } from '../text.js';
 import { appendLedger } from './append.js';
 
@@ -13,10 +13,7 @@ const most = limits.logEntries;
  * `agent.log`, at our time, about no person. Its type, provider, workflow and time stay in the entry's data, so that
  * it cannot be confused with one of ours or with one about a person. Returns how many were stored: all or none.
  */
-export async function recordLogs(
-  ctx: ActorContext,
-  input: { entries: AgentLogEntry[] },
-): Promise<{ accepted: number }> {
+export async function recordLogs(ctx: ActorStore, input: { entries: AgentLogEntry[] }): Promise<{ accepted: number }> {
   const agent = requireAgent(ctx);
   const { entries } = input;
   if (entries.length === 0) throw new AccessError('invalid', 'must have at least one entry');

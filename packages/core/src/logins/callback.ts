@@ -1,13 +1,13 @@
 import { requireAbsoluteUrl } from '@belay/contract/absolute-url';
 import { invalid } from '@belay/contract/errors';
-import type { Context } from '../context.js';
+import type { Store } from '../context.js';
 
 /**
  * Returns where a login may return to: an absolute URL of the server's own pages, of a loopback program, or one that
  * `server.callbacks` lists (origin and path must match). Throws `invalid`, naming `path`, for anything else, so that a
  * login is not an open redirect.
  */
-export function checkCallback(ctx: Context, callback: string, path = 'callback'): URL {
+export function checkCallback(ctx: Store, callback: string, path = 'callback'): URL {
   const url = requireAbsoluteUrl(callback, path);
   const own = url.origin === new URL(ctx.program.baseUrl).origin;
   const listed = ctx.catalog

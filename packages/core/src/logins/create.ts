@@ -1,11 +1,11 @@
 import type { Database, Transaction } from '@belay/db';
-import type { Context, Person } from '../context.js';
+import type { Person, Store } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import { type LoginKind, luciaOf, newLoginSecret } from './lucia.js';
 
 /** Creates a login for a person who has proved who they are. Returns its secret, which is stored nowhere. */
 export async function createLogin(
-  ctx: Context,
+  ctx: Store,
   input: { user: Person; kind: Exclude<LoginKind, 'token'>; label?: string; sid?: string | null | undefined },
   db: Database | Transaction = ctx.db,
 ): Promise<{ token: string; expiresAt: Date; loginId: string }> {

@@ -1,7 +1,7 @@
 import { logins, type Transaction } from '@belay/db';
 import { eq } from 'drizzle-orm';
 import { requireUser } from '../actor.js';
-import type { ActorContext, UserActor } from '../context.js';
+import type { ActorStore, UserActor } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import { leaveProvider } from '../sessions/leave.js';
 
@@ -15,7 +15,7 @@ export interface EndedLogin {
  * Ends the caller's login with all its sessions, or only its session with `provider`; the login ends with its last
  * session (GET /auth/logout). Both stop working everywhere immediately. Tokens at the provider are not revoked.
  */
-export async function endLogin(ctx: ActorContext, input: { provider?: string | undefined }): Promise<EndedLogin> {
+export async function endLogin(ctx: ActorStore, input: { provider?: string | undefined }): Promise<EndedLogin> {
   const user = requireUser(ctx);
   return ctx.db.transaction(async (tx) => {
     // Two simultaneous sign-outs take turns, so that the second sees what the first left.

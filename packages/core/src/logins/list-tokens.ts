@@ -1,7 +1,7 @@
 import { AccessError } from '@belay/contract/errors';
 import { logins, userIdentities, users } from '@belay/db';
 import { and, asc, eq, gt, sql } from 'drizzle-orm';
-import type { ActorContext } from '../context.js';
+import type { ActorStore } from '../context.js';
 import { isKnownAs } from '../people/people.js';
 import { requireText } from '../text.js';
 
@@ -17,7 +17,7 @@ export interface ListedToken {
  * Returns the tokens that operators created and that are still valid, the first to expire first (`belay token list`);
  * never a secret, which is not stored. Operators only. Throws `forbidden`.
  */
-export async function listTokens(ctx: ActorContext, input: { user?: string | undefined }): Promise<ListedToken[]> {
+export async function listTokens(ctx: ActorStore, input: { user?: string | undefined }): Promise<ListedToken[]> {
   if (ctx.actor.kind !== 'operator') throw new AccessError('forbidden', 'Only operators list tokens');
   const theirs =
     input.user === undefined

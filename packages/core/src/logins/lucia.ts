@@ -2,7 +2,7 @@ import { hashSecret } from '@belay/contract/canonical';
 import { type Database, logins, type Transaction, userIdentities, users } from '@belay/db';
 import { and, eq, lte, ne, sql } from 'drizzle-orm';
 import { type Adapter, type DatabaseSession, Lucia, TimeSpan } from 'lucia';
-import type { Context } from '../context.js';
+import type { Store } from '../context.js';
 import { passingGroups, unmetCondition } from '../people/admission.js';
 
 export type LoginKind = 'browser' | 'device' | 'token';
@@ -41,7 +41,7 @@ declare module 'lucia' {
 }
 
 /** Returns a secret of 256 bits that proves a login; only its hash is stored. */
-export function newLoginSecret(ctx: Context): string {
+export function newLoginSecret(ctx: Store): string {
   return Buffer.from(ctx.randomBytes(32)).toString('base64url');
 }
 
@@ -50,7 +50,7 @@ export function newLoginSecret(ctx: Context): string {
  * the login to validate, as `readLogins` has read it.
  */
 export function luciaOf(
-  ctx: Context,
+  ctx: Store,
   { db = ctx.db, row }: { db?: Database | Transaction; row?: LoginRow } = {},
 ): Lucia<LoginAttributes, PersonAttributes> {
   return new Lucia(createAdapter(ctx, db, row), {
@@ -64,7 +64,7 @@ export function luciaOf(
  * Lucia's adapter with two differences from its own: a secret is stored as its hash, and times are the database's.
  * Lucia compares with the process's clock, so times are shifted by the difference of the two clocks.
  */
-function createAdapter(ctx: Context, db: Database | Transaction, row: LoginRow | undefined): Adapter {
+function createAdapter(ctx: Store, db: Database | Transaction, row: LoginRow | undefined): Adapter {
   let shift = 0;
   const toRow = (time: Date) => new Date(time.getTime() - shift);
   const toProcess = (time: Date) => new Date(time.getTime() + shift);
@@ -156,7 +156,7 @@ function createAdapter(ctx: Context, db: Database | Transaction, row: LoginRow |
 const together = 500;
 
 /** Reads the logins of secrets, by secret; many share one query. An unknown secret has none. */
-export async function readLogins(ctx: Context, secrets: readonly string[]): Promise<ReadonlyMap<string, LoginRow>> {
+export async function readLogins(ctx: Store, secrets: readonly string[]): Promise<ReadonlyMap<string, LoginRow>> {
   const byHash = new Map(secrets.map((secret) => [hashSecret(secret), secret]));
   const hashes = [...byHash.keys()];
   const found = new Map<string, LoginRow>();
@@ -202,7 +202,7 @@ function prepareLogins(db: Database) {
  * Returns when a login ends regardless of its use: as set at its creation, or earlier if the operator has shortened it
  * since.
  */
-function endOf(ctx: Context, { kind, createdAt, endsAt }: typeof logins.$inferSelect): Date {
+function endOf(ctx: Store, { kind, createdAt, endsAt }: typeof logins.$inferSelect): Date {
   if (kind !== 'browser' && kind !== 'device') return endsAt;
   const end = new Date(createdAt.getTime() + ctx.catalog.current().loginEnd[kind]);
   return end < endsAt ? end : endsAt;

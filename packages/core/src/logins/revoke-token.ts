@@ -1,7 +1,7 @@
 import { AccessError, notFound } from '@belay/contract/errors';
 import { logins, users } from '@belay/db';
 import { and, eq } from 'drizzle-orm';
-import type { ActorContext } from '../context.js';
+import type { ActorStore } from '../context.js';
 import { isId } from '../find-execution.js';
 import { appendLedger } from '../ledger/append.js';
 
@@ -9,7 +9,7 @@ import { appendLedger } from '../ledger/append.js';
  * Ends one token that an operator created, by its id (`belay token revoke`): operators only, audited. Requests that
  * were made with it continue. Throws `forbidden` or `not_found`.
  */
-export async function revokeToken(ctx: ActorContext, input: { id: string }): Promise<{ message: string; id: string }> {
+export async function revokeToken(ctx: ActorStore, input: { id: string }): Promise<{ message: string; id: string }> {
   const { actor } = ctx;
   if (actor.kind !== 'operator') throw new AccessError('forbidden', 'Only operators revoke tokens');
   if (!isId(input.id)) throw notFound('The token');

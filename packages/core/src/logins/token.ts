@@ -5,7 +5,7 @@ import { limits } from '@belay/contract/limits';
 import { logins, type Transaction, userIdentities } from '@belay/db';
 import { desc, eq, sql } from 'drizzle-orm';
 import { operatorProvider } from '../configuration/authenticators.js';
-import type { ActorContext, Context, Person } from '../context.js';
+import type { ActorStore, Person, Store } from '../context.js';
 import { requireDuration } from '../duration.js';
 import { appendLedger } from '../ledger/append.js';
 import { isTrusted } from '../people/link.js';
@@ -30,7 +30,7 @@ export interface CreateToken {
  * end. A person who has signed in keeps the name and groups from their provider; other groups are rejected.
  */
 export async function createToken(
-  ctx: ActorContext,
+  ctx: ActorStore,
   input: CreateToken,
 ): Promise<{ token: string; expires_at: string; user: { email: string; name: string; groups: string[] } }> {
   if (ctx.actor.kind !== 'operator') throw new AccessError('forbidden', 'Only operators create tokens');
@@ -83,7 +83,7 @@ export async function createToken(
  * a person who has not signed in yet, with the operator's data alone; their sign-in will find it.
  */
 async function chooseIdentity(
-  ctx: Context,
+  ctx: Store,
   tx: Transaction,
   email: string,
   groups: string[] | undefined,

@@ -1,9 +1,9 @@
 import { requireUser } from '../actor.js';
-import type { ActorContext } from '../context.js';
+import type { ActorStore } from '../context.js';
 
 /** Returns who the caller is. */
 export async function readWhoami(
-  ctx: ActorContext,
+  ctx: ActorStore,
 ): Promise<{ id: string; email: string; name: string; groups: string[]; provider: string }> {
   const { id, email, name, groups, provider } = requireUser(ctx);
   return { id, email, name, groups, provider };

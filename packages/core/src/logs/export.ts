@@ -2,14 +2,14 @@ import { invalid } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import type { LogFilter, LogPage } from '@belay/contract/logs';
 import { requireUser } from '../actor.js';
-import type { ActorContext } from '../context.js';
+import type { ActorStore } from '../context.js';
 import { readLedger } from './read.js';
 
 const most = limits.page;
 
 /** Returns one page of everything that the caller may see, however old: the limit of GET /logs does not apply. */
 export async function exportLogs(
-  ctx: ActorContext,
+  ctx: ActorStore,
   input: LogFilter & { cursor?: string | undefined },
 ): Promise<LogPage> {
   const { cursor, limit, ...filter } = input;

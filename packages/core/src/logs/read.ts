@@ -3,7 +3,7 @@ import type { LogEntry, LogFilter } from '@belay/contract/logs';
 import { actorOf, isAboutOthers, type LedgerLevel, ledger, taskEvents, users } from '@belay/db';
 import { describeTaskEvent, kindOf } from '@belay/engine';
 import { and, eq, gte, inArray, isNull, lt, lte, notLike, type SQL, sql } from 'drizzle-orm';
-import type { Actor, Context, UserActor } from '../context.js';
+import type { Actor, Store, UserActor } from '../context.js';
 import { isId } from '../find-execution.js';
 import { idsKnownAs } from '../people/people.js';
 
@@ -19,7 +19,7 @@ const steps = 'io.serverlessworkflow.';
  * ledger.
  */
 export async function readLedger(
-  ctx: Context,
+  ctx: Store,
   user: UserActor,
   filter: LogFilter,
   page: { before?: number | undefined; limit: number },
@@ -116,7 +116,7 @@ function readTime(text: string | undefined, path: string): Date | undefined {
 
 /** Returns the newest task events of a person's own requests, before a position, in the form of ledger entries. */
 async function readTaskEvents(
-  ctx: Context,
+  ctx: Store,
   user: UserActor,
   filter: LogFilter,
   page: {

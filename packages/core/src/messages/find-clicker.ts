@@ -2,7 +2,7 @@ import { foldAddress, isInDomains } from '@belay/contract/address';
 import { userIdentities } from '@belay/db';
 import type { HookActor } from '@belay/providers';
 import { and, desc, eq } from 'drizzle-orm';
-import type { Context, UserActor } from '../context.js';
+import type { Store, UserActor } from '../context.js';
 import { unmetCondition } from '../people/admission.js';
 import { isTrusted } from '../people/link.js';
 import { asPerson, toPerson, wasToldLately } from '../people/people.js';
@@ -14,7 +14,7 @@ type Identity = typeof userIdentities.$inferSelect;
  * provider knows by the e-mail that this one verified. They act as the identity that they signed in with last. What it said
  * then, groups included, counts for as long as the longest login lasts (decision 0113).
  */
-export async function findClicker(ctx: Context, provider: string, clicker: HookActor): Promise<UserActor | null> {
+export async function findClicker(ctx: Store, provider: string, clicker: HookActor): Promise<UserActor | null> {
   const userId = (await findLinked(ctx, provider, clicker)) ?? (await findByAddress(ctx, provider, clicker));
   if (userId === null) return null;
   const catalog = ctx.catalog.current();
@@ -27,11 +27,11 @@ export async function findClicker(ctx: Context, provider: string, clicker: HookA
   return identity ? { kind: 'user', ...asPerson(ctx, toPerson(identity)), loginId: '' } : null;
 }
 
-function maySignIn(ctx: Context, { provider }: Identity): boolean {
+function maySignIn(ctx: Store, { provider }: Identity): boolean {
   return ctx.catalog.current().authenticators.includes(provider);
 }
 
-async function findLinked(ctx: Context, provider: string, { subject }: HookActor): Promise<string | null> {
+async function findLinked(ctx: Store, provider: string, { subject }: HookActor): Promise<string | null> {
   const [linked] = await ctx.db
     .select({ userId: userIdentities.userId })
     .from(userIdentities)
@@ -39,7 +39,7 @@ async function findLinked(ctx: Context, provider: string, { subject }: HookActor
   return linked?.userId ?? null;
 }
 
-async function findByAddress(ctx: Context, provider: string, { email }: HookActor): Promise<string | null> {
+async function findByAddress(ctx: Store, provider: string, { email }: HookActor): Promise<string | null> {
   const folded = email === undefined ? undefined : foldAddress(email);
   const domains = ctx.catalog.current().providers.get(provider)?.definition.trusted_email_domains ?? [];
   if (folded === undefined || !isInDomains(folded, domains)) return null;

@@ -2,7 +2,7 @@ import { isInDomains } from '@belay/contract/address';
 import { AccessError } from '@belay/contract/errors';
 import { operatorProvider } from '../configuration/authenticators.js';
 import type { Catalog } from '../configuration/catalog.js';
-import type { Context } from '../context.js';
+import type { Store } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import type { ProvedIdentity } from './person.js';
 
@@ -50,7 +50,7 @@ const unmet = {
  * Rejects an identity that its provider proved but `sign_in` does not admit, and records that in the ledger. Throws
  * `forbidden` with the condition that is not met. Call it outside of a transaction, so that its record stays.
  */
-export async function requireAdmitted(ctx: Context, proved: ProvedIdentity): Promise<void> {
+export async function requireAdmitted(ctx: Store, proved: ProvedIdentity): Promise<void> {
   const catalog = ctx.catalog.current();
   const condition = unmetCondition(catalog, proved);
   if (condition === undefined) return;

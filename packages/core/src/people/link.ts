@@ -3,13 +3,13 @@ import { type Transaction, userIdentities, users } from '@belay/db';
 import type { Authenticated } from '@belay/providers';
 import { and, eq, sql } from 'drizzle-orm';
 import { operatorProvider } from '../configuration/authenticators.js';
-import type { Context, Person } from '../context.js';
+import type { Person, Store } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import { asPerson, refreshIdentity, toldBy, toPerson, upsertUser } from './people.js';
 import type { ProvedIdentity } from './person.js';
 
 /** Returns the identity that a provider's response proves, as it is stored. */
-export function identityOf(ctx: Context, provider: string, answer: Authenticated): ProvedIdentity {
+export function identityOf(ctx: Store, provider: string, answer: Authenticated): ProvedIdentity {
   const { subject, email, groups, organizations } = answer;
   const issuer = ctx.catalog.client(provider)?.authenticator?.issuer;
   return { provider, subject, email, name: answer.name || email, groups, organizations, issuer };
@@ -21,7 +21,7 @@ export function identityOf(ctx: Context, provider: string, answer: Authenticated
  * trusted provider vouches with the same address; otherwise a new person. The e-mail address must be verified.
  */
 export async function claimIdentity(
-  ctx: Context,
+  ctx: Store,
   tx: Transaction,
   proved: ProvedIdentity,
   signedIn: string | null,
@@ -34,7 +34,7 @@ export async function claimIdentity(
  * Claims an identity as `claimIdentity` does, but creates no person: returns undefined when the identity belongs to no known person.
  */
 export async function findOwner(
-  ctx: Context,
+  ctx: Store,
   tx: Transaction,
   proved: ProvedIdentity,
   signedIn: string | null,
@@ -113,7 +113,7 @@ async function handOver(tx: Transaction, userId: string, proved: ProvedIdentity)
  * owner.
  */
 async function findTrusted(
-  ctx: Context,
+  ctx: Store,
   tx: Transaction,
   proved: ProvedIdentity,
 ): Promise<{ userId: string; because: string } | undefined> {
@@ -132,7 +132,7 @@ async function findTrusted(
 }
 
 /** Returns whether a provider is trusted for an address: for its domain, or as the only sign-in provider. */
-export function isTrusted(ctx: Context, id: string, email: string): boolean {
+export function isTrusted(ctx: Store, id: string, email: string): boolean {
   const { authenticators, providers } = ctx.catalog.current();
   if (!authenticators.includes(id)) return false;
   if (authenticators.length === 1) return true;

@@ -1,12 +1,12 @@
 import { userIdentities } from '@belay/db';
 import type { Identities, Login, Person as Sought } from '@belay/providers';
 import { asc, eq } from 'drizzle-orm';
-import type { Context } from '../context.js';
+import type { Store } from '../context.js';
 import { unmetCondition } from './admission.js';
 
 /** Returns the person to look up at a provider: with the person's linked sign-ins if the provider uses them. */
 export async function soughtBy(
-  ctx: Context,
+  ctx: Store,
   identities: Pick<Identities, 'byLogin'>,
   { id, email, name, subject }: Pick<Sought, 'email' | 'name' | 'subject'> & { id: string },
 ): Promise<Sought> {
@@ -15,7 +15,7 @@ export async function soughtBy(
 }
 
 /** Returns the sign-ins that are linked to a person and that the configuration lets them use. */
-async function readLinked(ctx: Context, userId: string): Promise<Login[]> {
+async function readLinked(ctx: Store, userId: string): Promise<Login[]> {
   const catalog = ctx.catalog.current();
   const linked = await ctx.db
     .select()

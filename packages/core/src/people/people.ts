@@ -1,7 +1,7 @@
 import { foldAddress } from '@belay/contract/address';
 import { type Database, type Transaction, userIdentities, users } from '@belay/db';
 import { and, type Column, eq, inArray, type SQL, sql } from 'drizzle-orm';
-import type { Context, Person } from '../context.js';
+import type { Person, Store } from '../context.js';
 import { passingGroups, unmetCondition } from './admission.js';
 import type { ProvedIdentity } from './person.js';
 
@@ -66,7 +66,7 @@ export async function refreshIdentity(db: Database | Transaction, proved: Proved
  * longer theirs, or when the configuration no longer lets it sign in.
  */
 export async function readPerson(
-  ctx: Context,
+  ctx: Store,
   db: Database | Transaction,
   by: { userId: string; provider: string; subject: string },
 ): Promise<Person | undefined> {
@@ -85,7 +85,7 @@ export async function readPerson(
 }
 
 /** Returns the same person with the accepted groups of their provider, by the configuration in force. */
-export function asPerson(ctx: Context, told: Person): Person {
+export function asPerson(ctx: Store, told: Person): Person {
   return { ...told, groups: passingGroups(ctx.catalog.current(), told) };
 }
 
@@ -93,7 +93,7 @@ export function asPerson(ctx: Context, told: Person): Person {
  * Matches identities that their provider has described recently: within the time that the longest login lasts, and since the
  * person was last stopped. For actions of people without a login.
  */
-export function wasToldLately(ctx: Context): SQL {
+export function wasToldLately(ctx: Store): SQL {
   const oldest = `${ctx.catalog.current().loginEnd.device} milliseconds`;
   return sql`${userIdentities.toldAt} > app_now() - ${oldest}::interval`;
 }

@@ -1,6 +1,6 @@
 import { approvals, type SqlText, sqlText, userIdentities } from '@belay/db';
 import { z } from 'zod';
-import type { Context } from '../context.js';
+import type { Store } from '../context.js';
 import { passingGroups, unmetCondition } from '../people/admission.js';
 import type { ElevationInput } from './input.js';
 
@@ -33,7 +33,7 @@ export function readOwner(beside: unknown): z.infer<typeof ownerSchema> {
  * Returns the input of a request with its requester as they are now, by the identity of the request: a person who has
  * left a group has lost its rights, and an identity without a user, or one that may no longer sign in, has none.
  */
-export function inputNow(ctx: Context, input: ElevationInput, beside: unknown): ElevationInput {
+export function inputNow(ctx: Store, input: ElevationInput, beside: unknown): ElevationInput {
   const { email, groups, organizations } = readOwner(beside);
   const now = {
     provider: input.user.provider,

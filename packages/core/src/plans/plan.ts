@@ -14,7 +14,7 @@ import {
 } from '@belay/providers';
 import { residualOf } from '../catalog/authorizer.js';
 import type { Catalog, CompiledProvider, CompiledRole } from '../configuration/catalog.js';
-import type { Context } from '../context.js';
+import type { Store } from '../context.js';
 import { requireDuration } from '../duration.js';
 import { soughtBy } from '../people/logins.js';
 import { composeRole } from './dynamic-role.js';
@@ -60,7 +60,7 @@ const mostGrants = 500;
  * `AccessError` when the request may not be made (any more), and `Retryable` when a provider is not available now.
  */
 export async function planElevation(
-  ctx: Context,
+  ctx: Store,
   { input, workflow }: { input: ElevationInput; workflow: string },
   signal: AbortSignal,
 ): Promise<Plan> {
@@ -98,7 +98,7 @@ export function longestDuration(catalog: Catalog, role: CompiledRole, provider: 
 }
 
 async function planProvider(
-  ctx: Context,
+  ctx: Store,
   catalog: Catalog,
   role: CompiledRole,
   id: string,

@@ -1,13 +1,13 @@
 import { sessions } from '@belay/db';
 import { and, isNull, lte, or, sql } from 'drizzle-orm';
-import type { Context } from '../context.js';
+import type { Store } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 
 /**
  * Deletes sessions that have ended. They had no effect since their end; one that can still be refreshed is kept for a
  * while, because a sweep may come later than a short-lived token lasts. Returns how many.
  */
-export async function expireSessions(ctx: Context): Promise<number> {
+export async function expireSessions(ctx: Store): Promise<number> {
   const grace = `${ctx.timing.session.grace} milliseconds`;
   return ctx.db.transaction(async (tx) => {
     const gone = await tx

@@ -1,6 +1,6 @@
 import { logins, sessions, userIdentities } from '@belay/db';
 import { and, desc, eq, gt, sql } from 'drizzle-orm';
-import type { Context, UserActor } from '../context.js';
+import type { Store, UserActor } from '../context.js';
 import { unmetCondition } from '../people/admission.js';
 
 export interface ActiveSession {
@@ -16,7 +16,7 @@ export interface ActiveSession {
  * sign in. Those of the caller's own login come first, then those that last longest.
  */
 export async function findSessions(
-  ctx: Context,
+  ctx: Store,
   user: Pick<UserActor, 'id' | 'loginId'>,
   only: { loginId?: string | undefined; provider?: string | undefined } = {},
 ): Promise<ActiveSession[]> {

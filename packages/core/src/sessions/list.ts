@@ -1,7 +1,7 @@
 import type { SessionList } from '@belay/contract/sessions';
 import { requireUser } from '../actor.js';
 import { versionText } from '../configuration/compile.js';
-import type { ActorContext } from '../context.js';
+import type { ActorStore } from '../context.js';
 import { readNow } from '../now.js';
 import { findSessions } from './find.js';
 
@@ -9,7 +9,7 @@ import { findSessions } from './find.js';
  * Returns the caller's active sessions by provider (GET /sessions). Never the tokens: in server mode these are
  * never returned.
  */
-export async function listSessions(ctx: ActorContext): Promise<SessionList> {
+export async function listSessions(ctx: ActorStore): Promise<SessionList> {
   const user = requireUser(ctx);
   const [now, active] = await Promise.all([readNow(ctx.db), findSessions(ctx, user)]);
   const found = new Map<string, { version: number; expiry: string }>();

@@ -4,7 +4,7 @@ import type { Breathe } from '../breathe.js';
 import { can } from '../can.js';
 import { rolesConcerning } from '../catalog/audiences.js';
 import type { Catalog, CompiledRole } from '../configuration/catalog.js';
-import type { Context, UserActor } from '../context.js';
+import type { Store, UserActor } from '../context.js';
 import { longestDuration } from '../plans/plan.js';
 import type { SuggestibleRole } from '../suggester.js';
 
@@ -23,7 +23,7 @@ export interface Requestable {
  * role that may concern them.
  */
 export async function listRequestable(
-  ctx: Context,
+  ctx: Store,
   user: UserActor,
   catalog: Catalog,
   breathe: Breathe,

@@ -1,11 +1,11 @@
-import type { Context } from '../context.js';
+import type { Store } from '../context.js';
 
 /** How long a check of this service's state may take, in milliseconds. */
 export const answerTime = 2_000;
 
 /** Returns the result of the check, or `late` after two seconds, so that a hanging database delays nothing. */
 export async function answerInTime<Answer, Late>(
-  ctx: Pick<Context, 'delay'>,
+  ctx: Pick<Store, 'delay'>,
   question: () => Promise<Answer>,
   late: () => Late,
 ): Promise<Answer | Late> {

@@ -1,9 +1,9 @@
 import { steps } from '@belay/db';
 import { and, countDistinct, eq, gt } from 'drizzle-orm';
-import type { Context } from '../context.js';
+import type { Store } from '../context.js';
 
 /** Returns how many executions wait for a retry after an internal error. */
-export async function countFailing(ctx: Context): Promise<number> {
+export async function countFailing(ctx: Store): Promise<number> {
   const [row] = await ctx.db
     .select({ count: countDistinct(steps.executionId) })
     .from(steps)

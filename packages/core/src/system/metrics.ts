@@ -3,7 +3,7 @@ import { AccessError } from '@belay/contract/errors';
 import type { Metrics } from '@belay/contract/system';
 import { executions } from '@belay/db';
 import { sql } from 'drizzle-orm';
-import type { Context } from '../context.js';
+import type { Store } from '../context.js';
 import { answerInTime } from './answer-in-time.js';
 import { countFailing } from './failing.js';
 import { countElsewhere, countOverdue } from './overdue.js';
@@ -13,7 +13,7 @@ import { countElsewhere, countOverdue } from './overdue.js';
  * all processes, as the planner estimates them.
  */
 export async function readMetrics(
-  ctx: Context,
+  ctx: Store,
   input: { uptimeMilliseconds: number; requests: number; droppedJobs?: number },
 ): Promise<Metrics> {
   const catalog = ctx.catalog.current();

@@ -1,10 +1,10 @@
 import { entitlements, grants } from '@belay/db';
 import { and, count, eq, isNull, ne, notExists, sql } from 'drizzle-orm';
 import { isLive, overAt } from '../access/wanted.js';
-import type { Context } from '../context.js';
+import type { Store } from '../context.js';
 
 /** Returns how many entitlements are held out of reach: their provider's address leads to another target (R7). */
-export async function countElsewhere(ctx: Context): Promise<number> {
+export async function countElsewhere(ctx: Store): Promise<number> {
   const [row] = await ctx.db
     .select({ count: count() })
     .from(entitlements)
@@ -17,7 +17,7 @@ export async function countElsewhere(ctx: Context): Promise<number> {
  * (docs/architecture.md, section 8). Waiting for a quarantine does not count, because the access is gone then. Those
  * that `countElsewhere` counts are left out.
  */
-export async function countOverdue(ctx: Context): Promise<number> {
+export async function countOverdue(ctx: Store): Promise<number> {
   const overdue = `${ctx.timing.overdue} milliseconds`;
   const over = ctx.db
     .selectDistinct({ id: grants.entitlementId })

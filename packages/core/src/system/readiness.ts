@@ -1,6 +1,6 @@
 import { programVersion, type Readiness } from '@belay/contract/system';
 import { sql } from 'drizzle-orm';
-import type { Context } from '../context.js';
+import type { Store } from '../context.js';
 import { answerInTime } from './answer-in-time.js';
 
 /** How long a result is repeated while the next check runs, in milliseconds. */
@@ -12,7 +12,7 @@ const longestKept = 1_000;
  * repeated for a second and looked for again meanwhile, so that a busy machine slows the look and not the answer;
  * `not ready` is looked for each time.
  */
-export function createReadiness(ctx: Context, queueSeen: () => Promise<boolean>): () => Promise<Readiness> {
+export function createReadiness(ctx: Store, queueSeen: () => Promise<boolean>): () => Promise<Readiness> {
   let kept: { at: number; readiness: Readiness } | null = null;
   let looking: Promise<Readiness> | null = null;
 
@@ -32,7 +32,7 @@ export function createReadiness(ctx: Context, queueSeen: () => Promise<boolean>)
   };
 }
 
-async function lookNow(ctx: Context, queueSeen: () => Promise<boolean>): Promise<Readiness> {
+async function lookNow(ctx: Store, queueSeen: () => Promise<boolean>): Promise<Readiness> {
   const timestamp = ctx.clock().toISOString();
   try {
     ctx.catalog.current();

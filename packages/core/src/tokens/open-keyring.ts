@@ -2,7 +2,7 @@ import { AccessError } from '@belay/contract/errors';
 import { type Database, encryptionKeys } from '@belay/db';
 import { Retryable, within } from '@belay/providers';
 import { and, desc, eq, isNull, ne, sql } from 'drizzle-orm';
-import type { Context, Logger } from '../context.js';
+import type { Logger, Store } from '../context.js';
 import { type Keyring, readSecrets } from '../keyring.js';
 import type { KeyWrapping } from './data-key.js';
 import { makeDataKey, unwrapDataKey } from './data-key.js';
@@ -14,7 +14,7 @@ export interface OpenKeyringOptions {
   /** `BELAY_SECRET` and the ones before it: they seal nothing here, and open what they sealed. */
   secrets: readonly string[];
   randomBytes(size: number): Uint8Array;
-  delay: Context['delay'];
+  delay: Store['delay'];
   /** The process's own clock, in milliseconds. */
   now(): number;
 }

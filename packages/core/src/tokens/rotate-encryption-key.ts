@@ -1,7 +1,7 @@
 import { AccessError } from '@belay/contract/errors';
 import { encryptionKeys } from '@belay/db';
 import { and, eq, isNull, sql } from 'drizzle-orm';
-import type { ActorContext } from '../context.js';
+import type { ActorStore } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import type { KeyWrapping } from './data-key.js';
 import { makeDataKey } from './data-key.js';
@@ -14,7 +14,7 @@ const patience = 15_000;
  * opened until it expires. Throws `unavailable` when the service does not wrap.
  */
 export async function rotateEncryptionKey(
-  ctx: ActorContext,
+  ctx: ActorStore,
   input: { wrapping: KeyWrapping },
 ): Promise<{ kid: string; retired: string | undefined; created_at: string }> {
   const { actor } = ctx;

@@ -15,7 +15,7 @@ import { and, asc, eq, exists, inArray, isNull, or, type SQL, sql } from 'drizzl
 import { endGrants } from '../access/end.js';
 import { isLive } from '../access/wanted.js';
 import { nameOf } from '../actor.js';
-import type { ActorContext, Hint } from '../context.js';
+import type { ActorStore, Hint } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import { isKnownAs } from '../people/people.js';
 import { requireText } from '../text.js';
@@ -54,7 +54,7 @@ const attempts = 5;
  * of the person stay, and the person can sign in again if their provider lets them. Throws `forbidden`, `invalid` or
  * `not_found`.
  */
-export async function stopUser(ctx: ActorContext, input: StopUser): Promise<StoppedUser> {
+export async function stopUser(ctx: ActorStore, input: StopUser): Promise<StoppedUser> {
   if (ctx.actor.kind !== 'operator') throw new AccessError('forbidden', 'Only operators stop people');
   const reason = requireText(input.reason.trim(), 'reason', limits.operatorReason);
   if (reason.length === 0) throw invalid('reason', 'is required');
@@ -69,7 +69,7 @@ export async function stopUser(ctx: ActorContext, input: StopUser): Promise<Stop
 }
 
 async function stop(
-  ctx: ActorContext,
+  ctx: ActorStore,
   tx: Transaction,
   address: string,
   reason: string,
@@ -189,7 +189,7 @@ async function lockHeld(tx: Transaction, { ids, names }: Known): Promise<{ id: s
 /**
  * Terminates an execution as `terminateExecution` does, in this transaction: no further task runs, and its grants end.
  */
-async function terminate(ctx: ActorContext, tx: Transaction, id: string): Promise<Hint[]> {
+async function terminate(ctx: ActorStore, tx: Transaction, id: string): Promise<Hint[]> {
   const execution = await lockExecution(tx, id);
   if (!execution) return [];
   const move = endByForce(execution, { actor: ctx.actor, name: nameOf(ctx.actor) });

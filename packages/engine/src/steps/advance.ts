@@ -1,5 +1,5 @@
 import { retryDeadlock } from '../deadlock.js';
-import type { EngineContext, Hint } from '../ports.js';
+import type { EngineStore, Hint } from '../ports.js';
 import { callName } from '../request.js';
 import { lockExecution } from './lock.js';
 import { storeOutcome } from './outcome.js';
@@ -10,7 +10,7 @@ import { turnHint } from './turn-row.js';
  * decides from rows alone, under the execution's lock, and its outcome is stored; the execution's turn follows.
  * Returns whether the step has its outcome.
  */
-export async function advanceStep(ctx: EngineContext, executionId: string, key: string): Promise<boolean> {
+export async function advanceStep(ctx: EngineStore, executionId: string, key: string): Promise<boolean> {
   const settled = await retryDeadlock(() =>
     ctx.db.transaction(async (tx): Promise<Hint[] | null> => {
       const execution = await lockExecution(tx, executionId, key);

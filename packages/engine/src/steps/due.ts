@@ -1,10 +1,10 @@
 import { steps } from '@belay/db';
 import { and, asc, eq, isNull, lte, ne, or, type SQL, sql } from 'drizzle-orm';
-import type { EngineContext } from '../ports.js';
+import type { EngineStore } from '../ports.js';
 
 /** Returns up to `limit` steps that are due now, or will be at `until`, the longest due first. */
 export async function findDueSteps(
-  ctx: EngineContext,
+  ctx: EngineStore,
   limit: number,
   until: SQL = sql`app_now()`,
 ): Promise<{ executionId: string; key: string; dueAt: Date }[]> {

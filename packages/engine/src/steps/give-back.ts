@@ -1,11 +1,11 @@
 import type { Database } from '@belay/db';
-import type { EngineContext } from '../ports.js';
+import type { EngineStore } from '../ports.js';
 
 /** How long to wait before the next attempt at the database, in milliseconds. */
 const pause = 1_000;
 
 /** Ends the leases of those claims that it finds and returns their ids; all rows of a claim are found together. */
-export type Free<Ctx extends EngineContext> = (ctx: Ctx, claimIds: readonly string[]) => Promise<ReadonlySet<string>>;
+export type Free<Ctx extends EngineStore> = (ctx: Ctx, claimIds: readonly string[]) => Promise<ReadonlySet<string>>;
 
 /**
  * Returns a function that releases a claim whose database response was lost, as soon as the database is available: the
@@ -13,7 +13,7 @@ export type Free<Ctx extends EngineContext> = (ctx: Ctx, claimIds: readonly stri
  * effect is the same as the end of its lease. That function returns immediately; it searches again until the claim is
  * found or its lease has ended, because a statement may reach the database after its connection was given up.
  */
-export function givingBack<Ctx extends EngineContext>(free: Free<Ctx>): (ctx: Ctx, claimId: string) => void {
+export function givingBack<Ctx extends EngineStore>(free: Free<Ctx>): (ctx: Ctx, claimId: string) => void {
   /** Claims of this process whose response was lost, by id, and until when they may hold a lease. */
   const lost = new WeakMap<Database, Map<string, number>>();
 

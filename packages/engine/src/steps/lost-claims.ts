@@ -1,6 +1,6 @@
 import { type SqlText, sqlText, steps } from '@belay/db';
 import { sql } from 'drizzle-orm';
-import type { EngineContext } from '../ports.js';
+import type { EngineStore } from '../ports.js';
 import { givingBack } from './give-back.js';
 
 /** Releases the claim of a step or a turn whose response was lost, or whose database connection was lost. */
@@ -10,7 +10,7 @@ export const freeLostStep = givingBack(freeSteps);
  * Runs work that makes or uses claims, and releases them when the database connection is lost: the statement may have
  * been committed.
  */
-export async function claiming<T>(ctx: EngineContext, claimIds: readonly string[], work: () => Promise<T>): Promise<T> {
+export async function claiming<T>(ctx: EngineStore, claimIds: readonly string[], work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -27,7 +27,7 @@ export function claimText(claimId: string, attempt: SqlText | number): SqlText {
   return sqlText`${claimId}::text || ' ' || ${attempt}::int`;
 }
 
-async function freeSteps(ctx: EngineContext, claimIds: readonly string[]): Promise<Set<string>> {
+async function freeSteps(ctx: EngineStore, claimIds: readonly string[]): Promise<Set<string>> {
   // A claimed step is due, so the index of due rows leads to it.
   const freed = await ctx.db.execute<{ execution_id: string; key: string; claim_id: string }>(sql`
     update ${steps} set lease_until = null

@@ -1,7 +1,7 @@
 import { backOff } from '@belay/contract/back-off';
 import { steps } from '@belay/db';
 import { and, eq, isNotNull, isNull, lte, ne, or, type SQL, sql } from 'drizzle-orm';
-import type { EngineContext } from '../ports.js';
+import type { EngineStore } from '../ports.js';
 import { claimText } from './lost-claims.js';
 
 /** A step that failed: its turn, or a call whose lease this process has. */
@@ -19,7 +19,7 @@ export interface FailedStep {
  * enough such steps would keep everything else from being found. An outage is not a failure of the step. Returns
  * whether the step was put back; the first failure in a row is logged as an error, so that an operator sees it.
  */
-export async function putBack(ctx: EngineContext, step: FailedStep, error: unknown): Promise<boolean> {
+export async function putBack(ctx: EngineStore, step: FailedStep, error: unknown): Promise<boolean> {
   const { executionId, key } = step;
   const which = and(eq(steps.executionId, executionId), eq(steps.key, key), eq(steps.status, 'open'), isHeld(step));
   const [row] = await ctx.db.select({ failures: steps.failures }).from(steps).where(which);

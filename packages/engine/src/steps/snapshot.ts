@@ -11,12 +11,12 @@ import {
 } from '@belay/db';
 import { type CloudEvent, type Json, type Outcome, restoreState, type State, type Workflow } from '@belay/workflow';
 import { and, asc, eq, isNull } from 'drizzle-orm';
-import type { EngineContext } from '../ports.js';
+import type { EngineStore } from '../ports.js';
 import { workflowOf } from './load.js';
 import { TURN } from './turn-row.js';
 
 /** Returns the expression for what the host reads about the execution in the same statement. */
-export function besideExecution(ctx: EngineContext): SqlText {
+export function besideExecution(ctx: EngineStore): SqlText {
   const column = (name: string) => rawText(`executions.${name}`);
   return ctx.host.beside({ id: column('id'), ownerId: column('owner_id'), input: column('input') });
 }
@@ -76,7 +76,7 @@ export interface WaitingSignal {
  * Reads what a turn needs in one statement; returns null for an execution that has ended. `key`: a call to read as
  * well.
  */
-export async function readSnapshot(ctx: EngineContext, executionId: string, key?: string): Promise<Snapshot | null> {
+export async function readSnapshot(ctx: EngineStore, executionId: string, key?: string): Promise<Snapshot | null> {
   const [row] = await execute<SnapshotRow>(
     ctx.db,
     sqlText`
@@ -139,7 +139,7 @@ function readStep(row: Record<string, unknown>): ReadyStep {
 }
 
 /** Returns the inbox of an execution, oldest first. */
-export async function readSignals(ctx: EngineContext, executionId: string): Promise<WaitingSignal[]> {
+export async function readSignals(ctx: EngineStore, executionId: string): Promise<WaitingSignal[]> {
   const rows = await ctx.db
     .select({
       source: signals.source,

@@ -1,6 +1,6 @@
 import { definitions, executions, type SqlText, sqlText, steps } from '@belay/db';
 import type { Json, Workflow } from '@belay/workflow';
-import type { EngineContext, LedgerEntry } from '../ports.js';
+import type { EngineStore, LedgerEntry } from '../ports.js';
 import { claimText } from './lost-claims.js';
 import { readBeside, type Snapshot } from './snapshot.js';
 import { TURN } from './turn-row.js';
@@ -31,7 +31,7 @@ export interface Started {
 }
 
 /** Starts an execution in one statement; it has no state before its first turn, which a worker takes. */
-export function startingExecution(ctx: EngineContext, starting: Starting): SqlText {
+export function startingExecution(ctx: EngineStore, starting: Starting): SqlText {
   const { id, workflow, catalogVersion, ownerId, asked, when, entry, lease, claimId } = starting;
   const requested = sqlText`to_char(app_now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
   const input = sqlText`${JSON.stringify(starting.input)}::text::jsonb`;

@@ -1,6 +1,6 @@
 import { execute, executions, sqlText, steps, type Transaction } from '@belay/db';
 import { eq, sql } from 'drizzle-orm';
-import type { EngineContext, Hint } from '../ports.js';
+import type { EngineStore, Hint } from '../ports.js';
 
 /**
  * The key of the row that marks an execution with something to apply. No task has this key: keys of tasks contain a
@@ -35,7 +35,7 @@ export function makingTurnDue(tx: Transaction, executionId: string) {
 }
 
 /** Deletes the mark of an execution that has ended: it was made while the move that ended the execution waited for the lock. */
-export async function forgetTurn(ctx: EngineContext, executionId: string): Promise<void> {
+export async function forgetTurn(ctx: EngineStore, executionId: string): Promise<void> {
   await execute(
     ctx.db,
     sqlText`

@@ -1,6 +1,6 @@
 import { steps } from '@belay/db';
 import { and, eq, gt, inArray, isNull, sql } from 'drizzle-orm';
-import type { EngineContext, Hint } from '../ports.js';
+import type { EngineStore, Hint } from '../ports.js';
 import { advanceStep } from './advance.js';
 
 /**
@@ -13,7 +13,7 @@ const few = 4;
  * Makes the parked steps of executions check again, after something was recorded about what they hold. Steps that are
  * not reached here check when their time comes.
  */
-export async function wakeSteps(ctx: EngineContext, executionIds: readonly string[]): Promise<void> {
+export async function wakeSteps(ctx: EngineStore, executionIds: readonly string[]): Promise<void> {
   if (executionIds.length === 0) return;
   const parked = and(
     inArray(steps.executionId, [...new Set(executionIds)]),

@@ -13,7 +13,7 @@ import {
 } from '@belay/db';
 import { type Step, storeState } from '@belay/workflow';
 import { isFinal } from '../final.js';
-import type { Actor, CallFunction, EngineContext, Hint, LedgerEntry, PreparedMove } from '../ports.js';
+import type { Actor, CallFunction, EngineStore, Hint, LedgerEntry, PreparedMove } from '../ports.js';
 import { callName } from '../request.js';
 import { claimText } from '../steps/lost-claims.js';
 import type { Snapshot } from '../steps/snapshot.js';
@@ -26,7 +26,7 @@ const runtime: Actor = { kind: 'system', name: 'runtime' };
 
 /** Builds a move from what was decided. `claim`: the writer performs the call that it opens, when there is only one. */
 export function prepare(
-  ctx: EngineContext,
+  ctx: EngineStore,
   snapshot: Snapshot,
   decided: Decided,
   { actor = runtime, claim = false }: { actor?: Actor; claim?: boolean } = {},
@@ -78,7 +78,7 @@ function hintsOf(executionId: string, open: readonly Step[]): Hint[] {
 }
 
 /** Returns what a call that only waits waits for; undefined for every other step. */
-function parkingOf(ctx: EngineContext, step: Step): CallFunction['parks'] {
+function parkingOf(ctx: EngineStore, step: Step): CallFunction['parks'] {
   return step.kind === 'call' ? ctx.host.functions.get(callName(step.request))?.parks : undefined;
 }
 
@@ -98,7 +98,7 @@ export function isWhole({ status, parked, over }: PreparedMove): boolean {
  * execution's lock.
  */
 export async function writePrepared(
-  ctx: EngineContext,
+  ctx: EngineStore,
   tx: Transaction,
   move: PreparedMove,
   { locked = false } = {},
@@ -154,7 +154,7 @@ export function releases({ status, over }: PreparedMove): boolean {
  * Returns the statement that writes the state, the steps, the withdrawn questions, the inbox and the ledger of a move,
  * and does nothing at another version.
  */
-export function writing(ctx: EngineContext, move: PreparedMove, joined: Joined = {}): SqlText {
+export function writing(ctx: EngineStore, move: PreparedMove, joined: Joined = {}): SqlText {
   const { execution, version, status, state, output, fault, over, consumed, turn, told } = move;
   const ended = isFinal(status);
   const forced = state === undefined;
@@ -214,7 +214,7 @@ export function writing(ctx: EngineContext, move: PreparedMove, joined: Joined =
   return sqlText`with ${joinTexts(parts, ', ')} ${joined.returning ?? sqlText`select id, (select count(*) from notified) from moved`}`;
 }
 
-function opening(ctx: EngineContext, move: PreparedMove, joined: Joined): SqlText {
+function opening(ctx: EngineStore, move: PreparedMove, joined: Joined): SqlText {
   const rows = move.open.map((step) => ({
     key: step.key,
     kind: step.kind,
@@ -240,7 +240,7 @@ function opening(ctx: EngineContext, move: PreparedMove, joined: Joined): SqlTex
 }
 
 /** Returns until when each of the calls that only wait is parked, and what it waits for, in words. */
-function parkings(ctx: EngineContext, move: PreparedMove, joined: Joined): { until: SqlText; waitingFor: SqlText } {
+function parkings(ctx: EngineStore, move: PreparedMove, joined: Joined): { until: SqlText; waitingFor: SqlText } {
   let until = sqlText`null::timestamptz`;
   let waitingFor = sqlText`null`;
   for (const step of move.parked) {

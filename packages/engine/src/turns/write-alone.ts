@@ -1,6 +1,6 @@
 import { execute } from '@belay/db';
 import { retryDeadlock } from '../deadlock.js';
-import type { EngineContext, PreparedMove } from '../ports.js';
+import type { EngineStore, PreparedMove } from '../ports.js';
 import { claiming } from '../steps/lost-claims.js';
 import { claimedIn, isWhole, writePrepared, writing } from './prepared.js';
 
@@ -8,7 +8,7 @@ import { claimedIn, isWhole, writePrepared, writing } from './prepared.js';
  * Writes a move in its own transaction, and sends its hints. Returns false, and writes nothing, when the execution has
  * moved since.
  */
-export async function writeAlone(ctx: EngineContext, move: PreparedMove): Promise<boolean> {
+export async function writeAlone(ctx: EngineStore, move: PreparedMove): Promise<boolean> {
   const before = move.hints.length;
   const write = async () => {
     move.hints.length = before;

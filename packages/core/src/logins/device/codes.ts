@@ -1,12 +1,12 @@
 import { hashSecret } from '@belay/contract/canonical';
-import type { Context } from '../../context.js';
+import type { Store } from '../../context.js';
 
 /** Consonants that are hard to confuse and that form no words (RFC 8628, section 6.1). */
 const letters = 'BCDFGHJKLMNPQRSTVWXZ';
 const length = 8;
 
 /** Returns a code that a person can type, `XXXX-XXXX`: one of 25 thousand million, each equally likely. */
-export function newUserCode(ctx: Pick<Context, 'randomBytes'>): string {
+export function newUserCode(ctx: Pick<Store, 'randomBytes'>): string {
   let code = '';
   while (code.length < length) {
     // Bytes above the last whole multiple would make some letters more likely.

@@ -2,7 +2,7 @@ import { AccessError, notFound } from '@belay/contract/errors';
 import { deviceLogins, logins, type Transaction } from '@belay/db';
 import { and, eq, gt, sql } from 'drizzle-orm';
 import { requireUser } from '../../actor.js';
-import type { ActorContext, UserActor } from '../../context.js';
+import type { ActorStore, UserActor } from '../../context.js';
 import { appendLedger } from '../../ledger/append.js';
 import { hashUserCode, readUserCode } from './codes.js';
 
@@ -11,7 +11,7 @@ import { hashUserCode, readUserCode } from './codes.js';
  * login that does not belong to a browser, and `not_found` for a code that is unknown, decided or expired.
  */
 export async function decideDeviceLogin(
-  ctx: ActorContext,
+  ctx: ActorStore,
   input: { user_code: string; verdict: 'approve' | 'deny' },
 ): Promise<{ message: string }> {
   const user = requireUser(ctx);

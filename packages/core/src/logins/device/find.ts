@@ -3,12 +3,12 @@ import { notFound } from '@belay/contract/errors';
 import { deviceLogins } from '@belay/db';
 import { and, eq, gt, sql } from 'drizzle-orm';
 import { requireUser } from '../../actor.js';
-import type { ActorContext } from '../../context.js';
+import type { ActorStore } from '../../context.js';
 import { hashUserCode, readUserCode } from './codes.js';
 
 /** Returns the machine behind a typed code. Throws the same `not_found` for one that is unknown, decided or expired. */
 export async function findDeviceLogin(
-  ctx: ActorContext,
+  ctx: ActorStore,
   input: { user_code?: string | undefined },
 ): Promise<{ request: ShownDeviceLogin | null }> {
   requireUser(ctx);

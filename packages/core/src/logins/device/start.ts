@@ -2,7 +2,7 @@ import type { StartedDeviceLogin } from '@belay/contract/auth';
 import { hashSecret } from '@belay/contract/canonical';
 import { AccessError } from '@belay/contract/errors';
 import { deviceLogins } from '@belay/db';
-import type { Context } from '../../context.js';
+import type { Store } from '../../context.js';
 import { readNow } from '../../now.js';
 import { requireLabel } from '../label.js';
 import { hashUserCode, newUserCode } from './codes.js';
@@ -11,7 +11,7 @@ import { hashUserCode, newUserCode } from './codes.js';
 export const deviceInterval = 5;
 
 /** Starts a login for a machine without a browser (RFC 8628, section 3.2): one code for it, one for the person. */
-export async function startDeviceLogin(ctx: Context, input: { label: string }): Promise<StartedDeviceLogin> {
+export async function startDeviceLogin(ctx: Store, input: { label: string }): Promise<StartedDeviceLogin> {
   const label = requireLabel(input.label);
   const deviceCode = Buffer.from(ctx.randomBytes(32)).toString('base64url');
   const now = await readNow(ctx.db);

@@ -1,6 +1,6 @@
 import { hashSecret } from '@belay/contract/canonical';
 import { programLogins, type Transaction } from '@belay/db';
-import type { Context, Person } from '../../context.js';
+import type { Person, Store } from '../../context.js';
 
 /** The request of a program that sent the browser here. */
 export interface AskedByProgram {
@@ -15,7 +15,7 @@ export interface AskedByProgram {
  * 8252, section 8.6). Bound to the browser and to the login that was just created in it.
  */
 export async function askForProgram(
-  ctx: Context,
+  ctx: Store,
   tx: Transaction,
   input: AskedByProgram & { user: Person; loginId: string; browserHash: string; now: Date },
 ): Promise<URL> {

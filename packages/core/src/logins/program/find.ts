@@ -2,14 +2,14 @@ import type { ShownProgramLogin } from '@belay/contract/auth';
 import { notFound } from '@belay/contract/errors';
 import { programLogins } from '@belay/db';
 import { requireUser } from '../../actor.js';
-import type { ActorContext } from '../../context.js';
+import type { ActorStore } from '../../context.js';
 import { type NamedProgramLogin, waitingIn } from './waiting.js';
 
 /**
  * Returns which program requests to sign in as the caller. Throws `not_found` unless it was started in this browser
  * and login.
  */
-export async function findProgramLogin(ctx: ActorContext, input: NamedProgramLogin): Promise<ShownProgramLogin> {
+export async function findProgramLogin(ctx: ActorStore, input: NamedProgramLogin): Promise<ShownProgramLogin> {
   const waiting = waitingIn(requireUser(ctx), input);
   const [found] = waiting === undefined ? [] : await ctx.db.select().from(programLogins).where(waiting);
   if (!found) throw notFound('A sign-in of a program that waits in this browser');
