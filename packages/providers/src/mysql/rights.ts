@@ -44,7 +44,9 @@ interface Right {
 
 /** Throws `Terminal` when the role must not be granted to the account. */
 export async function refuse(sql: Statements, config: MysqlConfig, { role }: Subject, account: Account): Promise<void> {
-  const [me] = await sql.rows<Account>("select substring_index(current_user(), '@', 1) as user, '' as host");
+  const [me] = await sql.rows<Account>(
+    "select left(current_user(), char_length(current_user()) - locate('@', reverse(current_user()))) as user, '' as host",
+  );
   if (me?.user === account.user) throw new Terminal('The account is the database user of the connector');
   await refuseSeveral(sql, account);
   if (!config.allow_privileged_roles) {

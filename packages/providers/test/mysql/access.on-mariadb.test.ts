@@ -198,6 +198,38 @@ describe('access to MariaDB', () => {
     await absent(one);
   });
 
+  it('lists the member that a holder with the admin option made, as one of no entitlement', async () => {
+    const { role, person, one } = await open();
+    const accomplice = await server.login();
+    const exclusive = await server.authorizer({ exclusive: [role] });
+    await sql(`revoke ${role} from root@localhost`);
+    await present(one);
+    const belay = await server.connectAsBelay();
+    await belay.query(`grant ${role} to ${person.user}@'%' with admin option`);
+    const connection = await person.connect();
+    await connection.query(`grant ${role} to ${accomplice.user}@'%'`);
+    await absent(one);
+    const found: EntitlementRef[] = [];
+    for await (const each of exclusive.list?.(calm()) ?? []) found.push(each);
+    expect(found).toMatchObject([{ id: '', identity: accomplice.identity, access: { role } }]);
+    belay.destroy();
+  });
+
+  it('does not lose the mark to the holder, and has nothing to do after an administrator revoked everything', async () => {
+    const { role, person, one } = await open();
+    await present(one);
+    const [row] = await sql(`select Db as mark from mysql.db where User = '${person.user}'`);
+    const connection = await person.connect();
+    expect(await tryTo(connection, `revoke references on \`${row?.mark}\`.* from ${person.user}@'%'`)).toBe(false);
+    expect(await tryTo(connection, `create database \`${row?.mark}\``)).toBe(false);
+    await connection.query(`set role ${role}`);
+    await sql(`revoke all, grant option from ${person.user}@'%'`);
+    expect(await holds(one)).toBe(false);
+    expect(await tryTo(connection, 'select * from app.report')).toBe(true);
+    await absent(one);
+    expect(await tryTo(connection, 'select * from app.report')).toBe(false);
+  });
+
   it('follows a renamed account, and leaves the new one of its name alone', async () => {
     const { role, person, one } = await open();
     await present(one);

@@ -106,6 +106,26 @@ export const attacks: Record<string, MysqlAttack> = {
       },
     };
   },
+  'has an event set the role and read in a loop': async (seat) => {
+    const connection = await seat.holder.connect();
+    const own = `own_${seat.holder.user}`;
+    await connection.query(`create table ${own}.kept (line int)`);
+    await connection.query(`create event ${own}.reading on schedule every 1 second do begin
+      set role ${seat.role};
+      loop insert into ${own}.kept ${reading}; do sleep(0.01); end loop;
+    end`);
+    const count = async () => {
+      const [rows] = await seat.admin.query(`select count(*) as lines_read from ${own}.kept`);
+      return (rows as { lines_read: number }[])[0]?.lines_read ?? 0;
+    };
+    const isReading = async () => {
+      const before = await count();
+      await new Promise((done) => setTimeout(done, 50));
+      return (await count()) > before;
+    };
+    while (!(await isReading()));
+    return { reaches: isReading, stop: async () => void (await seat.admin.query(`drop event ${own}.reading`)) };
+  },
   'has the account renamed twice, with a connection of each name': async (seat) => {
     const first = await session(seat, []);
     const { user } = seat.holder;

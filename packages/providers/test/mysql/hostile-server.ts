@@ -15,6 +15,7 @@ export interface MysqlSeat extends Seat {
 /** Opens a server whose holders may build in a schema of their own, which the configuration has to permit. */
 export async function openHostileServer(): Promise<HostileSubject<MysqlSeat>> {
   const server = await openServer();
+  await server.admin.query('set global event_scheduler = on');
   return {
     authorizer: await server.authorizer({ accept_objects_left_behind: true }),
     async seat() {

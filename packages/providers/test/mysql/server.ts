@@ -23,6 +23,8 @@ export interface MysqlServer {
   /** Makes a role that reads the table, and that the connector may grant. */
   role(name?: string): Promise<string>;
   login(user?: string): Promise<Login>;
+  /** Connects as the connector's user. */
+  connectAsBelay(): Promise<Connection>;
   close(): Promise<void>;
 }
 
@@ -60,6 +62,7 @@ export async function openServer(): Promise<MysqlServer> {
       if (!authorizer) throw new Error('the connector has no authorizer');
       return authorizer;
     },
+    connectAsBelay: () => createConnection({ host: '127.0.0.1', port: target.port, user: 'belay', password }),
     async role(name = `role_${made++}`) {
       await admin.query(`create role \`${name}\`; grant \`${name}\` to belay@'%' with admin option;
         grant select, lock tables on app.* to \`${name}\``);

@@ -34,11 +34,10 @@ describe('the setup of MariaDB for Belay', () => {
   });
 
   it('permits Belay’s user nothing else', async () => {
-    const { target, password } = server;
     const role = await server.role();
     const { user } = await server.login();
     await sql(`create role not_ours; revoke admin option for ${role} from root@localhost`);
-    const belay = await createConnection({ host: '127.0.0.1', port: target.port, user: 'belay', password });
+    const belay = await server.connectAsBelay();
     for (const statement of [
       'select * from mysql.global_priv',
       'select Password from mysql.user',
