@@ -15,6 +15,10 @@ const key = generateKeyPairSync('ec', {
 
 /** What the variables of the examples may be. */
 const variables: Record<string, string> = {
+  AWS_IDENTITY_CENTER_REGION: 'eu-central-1',
+  AWS_IDENTITY_CENTER_INSTANCE: 'arn:aws:sso:::instance/ssoins-1234567890abcdef',
+  AWS_BELAY_ACCESS_KEY_ID: 'AKIAEXAMPLE',
+  AWS_BELAY_SECRET_ACCESS_KEY: 'a-key',
   LDAP_PASSWORD: 'a-password',
   GOOGLE_CREDENTIALS: '{"type":"service_account"}',
   KUBERNETES_URL: 'https://kubernetes.example.com:6443',

@@ -5,12 +5,14 @@ import { type Api, present, readPages } from './api.js';
 import type { AwsConfig } from './config.js';
 import type { Directory } from './directory.js';
 import { NotFound } from './faults.js';
-import { createOperations, explainFailure, waitFor } from './operations.js';
+import { createOperations, explainFailure, keyOf, type Operation, waitFor } from './operations.js';
 import { refuseAccount, refuseSession } from './refusals.js';
 
 /** Creates the part that grants permission sets to users in accounts. The list of assignments counts, not the result of an operation. */
 export function createAssignments(config: AwsConfig, api: Api, directory: Directory) {
   const operations = createOperations(api, config.instance);
+  /** What this process created and has not deleted: lists lag, and one that does not have it yet must not end a revocation. */
+  const created = new Set<string>();
 
   async function isListed(assignment: Assignment, signal: AbortSignal): Promise<boolean> {
     for await (const { id, type } of readPrincipals(assignment, signal)) {
@@ -35,14 +37,29 @@ export function createAssignments(config: AwsConfig, api: Api, directory: Direct
     });
   }
 
+  /**
+   * Throws `Pending` while an operation runs: a creation cannot be cancelled, and another operation beside it is a conflict.
+   * Returns the creation of this process that has failed since the last call.
+   */
+  async function follow(assignment: Assignment, signal: AbortSignal): Promise<Operation | undefined> {
+    const found = await operations.current(assignment, signal);
+    if (!found) return undefined;
+    waitFor(found);
+    if (found.task === 'delete' || found.status === 'succeeded') return undefined;
+    created.delete(keyOf(assignment));
+    return found;
+  }
+
   async function remove(assignment: Assignment, signal: AbortSignal): Promise<void> {
     try {
       const deleted = await operations.begin('delete', assignment, signal);
+      created.delete(keyOf(assignment));
       waitFor(deleted);
       if (deleted.status === 'failed') throw explainFailure(deleted);
     } catch (error) {
       // Removed by another meanwhile: the list says whether it is so.
       if (!(error instanceof NotFound)) throw error;
+      created.delete(keyOf(assignment));
     }
   }
 
@@ -56,24 +73,24 @@ export function createAssignments(config: AwsConfig, api: Api, directory: Direct
     },
 
     async ensurePresent(assignment: Assignment, signal: AbortSignal): Promise<void> {
-      const running = await operations.current(assignment, signal);
-      if (running) waitFor(running);
+      const failed = await follow(assignment, signal);
       if (await isListed(assignment, signal)) return;
-      if (running?.task === 'create' && running.status === 'failed') throw explainFailure(running);
+      if (failed) throw explainFailure(failed);
       const set = await directory.permissionSet(assignment.permission_set, signal);
       if (!set) throw new Terminal('The permission set does not exist');
       refuseAccount(config, await directory.instance(signal), assignment.account);
       refuseSession(config, set);
-      const created = await operations.begin('create', assignment, signal);
-      waitFor(created);
-      if (created.status === 'failed') throw explainFailure(created);
+      created.add(keyOf(assignment));
+      const operation = await operations.begin('create', assignment, signal);
+      waitFor(operation);
+      if (operation.status === 'succeeded') return;
+      created.delete(keyOf(assignment));
+      throw explainFailure(operation);
     },
 
     async ensureAbsent(assignment: Assignment, signal: AbortSignal): Promise<void> {
-      const running = await operations.current(assignment, signal);
-      // A creation cannot be cancelled, and a deletion beside it is a conflict.
-      if (running) waitFor(running);
-      if (!(await isListed(assignment, signal))) return;
+      await follow(assignment, signal);
+      if (!created.has(keyOf(assignment)) && !(await isListed(assignment, signal))) return;
       await remove(assignment, signal);
       if (await isListed(assignment, signal)) throw new Retryable('AWS still lists the assignment after its deletion');
     },

@@ -4,10 +4,13 @@ import { type Api, present, readPages } from './api.js';
 import type { AwsConfig } from './config.js';
 import type { Directory } from './directory.js';
 import { Conflict } from './faults.js';
+import { keyOf } from './operations.js';
 import { refuseAccount, refuseSession } from './refusals.js';
 
 /** Creates the part that grants direct membership of groups of the identity store. */
 export function createMemberships(config: AwsConfig, api: Api, directory: Directory) {
+  /** Memberships that this process created and has not deleted: a read that lags must not end a revocation. */
+  const created = new Map<string, string>();
   const idsOf = async ({ group, user }: Membership, signal: AbortSignal) => ({
     IdentityStoreId: (await directory.instance(signal)).store,
     GroupId: group,
@@ -81,9 +84,10 @@ export function createMemberships(config: AwsConfig, api: Api, directory: Direct
       await refuse(membership.group, signal);
       const input = await idsOf(membership, signal);
       try {
-        await api.ask('identitystore:CreateGroupMembership', signal, ({ store }, options) =>
+        const { MembershipId } = await api.ask('identitystore:CreateGroupMembership', signal, ({ store }, options) =>
           store.createGroupMembership(input, options),
         );
+        created.set(keyOf(membership), present(MembershipId));
       } catch (error) {
         // Another caller was faster, or the group is changing: the membership itself says which.
         if (!(error instanceof Conflict) || !(await isMember(membership, signal))) throw error;
@@ -95,11 +99,12 @@ export function createMemberships(config: AwsConfig, api: Api, directory: Direct
       const found = await api.find('identitystore:GetGroupMembershipId', signal, ({ store }, options) =>
         store.getGroupMembershipId({ IdentityStoreId, ...ids }, options),
       );
-      if (!found) return;
-      const MembershipId = present(found.MembershipId);
+      const MembershipId = found ? present(found.MembershipId) : created.get(keyOf(membership));
+      if (MembershipId === undefined) return;
       await api.find('identitystore:DeleteGroupMembership', signal, ({ store }, options) =>
         store.deleteGroupMembership({ IdentityStoreId, MembershipId }, options),
       );
+      created.delete(keyOf(membership));
       if (await isMember(membership, signal)) throw new Retryable('AWS still has the membership after its deletion');
     },
   };

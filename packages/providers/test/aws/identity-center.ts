@@ -16,7 +16,7 @@ const region = 'eu-central-1';
 const credentials = { access_key_id: 'AKIAGOOD', secret_access_key: 's3cret-access-key' };
 /** Has 12 digits; the management account is the owner of the instance at moto. */
 export const accounts = ['111122223333', '444455556666'];
-const management = '123456789012';
+export const management = '123456789012';
 
 type Body = Record<string, unknown>;
 const changes = [
@@ -113,16 +113,16 @@ export async function openIdentityCenter() {
 
   async function end(operation: Operation): Promise<void> {
     const { task, body } = operation;
-    operation.failure ??= orders.failure(task, body) ?? (await refusal(task, body));
+    const assigned = await isAssigned(body);
+    operation.failure ??= orders.failure(task, body) ?? (await refusal(task, body, assigned));
     operation.status = operation.failure === undefined ? 'SUCCEEDED' : 'FAILED';
     if (operation.status === 'FAILED') return;
-    const assigned = await isAssigned(body);
     if (task === 'Creation' && !assigned) await call('CreateAccountAssignment', body);
-    if (task === 'Deletion' && assigned) await call('DeleteAccountAssignment', body);
+    if (task === 'Deletion') await call('DeleteAccountAssignment', body);
   }
 
-  async function refusal(task: Operation['task'], body: Body): Promise<string | undefined> {
-    if (task === 'Deletion') return undefined;
+  async function refusal(task: Operation['task'], body: Body, assigned: boolean): Promise<string | undefined> {
+    if (task === 'Deletion') return assigned ? undefined : 'Received a 404 status error: Assignment not found';
     const ids = { IdentityStoreId: store, UserId: body.PrincipalId };
     if (!(await exists('DescribeUser', ids)))
       return `Received a 404 status error: Principal ${body.PrincipalId} not found`;
@@ -344,7 +344,7 @@ export async function openIdentityCenter() {
 export type IdentityCenter = Awaited<ReturnType<typeof openIdentityCenter>>;
 
 /** Returns the operation that a request calls: `AWSIdentityStore.ListUsers` is `ListUsers`. */
-function operationOf(target: string | undefined): string {
+export function operationOf(target: string | undefined): string {
   return target?.split('.').at(-1) ?? '';
 }
 
@@ -377,7 +377,7 @@ function ok(body: Body): Reply {
 }
 
 /** An error in the words of AWS. */
-function fault(type: string, more: Body = {}): Reply {
+export function fault(type: string, more: Body = {}): Reply {
   return { status: 400, body: { __type: type, Message: 'arn:aws:secret-words-of-aws', ...more } };
 }
 

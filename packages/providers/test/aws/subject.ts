@@ -1,5 +1,13 @@
-import { type Access, type AccessRequest, awsConnector, type EntitlementRef } from '../../src/index.js';
-import { accounts, type IdentityCenter, openIdentityCenter } from './identity-center.js';
+import type { Message } from '@belay/targets';
+import {
+  type Access,
+  type AccessRequest,
+  type Authorizer,
+  awsConnector,
+  type EntitlementRef,
+  type ProviderClient,
+} from '../../src/index.js';
+import { accounts, type IdentityCenter, openIdentityCenter, operationOf } from './identity-center.js';
 
 export const nothing = { roles: [], permissions: { allow: [], deny: [] }, resources: { allow: [], deny: [] } };
 export const inAccount = { allow: [`account/${accounts[0]}`], deny: [] };
@@ -48,3 +56,33 @@ export const userOf = async (center: IdentityCenter, { identity }: EntitlementRe
   const body = { IdentityStoreId: center.store, AlternateIdentifier };
   return (await center.call<{ UserId: string }>('GetUserId', body)).UserId;
 };
+
+export function authorizerOf({ authorizer }: ProviderClient): Authorizer {
+  if (!authorizer) throw new Error('no authorizer');
+  return authorizer;
+}
+
+/** Matches requests at the front that call an operation. */
+export const calling = (operation: string) => ({
+  when: ({ headers }: Message) => operationOf(headers['x-amz-target']) === operation,
+});
+
+/** Returns functions that make users with what they can hold, and entitlements of it with their pins. */
+export function createEntitlements(center: IdentityCenter, authorizer: Authorizer) {
+  const pinned = async (identity: string, access: Access): Promise<EntitlementRef> => {
+    const one = { id: `entitlement-${identity}`, identity, access };
+    const pin = await authorizer.pin(one, new AbortController().signal);
+    return pin ? { ...one, pin } : one;
+  };
+  return {
+    pinned,
+    async assignment(session?: string, account = accounts[0] ?? '') {
+      const [user, set] = [await center.user(), await center.permissionSet(session)];
+      return { user, set, one: await pinned(user.name, { permission_set: set.name, account }) };
+    },
+    async membership() {
+      const [user, group] = [await center.user(), await center.group()];
+      return { user, group, one: await pinned(user.name, { group: group.name }) };
+    },
+  };
+}
