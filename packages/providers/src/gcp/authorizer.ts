@@ -3,11 +3,8 @@ import type { Authorizer, EntitlementRef } from '../port.js';
 import { readAccess } from './access.js';
 import type { GcpConfig } from './config.js';
 import { createGroupAccess } from './groups.js';
-import type { GoogleClients, KindOfAccess } from './kind.js';
+import { type GoogleClients, type KindOfAccess, target } from './kind.js';
 import { createRoleAccess } from './roles.js';
-
-/** Identifiers of projects, accounts and groups are unique at Google, so that all of it is one target. */
-const target = 'googleapis.com';
 
 /** Creates the authorizer: conditional bindings of roles, and memberships of groups (the port). */
 export function createAuthorizer(config: GcpConfig, clients: GoogleClients, now: () => number): Authorizer {
@@ -37,12 +34,8 @@ export function createAuthorizer(config: GcpConfig, clients: GoogleClients, now:
     ensurePresent: async (entitlement, until, signal) => kindOf(entitlement).ensurePresent(entitlement, until, signal),
     ensureAbsent: async (entitlement, signal) => kindOf(entitlement).ensureAbsent(entitlement, signal),
     async *list(signal) {
-      for (const kind of [roles, groups]) {
-        for await (const one of kind.list(signal)) {
-          const subject = await kind.pin(one, signal);
-          yield subject === null ? one : { ...one, pin: { target, subject } };
-        }
-      }
+      yield* roles.list(signal);
+      yield* groups.list(signal);
     },
     // Google has more roles than a list can show, and people request what a role of the configuration names.
     roles: async () =>

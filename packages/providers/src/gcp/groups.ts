@@ -8,7 +8,7 @@ import { createPlaces, type Places } from '../http/places.js';
 import type { EntitlementRef } from '../port.js';
 import { type GroupAccess, readAccess } from './access.js';
 import type { GcpConfig } from './config.js';
-import { type GoogleClients, type KindOfAccess, timeOf } from './kind.js';
+import { type GoogleClients, type KindOfAccess, target, timeOf } from './kind.js';
 
 const label = 'cloudidentity.googleapis.com/groups.';
 const groupName = /^groups\/[^/]+$/;
@@ -37,6 +37,8 @@ const pinned = z.strictObject({ user: z.string().min(1), group: z.string().regex
 
 /** Reads may lag behind a creation for as long, in milliseconds. */
 const settling = 60_000;
+/** So many accounts of a list are read at once. */
+const together = 8;
 const noGroup = 'The group does not exist';
 
 /** The group by its name at Google, and the account by its identifier and the address that it has now. */
@@ -220,9 +222,16 @@ export function createGroupAccess(
         const parse = (body: unknown) => parseAnswer(pageSchema, body, asked(at));
         const next = nextByCursor('pageToken', (body) => parse(body).nextPageToken);
         for await (const { body } of readPages(groups, first, next, signal)) {
-          for (const { preferredMemberKey, type = 'USER' } of parse(body).memberships ?? []) {
-            if (type === 'USER' && preferredMemberKey)
-              yield { id: '', identity: preferredMemberKey.id, access: { group } };
+          const people = (parse(body).memberships ?? []).filter(({ type = 'USER' }) => type === 'USER');
+          for (let from = 0; from < people.length; from += together) {
+            const found = people.slice(from, from + together).map(async ({ preferredMemberKey }) => {
+              const identity = preferredMemberKey?.id ?? '';
+              return { identity, user: await findUser(identity, signal) };
+            });
+            for (const { identity, user } of await Promise.all(found)) {
+              const pin = user && { target, subject: { user: user.id, group: name } };
+              yield { id: '', identity, access: { group }, ...(pin ? { pin } : {}) };
+            }
           }
         }
       }

@@ -15,8 +15,12 @@ export interface KindOfAccess {
   holds(entitlement: EntitlementRef, signal: AbortSignal): Promise<Held>;
   ensurePresent(entitlement: EntitlementRef, until: Date, signal: AbortSignal): Promise<void>;
   ensureAbsent(entitlement: EntitlementRef, signal: AbortSignal): Promise<void>;
+  /** Yields them with their pins. */
   list(signal: AbortSignal): AsyncIterable<EntitlementRef>;
 }
+
+/** Identifiers of projects, accounts and groups are unique at Google, so that all of it is one target. */
+export const target = 'googleapis.com';
 
 /** Returns the provider's own time, as an answer has it. */
 export function timeOf({ headers }: { headers: Readonly<Record<string, string>> }): number | undefined {

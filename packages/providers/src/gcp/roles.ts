@@ -7,7 +7,7 @@ import { createPlaces, type Places } from '../http/places.js';
 import type { EntitlementRef } from '../port.js';
 import { type RoleAccess, readAccess } from './access.js';
 import type { GcpConfig } from './config.js';
-import { type GoogleClients, type KindOfAccess, timeOf } from './kind.js';
+import { type GoogleClients, type KindOfAccess, target, timeOf } from './kind.js';
 import {
   accountOf,
   addOwn,
@@ -173,12 +173,16 @@ export function createRoleAccess(config: GcpConfig, { policies, iam }: GoogleCli
     async *list(signal) {
       for (const id of config.projects) {
         const resource = `projects/${id}`;
-        const { policy } = await readPolicy(await readProject(resource, signal), signal);
+        const project = await readProject(resource, signal);
+        const { policy } = await readPolicy(project, signal);
         for (const binding of policy.bindings ?? []) {
           const mark = markOf(binding);
           if (mark === undefined) continue;
+          const { role } = binding;
           for (const account of (binding.members ?? []).map(accountOf)) {
-            if (account) yield { id: mark, identity: account.email, access: { role: binding.role, resource } };
+            if (!account) continue;
+            const pin = { target, subject: { user: account.email, role, project } };
+            yield { id: mark, identity: account.email, access: { role, resource }, pin };
           }
         }
       }
