@@ -50,6 +50,19 @@ it.each(kinds)('does not take a membership for settled when the change meets the
   expect(await server.members(one.group)).toEqual([`cn=keeper,${server.groups}`]);
 });
 
+it('leaves nothing in the group when the name passes to another person just before it is written', async () => {
+  const one = await make();
+  let left = 1;
+  proxy.misbehave = async (tag) => {
+    if (tag !== operation.modify || left-- <= 0) return undefined;
+    await server.admin.modifyDN(one.identity, `uid=renamed-${one.group}`);
+    await server.person(/^uid=([^,]+)/.exec(one.identity)?.[1]);
+    return undefined;
+  };
+  await expect(authorizer.ensurePresent(one, until, calm())).rejects.toBeInstanceOf(Retryable);
+  expect(await server.members(one.group)).toEqual([`cn=keeper,${server.groups}`]);
+});
+
 it('leaves no access behind after 200 faults, by what the server itself lists', async () => {
   // A fixed sequence (a linear congruential generator), so that a failure can be repeated.
   let seed = 7;

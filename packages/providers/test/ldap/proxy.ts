@@ -6,7 +6,7 @@ export type Fault = 'request' | 'answer' | 'busy' | 'silence';
 export interface LdapProxy extends AsyncDisposable {
   url: string;
   /** Says what happens to the next requests, by the tag of the operation (RFC 4511, 4.1.1); undefined lets one pass. */
-  misbehave: (operation: number) => Fault | undefined;
+  misbehave: (operation: number) => Fault | undefined | Promise<Fault | undefined>;
   /** How many requests had a fault. */
   faults: number;
 }
@@ -18,7 +18,7 @@ const unbind = 0x42;
 export async function startProxy(target: string): Promise<LdapProxy> {
   const port = Number(new URL(target.replace('ldap:', 'http:')).port);
   const sockets = new Set<Socket>();
-  const proxy = { misbehave: (_: number): Fault | undefined => undefined, faults: 0 };
+  const proxy: Pick<LdapProxy, 'misbehave' | 'faults'> = { misbehave: () => undefined, faults: 0 };
   const server = createServer((client) => {
     const upstream = connect(port, '127.0.0.1');
     let losing = false;
@@ -40,9 +40,9 @@ export async function startProxy(target: string): Promise<LdapProxy> {
     };
     // The answer is waited for, so that the server has carried the request out before the caller learns nothing of it.
     upstream.on('data', (data) => (losing ? cut() : client.write(data)));
-    readMessages(client, (message) => {
+    readMessages(client, async (message) => {
       const { id, tag } = describe(message);
-      const fault = tag === unbind ? undefined : proxy.misbehave(tag);
+      const fault = tag === unbind ? undefined : await proxy.misbehave(tag);
       if (fault) proxy.faults += 1;
       if (fault === 'request') cut();
       else if (fault === 'busy') client.write(answer(id, tag, 51));
@@ -62,12 +62,12 @@ export async function startProxy(target: string): Promise<LdapProxy> {
   });
 }
 
-function readMessages(socket: Socket, take: (message: Buffer) => void): void {
+function readMessages(socket: Socket, take: (message: Buffer) => Promise<void>): void {
   let rest = Buffer.alloc(0);
   socket.on('data', (data: Buffer) => {
     rest = Buffer.concat([rest, data]);
     for (let length = lengthOf(rest); length !== undefined && rest.length >= length; length = lengthOf(rest)) {
-      take(rest.subarray(0, length));
+      void take(rest.subarray(0, length));
       rest = rest.subarray(length);
     }
   });
