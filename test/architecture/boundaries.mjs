@@ -122,6 +122,11 @@ export const boundaries = {
         why: 'a connection that is lost must not be made again without its credentials, which the library would do',
       },
       {
+        names: ['email/open.ts'],
+        imports: ['nodemailer', 'node:net'],
+        why: 'SMTP, over a connection that the system resolves; loaded only where e-mail is configured',
+      },
+      {
         names: ['testkit/hostile-holder.ts'],
         imports: ['vitest'],
         why: 'the types of the runner that a suite is given',

@@ -2,6 +2,7 @@ import {
   awsConnector,
   type Connector,
   createRegistry,
+  emailConnector,
   gcpConnector,
   githubConnector,
   kubernetesConnector,
@@ -16,6 +17,7 @@ import {
 
 /** Every type of provider that a configuration can name. */
 export const connectors = createRegistry([
+  emailConnector as Connector,
   awsConnector as Connector,
   gcpConnector as Connector,
   githubConnector,

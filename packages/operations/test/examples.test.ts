@@ -15,6 +15,9 @@ const key = generateKeyPairSync('ec', {
 
 /** What the variables of the examples may be. */
 const variables: Record<string, string> = {
+  SMTP_USERNAME: 'belay',
+  SMTP_PASSWORD: 'a-password',
+  SMTP_FROM: 'belay@example.com',
   AWS_IDENTITY_CENTER_REGION: 'eu-central-1',
   AWS_IDENTITY_CENTER_INSTANCE: 'arn:aws:sso:::instance/ssoins-1234567890abcdef',
   AWS_BELAY_ACCESS_KEY_ID: 'AKIAEXAMPLE',

@@ -1,4 +1,5 @@
 export { awsConnector } from './aws/connector.js';
+export { emailConnector } from './email/connector.js';
 export { emailDomain } from './endpoint.js';
 export * from './errors.js';
 export { gcpConnector } from './gcp/connector.js';
