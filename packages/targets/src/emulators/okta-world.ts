@@ -7,6 +7,8 @@ export interface OktaWorld {
   fill(groups: readonly string[], users?: readonly string[]): Promise<string>;
   /** Users that an edit by the API has excluded from a rule for good, as `<rule> <user>`. */
   excluded(): string[];
+  /** Has an application fill a group from now on: the API may not change its members. */
+  importGroup(group: string): void;
   /** Gives a group an administrator's role. */
   makeAdministrators(group: string): void;
   /** How often the sessions of a user were ended. */
@@ -42,6 +44,7 @@ export function completeOkta({ clientId, publicKey, now }: { clientId: string; p
   const rules: Rule[] = [];
   const exclusions = new Set<string>();
   const administrators = new Set<string>();
+  const imported = new Set<string>();
   const hidden = new Set<string>();
   const ended = new Map<string, number>();
   const tokens = new Map<string, { until: number; scopes: string[] }>();
@@ -98,8 +101,12 @@ export function completeOkta({ clientId, publicKey, now }: { clientId: string; p
     if (kind === 'users' && part === 'sessions') return endSessions(exchange, id);
     if (method === 'GET' && (id === '' || part !== '')) return answerList(exchange, url);
     if (part === 'users' && member !== '') return changeMember(exchange, id, member);
-    return forward(exchange);
+    const found = await forward(exchange);
+    return found.status === 200 ? { ...found, body: show(JSON.parse(String(found.body)) as Item) } : found;
   }
+
+  /** The emulator has groups of Okta and built-in ones only. */
+  const show = (item: Item): Item => (imported.has(item.id) ? { ...item, type: 'APP_GROUP' } : item);
 
   async function endSessions(exchange: Exchange, id: string): Promise<Reply> {
     const found = await ask(exchange, `/api/v1/users/${encodeURIComponent(id)}`);
@@ -119,14 +126,14 @@ export function completeOkta({ clientId, publicKey, now }: { clientId: string; p
       // Members and a user's groups come in one piece.
       if (items.length !== 100 || !/\/(groups|users)$/.test(url.pathname) || url.pathname.split('/').length > 4) break;
     }
-    const shown = all.filter(({ id }) => !hidden.has(id));
+    const shown = all.filter(({ id }) => !hidden.has(id)).map(show);
     return page(query === null ? shown : shown.filter((item) => isFound(item, query)), url);
   }
 
   async function changeMember(exchange: Exchange, group: string, user: string): Promise<Reply> {
     const found = await ask(exchange, `/api/v1/groups/${encodeURIComponent(group)}`);
     if (found.status !== 200) return found;
-    const { type } = JSON.parse(String(found.body)) as { type: string };
+    const { type } = show(JSON.parse(String(found.body)) as Item);
     if (type !== 'OKTA_GROUP') return fault(501, 'E0000060', 'Unsupported operation');
     const reply = await forward(exchange);
     if (exchange.request.method === 'DELETE' && reply.status === 204) {
@@ -162,6 +169,7 @@ export function completeOkta({ clientId, publicKey, now }: { clientId: string; p
       return `0pr${made}`;
     },
     excluded: () => [...exclusions],
+    importGroup: (group) => void imported.add(group),
     makeAdministrators: (group) => void administrators.add(group),
     sessionsEnded: (user) => ended.get(user) ?? 0,
     grantScopes(some) {

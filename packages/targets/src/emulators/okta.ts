@@ -13,7 +13,7 @@ export interface OktaTarget extends EmulatorTarget {
 
 export interface OktaOptions {
   /** Groups and their members, made before the start; the members are `<prefix>-1@example.test` and so on. */
-  crowds?: readonly { group: string; type?: 'OKTA_GROUP' | 'APP_GROUP'; members: number; prefix: string }[];
+  crowds?: readonly { group: string; members: number; prefix: string }[];
   now(): number;
 }
 
@@ -41,11 +41,7 @@ export async function startOkta({ crowds = [], now }: OktaOptions): Promise<Okta
       tokens: { admin: { login: 'admin', scopes: [] } },
       okta: {
         users: people.map(({ id, login }) => ({ okta_id: id, login, email: login })),
-        groups: crowds.map(({ group, type = 'OKTA_GROUP' }, index) => ({
-          okta_id: `00gcrowd${index}`,
-          name: group,
-          type,
-        })),
+        groups: crowds.map(({ group }, index) => ({ okta_id: `00gcrowd${index}`, name: group })),
         group_memberships: crowds.flatMap(({ prefix }, index) =>
           people
             .filter(({ id }) => id.startsWith(`00u${prefix}`))

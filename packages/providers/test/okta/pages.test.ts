@@ -1,0 +1,51 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Authorizer, EntitlementRef } from '../../src/index.js';
+import { openOrganization } from './organization.js';
+
+const calm = () => new AbortController().signal;
+const until = new Date('2100-01-01T00:00:00.000Z');
+/** A group with many members, and a user in many groups. */
+const crowds = [
+  { group: 'Crowd', members: 5_000, prefix: 'crowd' },
+  ...Array.from({ length: 420 }, (_, number) => ({ group: `One of many ${number}`, members: 1, prefix: 'many' })),
+];
+
+let organization: Awaited<ReturnType<typeof openOrganization>>;
+let authorizer: Authorizer;
+const present = (one: EntitlementRef) => authorizer.ensurePresent(one, until, calm());
+const absent = (one: EntitlementRef) => authorizer.ensureAbsent(one, calm());
+const holds = (one: EntitlementRef) => authorizer.holds(one, calm());
+const authorizerOf = async (config: Record<string, unknown>) =>
+  (await organization.client(config)).authorizer as Authorizer;
+
+beforeAll(async () => {
+  organization = await openOrganization({ crowds });
+  authorizer = await authorizerOf({ exclusive: ['Crowd'] });
+});
+afterAll(() => organization?.close());
+
+it('finds a membership on the third page of the groups of a user', async () => {
+  const group = await organization.group();
+  const one = { id: 'entitlement', identity: 'many-1@example.test', access: { group: group.name } };
+  expect(await holds(one)).toBe(false);
+  await present(one);
+  expect(await holds(one)).toBe(true);
+  await absent(one);
+  expect(await holds(one)).toBe(false);
+});
+
+it('lists 5,000 members of an exclusive group, and names one that does not exist after the others', async () => {
+  const members: unknown[] = [];
+  for await (const { identity, access, id, pin } of authorizer.list?.(calm()) ?? []) {
+    members.push(pin?.subject);
+    expect([id, access, identity.startsWith('crowd-')]).toEqual(['', { group: 'Crowd' }, true]);
+  }
+  expect(new Set(members.map((one) => JSON.stringify(one))).size).toBe(5_000);
+  const more = await authorizerOf({ exclusive: ['Gone', 'Crowd'] });
+  let count = 0;
+  const all = async () => {
+    for await (const _ of more.list?.(calm()) ?? []) count += 1;
+  };
+  await expect(all()).rejects.toThrow('exclusive');
+  expect(count).toBe(5_000);
+});
