@@ -1,5 +1,5 @@
 import { type Front, type GithubOptions, startFront, startGithub } from '@belay/targets';
-import { type EntitlementRef, githubConnector, type ProviderClient } from '../../src/index.js';
+import { type Authorizer, type EntitlementRef, githubConnector, type ProviderClient } from '../../src/index.js';
 
 /** An organization at GitHub with a team, a repository and two organization roles, and clients of the connector. */
 export async function openOrganization(options: Partial<GithubOptions> = {}) {
@@ -62,6 +62,13 @@ export async function openOrganization(options: Partial<GithubOptions> = {}) {
       await github[Symbol.asyncDispose]();
     },
   };
+}
+
+export type Organization = Awaited<ReturnType<typeof openOrganization>>;
+
+export function authorizerOf({ authorizer }: ProviderClient): Authorizer {
+  if (!authorizer) throw new Error('no authorizer');
+  return authorizer;
 }
 
 /** Returns an entitlement for a person that nobody has yet. */

@@ -8,7 +8,8 @@ interface Found {
 
 type Json = Record<string, unknown>;
 
-const admin = { authorization: 'Bearer token-of-admin', 'content-type': 'application/json' };
+/** The emulator has a limit of 5,000 requests for each token, which is not the App's to use up. */
+export const innerTokens = Array.from({ length: 20 }, (_, index) => `inner-${index}`);
 const notFound: Reply = { status: 404, body: { message: 'Not Found' } };
 const gone: Reply = { status: 204 };
 const badCredentials: Reply = { status: 401, body: { message: 'Bad credentials' } };
@@ -29,6 +30,7 @@ const levels: Record<string, string> = {
 export function completeGithub(state: GithubState, now: () => number): Act {
   const { logins, slugs, deleted, left, filled, parents, hidden, tokens, pending } = state;
   const { direct, repositoryInvitations, roles, holders } = state;
+  let asked = 0;
 
   /** Returns a login as the emulator has it; undefined for one that no user has. */
   const realLogin = (shown: string) => {
@@ -58,7 +60,10 @@ export function completeGithub(state: GithubState, now: () => number): Act {
     body?: unknown,
   ): Promise<Reply & { json: Json }> {
     const text = body === undefined ? '' : JSON.stringify(body);
-    const reply = await exchange.forward({ method, path, headers: admin, body: text });
+    asked += 1;
+    const authorization = `Bearer ${innerTokens[asked % innerTokens.length]}`;
+    const headersOfOwner = { authorization, 'content-type': 'application/json' };
+    const reply = await exchange.forward({ method, path, headers: headersOfOwner, body: text });
     const given = String(reply.body ?? '');
     const json = given === '' ? {} : (JSON.parse(given) as Json);
     const { headers, status } = reply;
@@ -122,7 +127,10 @@ export function completeGithub(state: GithubState, now: () => number): Act {
     }
     const children = [...parents].filter(([, parent]) => parent === slug).map(([child]) => child);
     if (rest === '/teams') return page(await Promise.all(children.map((child) => teamOf(exchange, child))), url);
-    if (rest === '/members') return ask(exchange, 'GET', `${at}/members${url.search}`);
+    if (rest === '/members') {
+      const reply = await ask(exchange, 'GET', `${at}/members${url.search}`);
+      return { ...reply, body: show((reply.json as unknown as Found[]).filter(({ login }) => !left.has(login))) };
+    }
     const shown = /^\/memberships\/([^/]+)$/.exec(rest)?.[1];
     const user = shown === undefined ? undefined : await findByLogin(exchange, decodeURIComponent(shown));
     if (!user) return notFound;
@@ -142,6 +150,7 @@ export function completeGithub(state: GithubState, now: () => number): Act {
     const invitation = `${slug} ${user.login}`;
     if (method === 'GET') {
       if (pending.has(invitation)) return { status: 200, body: { state: 'pending', role: 'member' } };
+      if (left.has(user.login)) return notFound;
       const reply = await ask(exchange, 'GET', own);
       if (reply.status === 200) return reply;
       for (const child of children) {
@@ -246,17 +255,16 @@ export function completeGithub(state: GithubState, now: () => number): Act {
     const invitation = /^\/invitations\/(\d+)$/.exec(rest)?.[1];
     if (invitation !== undefined) return repositoryInvitations.delete(Number(invitation)) ? gone : notFound;
     if (rest === '/collaborators') {
-      const own = [...direct].filter(([one]) => one.startsWith(`${key} `));
-      const listed = await Promise.all(
-        own.map(async ([one, permission]) => {
-          const [user] = await users(exchange, [one.split(' ')[1] ?? '']);
-          return user && { ...shownUser(user), role_name: levels[permission] ?? permission };
-        }),
-      );
-      return page(
-        listed.filter((one) => one !== undefined),
+      const own = page(
+        [...direct.keys()].filter((one) => one.startsWith(`${key} `)),
         url,
       );
+      const listed = (own.body as string[]).map(async (one) => {
+        const [user] = await users(exchange, [one.split(' ')[1] ?? '']);
+        const permission = direct.get(one) ?? '';
+        return user && show({ ...shownUser(user), role_name: levels[permission] ?? permission });
+      });
+      return { ...own, body: (await Promise.all(listed)).filter((one) => one !== undefined) };
     }
     const shown = /^\/collaborators\/([^/]+)$/.exec(rest)?.[1];
     const user = shown === undefined ? undefined : await findByLogin(exchange, decodeURIComponent(shown));
@@ -333,15 +341,15 @@ export function completeGithub(state: GithubState, now: () => number): Act {
   }
 
   async function answerInstallation(exchange: Exchange, token: string): Promise<Reply> {
-    const { method, path } = exchange.request;
-    const url = new URL(path, 'http://127.0.0.1');
+    const { method, path, headers } = exchange.request;
+    const url = new URL(path, `http://${headers.host}`);
     const { pathname } = url;
     if (state.suspended) return { status: 403, body: { message: 'This installation has been suspended' } };
     if (!isPermitted(token, method, pathname)) return notPermitted;
     const [, id] = /^\/user\/(\d+)$/.exec(pathname) ?? [];
     if (id !== undefined) {
       const user = await findUser(exchange, Number(id));
-      return user ? { status: 200, body: show(shownUser(user)) } : notFound;
+      return user && !state.flagged.has(user.login) ? { status: 200, body: show(shownUser(user)) } : notFound;
     }
     const [, login] = /^\/users\/([^/]+)$/.exec(pathname) ?? [];
     if (login !== undefined) {

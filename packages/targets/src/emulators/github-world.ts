@@ -4,6 +4,7 @@ export interface GithubWorld {
   renameUser(login: string, to: string): void;
   /** Gives a team another slug. */
   renameTeam(slug: string, to: string): void;
+  /** Deletes an account, and with it all that it has. */
   deleteUser(login: string): void;
   /** Has an identity provider fill the team: by team synchronization, an external group, or LDAP. */
   fill(slug: string, by: 'sync' | 'external' | 'ldap'): void;
@@ -11,8 +12,10 @@ export interface GithubWorld {
   nest(child: string, parent: string): void;
   /** Takes a person out of the organization, and so out of its teams and repositories. */
   leave(login: string): void;
-  /** Has a person accept every invitation. */
-  accept(login: string): void;
+  /** Invites a person to the organization and to a team. */
+  invite(login: string, team: string): void;
+  /** Has an account that GitHub has flagged: it cannot be read, and keeps what it has. */
+  hideUser(login: string): void;
   invitations(): string[];
   /** Takes the repository out of the App's installation, or back in. */
   hide(repository: string, hidden?: boolean): void;
@@ -43,6 +46,7 @@ export interface GithubState {
   logins: Map<string, string>;
   slugs: Map<string, string>;
   deleted: Set<string>;
+  flagged: Set<string>;
   left: Set<string>;
   filled: Map<string, string>;
   /** The parent of a child team. */
@@ -69,6 +73,7 @@ export function createWorld(): { state: GithubState; world: GithubWorld } {
     logins: new Map(),
     slugs: new Map(),
     deleted: new Set(),
+    flagged: new Set(),
     left: new Set(),
     filled: new Map(),
     parents: new Map(),
@@ -88,7 +93,10 @@ export function createWorld(): { state: GithubState; world: GithubWorld } {
   const world: GithubWorld = {
     renameUser: (login, to) => void logins.set(login, to),
     renameTeam: (slug, to) => void slugs.set(slug, to),
-    deleteUser: (login) => void deleted.add(login),
+    deleteUser(login) {
+      deleted.add(login);
+      world.leave(login);
+    },
     fill: (slug, by) => void filled.set(slug, by),
     nest: (child, parent) => void parents.set(child, parent),
     leave(login) {
@@ -96,14 +104,8 @@ export function createWorld(): { state: GithubState; world: GithubWorld } {
       for (const key of [...direct.keys()]) if (key.endsWith(` ${login}`)) direct.delete(key);
       for (const key of [...holders]) if (key.endsWith(` ${login}`)) holders.delete(key);
     },
-    accept(login) {
-      left.delete(login);
-      for (const [id, one] of repositoryInvitations) {
-        if (one.login !== login) continue;
-        direct.set(`${one.repository} ${login}`, one.permission);
-        repositoryInvitations.delete(id);
-      }
-    },
+    invite: (login, team) => void pending.add(`${team} ${login}`),
+    hideUser: (login) => void state.flagged.add(login),
     invitations: () => [
       ...pending,
       ...[...repositoryInvitations.values()].map((one) => `${one.repository} ${one.login}`),

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { completeGithub } from './github-answers.js';
+import { completeGithub, innerTokens } from './github-answers.js';
 import { createWorld, type GithubWorld } from './github-world.js';
 import { type EmulatorTarget, startEmulator } from './start.js';
 
@@ -45,9 +45,10 @@ export async function startGithub({ people = 60, permissions = whole, now }: Git
     now,
     complete: completeGithub(state, now),
     seed: {
-      tokens: Object.fromEntries(
-        ['admin', ...logins].map((login) => [`token-of-${login}`, { login, scopes: ['repo'] }]),
-      ),
+      tokens: Object.fromEntries([
+        ...['admin', ...logins].map((login) => [`token-of-${login}`, { login, scopes: ['repo'] }]),
+        ...innerTokens.map((token) => [token, { login: 'admin', scopes: ['repo'] }]),
+      ]),
       github: {
         users: logins.map((login) => ({ login, name: login, email: `${login}@example.test` })),
         orgs: [
