@@ -13,6 +13,13 @@ const key = generateKeyPairSync('ec', {
   privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
 });
 
+// The key of a GitHub App is RSA.
+const rsa = generateKeyPairSync('rsa', {
+  modulusLength: 2048,
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+  privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
+});
+
 /** What the variables of the examples may be. */
 const variables: Record<string, string> = {
   SMTP_USERNAME: 'belay',
@@ -22,6 +29,9 @@ const variables: Record<string, string> = {
   AWS_IDENTITY_CENTER_INSTANCE: 'arn:aws:sso:::instance/ssoins-1234567890abcdef',
   AWS_BELAY_ACCESS_KEY_ID: 'AKIAEXAMPLE',
   AWS_BELAY_SECRET_ACCESS_KEY: 'a-key',
+  GITHUB_APP_ID: '4711',
+  GITHUB_INSTALLATION_ID: '815',
+  GITHUB_PRIVATE_KEY: rsa.privateKey,
   LDAP_PASSWORD: 'a-password',
   GOOGLE_CREDENTIALS: '{"type":"service_account"}',
   KUBERNETES_URL: 'https://kubernetes.example.com:6443',

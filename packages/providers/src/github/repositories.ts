@@ -19,7 +19,7 @@ export function createRepositories(config: GithubConfig, api: Api, people: Peopl
   const pathOf = (repository: number) => path`/repositories/${repository}`;
 
   /**
-   * A repository that cannot be seen may have been taken out of the App's installation, with its collaborators as they were. Throws
+   * A repository that cannot be seen may have been taken out of the App's installation, with its collaborators as they were (decision 0117). Throws
    * `Retryable` for it, unless the configuration says that it was deleted; returns false then.
    */
   async function isThere(repository: number, signal: AbortSignal): Promise<boolean> {

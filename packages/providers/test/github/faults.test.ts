@@ -183,5 +183,5 @@ describe('standing access in a crowd', () => {
     } finally {
       await crowd.close();
     }
-  });
+  }, 60_000);
 });
