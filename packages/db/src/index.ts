@@ -40,6 +40,13 @@ export {
   userIdentities,
   users,
 } from './schema/people.js';
+export {
+  type ProvisionedDetails,
+  provisionedGroups,
+  provisionedMembers,
+  provisionedUsers,
+  provisioningTokens,
+} from './schema/provisioning.js';
 export { sessions } from './schema/sessions.js';
 export { execute, joinTexts, rawText, SqlText, sqlText, statementOf } from './sql-text.js';
 export { type Turn, takeTurn, tryTurn } from './turns.js';

@@ -209,16 +209,16 @@ function requireNoPage(ctx: ActorStore, { subject }: Approval): void {
 
 /**
  * Makes `stopUser` wait until this transaction has ended, and throws `unauthenticated` when the login of the request
- * has ended since it was verified; for a button in a message, when the person has not signed in for too long or was
+ * has ended since it was verified, or the person has left; for a button in a message, when the person has not signed in for too long or was
  * stopped. Without it a running request could outlive the stop of its person.
  */
 async function requireLive(ctx: ActorStore, tx: Transaction, user: UserActor, via: Decide['via']): Promise<void> {
   const { id, provider, subject, loginId } = user;
   const live = and(eq(logins.id, loginId), gt(logins.expiresAt, sql`app_now()`));
   const own = and(eq(userIdentities.userId, id), eq(userIdentities.provider, provider));
-  const [, login] = await inOrder([
+  const [[person], login] = await inOrder([
     // The same lock as `stopUser` and the count of open requests: it excludes both, but no lock of a foreign key.
-    tx.select({ id: users.id }).from(users).where(eq(users.id, id)).for('no key update'),
+    tx.select({ leftAt: users.deprovisionedAt }).from(users).where(eq(users.id, id)).for('no key update'),
     via === 'message'
       ? tx
           .select({ id: userIdentities.userId })
@@ -226,5 +226,6 @@ async function requireLive(ctx: ActorStore, tx: Transaction, user: UserActor, vi
           .where(and(own, eq(userIdentities.subject, subject), wasToldLately(ctx)))
       : tx.select({ id: logins.id }).from(logins).where(live),
   ]);
-  if (login.length === 0) throw new AccessError('unauthenticated', 'Your session has ended; sign in again');
+  if (login.length === 0 || !person || person.leftAt !== null)
+    throw new AccessError('unauthenticated', 'Your session has ended; sign in again');
 }

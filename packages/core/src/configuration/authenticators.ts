@@ -24,8 +24,16 @@ export function checkAuthenticators(
         message: 'is a reserved name: it is used for tokens that operators create',
       });
     }
-    if (capabilities.has('authenticator')) continue;
-    for (const key of ['groups', 'sign_in'] as const) {
+    if (capabilities.has('authenticator')) {
+      if (definition.scim && definition.scim.groups !== 'sign_in' && definition.sign_in?.organizations) {
+        issues.push({
+          path: `providers.${id}.sign_in.organizations`,
+          message: 'cannot be used while groups come from SCIM; use sign_in.groups, or set scim.groups to sign_in',
+        });
+      }
+      continue;
+    }
+    for (const key of ['groups', 'sign_in', 'scim'] as const) {
       if (definition[key] === undefined) continue;
       issues.push({
         path: `providers.${id}.${key}`,

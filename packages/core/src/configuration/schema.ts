@@ -87,6 +87,13 @@ export const providerSchema = z.strictObject({
   /** When absent: all, while this is the only sign-in provider; otherwise none. */
   groups: groupsSchema.optional(),
   sign_in: signInSchema.optional(),
+  /** Lets a directory provision the people and groups of this sign-in provider by SCIM (docs/connectors/scim.md). */
+  scim: z
+    .strictObject({
+      /** Which name of a provisioned group counts, or `sign_in` where groups keep to come from sign-ins alone. */
+      groups: z.enum(['display_name', 'external_id', 'sign_in']).default('display_name'),
+    })
+    .optional(),
 });
 
 export const roleSchema = z.strictObject({

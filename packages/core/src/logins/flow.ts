@@ -8,6 +8,7 @@ import type { Context } from '../context.js';
 import { readNow } from '../now.js';
 import { requireAdmitted } from '../people/admission.js';
 import { requireReadable } from '../people/proved.js';
+import { requireProvisioned } from '../people/provisioned.js';
 import { open, seal } from '../tokens/seal.js';
 import { openAnswer } from './posted.js';
 
@@ -132,6 +133,7 @@ export async function exchangeAnswer(
     : await verifyAnswer(ctx, flow, currentUrl, secrets);
   const { endsAt, tokens } = proved;
   await requireAdmitted(ctx, { ...proved, provider: flow.provider });
+  await requireProvisioned(ctx, { ...proved, provider: flow.provider });
   if (endsAt === undefined) return proved;
   const left = endsAt.getTime() - now.getTime();
   if (left <= 0)

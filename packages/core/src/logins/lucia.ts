@@ -79,6 +79,8 @@ function createAdapter(ctx: Store, db: Database | Transaction, row: LoginRow | u
       // The name and groups of a person are those from the provider that this login was proved with. Without its
       // identity, a login has only what it was created with, never what another provider says about the person.
       if (!row.identity && (login.subject !== null || login.provider !== row.user.provider)) return [null, null];
+      // A directory says that the person has left.
+      if (row.user.deprovisionedAt !== null) return [null, null];
       const user = { ...row.user, ...row.identity };
       const catalog = ctx.catalog.current();
       if (unmetCondition(catalog, user) !== undefined) return [null, null];

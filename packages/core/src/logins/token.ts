@@ -8,7 +8,7 @@ import { operatorProvider } from '../configuration/authenticators.js';
 import type { ActorStore, Person, Store } from '../context.js';
 import { requireDuration } from '../duration.js';
 import { appendLedger } from '../ledger/append.js';
-import { isTrusted } from '../people/link.js';
+import { isTrusted } from '../people/admission.js';
 import { asPerson, toPerson, upsertUser } from '../people/people.js';
 import { requireText } from '../text.js';
 import { newLoginSecret } from './lucia.js';

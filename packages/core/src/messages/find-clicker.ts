@@ -1,10 +1,9 @@
 import { foldAddress, isInDomains } from '@belay/contract/address';
-import { userIdentities } from '@belay/db';
+import { userIdentities, users } from '@belay/db';
 import type { HookActor } from '@belay/providers';
-import { and, desc, eq } from 'drizzle-orm';
+import { and, desc, eq, isNull } from 'drizzle-orm';
 import type { Store, UserActor } from '../context.js';
-import { unmetCondition } from '../people/admission.js';
-import { isTrusted } from '../people/link.js';
+import { isTrusted, unmetCondition } from '../people/admission.js';
 import { asPerson, toPerson, wasToldLately } from '../people/people.js';
 
 type Identity = typeof userIdentities.$inferSelect;
@@ -19,11 +18,14 @@ export async function findClicker(ctx: Store, provider: string, clicker: HookAct
   if (userId === null) return null;
   const catalog = ctx.catalog.current();
   const own = await ctx.db
-    .select()
+    .select({ identity: userIdentities })
     .from(userIdentities)
-    .where(and(eq(userIdentities.userId, userId), wasToldLately(ctx)))
+    .innerJoin(users, eq(users.id, userIdentities.userId))
+    .where(and(eq(userIdentities.userId, userId), isNull(users.deprovisionedAt), wasToldLately(ctx)))
     .orderBy(desc(userIdentities.toldAt));
-  const identity = own.find((one) => maySignIn(ctx, one) && unmetCondition(catalog, one) === undefined);
+  const identity = own
+    .map((one) => one.identity)
+    .find((one) => maySignIn(ctx, one) && unmetCondition(catalog, one) === undefined);
   return identity ? { kind: 'user', ...asPerson(ctx, toPerson(identity)), loginId: '' } : null;
 }
 

@@ -68,3 +68,11 @@ export async function requireAdmitted(ctx: Store, proved: ProvedIdentity): Promi
   const name = catalog.providers.get(provider)?.definition.name ?? provider;
   throw new AccessError('forbidden', `${name} confirmed your identity, but ${unmet[condition]}`);
 }
+
+/** Returns whether a provider is trusted for an address: for its domain, or as the only sign-in provider. */
+export function isTrusted(ctx: Context, id: string, email: string): boolean {
+  const { authenticators, providers } = ctx.catalog.current();
+  if (!authenticators.includes(id)) return false;
+  if (authenticators.length === 1) return true;
+  return isInDomains(email, providers.get(id)?.definition.trusted_email_domains ?? []);
+}

@@ -1,12 +1,14 @@
-import { foldAddress, isInDomains, isSameAddress } from '@belay/contract/address';
+import { foldAddress, isSameAddress } from '@belay/contract/address';
 import { type Transaction, userIdentities, users } from '@belay/db';
 import type { Authenticated } from '@belay/providers';
 import { and, eq, sql } from 'drizzle-orm';
 import { operatorProvider } from '../configuration/authenticators.js';
 import type { Person, Store } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
-import { asPerson, refreshIdentity, toldBy, toPerson, upsertUser } from './people.js';
+import { isTrusted } from './admission.js';
+import { refreshIdentity, toldBy, toPerson, upsertUser } from './people.js';
 import type { ProvedIdentity } from './person.js';
+import { asProvisioned, requireStaying } from './provisioned.js';
 
 /** Returns the identity that a provider's response proves, as it is stored. */
 export function identityOf(ctx: Store, provider: string, answer: Authenticated): ProvedIdentity {
@@ -19,6 +21,7 @@ export function identityOf(ctx: Store, provider: string, answer: Authenticated):
  * Returns the person of an identity (docs/interface.md, section 16, rule 15): its known person; otherwise `signedIn`,
  * who started the sign-in here and has no identity at that provider yet; otherwise the one person for whom another
  * trusted provider vouches with the same address; otherwise a new person. The e-mail address must be verified.
+ * Throws `forbidden` when a directory says that the person has left.
  */
 export async function claimIdentity(
   ctx: Store,
@@ -27,7 +30,7 @@ export async function claimIdentity(
   signedIn: string | null,
 ): Promise<Person> {
   const owner = await findOwner(ctx, tx, proved, signedIn);
-  return owner ?? asPerson(ctx, await upsertUser(tx, { ...proved, id: ctx.newId() }));
+  return owner ?? requireStaying(ctx, tx, await upsertUser(tx, { ...proved, id: ctx.newId() }));
 }
 
 /**
@@ -36,15 +39,16 @@ export async function claimIdentity(
 export async function findOwner(
   ctx: Store,
   tx: Transaction,
-  proved: ProvedIdentity,
+  signedInAs: ProvedIdentity,
   signedIn: string | null,
 ): Promise<Person | undefined> {
+  const proved = await asProvisioned(ctx, tx, signedInAs);
   const known = (await refreshIdentity(tx, proved)) ?? (await takeTurns(tx, proved));
   const linked = known ?? (signedIn === null ? undefined : await link(tx, proved, signedIn, 'signed in'));
-  if (linked) return asPerson(ctx, linked);
+  if (linked) return requireStaying(ctx, tx, linked);
   const trusted = await findTrusted(ctx, tx, proved);
   const found = trusted && (await link(tx, proved, trusted.userId, trusted.because));
-  return found && asPerson(ctx, found);
+  return found && requireStaying(ctx, tx, found);
 }
 
 /**
@@ -129,12 +133,4 @@ async function findTrusted(
   if (owner !== undefined) return owners.size === 1 ? { userId: owner, because: 'trusted e-mail' } : undefined;
   const awaited = same.find(({ provider }) => provider === operatorProvider);
   return awaited && { userId: awaited.userId, because: 'an operator created a token for this address' };
-}
-
-/** Returns whether a provider is trusted for an address: for its domain, or as the only sign-in provider. */
-export function isTrusted(ctx: Store, id: string, email: string): boolean {
-  const { authenticators, providers } = ctx.catalog.current();
-  if (!authenticators.includes(id)) return false;
-  if (authenticators.length === 1) return true;
-  return isInDomains(email, providers.get(id)?.definition.trusted_email_domains ?? []);
 }

@@ -1,6 +1,6 @@
 import { foldAddress } from '@belay/contract/address';
 import { type Database, type Transaction, userIdentities, users } from '@belay/db';
-import { and, type Column, eq, inArray, type SQL, sql } from 'drizzle-orm';
+import { and, type Column, eq, inArray, isNull, type SQL, sql } from 'drizzle-orm';
 import type { Person, Store } from '../context.js';
 import { passingGroups, unmetCondition } from './admission.js';
 import type { ProvedIdentity } from './person.js';
@@ -63,23 +63,26 @@ export async function refreshIdentity(db: Database | Transaction, proved: Proved
 
 /**
  * Returns a person by one of their identities, with the accepted groups of its provider; undefined when it is no
- * longer theirs, or when the configuration no longer lets it sign in.
+ * longer theirs, when the configuration no longer lets it sign in, or when a directory says that the person has left.
  */
 export async function readPerson(
   ctx: Store,
   db: Database | Transaction,
   by: { userId: string; provider: string; subject: string },
 ): Promise<Person | undefined> {
-  const [identity] = await db
-    .select()
+  const [found] = await db
+    .select({ identity: userIdentities })
     .from(userIdentities)
+    .innerJoin(users, eq(users.id, userIdentities.userId))
     .where(
       and(
         eq(userIdentities.provider, by.provider),
         eq(userIdentities.subject, by.subject),
         eq(userIdentities.userId, by.userId),
+        isNull(users.deprovisionedAt),
       ),
     );
+  const identity = found?.identity;
   if (!identity || unmetCondition(ctx.catalog.current(), identity) !== undefined) return undefined;
   return asPerson(ctx, toPerson(identity));
 }

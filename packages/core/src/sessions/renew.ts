@@ -8,6 +8,7 @@ import { readNow } from '../now.js';
 import { identityOf } from '../people/link.js';
 import { refreshIdentity } from '../people/people.js';
 import { requireReadable } from '../people/proved.js';
+import { asProvisioned, settleProvisioned } from '../people/provisioned.js';
 import { endAtProvider } from './end-at-provider.js';
 import { lifeOf } from './lifetime.js';
 import { openTokens } from './seal-tokens.js';
@@ -103,8 +104,11 @@ async function record(
         .select({ groups: userIdentities.groups })
         .from(userIdentities)
         .where(and(eq(userIdentities.provider, provider), eq(userIdentities.subject, subject)));
-      const { email, groups } = told;
-      await refreshIdentity(tx, identityOf(ctx, provider, told));
+      const now = await asProvisioned(ctx, tx, identityOf(ctx, provider, told));
+      const { email, groups } = now;
+      await refreshIdentity(tx, now);
+      // What a directory said meanwhile counts as well.
+      await settleProvisioned(ctx, tx, [userId]);
       const [left, joined] = [difference(before?.groups, groups), difference(groups, before?.groups)];
       if (left.length + joined.length > 0) {
         await appendLedger(tx, [

@@ -17,7 +17,15 @@ import { executions } from './executions.js';
 import { users } from './people.js';
 
 export type EntitlementState = 'absent' | 'granting' | 'granted' | 'revoking';
-export type EndedReason = 'returned' | 'revoked' | 'cancelled' | 'terminated' | 'faulted' | 'failed' | 'lapsed';
+export type EndedReason =
+  | 'returned'
+  | 'revoked'
+  | 'cancelled'
+  | 'terminated'
+  | 'faulted'
+  | 'failed'
+  | 'lapsed'
+  | 'deprovisioned';
 
 /** What a provider may hold for us: this access, of this identity, at this provider. */
 export const entitlements = pgTable(
@@ -137,7 +145,7 @@ export const grants = pgTable(
     check('grant_ends_with_a_reason', sql`(${table.endedAt} is null) = (${table.endedReason} is null)`),
     check(
       'grant_end_reason_is_known',
-      sql`${table.endedReason} in ('returned', 'revoked', 'cancelled', 'terminated', 'faulted', 'failed', 'lapsed')`,
+      sql`${table.endedReason} in ('returned', 'revoked', 'cancelled', 'terminated', 'faulted', 'failed', 'lapsed', 'deprovisioned')`,
     ),
   ],
 );

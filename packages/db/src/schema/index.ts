@@ -7,4 +7,5 @@ export * from './executions.js';
 export * from './ledger.js';
 export * from './messages.js';
 export * from './people.js';
+export * from './provisioning.js';
 export * from './sessions.js';

@@ -14,6 +14,8 @@ export const users = pgTable(
     groups: json<string[]>('groups').notNull(),
     createdAt: instant('created_at').notNull().default(appNow),
     updatedAt: instant('updated_at').notNull().default(appNow),
+    /** Since when a directory says that the person has left: no login of theirs is valid, and none is created. */
+    deprovisionedAt: instant('deprovisioned_at'),
   },
   (table) => [unique('users_are_known_once_per_provider').on(table.provider, table.subject)],
 );

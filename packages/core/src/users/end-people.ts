@@ -1,0 +1,141 @@
+import {
+  type EndedReason,
+  entitlements,
+  executions,
+  grants,
+  loginCodes,
+  logins,
+  type Transaction,
+  userIdentities,
+} from '@belay/db';
+import { endByForce, lockExecution, writePrepared } from '@belay/engine';
+import { and, asc, eq, exists, inArray, isNull, or, type SQL, sql } from 'drizzle-orm';
+import { endGrants } from '../access/end.js';
+import { isLive } from '../access/wanted.js';
+import type { ActorContext, Hint } from '../context.js';
+import { appendLedger } from '../ledger/append.js';
+
+/** The people with an address, and every name that a provider knows them by, in lower case. */
+export interface Known {
+  /** The person's name here, for messages. */
+  email: string;
+  ids: string[];
+  names: string[];
+}
+
+/** What ended. */
+export interface EndedPeople {
+  ended: (typeof logins.$inferSelect)[];
+  /** The executions that were still running. */
+  requests: string[];
+  /** The executions that had ended, or belong to others, and still held access. */
+  access: string[];
+  hints: Hint[];
+}
+
+/**
+ * Ends the logins, tokens, open requests and access of people, in the transaction of the caller, which has locked the
+ * rows of the people before it read anything of theirs. Decisions stay as they were made.
+ */
+export async function endPeople(
+  ctx: ActorContext,
+  tx: Transaction,
+  known: Known,
+  by: { name: string; reason: Extract<EndedReason, 'revoked' | 'deprovisioned'> },
+): Promise<EndedPeople> {
+  const { actor } = ctx;
+  const ended = await endLogins(tx, known.ids);
+  // What they said by a button in a message counts no more either, until they sign in again.
+  await tx
+    .update(userIdentities)
+    .set({ toldAt: new Date(0) })
+    .where(inArray(userIdentities.userId, known.ids));
+  const hints: Hint[] = [];
+  const requests = await lockOpen(tx, known);
+  const access = (await lockHeld(tx, known)).filter(({ id }) => !requests.includes(id));
+  for (const id of requests) {
+    // Terminating ends what is left, with its own reason.
+    if (by.reason === 'deprovisioned')
+      hints.push(...(await endGrants(tx, { executionId: id, reason: by.reason, actor })));
+    hints.push(...(await terminate(ctx, tx, id, by.name)));
+  }
+  for (const { id, entitlementIds } of access) {
+    hints.push(...(await endGrants(tx, { executionId: id, reason: by.reason, actor, entitlementIds })));
+  }
+  await appendLedger(
+    tx,
+    ended.map((login) => ({
+      type: login.kind === 'token' ? 'token.revoked' : 'login.ended',
+      message: `${by.name} ended a ${login.kind === 'token' ? 'token' : 'login'} of ${known.email}`,
+      actor,
+      userId: login.userId,
+      provider: login.provider,
+      data: { login_id: login.id, kind: login.kind, label: login.label },
+    })),
+  );
+  return { ended, requests, access: access.map(({ id }) => id), hints };
+}
+
+/**
+ * Deletes every login, with what belongs to it, and searches again: one that was just exchanged for another has a
+ * successor.
+ */
+async function endLogins(tx: Transaction, ids: readonly string[]): Promise<(typeof logins.$inferSelect)[]> {
+  await tx.delete(loginCodes).where(inArray(loginCodes.userId, [...ids]));
+  const ended: (typeof logins.$inferSelect)[] = [];
+  for (;;) {
+    const gone = await tx
+      .delete(logins)
+      .where(inArray(logins.userId, [...ids]))
+      .returning();
+    if (gone.length === 0) return ended;
+    ended.push(...gone);
+  }
+}
+
+/** Returns the running executions of these people, or for one of their names, locked. */
+async function lockOpen(tx: Transaction, { ids, names }: Known): Promise<string[]> {
+  const named = sql`exists (select from jsonb_array_elements_text(${executions.input} -> 'identities') as asked
+    where lower(asked) in ${names})`;
+  const rows = await tx
+    .select({ id: executions.id })
+    .from(executions)
+    .where(and(isNull(executions.endedAt), or(inArray(executions.ownerId, ids), named)))
+    .orderBy(asc(executions.id))
+    .for('update');
+  return rows.map(({ id }) => id);
+}
+
+/** Returns the executions that have ended, or belong to others, and hold access for these people, locked. */
+async function lockHeld(tx: Transaction, { ids, names }: Known): Promise<{ id: string; entitlementIds: string[] }[]> {
+  const theirs = or(inArray(grants.userId, ids), sql`lower(${entitlements.identity}) in ${names}`);
+  const held = (id: SQL | typeof executions.id) =>
+    tx
+      .select({ entitlementId: grants.entitlementId })
+      .from(grants)
+      .innerJoin(entitlements, eq(entitlements.id, grants.entitlementId))
+      .where(and(eq(grants.executionId, id), isLive, theirs));
+  const rows = await tx
+    .select({ id: executions.id })
+    .from(executions)
+    .where(exists(held(executions.id)))
+    .orderBy(asc(executions.id))
+    .for('update');
+  const found: { id: string; entitlementIds: string[] }[] = [];
+  for (const { id } of rows) {
+    const entitlementIds = (await held(sql`${id}`)).map(({ entitlementId }) => entitlementId);
+    if (entitlementIds.length > 0) found.push({ id, entitlementIds });
+  }
+  return found;
+}
+
+/**
+ * Terminates an execution as `terminateExecution` does, in this transaction: no further task runs, and its grants end.
+ */
+async function terminate(ctx: ActorContext, tx: Transaction, id: string, name: string): Promise<Hint[]> {
+  const execution = await lockExecution(tx, id);
+  if (!execution) return [];
+  const move = endByForce(execution, { actor: ctx.actor, name });
+  await writePrepared(ctx, tx, move, { locked: true });
+  return move.hints;
+}
