@@ -173,6 +173,7 @@ export const boundaries = {
       'logs',
       'agents',
       'users',
+      'provisioning',
       'system',
       'host.ts',
       'index.ts',
@@ -196,6 +197,11 @@ export const boundaries = {
     workspace: [...contract, 'core', 'rest'],
     outside: ['@trpc/server', 'trpc-to-openapi'],
     why: 'a router validates, calls a verb and returns: no SQL, no queue, no vendor',
+  },
+  'packages/scim': {
+    workspace: ['contract/errors', 'contract/text', 'core', 'rest'],
+    outside: ['node:http'],
+    why: 'it knows SCIM, and calls a verb for what it was told: no SQL, no queue, no vendor',
   },
   'packages/console': {
     workspace: [...contract, 'api', 'rest', 'sdk', 'workflow'],
@@ -264,6 +270,7 @@ export const boundaries = {
       'db',
       'providers',
       'rest',
+      'scim',
       'sdk',
       'worker',
       'workflow',

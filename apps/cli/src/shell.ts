@@ -71,6 +71,13 @@ export interface Operator {
     user: string;
     reason: string;
   }): Promise<{ message: string; logins: number; tokens: number; requests: string[]; access: string[] }>;
+  /** The token with which the directory of a provider provisions people; shown once. */
+  createScimToken(request: {
+    provider: string;
+    ttl: string;
+  }): Promise<{ token: string; id: string; provider: string; expires_at: string }>;
+  listScimTokens(): Promise<{ id: string; provider: string; created_at: string; expires_at: string }[]>;
+  revokeScimToken(request: { id: string }): Promise<{ message: string }>;
   createToken(request: TokenRequest): Promise<{ token: string; expires_at: string; user: { email: string } }>;
 }
 

@@ -57,6 +57,32 @@ describe('operator commands', () => {
     expect((await terminal.run(['access', 'revoke', 'e-1'], { operator })).code).toBe(2);
   });
 
+  it('create a SCIM token on standard output alone, list the valid ones, and revoke one by its id', async () => {
+    const made = { token: 'belay-scim.secret', id: 's-1', provider: 'okta', expires_at: '2030-01-01T00:00:00.000Z' };
+    const { token: _, ...shown } = { ...made, created_at: '2029-12-31T00:00:00.000Z' };
+    const asked: unknown[] = [];
+    const operator = {
+      ...idle,
+      createScimToken: async (wanted: unknown) => {
+        asked.push(wanted);
+        return made;
+      },
+      listScimTokens: async () => [shown],
+      revokeScimToken: async (wanted: unknown) => {
+        asked.push(wanted);
+        return { message: 'The SCIM token of "okta" is revoked' };
+      },
+    };
+    const created = await terminal.run(['scim', 'create-token', '--provider', 'okta', '--ttl', 'P1D'], { operator });
+    expect([created.code, created.stdout]).toEqual([0, 'belay-scim.secret\n']);
+    expect(created.stderr).toContain('s-1 for okta');
+    const listed = await terminal.run(['scim', 'list-tokens'], { operator });
+    expect(listed.stdout).toMatch(/^s-1\tokta\t2029-12-31T00:00:00\.000Z\t/);
+    const revoked = await terminal.run(['scim', 'revoke-token', 's-1'], { operator });
+    expect(revoked.stdout).toBe('The SCIM token of "okta" is revoked\n');
+    expect(asked).toEqual([{ provider: 'okta', ttl: 'P1D' }, { id: 's-1' }]);
+  });
+
   it('list tokens without their secrets, revoke one by its id, and stop a person with a reason', async () => {
     const asked: unknown[] = [];
     const token = {
@@ -146,6 +172,9 @@ describe('operator commands', () => {
     ['token', 'list'],
     ['token', 'revoke', 't-1'],
     ['user', 'stop', 'rita@example.com', '--reason', 'left'],
+    ['scim', 'create-token', '--provider', 'okta', '--ttl', 'P180D'],
+    ['scim', 'list-tokens'],
+    ['scim', 'revoke-token', 't-1'],
     ['encryption', 'rotate'],
     ['vault', 'set', 'database#password'],
     ['vault', 'list'],

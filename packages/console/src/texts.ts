@@ -248,6 +248,7 @@ export const texts = {
     workflowFailed: 'workflow failed',
     grantFailed: 'grant failed',
     revokedByWorkflow: 'revoked by the workflow',
+    deprovisioned: 'account deactivated',
     theAccessIsActive: 'The access is active',
     activeNext: 'It expires on its own and can be given back earlier.',
     theAccessIsBeingGranted: 'The access is being granted',

@@ -103,6 +103,35 @@ export { receiveHook } from './messages/receive.js';
 export { isOwnFailure, noteOutage } from './outage.js';
 export { upsertUser } from './people/people.js';
 export { createProbe } from './probe.js';
+export { createProvisioningToken } from './provisioning/create-token.js';
+export { listProvisioningTokens } from './provisioning/list-tokens.js';
+export {
+  type GroupFilter,
+  getProvisionedGroup,
+  listProvisionedGroups,
+  type ProvisionedGroup,
+} from './provisioning/read-groups.js';
+export {
+  getProvisionedUser,
+  listProvisionedUsers,
+  type ProvisionedUser,
+  type UserFilter,
+} from './provisioning/read-users.js';
+export { reportRefused } from './provisioning/report-refused.js';
+export { revokeProvisioningToken } from './provisioning/revoke-token.js';
+export { verifyProvisioningToken } from './provisioning/verify-token.js';
+export {
+  changeProvisionedGroup,
+  createProvisionedGroup,
+  deleteProvisionedGroup,
+  type ProvisionedCrowd,
+} from './provisioning/write-group.js';
+export {
+  changeProvisionedUser,
+  createProvisionedUser,
+  deleteProvisionedUser,
+  type ProvisionedPerson,
+} from './provisioning/write-user.js';
 export { issueSession } from './sessions/issue.js';
 export { listSessions } from './sessions/list.js';
 export { refreshSessions } from './sessions/refresh.js';

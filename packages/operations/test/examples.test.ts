@@ -34,6 +34,8 @@ const variables: Record<string, string> = {
   GITHUB_PRIVATE_KEY: rsa.privateKey,
   LDAP_PASSWORD: 'a-password',
   GOOGLE_CREDENTIALS: '{"type":"service_account"}',
+  OKTA_CLIENT_ID: 'a-client',
+  OKTA_CLIENT_SECRET: 'a-secret',
   KUBERNETES_URL: 'https://kubernetes.example.com:6443',
   KUBERNETES_CA: certificate,
   KUBERNETES_TOKEN: 'a-token',
@@ -41,6 +43,9 @@ const variables: Record<string, string> = {
   MYSQL_CA: certificate,
   OKTA_PRIVATE_KEY: key.privateKey,
 };
+
+/** What the providers of an example are, where they are not of the type that it is called after. */
+const types: Record<string, string[]> = { 'scim.yaml': ['oidc'] };
 
 // Files with a suffix are for the system itself, such as kubernetes-rbac.yaml.
 const examples = (await readdir(folder)).filter((name) => /^[a-z]+\.yaml$/.test(name));
@@ -50,5 +55,5 @@ it.each(examples)('loads examples/connectors/%s', async (name) => {
     ok: true as const,
     providers: [...new Set([...providers.values()].map(({ connector }) => connector.type))],
   }));
-  expect(found).toEqual({ ok: true, providers: [name.replace('.yaml', '')] });
+  expect(found).toEqual({ ok: true, providers: types[name] ?? [name.replace('.yaml', '')] });
 });

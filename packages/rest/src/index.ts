@@ -1,4 +1,5 @@
 export { applyCookies, send, sendHtml, sendJson, sendOptions, sendRedirect } from './answer.js';
+export { bodyType, readBody } from './body.js';
 export { describeRequest } from './describe-request.js';
 export type { PublishedError } from './errors.js';
 export { internalMessage, isForeseen, publishError, shapeError } from './errors.js';

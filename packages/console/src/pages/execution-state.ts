@@ -24,6 +24,7 @@ const reasons: Readonly<Record<string, string>> = {
   faulted: texts.executionState.workflowFailed,
   failed: texts.executionState.grantFailed,
   revoked: texts.executionState.revokedByWorkflow,
+  deprovisioned: texts.executionState.deprovisioned,
 };
 
 /** Describes the state of a request. Access comes before the status of the workflow. */

@@ -70,7 +70,7 @@ export async function requireAdmitted(ctx: Store, proved: ProvedIdentity): Promi
 }
 
 /** Returns whether a provider is trusted for an address: for its domain, or as the only sign-in provider. */
-export function isTrusted(ctx: Context, id: string, email: string): boolean {
+export function isTrusted(ctx: Store, id: string, email: string): boolean {
   const { authenticators, providers } = ctx.catalog.current();
   if (!authenticators.includes(id)) return false;
   if (authenticators.length === 1) return true;

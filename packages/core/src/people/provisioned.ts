@@ -11,7 +11,7 @@ import {
 } from '@belay/db';
 import { and, asc, eq, inArray, isNotNull, isNull, notInArray, type SQL, sql } from 'drizzle-orm';
 import type { Catalog } from '../configuration/catalog.js';
-import type { Context, Person } from '../context.js';
+import type { Person, Store } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import { isTrusted } from './admission.js';
 import { asPerson } from './people.js';
@@ -37,7 +37,7 @@ const actor = { kind: 'system' as const, name: 'provisioning' };
  * Brings what a directory said about some people into force: who has left, and the groups of the others. Returns who
  * has left. Locks the users, as sign-ins and SCIM requests both do, so that the later one sees what the earlier wrote.
  */
-export async function settleProvisioned(ctx: Context, tx: Transaction, userIds: readonly string[]): Promise<string[]> {
+export async function settleProvisioned(ctx: Store, tx: Transaction, userIds: readonly string[]): Promise<string[]> {
   if (userIds.length === 0) return [];
   const ids = [...new Set(userIds)];
   await tx
@@ -67,7 +67,7 @@ export async function settleProvisioned(ctx: Context, tx: Transaction, userIds: 
  * Returns the person of an identity that was just proved, with the groups that count. Throws `forbidden` when a
  * directory says that the person has left.
  */
-export async function requireStaying(ctx: Context, tx: Transaction, person: Person): Promise<Person> {
+export async function requireStaying(ctx: Store, tx: Transaction, person: Person): Promise<Person> {
   const left = await settleProvisioned(ctx, tx, [person.id]);
   if (left.length > 0) throw deactivated();
   const { provider, subject } = person;
@@ -79,13 +79,13 @@ export async function requireStaying(ctx: Context, tx: Transaction, person: Pers
 }
 
 /** Returns an identity with its provisioned groups in place of those of the sign-in, where its provider has them. */
-export async function asProvisioned(ctx: Context, tx: Transaction, proved: ProvedIdentity): Promise<ProvedIdentity> {
+export async function asProvisioned(ctx: Store, tx: Transaction, proved: ProvedIdentity): Promise<ProvedIdentity> {
   const matches = await matchProved(ctx, tx, proved);
   const [found] = await readGroups(ctx.catalog.current(), tx, matches);
   return found === undefined ? proved : { ...proved, groups: found.groups, organizations: found.groups };
 }
 
-function matchProved(ctx: Context, db: Database | Transaction, proved: ProvedIdentity): Promise<Match[]> {
+function matchProved(ctx: Store, db: Database | Transaction, proved: ProvedIdentity): Promise<Match[]> {
   const nobody = '00000000-0000-0000-0000-000000000000';
   return readMatches(
     ctx,
@@ -99,7 +99,7 @@ function matchProved(ctx: Context, db: Database | Transaction, proved: ProvedIde
  * Rejects an identity of a person who has left, and records that in the ledger. Throws `forbidden`. Call it outside of
  * a transaction, so that its record stays.
  */
-export async function requireProvisioned(ctx: Context, proved: ProvedIdentity): Promise<void> {
+export async function requireProvisioned(ctx: Store, proved: ProvedIdentity): Promise<void> {
   const { provider, subject, email } = proved;
   const matches = await matchProved(ctx, ctx.db, proved);
   if (!matches.some(({ gone }) => gone)) return;
@@ -125,7 +125,7 @@ function deactivated(): AccessError {
  * `externalId` or `userName` is its subject; otherwise the one with its address as `userName`; otherwise one with its
  * address among `emails`. At a provider that is trusted for the address the last two count for all identities.
  */
-async function readMatches(ctx: Context, db: Database | Transaction, source: SQL): Promise<Match[]> {
+async function readMatches(ctx: Store, db: Database | Transaction, source: SQL): Promise<Match[]> {
   const rows = await db.execute<{ [key in keyof Match]: unknown }>(sql`
     with own as (${source})
     select own.user_id as "userId", own.provider, own.subject, own.email_folded as email, p.id, p.provider as "from",

@@ -12,7 +12,7 @@ import { endByForce, lockExecution, writePrepared } from '@belay/engine';
 import { and, asc, eq, exists, inArray, isNull, or, type SQL, sql } from 'drizzle-orm';
 import { endGrants } from '../access/end.js';
 import { isLive } from '../access/wanted.js';
-import type { ActorContext, Hint } from '../context.js';
+import type { ActorStore, Hint } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 
 /** The people with an address, and every name that a provider knows them by, in lower case. */
@@ -38,7 +38,7 @@ export interface EndedPeople {
  * rows of the people before it read anything of theirs. Decisions stay as they were made.
  */
 export async function endPeople(
-  ctx: ActorContext,
+  ctx: ActorStore,
   tx: Transaction,
   known: Known,
   by: { name: string; reason: Extract<EndedReason, 'revoked' | 'deprovisioned'> },
@@ -132,7 +132,7 @@ async function lockHeld(tx: Transaction, { ids, names }: Known): Promise<{ id: s
 /**
  * Terminates an execution as `terminateExecution` does, in this transaction: no further task runs, and its grants end.
  */
-async function terminate(ctx: ActorContext, tx: Transaction, id: string, name: string): Promise<Hint[]> {
+async function terminate(ctx: ActorStore, tx: Transaction, id: string, name: string): Promise<Hint[]> {
   const execution = await lockExecution(tx, id);
   if (!execution) return [];
   const move = endByForce(execution, { actor: ctx.actor, name });

@@ -17,6 +17,7 @@ import {
   sendOptions,
   stateOf,
 } from '@belay/rest';
+import { createScim, scimPath } from '@belay/scim';
 import { type AnyTRPCRouter, TRPCError } from '@trpc/server';
 import express, { type ErrorRequestHandler, type Express } from 'express';
 import type { Meters } from '../meters.js';
@@ -90,6 +91,11 @@ export function createApp(options: AppOptions): App {
   const streams = openStreams(site, log);
   const pages = createPages(router, basePath, site.verify);
   const rest = createServerRest({ ...site, basePath }, { router, limits, streams, pages, meters });
+  const scim = createScim({
+    context,
+    origin: baseUrl.origin,
+    failed: (request, error) => logFailure(context, request, error),
+  });
   const described = describeOnce(router, { baseUrl: baseUrl.origin, basePath, version: context.program.version });
 
   const nextRequestId = requestIds(context.newId);
@@ -127,7 +133,7 @@ export function createApp(options: AppOptions): App {
       isAuthPath(basePath),
       (request, response, seconds) => {
         const refusal = refuse(429, 'Too many requests', { 'Retry-After': String(seconds) });
-        rest.fail(request, response, refusal);
+        (isScim(request.url) ? scim : rest).fail(request, response, refusal);
       },
       (name) =>
         sendCommand && countTogether({ send: sendCommand, prefix: `belay:limit:${name}:`, delay: context.delay }),
@@ -135,6 +141,7 @@ export function createApp(options: AppOptions): App {
   );
   app.use((request, response, next) => {
     if (request.url.startsWith('/trpc/')) return next();
+    if (isScim(request.url)) return scim.answer(request, response);
     const path = pathOf(request.url);
     if (isHome(path, basePath)) return answerHome({ ...site, basePath, pages }, request, response, path);
     const find = documents.get(path);
@@ -176,6 +183,12 @@ async function sendDocument(
   const lasting = version !== '' && request.url?.endsWith(`?v=${version}`) === true;
   response.setHeader('Cache-Control', lasting ? 'public, max-age=31536000, immutable' : 'public, max-age=300');
   send(response, 200, type, body);
+}
+
+/** Returns whether an address is one for directories, which read SCIM's errors. */
+function isScim(address: string): boolean {
+  const path = pathOf(address);
+  return path === scimPath || path.startsWith(`${scimPath}/`);
 }
 
 function pathOf(address: string): string {

@@ -18,7 +18,7 @@ export async function installTarget(name: TargetName, say: (line: string) => voi
   if (name === 'kubernetes') await buildKubernetes();
   else if (name === 'moto') await installPython(dirname(dirname(programs.moto)), `moto[server]==${versions.moto}`);
   else if (name === 'scim2-tester') {
-    await installPython(dirname(dirname(programs.scim2)), `scim2-tester==${versions['scim2-tester']}`);
+    await installPython(dirname(dirname(programs.scim2)), `scim2-tester[httpx2]==${versions['scim2-tester']}`);
   } else await installDebian(debian[name]);
   if (!isInstalled(name)) throw new Error(`${name} is not complete after its installation`);
 }

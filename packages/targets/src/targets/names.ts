@@ -14,7 +14,7 @@ export const programs = {
   apiserver: join(cache, `kubernetes-${versions.kubernetes}`, 'kube-apiserver'),
   etcd: join(cache, `kubernetes-${versions.kubernetes}`, 'etcd'),
   moto: join(cache, `moto-${versions.moto}`, 'bin', 'moto_server'),
-  scim2: join(cache, `scim2-tester-${versions['scim2-tester']}`, 'bin', 'python3'),
+  scim2: join(cache, `scim2-tester-httpx2-${versions['scim2-tester']}`, 'bin', 'python3'),
   slapd: '/usr/sbin/slapd',
   slapadd: '/usr/sbin/slapadd',
   samba: '/usr/sbin/samba',

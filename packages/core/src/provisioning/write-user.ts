@@ -1,0 +1,225 @@
+import { foldAddress } from '@belay/contract/address';
+import { AccessError, notFound } from '@belay/contract/errors';
+import { type ProvisionedDetails, provisionedUsers, type Transaction, userIdentities, users } from '@belay/db';
+import { retryDeadlock } from '@belay/engine';
+import { and, eq, inArray, isNull, ne, or, sql } from 'drizzle-orm';
+import { withActor } from '../actor.js';
+import type { Hint, Store } from '../context.js';
+import { isId } from '../find-execution.js';
+import { appendLedger } from '../ledger/append.js';
+import { isTrusted } from '../people/admission.js';
+import { settleProvisioned } from '../people/provisioned.js';
+import { endPeople } from '../users/end-people.js';
+import type { ProvisionedUser } from './read-users.js';
+import { describeUser } from './read-users.js';
+
+/** What a directory says about a person. */
+export interface ProvisionedPerson {
+  userName: string;
+  externalId: string | null;
+  active: boolean;
+  details: ProvisionedDetails;
+}
+
+type Row = typeof provisionedUsers.$inferSelect;
+
+/** Sign-ins and getting access may lock the same rows at this moment. */
+const attempts = 5;
+
+/** Stores a person that a directory provisions. Creates no user and no right. Throws `conflict` for a known name. */
+export function createProvisionedUser(
+  ctx: Store,
+  provider: string,
+  person: ProvisionedPerson,
+): Promise<ProvisionedUser> {
+  return commit(ctx, async (tx) => {
+    await requireFree(tx, provider, person.userName, null);
+    // A person who is created again is no longer the one that was deleted.
+    const before = await tx
+      .select()
+      .from(provisionedUsers)
+      .where(
+        and(
+          eq(provisionedUsers.provider, provider),
+          sql`${provisionedUsers.deletedAt} is not null`,
+          or(
+            eq(provisionedUsers.userNameFolded, person.userName.toLowerCase()),
+            person.externalId === null ? undefined : eq(provisionedUsers.externalId, person.externalId),
+          ),
+        ),
+      );
+    if (before.length > 0) {
+      await tx.delete(provisionedUsers).where(
+        inArray(
+          provisionedUsers.id,
+          before.map(({ id }) => id),
+        ),
+      );
+    }
+    const [row] = await tx
+      .insert(provisionedUsers)
+      .values({ id: ctx.newId(), provider, ...columnsOf(person) })
+      .returning();
+    if (!row) throw new Error('A provisioned person could not be stored');
+    const hints = await follow(ctx, tx, provider, [...before, row], row);
+    return { result: await describeUser(tx, row), hints };
+  });
+}
+
+/**
+ * Changes a person that a directory provisioned: `change` returns what they are from now on, in the transaction that
+ * holds their row. A person who is no longer active loses logins, open requests, access and the right to decide in
+ * the same transaction. Throws `not_found`, `conflict` for the name of another person, and what `change` throws.
+ */
+export function changeProvisionedUser(
+  ctx: Store,
+  provider: string,
+  id: string,
+  change: (current: ProvisionedPerson) => ProvisionedPerson,
+): Promise<ProvisionedUser> {
+  return commit(ctx, async (tx) => {
+    const before = await lockUser(tx, provider, id);
+    const person = change(before);
+    await requireFree(tx, provider, person.userName, id);
+    const [row] = await tx
+      .update(provisionedUsers)
+      .set({ ...columnsOf(person), updatedAt: sql`app_now()` })
+      .where(eq(provisionedUsers.id, id))
+      .returning();
+    if (!row) throw new Error('A provisioned person could not be stored');
+    const hints = await follow(ctx, tx, provider, [before, row], row);
+    return { result: await describeUser(tx, row), hints };
+  });
+}
+
+/** Deletes a person that a directory provisioned, which ends what a deactivation ends. Throws `not_found`. */
+export function deleteProvisionedUser(ctx: Store, provider: string, id: string): Promise<void> {
+  return commit(ctx, async (tx) => {
+    const before = await lockUser(tx, provider, id);
+    const [row] = await tx
+      .update(provisionedUsers)
+      .set({ active: false, deletedAt: sql`app_now()`, updatedAt: sql`app_now()` })
+      .where(eq(provisionedUsers.id, id))
+      .returning();
+    const hints = await follow(ctx, tx, provider, [before], row ?? before);
+    return { result: undefined, hints };
+  });
+}
+
+/**
+ * Runs one change of a directory. It takes turns with first sign-ins, which hold the same lock: each sees what the
+ * other wrote. Wakes the workers after the commit.
+ */
+export async function commit<Result>(
+  ctx: Store,
+  work: (tx: Transaction) => Promise<{ result: Result; hints: readonly Hint[] }>,
+): Promise<Result> {
+  const { result, hints } = await retryDeadlock(
+    () =>
+      ctx.db.transaction(async (tx) => {
+        await tx.execute(sql`lock table ${userIdentities} in share update exclusive mode`);
+        return work(tx);
+      }),
+    attempts,
+  );
+  ctx.crashpoint('provisioned');
+  ctx.waker.wake([...hints]);
+  return result;
+}
+
+async function lockUser(tx: Transaction, provider: string, id: string): Promise<Row> {
+  if (!isId(id)) throw notFound('The user');
+  const [row] = await tx
+    .select()
+    .from(provisionedUsers)
+    .where(
+      and(eq(provisionedUsers.id, id), eq(provisionedUsers.provider, provider), isNull(provisionedUsers.deletedAt)),
+    )
+    .for('update');
+  if (!row) throw notFound('The user');
+  return row;
+}
+
+async function requireFree(tx: Transaction, provider: string, userName: string, id: string | null): Promise<void> {
+  const [taken] = await tx
+    .select({ id: provisionedUsers.id })
+    .from(provisionedUsers)
+    .where(
+      and(
+        eq(provisionedUsers.provider, provider),
+        eq(provisionedUsers.userNameFolded, userName.toLowerCase()),
+        isNull(provisionedUsers.deletedAt),
+        id === null ? undefined : ne(provisionedUsers.id, id),
+      ),
+    );
+  if (taken) throw new AccessError('conflict', 'Another user has this userName');
+}
+
+function columnsOf({ userName, externalId, active, details }: ProvisionedPerson) {
+  const told = [userName, ...(details.emails ?? []).map(({ value }) => value)].map((text) => foldAddress(text));
+  const addresses = [...new Set(told.filter((address) => address !== undefined))];
+  return { userName, userNameFolded: userName.toLowerCase(), externalId, active, details, addresses };
+}
+
+/**
+ * Returns the users that provisioned people may describe: what they were found by, before a change and after it.
+ * `settleProvisioned` decides whom they do describe.
+ */
+export async function findUsers(tx: Transaction, rows: readonly Row[]): Promise<string[]> {
+  const keys = rows.map(({ provider, externalId, userName, userNameFolded, addresses }) => ({
+    provider,
+    subjects: [externalId, userName, userNameFolded].filter((text) => text !== null),
+    addresses: [...addresses, userNameFolded],
+  }));
+  const found = await tx.execute<{ id: string }>(sql`
+    with keys as (select * from jsonb_to_recordset(${JSON.stringify(keys)}::text::jsonb)
+      as key (provider text, subjects jsonb, addresses jsonb))
+    select i.user_id as id from keys, jsonb_array_elements_text(keys.subjects) subject
+      join ${userIdentities} i on i.subject = subject where i.provider = keys.provider
+    union
+    select i.user_id from keys, jsonb_array_elements_text(keys.addresses) address
+      join ${userIdentities} i on i.email_folded = address`);
+  return [...found].map(({ id }) => id);
+}
+
+/** Brings a change into force: ends everything of those who have left, also of a person who never signed in. */
+async function follow(
+  ctx: Store,
+  tx: Transaction,
+  provider: string,
+  rows: readonly Row[],
+  after: Row,
+): Promise<Hint[]> {
+  const ids = await settleProvisioned(ctx, tx, await findUsers(tx, rows));
+  const gone = !after.active;
+  // Colleagues may have requested access for an address whose person never signed in.
+  const addresses = gone ? after.addresses.filter((address) => isTrusted(ctx, provider, address)) : [];
+  const actor = { kind: 'system' as const, name: 'provisioning' };
+  const wasActive = rows[0]?.active ?? !gone;
+  await appendLedger(tx, [
+    {
+      type: gone ? 'user.deprovisioned' : 'user.provisioned',
+      level: gone && wasActive ? 'warning' : 'info',
+      message: `"${provider}" ${gone ? 'deactivated' : 'provisioned'} ${after.userName}`,
+      actor,
+      ...(ids.length === 1 && ids[0] !== undefined ? { userId: ids[0] } : {}),
+      provider,
+      data: { provisioned_id: after.id, user_name: after.userName, active: after.active, users: ids },
+    },
+  ]);
+  if (ids.length === 0 && addresses.length === 0) return [];
+  const identities =
+    ids.length === 0 ? [] : await tx.select().from(userIdentities).where(inArray(userIdentities.userId, ids));
+  const [user] =
+    ids.length === 0 ? [] : await tx.select({ email: users.email }).from(users).where(inArray(users.id, ids));
+  const names = [
+    ...addresses,
+    ...identities.flatMap(({ email, subject }) => [email.toLowerCase(), subject.toLowerCase()]),
+  ];
+  const known = { email: user?.email ?? after.userName, ids, names: [...new Set(names)] };
+  const { hints } = await endPeople(withActor(ctx, actor), tx, known, {
+    name: `"${provider}"`,
+    reason: 'deprovisioned',
+  });
+  return hints;
+}

@@ -1,0 +1,342 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import {
+  type Context,
+  changeProvisionedGroup,
+  changeProvisionedUser,
+  createProvisionedGroup,
+  createProvisionedUser,
+  deleteProvisionedGroup,
+  deleteProvisionedUser,
+  type GroupFilter,
+  getProvisionedGroup,
+  getProvisionedUser,
+  listProvisionedGroups,
+  listProvisionedUsers,
+  reportRefused,
+  type UserFilter,
+  verifyProvisioningToken,
+} from '@belay/core';
+import { bodyType, publishError, Refusal, readBody, send, stateOf } from '@belay/rest';
+import { describeService } from './discovery.js';
+import { describeError, ScimError } from './errors.js';
+import { type Body, fieldOf, toBody } from './fields.js';
+import { type Equal, parseFilter } from './filter.js';
+import { patchGroup, readGroup } from './group.js';
+import { project, showGroup, showUser } from './show.js';
+import { patchUser, readUser } from './user.js';
+
+export interface ScimOptions {
+  context: Context;
+  /** The address that directories use, without a path. */
+  origin: string;
+  /** Called with every error that was not foreseen. */
+  failed(request: IncomingMessage, error: unknown): void;
+}
+
+export interface Scim {
+  /** Answers a request below /scim/v2. Never throws. */
+  answer(request: IncomingMessage, response: ServerResponse): Promise<void>;
+  /** Answers any request with an error. */
+  fail(request: IncomingMessage, response: ServerResponse, error: unknown): void;
+}
+
+export const scimPath = '/scim/v2';
+
+/** Groups come with all their members. */
+const bodyBytes = 1024 * 1024;
+const page = { usual: 100, most: 200 };
+
+interface Call {
+  request: IncomingMessage;
+  provider: string;
+  query: URLSearchParams;
+  /** After the name of the collection; empty for the collection itself. */
+  id: string;
+}
+
+interface Answer {
+  status: number;
+  body?: object;
+  location?: string;
+}
+
+/** Creates what answers SCIM requests of directories (RFC 7644). */
+export function createScim(options: ScimOptions): Scim {
+  const { context, origin } = options;
+  const base = `${origin}${scimPath}`;
+  const described = describeService(base, page.most);
+
+  function fail(request: IncomingMessage, response: ServerResponse, thrown: unknown): void {
+    const error = toScimError(thrown);
+    if (error.status >= 500) options.failed(request, thrown);
+    if (response.headersSent) {
+      response.destroy();
+      return;
+    }
+    for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value);
+    send(response, error.status, 'application/scim+json', JSON.stringify(describeError(error)));
+  }
+
+  return {
+    fail,
+    async answer(request, response) {
+      try {
+        const { status, body, location } = await route(request);
+        if (location !== undefined) response.setHeader('Location', location);
+        if (body === undefined) response.writeHead(status).end();
+        else send(response, status, 'application/scim+json', JSON.stringify(body));
+      } catch (error) {
+        fail(request, response, error);
+      }
+    },
+  };
+
+  async function route(request: IncomingMessage): Promise<Answer> {
+    const provider = await identify(context, request);
+    const state = stateOf(request);
+    state.user = `SCIM ${provider}`;
+    const url = new URL(request.url ?? '/', 'http://localhost');
+    const path = url.pathname.slice(scimPath.length).replace(/\/$/, '');
+    const [, collection = '', ...rest] = path.split('/');
+    state.route = `${scimPath}/${collection === 'Users' || collection === 'Groups' ? collection : ''}`;
+    const call = { request, provider, query: url.searchParams, id: rest.join('/') };
+    if (call.id === '.search' || path === '/.search') return answerSearch(context, base, call, collection);
+    if (collection === 'Users') return answerUsers(context, base, call);
+    if (collection === 'Groups') return answerGroups(context, base, call);
+    return describe(described, decode(path), call);
+  }
+}
+
+async function identify(context: Context, request: IncomingMessage): Promise<string> {
+  const [, token = ''] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
+  const provider = await verifyProvisioningToken(context, { token });
+  if (provider !== null) return provider;
+  throw new ScimError(401, 'The token is missing, unknown, revoked or expired', undefined, {
+    'WWW-Authenticate': `Bearer realm="belay-scim"${token === '' ? '' : ', error="invalid_token"'}`,
+  });
+}
+
+function describe(described: ReadonlyMap<string, object[] | object>, path: string, call: Call): Answer {
+  const found = described.get(path);
+  if (found === undefined) throw new ScimError(404, 'There is nothing at this address');
+  requireMethod(call, ['GET']);
+  if (call.query.has('filter')) throw new ScimError(403, 'What this server supports cannot be filtered');
+  return { status: 200, body: Array.isArray(found) ? listed(found, found.length, 1) : found };
+}
+
+async function answerUsers(ctx: Context, base: string, call: Call): Promise<Answer> {
+  const { provider, request, id } = call;
+  const show = (user: Parameters<typeof showUser>[1]) => project(showUser(base, user), projectionOf(call));
+  if (id === '') {
+    requireMethod(call, ['GET', 'POST']);
+    if (request.method === 'GET') {
+      const range = pageOf(call);
+      const { total, rows } = await listProvisionedUsers(ctx, provider, userFilterOf(call), range);
+      return { status: 200, body: listed(rows.map(show), total, range.offset + 1) };
+    }
+    const created = await alarming(ctx, call, async () =>
+      createProvisionedUser(ctx, provider, readUser(await readJson(request))),
+    );
+    return { status: 201, body: show(created), location: `${base}/Users/${created.id}` };
+  }
+  requireMethod(call, ['GET', 'PUT', 'PATCH', 'DELETE']);
+  if (request.method === 'GET') return { status: 200, body: show(await getProvisionedUser(ctx, provider, id)) };
+  if (request.method === 'DELETE') {
+    await deleteProvisionedUser(ctx, provider, id);
+    return { status: 204 };
+  }
+  const change = request.method === 'PUT' ? readUser : patchUser;
+  const changed = await alarming(ctx, call, async () => {
+    const body = await readJson(request);
+    return changeProvisionedUser(ctx, provider, id, (current) => change(body, current));
+  });
+  return { status: 200, body: show(changed) };
+}
+
+async function answerGroups(ctx: Context, base: string, call: Call): Promise<Answer> {
+  const { provider, request, id } = call;
+  const projection = projectionOf(call);
+  const show = (group: Parameters<typeof showGroup>[1]) => project(showGroup(base, group), projection);
+  // Entra looks groups up without their members, of which there may be thousands.
+  const members = !projection.excluded.some((name) => name.toLowerCase() === 'members');
+  if (id === '') {
+    requireMethod(call, ['GET', 'POST']);
+    if (request.method === 'GET') {
+      const range = pageOf(call);
+      const { total, rows } = await listProvisionedGroups(ctx, provider, groupFilterOf(call), range, members);
+      return { status: 200, body: listed(rows.map(show), total, range.offset + 1) };
+    }
+    const created = await createProvisionedGroup(ctx, provider, readGroup(await readJson(request)));
+    return { status: 201, body: show(created), location: `${base}/Groups/${created.id}` };
+  }
+  requireMethod(call, ['GET', 'PUT', 'PATCH', 'DELETE']);
+  if (request.method === 'GET') {
+    return { status: 200, body: show(await getProvisionedGroup(ctx, provider, id, members)) };
+  }
+  if (request.method === 'DELETE') {
+    await deleteProvisionedGroup(ctx, provider, id);
+    return { status: 204 };
+  }
+  const body = await readJson(request);
+  const put = request.method === 'PUT';
+  const changed = await changeProvisionedGroup(ctx, provider, id, (current) =>
+    put ? readGroup(body) : patchGroup(body, current),
+  );
+  return { status: 200, body: show(changed) };
+}
+
+/** Lists what a posted query asks for (RFC 7644, 3.4.3): of one collection, or people first and groups after them. */
+async function answerSearch(ctx: Context, base: string, call: Call, collection: string): Promise<Answer> {
+  requireMethod(call, ['POST']);
+  const body = await readJson(call.request);
+  const query = new URLSearchParams();
+  for (const name of ['filter', 'startIndex', 'count', 'attributes', 'excludedAttributes']) {
+    const value = fieldOf(body, name);
+    if (value === undefined || value === null) continue;
+    if (!['string', 'number'].includes(typeof value) && !Array.isArray(value)) {
+      throw new ScimError(400, `${name}: must be a text, a number or a list`, 'invalidValue');
+    }
+    query.set(name, String(value));
+  }
+  const asked = { ...call, query };
+  const range = pageOf(asked);
+  const projection = projectionOf(asked);
+  if (!['Users', 'Groups', '.search'].includes(collection))
+    throw new ScimError(404, 'There is nothing at this address');
+  const none = { total: 0, rows: [] };
+  const users =
+    collection === 'Groups' ? none : await listProvisionedUsers(ctx, call.provider, userFilterOf(asked), range);
+  const rest = {
+    offset: Math.max(0, range.offset - users.total),
+    limit: range.limit - users.rows.length,
+  };
+  const groups =
+    collection === 'Users' ? none : await listProvisionedGroups(ctx, call.provider, groupFilterOf(asked), rest);
+  const found = [
+    ...users.rows.map((user) => showUser(base, user)),
+    ...groups.rows.map((group) => showGroup(base, group)),
+  ].map((resource) => project(resource, projection));
+  return { status: 200, body: listed(found, users.total + groups.total, range.offset + 1) };
+}
+
+/** Raises the alarm when a change of a person is rejected for what it says: it may have been a deactivation. */
+async function alarming<Result>(ctx: Context, call: Call, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (thrown) {
+    const { status, message } = toScimError(thrown);
+    if ([400, 409, 413, 415].includes(status)) {
+      const requestId = stateOf(call.request).id;
+      await reportRefused(ctx, { provider: call.provider, id: call.id.slice(0, 100), requestId, because: message });
+    }
+    throw thrown;
+  }
+}
+
+async function readJson(request: IncomingMessage): Promise<Body> {
+  const type = bodyType(request);
+  if (type !== undefined && type !== 'application/scim+json' && type !== 'application/json') {
+    throw new ScimError(415, 'A body must be application/scim+json');
+  }
+  const text = await readBody(request, bodyBytes);
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    throw new ScimError(400, 'The body is not JSON', 'invalidSyntax');
+  }
+  return toBody(parsed, 'The body');
+}
+
+function requireMethod({ request }: Call, allowed: string[]): void {
+  if (allowed.includes(request.method ?? '')) return;
+  throw new ScimError(405, `${request.method} is not offered here`, undefined, { Allow: allowed.join(', ') });
+}
+
+function listed(resources: object[], total: number, startIndex: number): object {
+  return {
+    schemas: ['urn:ietf:params:scim:api:messages:2.0:ListResponse'],
+    totalResults: total,
+    startIndex,
+    itemsPerPage: resources.length,
+    Resources: resources,
+  };
+}
+
+function pageOf({ query }: Call): { offset: number; limit: number } {
+  const start = Math.max(1, wholeOf(query.get('startIndex'), 'startIndex', 1));
+  const limit = Math.min(Math.max(0, wholeOf(query.get('count'), 'count', page.usual)), page.most);
+  return { offset: start - 1, limit };
+}
+
+function wholeOf(text: string | null, name: string, usual: number): number {
+  if (text === null) return usual;
+  if (!/^-?\d{1,9}$/.test(text)) throw new ScimError(400, `${name}: must be a whole number`, 'invalidValue');
+  return Number(text);
+}
+
+function projectionOf({ query }: Call): { attributes: string[]; excluded: string[] } {
+  const list = (name: string) =>
+    query
+      .get(name)
+      ?.split(',')
+      .filter((one) => one.trim() !== '') ?? [];
+  return { attributes: list('attributes'), excluded: list('excludedAttributes') };
+}
+
+const userFields: Record<string, keyof UserFilter> = {
+  id: 'id',
+  username: 'userName',
+  externalid: 'externalId',
+  displayname: 'displayName',
+  emails: 'email',
+  'emails.value': 'email',
+  active: 'active',
+};
+
+function userFilterOf({ query }: Call): UserFilter {
+  return filterOf(query.get('filter'), userFields);
+}
+
+const groupFields: Record<string, keyof GroupFilter> = {
+  id: 'id',
+  displayname: 'displayName',
+  externalid: 'externalId',
+  members: 'member',
+  'members.value': 'member',
+};
+
+function groupFilterOf({ query }: Call): GroupFilter {
+  return filterOf(query.get('filter'), groupFields);
+}
+
+function filterOf<Field extends string>(text: string | null, fields: Record<string, Field>): Record<string, never> {
+  const found: Record<string, Equal['value']> = {};
+  for (const { path, value } of text === null ? [] : parseFilter(text)) {
+    const plain = path.replace(/^urn:ietf:params:scim:schemas:core:2\.0:(user|group):/, '');
+    const field = Object.hasOwn(fields, plain) ? fields[plain] : undefined;
+    const wanted = field === 'active' ? 'boolean' : 'string';
+    if (field === undefined || typeof value !== wanted || field in found || String(value).includes('\0')) {
+      throw new ScimError(400, `filter: ${plain.slice(0, 100)} cannot be compared with this value`, 'invalidFilter');
+    }
+    found[field] = value;
+  }
+  return found as Record<string, never>;
+}
+
+function decode(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    throw new ScimError(400, 'Malformed percent-encoding in the path');
+  }
+}
+
+function toScimError(thrown: unknown): ScimError {
+  if (thrown instanceof ScimError) return thrown;
+  if (thrown instanceof Refusal) return new ScimError(thrown.status, thrown.body.message, undefined, thrown.headers);
+  const { status, body, retryAfter } = publishError(thrown);
+  const headers: Record<string, string> = retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) };
+  const type = status === 409 ? 'uniqueness' : status === 400 ? 'invalidValue' : undefined;
+  return new ScimError(status, body.message, type, headers);
+}

@@ -1,0 +1,1 @@
+export { createScim, type Scim, scimPath } from './answer.js';

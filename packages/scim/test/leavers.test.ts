@@ -1,0 +1,225 @@
+import {
+  type ActorContext,
+  createLogin,
+  decideApproval,
+  getExecution,
+  requestElevation,
+  type UserActor,
+  verifyLogin,
+} from '@belay/core';
+import { approvalCatalog } from '@belay/testkit/house';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Directory, openDirectory, patchOf } from './support/directory.js';
+
+type Person = ActorContext & { actor: UserActor };
+
+let directory: Directory;
+let ada: Person;
+let grace: Person;
+beforeEach(async () => {
+  directory = await openDirectory({
+    catalog: approvalCatalog({
+      role: { permissions: { groups: ['engineers'], delegates: { groups: ['engineers'] } } },
+    }),
+    scim: { groups: 'sign_in' },
+  });
+  ada = await directory.house.person('ada', ['engineers']);
+  grace = await directory.house.person('grace', ['approvers', 'engineers']);
+});
+afterEach(() => directory[Symbol.asyncDispose]());
+
+const access = { role: 'read' };
+const holds = (name = 'ada') => directory.house.provider.holds(`${name}@example.com`, access);
+const off = patchOf({ op: 'Replace', path: 'active', value: 'False' });
+const addAda = (more: object = {}) => directory.add({ userName: 'ada@example.com', active: true, ...more });
+
+async function request(person: Person, more: { workflow?: string; identities?: string[] } = {}): Promise<string> {
+  const asked = { role: 'reader', reason: 'a ticket', duration: 'PT30M', workflow: 'automatic', ...more };
+  const { output } = await requestElevation(person, asked);
+  await directory.house.work();
+  return output.execution_id;
+}
+
+async function isSignedIn(person: Person): Promise<(then: boolean) => Promise<void>> {
+  const { token } = await createLogin(directory.house.ctx, { user: person.actor, kind: 'browser' });
+  return async (then) => expect((await verifyLogin(directory.house.ctx, { token })) !== null).toBe(then);
+}
+
+describe('a person who leaves', () => {
+  it.each<[string, (id: string) => [string, unknown]]>([
+    ['Entra’s text', () => ['PATCH', off]],
+    ['Entra’s add', () => ['PATCH', patchOf({ op: 'Add', path: 'active', value: 'false' })]],
+    ['Okta’s patch without a path', () => ['PATCH', patchOf({ op: 'replace', value: { active: false } })]],
+    [
+      'a path with its schema',
+      () => [
+        'PATCH',
+        patchOf({ op: 'replace', path: 'urn:ietf:params:scim:schemas:core:2.0:User:Active', value: false }),
+      ],
+    ],
+    ['a list of one', () => ['PATCH', patchOf({ op: 'Replace', path: 'active', value: [{ value: 'False' }] })]],
+    [
+      'Okta’s whole user',
+      (id) => [
+        'PUT',
+        {
+          schemas: ['urn:ietf:params:scim:schemas:core:2.0:User'],
+          id,
+          userName: 'ada@example.com',
+          name: { givenName: 'Ada', familyName: 'Lovelace' },
+          emails: [{ primary: true, value: 'ada@example.com', type: 'work' }],
+          groups: [],
+          active: false,
+        },
+      ],
+    ],
+    ['a deletion', () => ['DELETE', undefined]],
+  ])('loses login, open request and access by %s', async (_what, change) => {
+    const { call, house } = directory;
+    const id = await addAda();
+    const signedIn = await isSignedIn(ada);
+    const held = await request(ada);
+    const waiting = await request(ada, { workflow: 'approved' });
+    await signedIn(true);
+    expect(await holds()).toBe(true);
+    const [method, body] = change(id);
+    expect((await call(method, `/Users/${id}`, body)).status).toBeLessThan(300);
+    await signedIn(false);
+    await house.work();
+    expect(await holds()).toBe(false);
+    for (const one of [held, waiting]) expect((await getExecution(ada, { id: one })).status).toBe('terminated');
+    await expect(request(ada)).rejects.toMatchObject({ code: 'unauthenticated' });
+    const ended = await house.database.sql`select ended_reason from grants`;
+    expect(ended.map(({ ended_reason }) => ended_reason)).toEqual(['deprovisioned']);
+    const [told] = await house.database.sql`select level, provider from ledger where type = 'user.deprovisioned'`;
+    expect(told).toEqual({ level: 'warning', provider: 'login' });
+  });
+
+  it('is not granted what an approver approves at that moment', async () => {
+    const { call, house } = directory;
+    const id = await addAda();
+    const waiting = await request(ada, { workflow: 'approved' });
+    await Promise.all([
+      decideApproval(grace, { id: waiting, verdict: 'approve', via: 'api' }).catch(() => undefined),
+      call('PATCH', `/Users/${id}`, off),
+    ]);
+    await house.work();
+    await house.pass(60 * 60_000);
+    expect(await holds()).toBe(false);
+  });
+
+  it('may no longer decide, under a login that was verified before', async () => {
+    const { add, call, house } = directory;
+    const id = await add({ userName: 'grace', externalId: 'grace', active: true });
+    const waiting = await request(ada, { workflow: 'approved' });
+    await call('PATCH', `/Users/${id}`, off);
+    await expect(decideApproval(grace, { id: waiting, verdict: 'approve', via: 'api' })).rejects.toMatchObject({
+      code: 'unauthenticated',
+    });
+    await house.work();
+    expect(await holds()).toBe(false);
+  });
+
+  it('loses what a colleague requested for them, also when they never signed in here', async () => {
+    const { add, call, house } = directory;
+    const id = await add({ userName: 'mallory@example.com', active: true });
+    await request(ada, { identities: ['mallory@example.com'] });
+    await request(grace);
+    expect([await holds('mallory'), await holds('grace')]).toEqual([true, true]);
+    await call('PATCH', `/Users/${id}`, off);
+    await house.work();
+    expect([await holds('mallory'), await holds('grace')]).toEqual([false, true]);
+  });
+
+  it('comes back with nothing when the directory activates them again', async () => {
+    const { call, house } = directory;
+    const id = await addAda();
+    const before = await isSignedIn(ada);
+    await request(ada);
+    await call('PATCH', `/Users/${id}`, off);
+    await call('PATCH', `/Users/${id}`, patchOf({ op: 'Replace', path: 'active', value: 'True' }));
+    await before(false);
+    await house.work();
+    expect(await holds()).toBe(false);
+    await (await isSignedIn(ada))(true);
+  });
+
+  it('stays out after a deletion until the directory creates them again', async () => {
+    const { call } = directory;
+    const id = await addAda({ externalId: 'ada' });
+    await call('DELETE', `/Users/${id}`);
+    expect((await call('GET', `/Users/${id}`)).status).toBe(404);
+    await (await isSignedIn(ada))(false);
+    await addAda({ externalId: 'ada' });
+    await (await isSignedIn(ada))(true);
+  });
+
+  it('is found by subject, then by name, then by address, and neighbours keep all they have', async () => {
+    const { add, call, house } = directory;
+    // Another account of the directory with her address: not hers.
+    const admin = await add({ userName: 'ada-admin', emails: [{ value: 'ada@example.com' }], active: true });
+    await addAda();
+    const signedIn = await isSignedIn(ada);
+    const neighbour = await isSignedIn(grace);
+    await request(grace);
+    await call('PATCH', `/Users/${admin}`, off);
+    await signedIn(true);
+    await call('DELETE', `/Users/${admin}`);
+    await signedIn(true);
+    await neighbour(true);
+    await house.work();
+    expect(await holds('grace')).toBe(true);
+  });
+});
+
+describe('a deactivation that cannot be read', () => {
+  it.each<[string, string, unknown]>([
+    ['another word', 'PATCH', patchOf({ op: 'replace', path: 'active', value: 'disabled' })],
+    ['a number', 'PATCH', patchOf({ op: 'replace', path: 'active', value: 0 })],
+    ['null', 'PATCH', patchOf({ op: 'replace', value: { active: null } })],
+    ['nothing', 'PATCH', patchOf({ op: 'replace', path: 'active' })],
+    ['a removal', 'PATCH', patchOf({ op: 'remove', path: 'active' })],
+    ['both in different cases', 'PATCH', patchOf({ op: 'replace', value: { active: true, Active: false } })],
+    ['a path with a filter', 'PATCH', patchOf({ op: 'replace', path: 'active[value eq true]', value: false })],
+    [
+      'a path of an unknown schema',
+      'PATCH',
+      patchOf({ op: 'replace', path: 'urn:example:2.0:User:active', value: false }),
+    ],
+    ['a misspelt path', 'PATCH', patchOf({ op: 'replace', path: 'actve', value: false })],
+    ['an unknown operation', 'PATCH', patchOf({ op: 'disable', path: 'active', value: false })],
+    ['no operations', 'PATCH', { active: false }],
+    [
+      'one operation of two',
+      'PATCH',
+      patchOf({ op: 'replace', path: 'active', value: false }, { op: 'replace', path: 'x' }),
+    ],
+    ['half of a body', 'PATCH', '{"schemas":[],"Operations":[{"op":"replace","path":"active","value":fal'],
+    ['a list', 'PUT', [{ active: false }]],
+    ['a whole user with a text', 'PUT', { userName: 'ada@example.com', active: 'no' }],
+  ])('is rejected and an alarm: %s', async (_what, method, body) => {
+    const { call, house, lines } = directory;
+    const id = await addAda();
+    const signedIn = await isSignedIn(ada);
+    const answer = await call(method, `/Users/${id}`, body);
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { schemas: ['urn:ietf:params:scim:api:messages:2.0:Error'], status: '400' },
+    });
+    await signedIn(true);
+    expect((await call('GET', `/Users/${id}`)).body).toMatchObject({ active: true });
+    const alarms = await house.database.sql`select level, data from ledger where type = 'provisioning.rejected'`;
+    expect(alarms).toMatchObject([{ level: 'error', data: { provisioned_id: id } }]);
+    expect(lines).toContainEqual(
+      expect.objectContaining({ level: 'error', message: 'a SCIM change of a person was rejected' }),
+    );
+  });
+
+  it('does not make a person active again when a whole user says nothing about it', async () => {
+    const { call } = directory;
+    const id = await addAda();
+    await call('PATCH', `/Users/${id}`, off);
+    const answer = await call('PUT', `/Users/${id}`, { userName: 'ada@example.com', displayName: 'Ada' });
+    expect(answer).toMatchObject({ status: 200, body: { active: false, displayName: 'Ada' } });
+  });
+});
