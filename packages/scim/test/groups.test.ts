@@ -1,0 +1,87 @@
+import { createLogin, createProvisioningToken, revokeProvisioningToken, verifyLogin } from '@belay/core';
+import { approvalCatalog } from '@belay/testkit/house';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Directory, openDirectory, patchOf } from './support/directory.js';
+
+let directory: Directory;
+beforeEach(async () => {
+  directory = await openDirectory({ catalog: approvalCatalog() });
+});
+afterEach(() => directory[Symbol.asyncDispose]());
+
+/** Signs a person in, and returns what reads their groups as each request does. */
+async function signIn(name: string, groups: string[]): Promise<() => Promise<string[] | undefined>> {
+  const { house } = directory;
+  const { actor } = await house.person(name, groups);
+  const { token } = await createLogin(house.ctx, { user: actor, kind: 'browser' });
+  return async () => (await verifyLogin(house.ctx, { token }))?.actor.groups;
+}
+
+describe('provisioned groups', () => {
+  it('count for a login that is open, at once, by each way in which directories send them', async () => {
+    const { add, call } = directory;
+    const groups = await signIn('ada', ['from-sign-in']);
+    const neighbour = await signIn('grace', ['approvers']);
+    const id = await add({ userName: 'ada@example.com', externalId: 'ada' });
+    const made = await call('POST', '/Groups', { displayName: 'engineers', members: [{ value: id }] });
+    expect(made.status).toBe(201);
+    const path = `/Groups/${String(made.body.id)}`;
+    expect(await groups()).toEqual(['engineers']);
+    // Entra: members by a list; by a filtered path.
+    await call('PATCH', path, patchOf({ op: 'Remove', path: 'members', value: [{ value: id }] }));
+    expect(await groups()).toEqual([]);
+    await call('PATCH', path, patchOf({ op: 'Add', path: 'members', value: [{ value: id }] }));
+    expect(await groups()).toEqual(['engineers']);
+    await call('PATCH', path, patchOf({ op: 'remove', path: `members[value eq "${id}"]` }));
+    expect(await groups()).toEqual([]);
+    // Okta: the name without a path, the whole group.
+    await call('PUT', path, { displayName: 'engineers', members: [{ value: id, display: 'ada@example.com' }] });
+    await call('PATCH', path, patchOf({ op: 'replace', value: { id: made.body.id, displayName: 'builders' } }));
+    expect(await groups()).toEqual(['builders']);
+    await call('DELETE', path);
+    expect(await groups()).toEqual([]);
+    expect(await neighbour()).toEqual(['approvers']);
+  });
+
+  it('reject members that the directory has not provisioned, and change nothing then', async () => {
+    const { add, call } = directory;
+    const groups = await signIn('ada', []);
+    const id = await add({ userName: 'ada@example.com' });
+    const members = [{ value: id }, { value: '0199a3c2-7b1e-7cc3-98c4-dc0c0c07398f' }];
+    expect((await call('POST', '/Groups', { displayName: 'engineers', members })).status).toBe(400);
+    expect((await call('GET', '/Groups')).body).toMatchObject({ totalResults: 0 });
+    expect(await groups()).toEqual([]);
+  });
+});
+
+describe('the token of a directory', () => {
+  it('has one successor at most, and stops when it is revoked or has expired', async () => {
+    const { house, call } = directory;
+    const operator = house.operator();
+    const next = await createProvisioningToken(operator, { provider: 'login', ttl: 'P1D' });
+    await expect(createProvisioningToken(operator, { provider: 'login', ttl: 'P1D' })).rejects.toMatchObject({
+      code: 'conflict',
+    });
+    const by = { authorization: `Bearer ${next.token}` };
+    expect((await call('GET', '/Users', undefined, by)).status).toBe(200);
+    const third = async () => {
+      const { token } = await createProvisioningToken(operator, { provider: 'login', ttl: 'P1D' });
+      return { authorization: `Bearer ${token}` };
+    };
+    await revokeProvisioningToken(operator, { id: next.id });
+    expect((await call('GET', '/Users', undefined, by)).status).toBe(401);
+    const later = await third();
+    await house.database.advance(25 * 60 * 60_000);
+    expect((await call('GET', '/Users', undefined, later)).status).toBe(401);
+    expect((await call('GET', '/Users')).status).toBe(200);
+    await expect(createProvisioningToken(operator, { provider: 'memory', ttl: 'P1D' })).rejects.toMatchObject({
+      code: 'invalid',
+    });
+  });
+
+  it('is rejected with 403 when the configuration no longer lets the provider provision people', async () => {
+    const { house, call } = directory;
+    await house.applyCatalog(approvalCatalog());
+    expect((await call('GET', '/Users')).status).toBe(403);
+  });
+});
