@@ -231,6 +231,18 @@ for (let round = 0; round < 2; round += 1) {
   await work();
   await core.stopUser(operator, { user: leaver.actor.email, reason: 'A test' });
   await work();
+  // They come back, and a directory reports that they are gone.
+  const gone = await signIn('mallory', ['engineers']);
+  await request('approved', gone);
+  await request('automatic', gone);
+  await work();
+  const { subject } = gone.actor;
+  const person = { userName: subject, externalId: subject, active: true, details: {} };
+  const { id } = await core.createProvisionedUser(ctx, 'login', person);
+  await core.changeProvisionedUser(ctx, 'login', id, () => ({ ...person, active: false }));
+  await work();
+  await core.changeProvisionedUser(ctx, 'login', id, () => person);
+  await core.deleteProvisionedUser(ctx, 'login', id);
 }
 await catalog.close();
 await pool.close();

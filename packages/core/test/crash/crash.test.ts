@@ -35,6 +35,7 @@ const crashpoints = [
   'revoke called',
   'revoke recorded',
   'stopped',
+  'provisioned',
 ];
 /** Points that are passed with every step of a story, and how often it passes them: later visits are other places of it. */
 const often = new Map([
