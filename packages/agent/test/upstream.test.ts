@@ -36,7 +36,10 @@ describe('a server that is out of its mind', () => {
       pour();
     });
     const asked = openUpstream(server.url).sync('credential');
-    await expect(asked).rejects.toMatchObject({ code: 'unavailable', message: expect.stringMatching(/larger than an agent accepts/) });
+    await expect(asked).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringMatching(/larger than an agent accepts/),
+    });
     expect(sent).toBeLessThan(flood);
   });
 
@@ -46,7 +49,10 @@ describe('a server that is out of its mind', () => {
       response.writeHead(200, { ...json, 'content-encoding': 'gzip' }).end(bomb);
     });
     const asked = openUpstream(server.url).sync('credential');
-    await expect(asked).rejects.toMatchObject({ code: 'unavailable', message: expect.stringMatching(/larger than an agent accepts/) });
+    await expect(asked).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringMatching(/larger than an agent accepts/),
+    });
   });
 
   it('sends a credential nowhere else by a redirect', async () => {

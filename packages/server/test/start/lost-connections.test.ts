@@ -45,7 +45,9 @@ describe('a start while connections to the database are lost', () => {
       proxy.loseAnswers(undefined);
       const { host } = new URL(url);
       expect(server.stderr()).toMatch(
-        new RegExp(`^belay: DATABASE_URL: the connection to the database at ${host} was lost \\([A-Z_]+\\); check that`),
+        new RegExp(
+          `^belay: DATABASE_URL: the connection to the database at ${host} was lost \\([A-Z_]+\\); check that`,
+        ),
       );
       expect(server.stderr().trimEnd()).not.toContain('\n');
     },
