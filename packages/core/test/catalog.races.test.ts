@@ -38,8 +38,7 @@ describe('a provider that leaves the configuration while access is granted there
     const { house, ada } = cast;
     const id = await request(ada, { workflow: 'automatic', role: 'elsewhere' });
     await beginOnly(house, id);
-    // The first looks whether the approvals still count; the second is the intent.
-    const gate = heldBeforeCommit(house.ctx, 1);
+    const gate = heldBeforeCommit(house.ctx);
     const performing = performStep(gate.ctx, await stepOf(id));
     await gate.reached;
     const applying = apply().catch((error: unknown) => error);

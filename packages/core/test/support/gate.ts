@@ -46,23 +46,18 @@ export function gateOf(house: House, operation: Paused, when: 'before' | 'after'
 }
 
 /**
- * A second process of the house whose next transaction, or the one after `skipped` others, waits at a gate with its locks
- * held, before it commits.
+ * Returns a second process of the house whose next transaction waits at a gate with its locks held, before it commits.
  */
-export function heldBeforeCommit<T extends Context>(
-  ctx: T,
-  skipped = 0,
-): { ctx: T; reached: Promise<void>; open(): void } {
+export function heldBeforeCommit<T extends Context>(ctx: T): { ctx: T; reached: Promise<void>; open(): void } {
   const { reach, reached, open, opened } = latch();
-  let left = skipped;
+  let waited = false;
   const transaction = (work: (tx: never) => Promise<unknown>) =>
     ctx.db.transaction(async (tx) => {
       const result = await work(tx as never);
-      left -= 1;
-      if (left === -1) {
-        reach();
-        await opened;
-      }
+      if (waited) return result;
+      waited = true;
+      reach();
+      await opened;
       return result;
     });
   const db = new Proxy(ctx.db, {
