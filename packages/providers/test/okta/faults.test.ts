@@ -146,8 +146,8 @@ describe('credentials', () => {
     const { front, client, authorizer } = await open(config);
     await using _ = front;
     const one = await organization.fresh();
-    for (const call of [client.check(calm()), authorizer.holds(one, calm())]) {
-      const error = await faultOf(call);
+    for (const call of [() => client.check(calm()), () => authorizer.holds(one, calm())]) {
+      const error = await faultOf(call());
       expect(error).toBeInstanceOf(Terminal);
       expect(error.message).toBe("Okta does not accept the connector's client ID and key");
       expect(everythingIn(error)).not.toMatch(/PRIVATE KEY|eyJ|127\.0\.0\.1|Bearer/);

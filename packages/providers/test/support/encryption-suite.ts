@@ -71,8 +71,8 @@ export function remoteEncryptionSuite(start: () => Promise<EncryptionSubject & {
     const wrapped = await service.wrap(material, signal());
     subject.server.mood = 'unavailable';
     subject.server.asked.length = 0;
-    for (const question of [service.unwrap(wrapped, signal()), service.check(signal())]) {
-      const fault = await faultOf(question);
+    for (const question of [() => service.unwrap(wrapped, signal()), () => service.check(signal())]) {
+      const fault = await faultOf(question());
       expect(fault).toBeInstanceOf(Retryable);
       for (const secret of [...subject.secrets, ...hexAndMore(material)])
         expect(everythingIn(fault)).not.toContain(secret);
