@@ -41,8 +41,8 @@ const withoutChildProcess = {
 };
 
 /**
- * Files of ours that are read or run at run time (migrations, threads, assets) are found from the module that names them. In a
- * bundle such a module has the address that the compiler writes it to.
+ * A module finds the files that it reads or runs (migrations, threads, assets) by its own address. In a bundle each module keeps the
+ * address that the compiler gave it.
  */
 const compiledAddresses = (outdir) => ({
   name: 'compiled-addresses',

@@ -18,9 +18,9 @@ export interface Ratio {
 }
 
 /**
- * Returns an authenticated `GET /api/v1/roles`, with as many people as connections, against a bare Express route that answers the same
- * bytes: the same client, in a process of its own, in turns, so that what the machine does meanwhile hits both alike. The ratio
- * is the median of the turns'.
+ * Measures an authenticated `GET /api/v1/roles` with a person for each connection, and a bare Express route that returns the same
+ * bytes. One client in its own process measures both in turns, so that other work on the machine slows both alike. The ratio
+ * is the median of the turns.
  */
 export async function measureRolesRatio(options: {
   turns: number;

@@ -66,9 +66,9 @@ async function findServer(
 }
 
 /**
- * Returns the server or agent that is meant, and a client for it, with `BELAY_TOKEN` or what a login to that very
- * address left behind. An agent that was only found gets neither: it needs no credential of ours, and could be another
- * user's program.
+ * Returns the server or agent to use, and a client for it, with `BELAY_TOKEN` or the stored login of exactly
+ * that address. An agent that was found and not named gets neither: it needs no credential, and the program behind the
+ * port could be another user's.
  */
 export async function connect(shell: Shell, option: string | undefined, reach: Reach): Promise<Connection> {
   const credentials = credentialsOf(shell);

@@ -10,7 +10,8 @@ function encode(words: string[]): string {
 }
 
 /**
- * Signs in with the credentials of the URL and reads the version. Returns the raw response; throws when there is none.
+ * Signs in with the credentials of the URL and reads the version. Returns the raw response. Throws when Redis
+ * sends none.
  */
 async function ask(address: string): Promise<string> {
   const url = new URL(address);
