@@ -46,7 +46,15 @@ export const exchangedToken = z.object({
 });
 export type ExchangedToken = z.infer<typeof exchangedToken>;
 
-export const whoami = z.object({ id: z.string(), ...providerPerson.shape, expires_at: instant.optional() });
+export const whoami = z.object({
+  id: z.string(),
+  ...providerPerson.shape,
+  expires_at: instant.optional(),
+  oversight: z
+    .enum(['administrator', 'auditor'])
+    .optional()
+    .describe('What the person oversees by `access` of the configuration; absent for everyone else'),
+});
 export type Whoami = z.infer<typeof whoami>;
 
 export type LoggedOut = z.infer<typeof message>;

@@ -23,6 +23,8 @@ export interface Person {
 export interface UserActor extends Person {
   kind: 'user';
   loginId: string;
+  /** The kind of that login; absent when the person acts without one, as by a button in a message. */
+  by?: 'browser' | 'device' | 'token';
   /** The data from their provider is older than allowed, and the provider could not be reached. */
   stale?: true;
 }

@@ -3,6 +3,7 @@ import { notFound } from '@belay/contract/errors';
 import { approvals, executions, users } from '@belay/db';
 import { eq } from 'drizzle-orm';
 import type { Actor, Store } from './context.js';
+import { seesEveryRequest } from './people/oversight.js';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -11,11 +12,11 @@ export function isId(text: string): boolean {
   return uuid.test(text);
 }
 
-export type Sight = 'owner' | 'approver' | 'operator';
+export type Sight = 'owner' | 'approver' | 'overseer' | 'operator';
 
 /**
- * Returns an execution that the caller may see, and their relation to it: its owner, one of its approvers, or an
- * operator. Throws `not_found` for all others, so that guessing an id reveals nothing.
+ * Returns an execution that the caller may see, and their relation to it: its owner, one of its approvers, an
+ * administrator or auditor (who sees it and has no right to it), or an operator. Throws `not_found` for all others, so that guessing an id reveals nothing.
  */
 export async function findExecution(ctx: Store, actor: Actor, id: string) {
   const [row] = isId(id)
@@ -35,5 +36,6 @@ async function sightOf(ctx: Store, actor: Actor, id: string, ownerId: string): P
   if (actor.kind !== 'user') return null;
   if (actor.id === ownerId) return 'owner';
   const asked = await ctx.db.select({ rule: approvals.rule }).from(approvals).where(eq(approvals.executionId, id));
-  return asked.some((approval) => isNamed(actor, approval.rule)) ? 'approver' : null;
+  if (asked.some((approval) => isNamed(actor, approval.rule))) return 'approver';
+  return seesEveryRequest(ctx, actor) ? 'overseer' : null;
 }

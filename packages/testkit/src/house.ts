@@ -139,7 +139,7 @@ export async function createHouse(options: HouseOptions = {}): Promise<House> {
       await database.sql`
         insert into logins (secret_hash, id, user_id, kind, provider, subject, expires_at)
         values (${newId()}, ${loginId}, ${user.id}, 'token', ${user.provider}, ${user.subject}, '2999-01-01')`;
-      return withActor(ctx, { kind: 'user', ...user, loginId });
+      return withActor(ctx, { kind: 'user', ...user, loginId, by: 'browser' });
     },
     operator: () => withActor(ctx, { kind: 'operator', name: 'test' }),
     work,

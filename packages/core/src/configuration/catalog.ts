@@ -4,7 +4,13 @@ import type { Access, Capability, Connector } from '@belay/providers';
 import type { Pattern, Workflow } from '@belay/workflow';
 import type { EventSource } from './event-sources.js';
 import type { CompiledNames } from './name-rules.js';
-import type { CatalogDocument, ProviderDefinition, RoleDefinition, WorkflowDefinition } from './schema.js';
+import type {
+  CatalogDocument,
+  OverseersDefinition,
+  ProviderDefinition,
+  RoleDefinition,
+  WorkflowDefinition,
+} from './schema.js';
 
 export interface CompiledProvider {
   id: string;
@@ -63,6 +69,8 @@ export interface Catalog {
   httpHosts: readonly { host: string; allowPrivate: boolean }[];
   /** Programs that may send events, by name. Secret: never leaves the process. */
   eventSources: ReadonlyMap<string, EventSource>;
+  /** Who oversees everything; an absent key names no one. */
+  overseers: { administrators?: OverseersDefinition | undefined; auditors?: OverseersDefinition | undefined };
   /** The limits per person. */
   limits: { openRequests: number; eventStreams: number; signals: number };
 }

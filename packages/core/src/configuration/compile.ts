@@ -18,6 +18,7 @@ import { timing } from '../timing.js';
 import { checkAuthenticators } from './authenticators.js';
 import type { Catalog, CompiledProvider, CompiledRole, CompiledWorkflow } from './catalog.js';
 import { checkListens } from './check-listens.js';
+import { checkOverseers } from './check-overseers.js';
 import { compileDynamic } from './dynamic.js';
 import { compileEventSources } from './event-sources.js';
 import { functionChecks } from './function-checks.js';
@@ -72,12 +73,13 @@ export async function compileCatalog(given: unknown, options: CompileOptions): P
     workflows,
     dynamic,
     authenticators,
-    warnings,
+    warnings: [...warnings, ...checkOverseers(document.access, { providers, authenticators })],
     approvalLifetime,
     callbacks: document.server.callbacks,
     loginEnd,
     httpHosts: document.server.http_hosts.map((entry) => ({ host: entry.host, allowPrivate: entry.allow_private })),
     eventSources,
+    overseers: document.access ?? {},
     limits: compileLimits(document.server.limits),
   };
   return { ok: true, catalog };

@@ -185,18 +185,42 @@ const eventSourceSchema = z.strictObject({
   standard_webhooks: z.strictObject({ secret: z.string().min(1) }).optional(),
 });
 
+/** Who oversees everything. No one by default; a list that is given has at least one name. */
+const overseersSchema = z
+  .strictObject({
+    /** Addresses of people, where a sign-in provider that is trusted for the address proved it. */
+    users: z.array(address).optional(),
+    /** Groups as they count here (decision 0041). */
+    groups: z.array(z.string().min(1)).optional(),
+    /** Addresses of people whose tokens count: a token counts for no other entry. */
+    tokens: z.array(address).optional(),
+  })
+  .refine(
+    ({ users = [], groups = [], tokens = [] }) => users.length + groups.length + tokens.length > 0,
+    'must name at least one user, group or owner of tokens; to have none, remove the key',
+  );
+
+const accessSchema = z.strictObject({
+  /** See every request, all access, the audit log, people and versions of the configuration, and may revoke. */
+  administrators: overseersSchema.optional(),
+  /** See the same, and change nothing. */
+  auditors: overseersSchema.optional(),
+});
+
 /** The configuration as a whole (docs/architecture.md, section 11): one document, one version. */
 export const catalogSchema = z.strictObject({
   version: z.union([z.string(), z.number()]).optional(),
   server: serverSchema.prefault({}),
   services: servicesSchema.optional(),
   events: z.strictObject({ sources: z.record(name, eventSourceSchema) }).optional(),
+  access: accessSchema.optional(),
   providers: z.record(name, providerSchema).default({}),
   roles: z.record(name, roleSchema).default({}),
   workflows: z.record(name, workflowSchema).default({}),
 });
 
 export type CatalogDocument = z.infer<typeof catalogSchema>;
+export type OverseersDefinition = z.infer<typeof overseersSchema>;
 export type DynamicDefinition = z.infer<typeof dynamicSchema>;
 export type ProviderDefinition = z.infer<typeof providerSchema>;
 export type RoleDefinition = z.infer<typeof roleSchema>;

@@ -97,7 +97,8 @@ async function noteCancellation(ctx: ActorContext, tx: Transaction, { id, ownerI
  */
 export async function requireOwned(ctx: ActorContext, id: string): Promise<void> {
   const found = await findExecution(ctx, ctx.actor, id);
-  if (found.sight === 'approver') throw new AccessError('forbidden', 'The execution belongs to another person');
+  if (found.sight === 'approver' || found.sight === 'overseer')
+    throw new AccessError('forbidden', 'The execution belongs to another person');
   if (found.execution.endedAt) throw hasEnded();
 }
 

@@ -77,8 +77,10 @@ export async function findToSignal(ctx: ActorContext, user: UserActor, id: strin
   const sender = await describeSender(ctx.db, user, execution);
   const workflow = await workflowOf(ctx.db, execution);
   const expressly = isHeard(workflow, sender, { expressly: true });
-  if (seen === null && !expressly) throw notFound('The execution');
-  return { execution, sight: seen?.sight ?? null, sender, expressly, heard: isHeard(workflow, sender) };
+  // Seeing every request is no right to send events to one.
+  const sight = seen === null || seen.sight === 'overseer' ? null : seen.sight;
+  if (sight === null && !expressly) throw notFound('The execution');
+  return { execution, sight, sender, expressly, heard: isHeard(workflow, sender) };
 }
 
 async function readExecution(ctx: ActorContext, id: string) {

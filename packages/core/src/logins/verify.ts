@@ -57,7 +57,7 @@ async function toLogin(ctx: Context, token: string, row: LoginRow | undefined) {
   const { loginId, kind, toldAt, now, until, endsAt } = session;
   const moved = new Date(Math.min(session.expiresAt.getTime(), endsAt.getTime()));
   const refreshed = session.fresh && kind !== 'token';
-  const actor: UserActor = { kind: 'user', id, email, name, groups, provider, subject, loginId };
+  const actor: UserActor = { kind: 'user', id, email, name, groups, provider, subject, loginId, by: kind };
   const login: VerifiedLogin = { actor, expiresAt: refreshed ? moved : until, refreshed, kind };
   return { login, age: toldAt === null ? 0 : now.getTime() - toldAt.getTime() };
 }

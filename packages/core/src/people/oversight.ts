@@ -1,0 +1,35 @@
+import { isNamed } from '@belay/contract/audience';
+import { operatorProvider } from '../configuration/authenticators.js';
+import type { OverseersDefinition } from '../configuration/schema.js';
+import type { Actor, Store, UserActor } from '../context.js';
+import { isTrusted } from './admission.js';
+
+/** What the configuration lets a person oversee (`access`): an administrator may also act. */
+export type Oversight = 'administrator' | 'auditor';
+
+/**
+ * Returns what the caller oversees by the configuration in force; null for everyone else. An address counts only from
+ * a sign-in provider that is trusted for it, a group only as it passes, a token only of a person whom `tokens` names,
+ * and nothing counts that is too old or that was not proved by a login. It is no right to approve or to be granted
+ * anything.
+ */
+export function oversightOf(ctx: Store, actor: Actor): Oversight | null {
+  if (actor.kind !== 'user' || actor.stale === true) return null;
+  const { administrators, auditors } = ctx.catalog.current().overseers;
+  if (administrators && isOverseer(ctx, actor, administrators)) return 'administrator';
+  return auditors && isOverseer(ctx, actor, auditors) ? 'auditor' : null;
+}
+
+/** Returns whether the caller may see every request: administrators, auditors and operators. */
+export function seesEveryRequest(ctx: Store, actor: Actor): boolean {
+  return actor.kind === 'operator' || oversightOf(ctx, actor) !== null;
+}
+
+function isOverseer(ctx: Store, user: UserActor, { users, groups, tokens }: OverseersDefinition): boolean {
+  const isNamedIn = (addresses: string[] = []) =>
+    isNamed(user, { users: addresses }) &&
+    (user.provider === operatorProvider || isTrusted(ctx, user.provider, user.email));
+  if (user.by === 'token') return isNamedIn(tokens);
+  if (user.by === undefined) return false;
+  return isNamed(user, { groups: groups ?? [] }) || isNamedIn(users);
+}
