@@ -1,6 +1,6 @@
 import { getExecution, reconcileEntitlement, returnAccess } from '@belay/core';
 import type { MemoryFault } from '@belay/providers/testkit';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { gateOf } from './support/gate.js';
 import { access, ask, type Cast, minute, openCast, second } from './support/stories.js';
 
@@ -53,6 +53,57 @@ describe('a call that failed', () => {
     for (let times = 0; times < 240; times += 1) await house.pass(15 * second);
     expect(revokes() - before).toBeGreaterThan(5);
     expect(revokes() - before).toBeLessThan(25);
+  });
+
+  it('is repeated at once when it waited in vain while the system answered others: its connection was lost', async () => {
+    const { house, ada, alan } = cast;
+    const mine = await ask(house, ada, { workflow: 'automatic' });
+    const hers = await hotId();
+    const his = await ask(house, alan, { workflow: 'automatic' });
+    await returnAccess(ada, { execution_id: mine });
+    await returnAccess(alan, { execution_id: his });
+    const gate = gateOf(house, 'ensureAbsent');
+    let now = house.ctx.clock().getTime();
+    const ctx = { ...gate.ctx, clock: () => new Date(now) };
+    const lost = reconcileEntitlement(ctx, { entitlementId: hers });
+    await gate.reached;
+    now += 7 * second;
+    const [other] = await house.database.sql`select id from entitlements where id <> ${hers}`;
+    await reconcileEntitlement(ctx, { entitlementId: other?.id as string });
+    house.provider.inject('ensureAbsent', { kind: 'conflict' });
+    gate.open();
+    await lost;
+    expect(await told()).toBe(1);
+    expect(holds()).toBe(true);
+    await house.work();
+    expect(holds()).toBe(false);
+  });
+
+  it('is repeated when the system answers after it, when it had waited and nothing was heard meanwhile', async () => {
+    const { house, ada } = cast;
+    const id = await ask(house, ada, { workflow: 'automatic' });
+    await returnAccess(ada, { execution_id: id });
+    const gate = gateOf(house, 'ensureAbsent');
+    let now = house.ctx.clock().getTime();
+    const ctx = { ...gate.ctx, clock: () => new Date(now) };
+    const lost = reconcileEntitlement(ctx, { entitlementId: await hotId() });
+    await gate.reached;
+    now += 7 * second;
+    house.provider.inject('ensureAbsent', { kind: 'conflict' });
+    gate.open();
+    await lost;
+    await house.work();
+    expect(holds()).toBe(true);
+    now += second;
+    // The next check of the provider, a second later, has an answer.
+    await vi.waitFor(
+      async () => {
+        await house.work();
+        expect(holds()).toBe(false);
+      },
+      { timeout: 10 * second },
+    );
+    expect(revokes()).toBe(2);
   });
 
   it('does not hide that the last grant ended while it was under way: the access is revoked at once', async () => {

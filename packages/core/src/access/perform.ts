@@ -77,7 +77,8 @@ async function callProvider(ctx: Context, claim: Claimed): Promise<Outcome | 'to
     // A provider with a running operation has responded.
     if (error instanceof Pending) call.answered();
     else call.failed(error);
-    return { claim, error, overtaken: call.overtaken() };
+    // Once: a call that is lost again waits for its pause.
+    return { claim, error, overtaken: call.overtaken() || (claim.failures === 0 && call.lostAlone()) };
   } finally {
     call.close();
   }

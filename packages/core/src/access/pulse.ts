@@ -13,6 +13,11 @@ interface SystemCall {
   signal: AbortSignal;
   /** Whether the latter aborted it: then it is repeated immediately. */
   overtaken(): boolean;
+  /**
+   * Whether the call waited and then failed while its systems responded to others: its connection was lost, not the
+   * systems.
+   */
+  lostAlone(): boolean;
   /** Called when the system has responded. */
   answered(): void;
   /** Called when the call failed: then the system is checked. */
@@ -23,6 +28,7 @@ interface SystemCall {
 interface Call {
   since: number;
   overtaken: boolean;
+  lostAlone: boolean;
   stop: AbortController;
 }
 
@@ -32,8 +38,11 @@ interface Pulse {
   answeredAt: number;
   /** It was checked since it last responded, and did not respond. */
   silent: boolean;
-  /** Until when it is checked although no call waits for it, because one failed. */
-  doubtedUntil: number;
+  /**
+   * A call failed, so it is checked for a while although no call waits for it. `lost`: the call had waited, and nothing
+   * was heard from the system meanwhile.
+   */
+  doubt: { at: number; until: number; lost: boolean } | null;
   watched: boolean;
 }
 
@@ -45,7 +54,7 @@ const pulses = new WeakMap<ProviderClient, Pulse>();
  * counts.
  */
 export function openCall(ctx: Store, systems: readonly string[]): SystemCall {
-  const call: Call = { since: ctx.clock().getTime(), overtaken: false, stop: new AbortController() };
+  const call: Call = { since: ctx.clock().getTime(), overtaken: false, lostAlone: false, stop: new AbortController() };
   const limit = setTimeout(() => call.stop.abort(tookTooLong()), ctx.timing.callTimeout);
   limit.unref();
   const watched = systems.flatMap((system) => watching(ctx, system));
@@ -56,6 +65,7 @@ export function openCall(ctx: Store, systems: readonly string[]): SystemCall {
   return {
     signal: call.stop.signal,
     overtaken: () => call.overtaken,
+    lostAlone: () => call.lostAlone,
     answered() {
       for (const { answer } of watched) answer(call.since);
     },
@@ -63,8 +73,13 @@ export function openCall(ctx: Store, systems: readonly string[]): SystemCall {
       // A provider that requests a pause, or has a running operation, is not silent.
       if (!(error instanceof Retryable) || error instanceof Pending || error.options.afterMilliseconds !== undefined)
         return;
+      const now = ctx.clock().getTime();
+      // A system that rejects calls quickly is not one that lost a connection: its pauses stay.
+      const waited = now - call.since >= ctx.timing.silence.answer;
+      call.lostAlone = waited && watched.length > 0 && watched.every(({ pulse }) => pulse.answeredAt > call.since);
       for (const { pulse, watch } of watched) {
-        pulse.doubtedUntil = ctx.clock().getTime() + ctx.timing.silence.doubt;
+        const lost = waited && pulse.answeredAt <= call.since;
+        pulse.doubt = { at: now, until: now + ctx.timing.silence.doubt, lost: lost || pulse.doubt?.lost === true };
         watch();
       }
     },
@@ -87,7 +102,7 @@ function watching(ctx: Store, system: string) {
     calls: new Set(),
     answeredAt: 0,
     silent: false,
-    doubtedUntil: 0,
+    doubt: null,
     watched: false,
   };
   pulses.set(client, pulse);
@@ -108,7 +123,7 @@ function watching(ctx: Store, system: string) {
 async function watch(ctx: Store, system: string, client: ProviderClient, pulse: Pulse): Promise<void> {
   if (pulse.watched) return;
   pulse.watched = true;
-  const doubted = () => pulse.doubtedUntil > ctx.clock().getTime();
+  const doubted = () => pulse.doubt !== null && pulse.doubt.until > ctx.clock().getTime();
   while (pulse.calls.size > 0 || doubted()) {
     await ctx.delay(ctx.timing.silence.pause);
     if (pulse.silent || doubted() || isQuiet(ctx, pulse)) await ask(ctx, system, client, pulse);
@@ -137,8 +152,13 @@ async function ask(ctx: Store, system: string, client: ProviderClient, pulse: Pu
 /** Ends a silence: earlier calls will get no response any more, and postponed ones need not wait. */
 function answer(ctx: Store, system: string, pulse: Pulse, asked: number): void {
   pulse.answeredAt = ctx.clock().getTime();
-  pulse.doubtedUntil = 0;
-  if (!pulse.silent) return;
+  // What was asked before a call failed is no answer to whether the system responds since.
+  const doubt = pulse.doubt && pulse.doubt.at < asked ? pulse.doubt : null;
+  if (doubt) pulse.doubt = null;
+  if (!pulse.silent) {
+    if (doubt?.lost) retryOrLog(ctx, system, 'failed once');
+    return;
+  }
   pulse.silent = false;
   ctx.log.info({ provider: system }, 'a provider responds again');
   for (const call of pulse.calls) {
@@ -146,7 +166,14 @@ function answer(ctx: Store, system: string, pulse: Pulse, asked: number): void {
     call.overtaken = true;
     call.stop.abort(new Retryable('The provider responds again; the calls that failed are repeated'));
   }
-  retryAtOnce(ctx, system).catch((error: unknown) =>
+  retryOrLog(ctx, system, 'all');
+}
+
+/** Whose pause ends: of a call that was lost with its connection only those that had not failed before. */
+type Postponed = 'all' | 'failed once';
+
+function retryOrLog(ctx: Store, system: string, which: Postponed): void {
+  retryAtOnce(ctx, system, which).catch((error: unknown) =>
     ctx.log.warn(
       { provider: system, error },
       'calls that were postponed at a provider could not be made due; they are retried after their pause',
@@ -158,10 +185,11 @@ function answer(ctx: Store, system: string, pulse: Pulse, asked: number): void {
  * Makes due what was postponed at a provider because calls failed, when it responds again. Claimed rows are left to
  * their worker. The places of the provider limit how much runs at the same time, revocations first.
  */
-async function retryAtOnce(ctx: Store, provider: string): Promise<void> {
+async function retryAtOnce(ctx: Store, provider: string, which: Postponed): Promise<void> {
+  const failures = which === 'all' ? sql`failures > 0` : sql`failures = 1`;
   const due = await ctx.db.execute<{ id: string }>(sql`
     with waiting as (
-      select id from ${entitlements} where provider = ${provider} and state in ('granting', 'revoking') and failures > 0
+      select id from ${entitlements} where provider = ${provider} and state in ('granting', 'revoking') and ${failures}
         and lease_until is null and due_at > app_now()
       order by id for update skip locked)
     update ${entitlements} e set due_at = app_now() from waiting where e.id = waiting.id returning e.id`);

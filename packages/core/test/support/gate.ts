@@ -1,4 +1,5 @@
 import type { Context } from '@belay/core';
+import type { ProviderClient } from '@belay/providers';
 import type { House } from '@belay/testkit/house';
 
 export interface Gate {
@@ -37,10 +38,18 @@ export function gateOf(house: House, operation: Paused, when: 'before' | 'after'
         };
       },
     });
+  // One client as long as the house has one: what is known of a system is kept with it.
+  const paused = new Map<unknown, ProviderClient>();
   const client = (provider: string) => {
     const ready = house.catalog.client(provider);
     if (!ready?.authorizer || !ready.notifications) return ready;
-    return { ...ready, authorizer: pausing(ready.authorizer), notifications: pausing(ready.notifications) };
+    const known = paused.get(ready) ?? {
+      ...ready,
+      authorizer: pausing(ready.authorizer),
+      notifications: pausing(ready.notifications),
+    };
+    paused.set(ready, known);
+    return known;
   };
   return { ctx: { ...house.ctx, catalog: { current: () => house.catalog.current(), client } }, reached, open };
 }
