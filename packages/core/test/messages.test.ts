@@ -1,4 +1,4 @@
-import { decideApproval, getExecution, receiveHook, stopUser } from '@belay/core';
+import { cancelExecution, decideApproval, getExecution, receiveHook, stopUser } from '@belay/core';
 import { signHook } from '@belay/providers/testkit';
 import { approvalCatalog, approvalTasks } from '@belay/testkit/house';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -7,11 +7,15 @@ import { ask, type Cast, day, deny, hour, minute, openCast, second } from './sup
 const secret = 'what the provider signs its requests with';
 const notify = { provider: 'memory', to: '#approvals' };
 
-function catalog(role: object = {}, tasks: object = {}): object {
+function catalog(role: object = {}, { tasks = {}, config = {} }: { tasks?: object; config?: object } = {}): object {
   const approval = { approve: { call: 'access.approve', with: { stages: [approvers], notify, ...tasks } } };
   const [validate, , ...rest] = approvalTasks();
   const base = approvalCatalog({ tasks: [validate, approval, ...rest], role }) as { providers: { memory: object } };
-  const memory = { ...base.providers.memory, config: { hook_secret: secret }, trusted_email_domains: ['example.com'] };
+  const memory = {
+    ...base.providers.memory,
+    config: { hook_secret: secret, ...config },
+    trusted_email_domains: ['example.com'],
+  };
   return { ...base, providers: { ...base.providers, memory } };
 }
 const approvers = { approvers: { groups: ['approvers'] } };
@@ -22,8 +26,8 @@ describe('a message about a request', () => {
     await cast?.[Symbol.asyncDispose]();
     cast = undefined;
   });
-  const open = async (role: object = {}) => {
-    cast = await openCast({ catalog: catalog(role) });
+  const open = async (role: object = {}, more: Parameters<typeof catalog>[1] = {}) => {
+    cast = await openCast({ catalog: catalog(role, more) });
     return cast;
   };
   const message = () => (cast as Cast).house.provider.messages[0];
@@ -36,11 +40,18 @@ describe('a message about a request', () => {
   /** A click as the provider tells of it. */
   const click = async (
     who: string,
-    { verdict = 'approve', token = tokenOf(verdict), email = `${who}@example.com`, signed = secret, age = 0 } = {},
+    {
+      verdict = 'approve',
+      token = tokenOf(verdict),
+      email = `${who}@example.com`,
+      signed = secret,
+      age = 0,
+      message = undefined as string | undefined,
+    } = {},
   ) => {
     const { house } = cast as Cast;
     const [row] = await house.database.sql`select app_now() as now`;
-    const body = JSON.stringify({ token, subject: `U-${who}`, ...(email === '' ? {} : { email }) });
+    const body = JSON.stringify({ token, message, subject: `U-${who}`, ...(email === '' ? {} : { email }) });
     const headers = signHook(signed, new Date(new Date(row?.now).getTime() - age), body);
     return receiveHook(house.ctx, { provider: 'memory', headers, body: Buffer.from(body) });
   };
@@ -64,8 +75,35 @@ describe('a message about a request', () => {
     house.provider.inject('deliver', { kind: 'lost-answer' });
     await ask(house, ada);
     for (let turn = 0; turn < 6; turn += 1) await house.pass(30 * second);
-    expect(house.provider.count('deliver')).toBe(3);
+    // The second delivery lost its answer, and was found afterwards.
+    expect(house.provider.count('deliver')).toBe(2);
     expect(house.provider.messages).toHaveLength(1);
+  });
+
+  it('is revised when its delivery was never confirmed and the request is denied meanwhile', async () => {
+    const { house, ada, grace } = await open();
+    house.provider.inject('deliver', { kind: 'lost-answer' });
+    const id = await ask(house, ada);
+    await deny(grace, id);
+    for (let turn = 0; turn < 3; turn += 1) await house.pass(30 * second);
+    expect(outcomeOf()).toBe('Denied');
+  });
+
+  it('is revised as soon as its provider permits that again, within a day', async () => {
+    const { house, ada, grace } = await open();
+    const id = await ask(house, ada);
+    house.provider.inject('revise', { kind: 'refuse' }, 3);
+    await deny(grace, id);
+    for (let turn = 0; turn < 6; turn += 1) await house.pass(hour);
+    expect(outcomeOf()).toBe('Denied');
+    const other = await ask(house, ada);
+    house.provider.inject('revise', { kind: 'refuse' }, 1_000);
+    await deny(grace, other);
+    for (let turn = 0; turn < 3; turn += 1) await house.pass(day);
+    const tried = house.provider.count('revise');
+    await house.pass(day);
+    expect(house.provider.count('revise')).toBe(tried);
+    expect(await house.database.sql`select 1 from ledger where type = 'message.failed'`).toHaveLength(1);
   });
 
   it('survives the process that queued it', async () => {
@@ -97,6 +135,7 @@ describe('a message about a request', () => {
       },
     ],
     ['denied', 'Denied', async ({ grace }: Cast, id: string) => void (await deny(grace, id))],
+    ['cancelled', 'Withdrawn', async ({ ada }: Cast, id: string) => void (await cancelExecution(ada, { id }))],
     ['expired', 'Expired without a decision', async ({ house }: Cast) => house.pass(day)],
   ])('is revised after the request was %s: it says so and has no buttons', async (_, outcome, end) => {
     const { house, ada } = await open();
@@ -120,6 +159,54 @@ describe('a message about a request', () => {
       .sql`select actor->>'email' as by, data from ledger where type = 'approval.decided'`;
     expect(entry).toMatchObject({ by: 'grace@example.com', data: { via: 'message', verdict: 'approve' } });
     expect(outcomeOf()).toBe('Approved');
+    expect(message()?.facts).toContainEqual({
+      name: 'Decided by',
+      value: expect.stringContaining('grace@example.com'),
+    });
+  });
+
+  it('says so at once to whom clicks, without waiting for the sweep', async () => {
+    const { house, ada } = await open();
+    await ask(house, ada);
+    await click('grace');
+    expect(outcomeOf()).toBe('Approved');
+    expect(house.provider.whispers).toEqual([]);
+  });
+
+  it('tells who clicks that the request waits for further approvals', async () => {
+    const { house, ada } = await open({}, { tasks: { stages: [{ ...approvers, count: 2 }] } });
+    const id = await ask(house, ada);
+    await click('grace');
+    expect(await statusOf(id)).toBe('open');
+    expect(whispered()).toContain('waits for further approvals');
+    await click('alan');
+    expect(outcomeOf()).toBe('Approved');
+  });
+
+  it('has only the buttons that count, and takes no other decision', async () => {
+    const { house, ada } = await open();
+    const id = await ask(house, ada);
+    const approve = tokenOf('approve');
+    await house.applyCatalog(catalog({}, { config: { verdicts: ['deny'] } }));
+    await click('grace', { token: approve });
+    expect(await statusOf(id)).toBe('open');
+    expect(whispered()).toContain('cannot be decided by a message');
+    await ask(house, ada);
+    const verdicts = house.provider.messages[1]?.actions.map((action) => action.kind === 'decision' && action.verdict);
+    expect(verdicts).toEqual([false, 'deny']);
+    await click('grace', { verdict: 'deny' });
+    expect(await statusOf(id)).toBe('denied');
+  });
+
+  it('takes no decision by a button that was carried to the message of another request', async () => {
+    const { house, ada } = await open();
+    const [one, other] = [await ask(house, ada), await ask(house, ada)];
+    const [first, second] = house.provider.messages.map(({ idempotencyKey }) => idempotencyKey);
+    await click('grace', { message: second });
+    expect([await statusOf(one), await statusOf(other)]).toEqual(['open', 'open']);
+    expect(whispered()).toContain('belongs to another message');
+    await click('grace', { message: first });
+    expect([await statusOf(one), await statusOf(other)]).toEqual(['approved', 'open']);
   });
 
   it('changes nothing by clicks of others: the requester, strangers, guests, and people who are no approvers', async () => {

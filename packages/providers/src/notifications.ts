@@ -19,7 +19,7 @@ export interface Message {
   title: string;
   text: string;
   facts: readonly Fact[];
-  /** Empty when nothing is left to do. A channel that takes no decisions leaves out the actions of kind `decision`. */
+  /** Empty when nothing is left to do. Decisions only as far as the connector's `verdicts` go. */
   actions: readonly Action[];
   /** The same key is the same message: a repeat is not delivered twice where the provider can tell. */
   idempotencyKey: string;
@@ -45,6 +45,8 @@ export interface HookActor {
 export interface HookDecision {
   /** The token of the action. */
   token: string;
+  /** Of the message that has the button, where the provider says which: a token counts in its own message only. */
+  receipt?: Receipt;
   comment?: string;
   /** Asks the provider who clicked; returns null for a guest, a program or a stranger. May take longer than the reply. */
   actor(signal: AbortSignal): Promise<HookActor | null>;
@@ -62,6 +64,11 @@ export interface Received {
 export interface Notifications {
   /** Delivers a message. Throws `Terminal` when this message can never be delivered to this address. */
   deliver(message: Message, signal: AbortSignal): Promise<Receipt>;
+  /**
+   * Returns the receipt of what an earlier call delivered under the same key although its answer was lost, or null. Called before a message
+   * is delivered again. Absent where the provider cannot tell.
+   */
+  find?(message: Pick<Message, 'to' | 'idempotencyKey'>, signal: AbortSignal): Promise<Receipt | null>;
   /** Replaces what was delivered: after a decision a message says so and has no buttons. Absent where nothing can be changed. */
   revise?(receipt: Receipt, message: Message, signal: AbortSignal): Promise<void>;
   /**

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Json } from './json.js';
-import type { Notifications } from './notifications.js';
+import type { Notifications, Verdict } from './notifications.js';
 
 export type { Json } from './json.js';
 
@@ -305,6 +305,8 @@ export interface Connector<Config = unknown> {
   address?(config: Config): Json;
   /** Returns how the provider ends this access by itself, or undefined when it does not. Pure. */
   expiry?(config: Config, access: Access): Expiry | undefined;
+  /** Returns what may be decided by a button in a message of this provider; nothing where it is absent. Pure. */
+  verdicts?(config: Config): readonly Verdict[];
   /**
    * Makes the client. Imports the vendor's libraries here and nowhere earlier, so that only providers that are configured
    * load them. Must not wait on the network: a provider that is down is found by `check`.

@@ -130,6 +130,11 @@ function compileProviders(document: CatalogDocument, options: CompileOptions, is
         message: `the provider type ${connector.type} does not support ${capability}`,
       });
     }
+    const decides = config.success && (connector.verdicts?.(config.data) ?? []).length > 0;
+    if (decides && (definition.trusted_email_domains ?? []).length === 0) {
+      const message = 'must name the domains whose members decide by message, since nobody can otherwise';
+      issues.push({ path: `${path}.trusted_email_domains`, message });
+    }
     providers.set(id, {
       id,
       definition,

@@ -1,10 +1,11 @@
 import { formatDuration } from '@belay/contract/durations';
-import type { ApprovalStatus, approvals, messages } from '@belay/db';
+import { type ApprovalStatus, type approvals, decisions, type messages, users } from '@belay/db';
 import type { Action, Fact, Message, Verdict } from '@belay/providers';
+import { and, asc, eq } from 'drizzle-orm';
 import { z } from 'zod';
 import { mustDecideOnPage } from '../approvals/decide.js';
 import type { ApprovalSubject } from '../approvals/inbox.js';
-import type { Context } from '../context.js';
+import type { Context, Store } from '../context.js';
 import { readNow } from '../now.js';
 import { open, seal } from '../tokens/seal.js';
 
@@ -31,7 +32,7 @@ export async function composeQuestion(
   const actions: Action[] = [{ kind: 'link', label: 'Open request', url: pageOf(ctx, approval) }];
   // No buttons where a click would be rejected.
   if (!mustDecideOnPage(ctx, subject.role)) {
-    actions.push(await button(ctx, approval, 'approve'), await button(ctx, approval, 'deny'));
+    for (const verdict of verdictsOf(ctx, row.provider)) actions.push(await button(ctx, approval, verdict));
   }
   const again = approval.renews === null ? '' : ' again';
   return {
@@ -44,18 +45,46 @@ export async function composeQuestion(
   };
 }
 
-/** Returns the message in the place of a question that is closed: how it ended, and nothing to decide. */
-export function composeOutcome(ctx: Context, row: typeof messages.$inferSelect, approval: Approval): Message {
+/** Returns what may be decided by a button in a message of a provider. */
+export function verdictsOf(ctx: Store, provider: string): readonly Verdict[] {
+  const { connector, config } = ctx.catalog.current().providers.get(provider) ?? {};
+  return config === undefined ? [] : (connector?.verdicts?.(config) ?? []);
+}
+
+/** Returns the message in the place of a question that is closed: how it ended, by whom, and nothing to decide. */
+export async function composeOutcome(
+  ctx: Context,
+  row: typeof messages.$inferSelect,
+  approval: Approval,
+): Promise<Message> {
   const subject = approval.subject as ApprovalSubject;
   const outcome = approval.status === 'open' ? 'Open' : outcomes[approval.status];
+  const deciders = await listDeciders(ctx, approval);
   return {
     to: row.recipient,
     title: `${outcome}: ${subject.role} for ${subject.requester.name}`,
     text: row.text ?? `${subject.requester.name} requested ${subject.role}: ${subject.reason}`,
-    facts: [{ name: 'Outcome', value: outcome }, ...factsOf(approval)],
+    facts: [
+      { name: 'Outcome', value: outcome },
+      ...(deciders.length === 0 ? [] : [{ name: 'Decided by', value: deciders.join(', ') }]),
+      ...factsOf(approval),
+    ],
     actions: [{ kind: 'link', label: 'Open request', url: pageOf(ctx, approval) }],
     idempotencyKey: row.key,
   };
+}
+
+/** Returns who made the decisions that the outcome is made of. */
+async function listDeciders(ctx: Store, { id, status }: Approval): Promise<string[]> {
+  if (status !== 'approved' && status !== 'denied') return [];
+  const verdict = status === 'approved' ? 'approve' : 'deny';
+  const found = await ctx.db
+    .select({ name: users.name, email: users.email })
+    .from(decisions)
+    .innerJoin(users, eq(users.id, decisions.approverId))
+    .where(and(eq(decisions.approvalId, id), eq(decisions.verdict, verdict)))
+    .orderBy(asc(decisions.decidedAt));
+  return found.map(({ name, email }) => `${name} <${email}>`);
 }
 
 /** Opens the token of a button. Throws `invalid` for one that is expired, tampered with or made for something else. */

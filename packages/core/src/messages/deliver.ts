@@ -5,6 +5,7 @@ import { and, eq, inArray, sql } from 'drizzle-orm';
 import { publicMessage } from '../catalog/authorizer.js';
 import type { Context } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
+import { readNow } from '../now.js';
 import { untilStopped } from '../until-stopped.js';
 import { composeOutcome, composeQuestion } from './compose.js';
 
@@ -57,36 +58,51 @@ async function claim(ctx: Context, executionId: string | undefined): Promise<Cla
 
 async function perform(ctx: Context, claimed: Claimed): Promise<void> {
   const { message, approval } = claimed;
-  const closed = approval.status !== 'open';
   try {
-    if (message.deliveredAt === null && closed) await write(ctx, message, { closedAt: sql`app_now()` });
-    else if (message.deliveredAt === null) await deliver(ctx, claimed);
-    else await revise(ctx, claimed);
+    if (message.deliveredAt !== null) return await revise(ctx, claimed);
+    // An earlier attempt may have delivered it, whatever became of its answer.
+    const earlier = message.attempts > 1 ? await findDelivered(ctx, claimed) : null;
+    const receipt = earlier ?? (approval.status === 'open' ? await deliver(ctx, claimed) : null);
+    if (receipt) await recordDelivery(ctx, message, receipt);
+    else await write(ctx, message, { closedAt: sql`app_now()` });
   } catch (error) {
     await fail(ctx, claimed, error);
   }
 }
 
-async function deliver(ctx: Context, { message, approval }: Claimed): Promise<void> {
+async function findDelivered(ctx: Context, { message }: Claimed): Promise<Receipt | null> {
+  const { find } = notificationsOf(ctx, message.provider);
+  const signal = AbortSignal.timeout(ctx.timing.callTimeout);
+  const asked = { to: message.recipient, idempotencyKey: message.key };
+  return find ? untilStopped(find(asked, signal), signal) : null;
+}
+
+async function deliver(ctx: Context, { message, approval }: Claimed): Promise<Receipt> {
   const notifications = notificationsOf(ctx, message.provider);
   const composed = await composeQuestion(ctx, message, approval);
   const signal = AbortSignal.timeout(ctx.timing.callTimeout);
   const receipt = await untilStopped(notifications.deliver(composed, signal), signal);
   ctx.crashpoint('message delivered');
+  return receipt;
+}
+
+/** Due at once: the approval may have closed meanwhile, and the message is revised then. */
+async function recordDelivery(ctx: Context, message: Claimed['message'], receipt: Receipt): Promise<void> {
+  const { revise } = notificationsOf(ctx, message.provider);
   await write(ctx, message, {
     receipt,
     deliveredAt: sql`app_now()`,
     dueAt: sql`app_now()`,
     attempts: 0,
     lastError: null,
-    ...(notifications.revise ? {} : { closedAt: sql`app_now()` }),
+    ...(revise ? {} : { closedAt: sql`app_now()` }),
   });
 }
 
 async function revise(ctx: Context, { message, approval }: Claimed): Promise<void> {
   const notifications = notificationsOf(ctx, message.provider);
   const signal = AbortSignal.timeout(ctx.timing.callTimeout);
-  const composed = composeOutcome(ctx, message, approval);
+  const composed = await composeOutcome(ctx, message, approval);
   if (notifications.revise) {
     await untilStopped(notifications.revise(message.receipt as Receipt, composed, signal), signal);
   }
@@ -106,10 +122,21 @@ async function write(
     .where(and(eq(messages.id, id), eq(messages.attempts, attempts)));
 }
 
-/** A message delays nothing: the inbox shows the request nevertheless. One that can never be delivered is given up. */
-async function fail(ctx: Context, { message, approval }: Claimed, error: unknown): Promise<void> {
+/**
+ * Returns whether nothing more is tried: a message that can never be delivered, or could not be revised for a day. Its buttons decide
+ * nothing then, but an operator who restores the channel in time has them removed.
+ */
+async function isGivenUp(ctx: Context, { message, approval }: Claimed, error: unknown): Promise<boolean> {
+  if (approval.closedAt === null) return error instanceof Terminal;
+  const since = (await readNow(ctx.db)).getTime() - approval.closedAt.getTime();
+  return since > ctx.timing.messages.revision || (error instanceof Terminal && message.deliveredAt === null);
+}
+
+/** A message delays nothing: the inbox shows the request nevertheless. */
+async function fail(ctx: Context, claimed: Claimed, error: unknown): Promise<void> {
+  const { message, approval } = claimed;
   const { provider } = message;
-  const given = error instanceof Terminal;
+  const given = await isGivenUp(ctx, claimed, error);
   const reason = publicMessage(error);
   ctx.log.warn({ message: message.id, provider, error }, `a message could not be delivered: ${reason}`);
   const wish = error instanceof Retryable ? (error.options.afterMilliseconds ?? 0) : 0;

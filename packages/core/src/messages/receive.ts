@@ -1,11 +1,15 @@
+import type { Decided } from '@belay/contract/approvals';
 import { AccessError, notFound } from '@belay/contract/errors';
-import { type HookDecision, type HookRequest, type Json, Retryable } from '@belay/providers';
+import { messages } from '@belay/db';
+import { type HookDecision, type HookRequest, type Json, type Receipt, Retryable } from '@belay/providers';
+import { and, eq, isNull, or, sql } from 'drizzle-orm';
 import { withActor } from '../actor.js';
 import { decideApproval } from '../approvals/decide.js';
 import type { Context } from '../context.js';
 import { readNow } from '../now.js';
 import { untilStopped } from '../until-stopped.js';
-import { openDecisionToken } from './compose.js';
+import { openDecisionToken, verdictsOf } from './compose.js';
+import { deliverMessages } from './deliver.js';
 import { findClicker } from './find-clicker.js';
 
 /**
@@ -39,23 +43,35 @@ export async function receiveHook(
   return reply;
 }
 
-/** Decides as the person who clicked, and tells them when that was not possible. */
+/** Decides as the person who clicked, and tells them when that was not possible, or did not settle the request. */
 async function decide(ctx: Context, provider: string, decision: HookDecision): Promise<void> {
   const signal = AbortSignal.timeout(ctx.timing.callTimeout);
-  const failure = await untilStopped(decideAs(ctx, provider, decision, signal), signal).then(
-    () => null,
-    (error: unknown) => error,
+  const text = await untilStopped(decideAs(ctx, provider, decision, signal), signal).then(
+    async ({ status, execution_id: executionId }) => {
+      // Who clicked sees at once what came of it; the messages elsewhere follow with the next sweep.
+      if (status !== 'open') await deliverMessages(ctx, { executionId });
+      return status === 'open' ? 'Your decision is recorded; the request waits for further approvals' : null;
+    },
+    (failure: unknown) => {
+      if (failure instanceof AccessError) return failure.message;
+      ctx.log.warn({ provider, error: failure }, 'a decision that came by a message failed');
+      return 'The decision could not be recorded; open the request in Belay';
+    },
   );
-  if (failure === null) return;
-  const known = failure instanceof AccessError;
-  if (!known) ctx.log.warn({ provider, error: failure }, 'a decision that came by a message failed');
-  const text = known ? failure.message : 'The decision could not be recorded; open the request in Belay';
-  await decision.tell?.(text, AbortSignal.timeout(ctx.timing.callTimeout));
+  if (text !== null) await decision.tell?.(text, AbortSignal.timeout(ctx.timing.callTimeout));
 }
 
-async function decideAs(ctx: Context, provider: string, decision: HookDecision, signal: AbortSignal): Promise<void> {
-  const { approval, digest, verdict } = await openDecisionToken(ctx, decision.token);
-  const clicker = await decision.actor(signal);
+async function decideAs(
+  ctx: Context,
+  provider: string,
+  { token, receipt, actor: findActor, comment }: HookDecision,
+  signal: AbortSignal,
+): Promise<Decided> {
+  const { approval, digest, verdict } = await openDecisionToken(ctx, token);
+  if (!verdictsOf(ctx, provider).includes(verdict)) {
+    throw new AccessError('forbidden', 'This cannot be decided by a message: open the request in Belay');
+  }
+  const clicker = await findActor(signal);
   const actor = clicker && (await findClicker(ctx, provider, clicker));
   if (!actor) {
     throw new AccessError(
@@ -63,11 +79,33 @@ async function decideAs(ctx: Context, provider: string, decision: HookDecision, 
       'Belay does not know you by this account: sign in to Belay first, and decide there',
     );
   }
-  await decideApproval(withActor(ctx, actor), {
+  if (!(await isItsMessage(ctx, { provider, approval, receipt }))) {
+    throw new AccessError('conflict', 'This button belongs to another message: open the request in Belay');
+  }
+  return decideApproval(withActor(ctx, actor), {
     id: approval,
     verdict,
     request_digest: digest,
     via: 'message',
-    ...(decision.comment === undefined ? {} : { comment: decision.comment }),
+    ...(comment === undefined ? {} : { comment }),
   });
+}
+
+/**
+ * Returns whether a button was in a message about its own approval. One that is being delivered counts: the click can be faster than
+ * the record of its receipt.
+ */
+async function isItsMessage(
+  ctx: Context,
+  { provider, approval, receipt }: { provider: string; approval: string; receipt: Receipt | undefined },
+): Promise<boolean> {
+  if (receipt === undefined) return true;
+  const { approvalId, deliveredAt } = messages;
+  const here = or(isNull(deliveredAt), sql`${messages.receipt} @> ${JSON.stringify(receipt)}::jsonb`);
+  const found = await ctx.db
+    .select({ id: messages.id })
+    .from(messages)
+    .where(and(eq(approvalId, approval), eq(messages.provider, provider), here))
+    .limit(1);
+  return found.length > 0;
 }

@@ -145,7 +145,7 @@ export async function openHttpClient(options: HttpOptions): Promise<HttpClient> 
 
   function judge(call: HttpCall, answer: HttpAnswer, asked: Asked): HttpAnswer {
     const { status } = answer;
-    const wait = status >= 400 ? (readRetryAfter(answer, now()) ?? options.waitOf?.(answer, now())) : undefined;
+    const wait = (status >= 400 ? readRetryAfter(answer, now()) : undefined) ?? options.waitOf?.(answer, now());
     if (wait !== undefined) closedUntil.set(call.family ?? '', now() + Math.min(wait, longestWait));
     const explained = options.explain?.(answer);
     if (explained) throw explained;

@@ -30,6 +30,8 @@ const memoryConfig = z.strictObject({
   residual: z.string().optional(),
   /** Signs requests at the hook: with it, messages may be answered. */
   hook_secret: z.string().optional(),
+  /** What may be decided by a button in a message; both with a secret, unless set. */
+  verdicts: z.array(z.enum(['approve', 'deny'])).optional(),
   /** How long access can outlive its revocation, for each role. */
   residuals: z.record(z.string(), z.string()).optional(),
 });
@@ -50,6 +52,7 @@ export function createMemoryConnector(state: MemoryProvider = unheldProvider()):
     plan: (_config, request) => planAccesses(request),
     address: ({ address }) => address ?? 'memory',
     expiry: ({ expiry }) => expiry && { native: true, ...withoutUndefined(expiry) },
+    verdicts: ({ hook_secret: secret, verdicts = ['approve', 'deny'] }) => (secret === undefined ? [] : verdicts),
     create: (config) => ({
       authorizer: createAuthorizer(state, config),
       identities: {
@@ -66,6 +69,10 @@ export function createMemoryConnector(state: MemoryProvider = unheldProvider()):
             state.accept(message);
             return { key: message.idempotencyKey };
           }),
+        find: ({ idempotencyKey: key }, signal) =>
+          perform(state, { operation: 'find' }, signal, () =>
+            state.messages.some(({ idempotencyKey }) => idempotencyKey === key) ? { key } : null,
+          ),
         revise: (receipt, message, signal) =>
           perform(state, { operation: 'revise' }, signal, () => state.replace(String(receipt.key), message)),
         ...(config.hook_secret === undefined ? {} : { receive: receiveWith(state, config.hook_secret) }),
@@ -76,7 +83,13 @@ export function createMemoryConnector(state: MemoryProvider = unheldProvider()):
   };
 }
 
-const click = z.object({ token: z.string(), subject: z.string(), email: z.string().optional() });
+const click = z.object({
+  token: z.string(),
+  subject: z.string(),
+  email: z.string().optional(),
+  /** The key of the message that has the button. */
+  message: z.string().optional(),
+});
 
 /** The signature of a request at a hook: of the time that it names, and its body. */
 export function signHook(secret: string, at: Date, body: string): { 'x-time': string; 'x-signature': string } {
@@ -95,11 +108,12 @@ function receiveWith(state: MemoryProvider, secret: string): NonNullable<Notific
     const isSigned = expected.length === given.length && timingSafeEqual(Buffer.from(expected), Buffer.from(given));
     if (expected === '' || !isSigned) throw new Terminal('The request is not signed');
     if (Math.abs(now.getTime() - at.getTime()) > 5 * 60_000) throw new Terminal('The request is too old');
-    const { token, ...actor } = click.parse(JSON.parse(text));
+    const { token, message, ...actor } = click.parse(JSON.parse(text));
     return {
       reply: { ok: true },
       decision: {
         token,
+        ...(message === undefined ? {} : { receipt: { key: message } }),
         actor: (signal) =>
           perform(state, { operation: 'actor' }, signal, () => ({
             subject: actor.subject,

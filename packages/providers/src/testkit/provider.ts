@@ -12,6 +12,7 @@ export type MemoryOperation =
   | 'permissions'
   | 'identities'
   | 'deliver'
+  | 'find'
   | 'revise'
   | 'actor'
   | 'check';

@@ -13,8 +13,12 @@ beforeAll(async () => {
       ...document,
       providers: {
         ...document.providers,
-        chat: { provider: 'memory', config: { hook_secret: secret } },
-        silenced: { provider: 'memory', config: { hook_secret: secret }, capabilities: ['authorizer', 'identities'] },
+        chat: { provider: 'memory', config: { hook_secret: secret }, trusted_email_domains: ['example.test'] },
+        silenced: {
+          provider: 'memory',
+          config: { hook_secret: secret, verdicts: [] },
+          capabilities: ['authorizer', 'identities'],
+        },
       },
     }),
   });
