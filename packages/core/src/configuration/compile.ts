@@ -132,7 +132,7 @@ function compileProviders(document: CatalogDocument, options: CompileOptions, is
     }
     const decides = config.success && (connector.verdicts?.(config.data) ?? []).length > 0;
     if (decides && (definition.trusted_email_domains ?? []).length === 0) {
-      const message = 'must name the domains whose members decide by message, since nobody can otherwise';
+      const message = 'must name the domains whose members decide by message; without it no click counts';
       issues.push({ path: `${path}.trusted_email_domains`, message });
     }
     providers.set(id, {

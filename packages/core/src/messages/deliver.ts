@@ -60,7 +60,7 @@ async function perform(ctx: Context, claimed: Claimed): Promise<void> {
   const { message, approval } = claimed;
   try {
     if (message.deliveredAt !== null) return await revise(ctx, claimed);
-    // An earlier attempt may have delivered it, whatever became of its answer.
+    // An earlier attempt may have delivered it, although its answer was lost.
     const earlier = message.attempts > 1 ? await findDelivered(ctx, claimed) : null;
     const receipt = earlier ?? (approval.status === 'open' ? await deliver(ctx, claimed) : null);
     if (receipt) await recordDelivery(ctx, message, receipt);
