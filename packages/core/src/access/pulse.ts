@@ -152,7 +152,7 @@ async function ask(ctx: Store, system: string, client: ProviderClient, pulse: Pu
 /** Ends a silence: earlier calls will get no response any more, and postponed ones need not wait. */
 function answer(ctx: Store, system: string, pulse: Pulse, asked: number): void {
   pulse.answeredAt = ctx.clock().getTime();
-  // What was asked before a call failed is no answer to whether the system responds since.
+  // A check that began before a call failed does not say whether the system has responded since.
   const doubt = pulse.doubt && pulse.doubt.at < asked ? pulse.doubt : null;
   if (doubt) pulse.doubt = null;
   if (!pulse.silent) {
