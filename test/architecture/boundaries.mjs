@@ -3,6 +3,7 @@ const contract = [
   'absolute-url',
   'access',
   'address',
+  'admin',
   'approvals',
   'audience',
   'auth',

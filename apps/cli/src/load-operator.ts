@@ -77,7 +77,12 @@ export function loadOperator(host: ServerProcess, account: () => string): Operat
         const result = await operations.validateConfiguration(source, host.env);
         return { ok: result.ok, source, messages: result.ok ? result.warnings : result.messages };
       }),
-    revokeAccess: (request) => withContext((core, context) => core.revokeAccess(context, request)),
+    revokeAccess: ({ of, reason }) =>
+      withContext(async (core, context) => {
+        const which = of.includes('@') ? { user: of } : { execution_id: of };
+        const { message, revoked } = await core.revokeAccess(context, { ...which, reason });
+        return { message, executions: revoked };
+      }),
     createToken: (request) => withContext((core, context) => core.createToken(context, request)),
     listTokens: (request) => withContext((core, context) => core.listTokens(context, request)),
     revokeToken: (request) => withContext((core, context) => core.revokeToken(context, request)),

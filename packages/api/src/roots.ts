@@ -1,4 +1,5 @@
 import { accessRouter } from './routers/access.js';
+import { adminRouter } from './routers/admin.js';
 import { approvalsRouter } from './routers/approvals.js';
 import { authRouter } from './routers/auth.js';
 import { configurationRouter } from './routers/configuration.js';
@@ -19,6 +20,7 @@ import { router } from './trpc.js';
 /** The router of server mode: every operation. */
 export const serverRouter = router({
   access: accessRouter,
+  admin: adminRouter,
   approvals: approvalsRouter,
   auth: authRouter,
   configuration: configurationRouter,

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { accessOperations } from './access.js';
+import type { adminOperations } from './admin.js';
 import type { approvalOperations } from './approvals.js';
 import type { authOperations, deviceOperations, programOperations } from './auth.js';
 import type { configurationOperations } from './configuration.js';
@@ -23,6 +24,7 @@ type ByPath<Routers> = {
 /** Every operation that a server has. */
 export type Operations = ByPath<{
   access: typeof accessOperations;
+  admin: typeof adminOperations;
   approvals: typeof approvalOperations;
   auth: typeof authOperations;
   configuration: typeof configurationOperations;

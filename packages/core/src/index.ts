@@ -1,6 +1,8 @@
 export { type Claim, claimDue } from './access/claim.js';
 export { type Due, findDue } from './access/due.js';
 export { listAccess } from './access/list.js';
+export { listAllAccess } from './access/list-all.js';
+export { listOverdue, retryRevocation } from './access/overdue.js';
 export { performClaims } from './access/perform.js';
 export { reconcileEntitlement } from './access/reconcile.js';
 export { returnAccess } from './access/return.js';

@@ -12,7 +12,7 @@ it('the log says who acted and whom it concerns, and has what a person did about
   const id = await ask(house, ada);
   await approve(grace, id);
   await house.work();
-  await revokeAccess(house.operator(), { of: id, reason: 'an incident' });
+  await revokeAccess(house.operator(), { execution_id: id, reason: 'an incident' });
   await house.work();
 
   const owner = ada.actor.email;

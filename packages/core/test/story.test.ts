@@ -184,11 +184,11 @@ describe('the main job: ask, decide, grant, take away', () => {
 
   it('lets an operator revoke, with a reason, and nobody else', async () => {
     const id = await ask('automatic');
-    await expect(revokeAccess(grace, { of: id, reason: 'x' })).rejects.toMatchObject({ code: 'forbidden' });
-    await expect(revokeAccess(house.operator(), { of: id, reason: ' ' })).rejects.toMatchObject({
+    await expect(revokeAccess(grace, { execution_id: id, reason: 'x' })).rejects.toMatchObject({ code: 'forbidden' });
+    await expect(revokeAccess(house.operator(), { execution_id: id, reason: ' ' })).rejects.toMatchObject({
       code: 'invalid',
     });
-    await revokeAccess(house.operator(), { of: 'Ada@example.com', reason: 'an incident' });
+    await revokeAccess(house.operator(), { user: 'Ada@example.com', reason: 'an incident' });
     await house.work();
     expect(holds()).toBe(false);
     const execution = await getExecution(ada, { id });

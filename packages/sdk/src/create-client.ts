@@ -1,5 +1,6 @@
 import { BelayError } from './errors.js';
 import { type AccessResource, createAccess } from './resources/access.js';
+import { type AdminResource, createAdmin } from './resources/admin.js';
 import { type ApprovalsResource, createApprovals } from './resources/approvals.js';
 import { type AuthResource, createAuth } from './resources/auth.js';
 import { createElevation, type ElevationResource } from './resources/elevation.js';
@@ -48,6 +49,7 @@ export interface BelayClient {
   readonly executions: ExecutionsResource;
   readonly approvals: ApprovalsResource;
   readonly access: AccessResource;
+  readonly admin: AdminResource;
   readonly auth: AuthResource;
   readonly sessions: SessionsResource;
   readonly system: SystemResource;
@@ -86,6 +88,7 @@ export function createClient(options: ClientOptions): BelayClient {
     executions: createExecutions(transport),
     approvals: createApprovals(transport),
     access: createAccess(transport),
+    admin: createAdmin(transport),
     auth: createAuth(transport),
     sessions: createSessions(transport),
     system: createSystem(transport),

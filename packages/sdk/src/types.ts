@@ -5,6 +5,15 @@
  */
 
 export type { AccessGrant, AccessList } from '@belay/contract/access';
+export type {
+  AccessFilter,
+  HeldAccess,
+  HeldAccessList,
+  OverdueList,
+  OverdueRevocation,
+  Revoked,
+  RevokeRequest,
+} from '@belay/contract/admin';
 export type { Decided, Decision, Inbox, InboxEntry, InboxFilter } from '@belay/contract/approvals';
 export type {
   CodeExchange,

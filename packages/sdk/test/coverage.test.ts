@@ -7,6 +7,10 @@ import { type BelayClient, createClient, isBelayError } from '../src/index.js';
 const methods: Record<string, (client: BelayClient) => Promise<unknown> | AsyncGenerator> = {
   'access.list': (client) => client.access.list(),
   'access.return': (client) => client.access.return('id'),
+  'admin.access': (client) => client.admin.listAccess(),
+  'admin.overdue': (client) => client.admin.listOverdue(),
+  'admin.retry': (client) => client.admin.retryRevocation({ id: 'id', reason: 'r' }),
+  'admin.revoke': (client) => client.admin.revokeAccess({ user: 'u', reason: 'r' }),
   'approvals.decide': (client) => client.approvals.decide({ id: 'id', verdict: 'deny' }),
   'approvals.inbox': (client) => client.approvals.list(),
   'auth.logout': (client) => client.auth.logout(),

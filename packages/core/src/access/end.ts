@@ -20,7 +20,7 @@ export interface EndGrants {
   /** Only the grants of these steps. */
   stepKeys?: readonly string[];
   /** Only the grants of these entitlements. */
-  entitlementIds?: readonly string[];
+  entitlementIds?: readonly string[] | undefined;
   /** Only when the execution is this person's. */
   ownerId?: string | undefined;
 }

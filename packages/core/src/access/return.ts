@@ -61,6 +61,8 @@ async function endHere(ctx: ActorContext, execution: { id: string }, how: Ending
 interface Ending {
   reason: EndedReason;
   entry?: LedgerEntry;
+  /** Only the grants of these entitlements. */
+  entitlementIds?: readonly string[];
   /** The required owner of the execution. */
   owner?: string;
 }
@@ -72,7 +74,8 @@ async function end(
   how: Ending,
   places?: Places,
 ): Promise<{ due: EntitlementHint[]; hints: Hint[] } | null> {
-  const ending = endingGrants(tx, { executionId, reason: how.reason, actor: ctx.actor, ownerId: how.owner });
+  const { reason, owner: ownerId, entitlementIds } = how;
+  const ending = endingGrants(tx, { executionId, reason, actor: ctx.actor, ownerId, entitlementIds });
   const [rows, due] = await inOrder([lockingAny(tx, executionId), ending]);
   const locked = lockedAny(rows);
   if (!locked || (how.owner !== undefined && how.owner !== locked.ownerId)) return null;

@@ -1,58 +1,204 @@
-import { AccessError, invalid } from '@belay/contract/errors';
+import type { AccessFilter, Revoked } from '@belay/contract/admin';
+import { AccessError, invalid, notFound } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
-import { grants, users } from '@belay/db';
-import { and, eq } from 'drizzle-orm';
-import type { ActorStore } from '../context.js';
-import { findExecution, isId } from '../find-execution.js';
-import { isKnownAs } from '../people/people.js';
+import { entitlements, executions, grants, users } from '@belay/db';
+import { retryDeadlock } from '@belay/engine';
+import { and, eq, isNull, ne, type SQL, sql } from 'drizzle-orm';
+import { nameOf } from '../actor.js';
+import type { ActorStore, Hint } from '../context.js';
+import { findExecution } from '../find-execution.js';
+import { appendLedger, type LedgerEntry } from '../ledger/append.js';
+import { requireAdministrator } from '../people/oversight.js';
+import { idsKnownAs, isKnownAs } from '../people/people.js';
 import { requireText } from '../text.js';
+import { endGrants } from './end.js';
+import { matching } from './list-all.js';
 import { endHeld } from './return.js';
+import { terminating } from './terminate.js';
 import { isLive } from './wanted.js';
 
-export interface RevokeAccess {
-  /** The id of an execution, or the e-mail address of a person for all access of that person. */
-  of: string;
+export interface RevokeAccess extends AccessFilter {
+  /** The access of one request. */
+  execution_id?: string | undefined;
   reason: string;
+  /** Also terminate matching requests that have not ended. */
+  end_requests?: boolean | undefined;
 }
+
+/** How many executions one call ends, so that it takes seconds. */
+const most = 200;
+/** How often a call looks again for what was granted meanwhile. */
+const looks = 10;
 
 /**
- * Ends access of a person immediately (`belay access revoke`): operators only, with a reason, audited. The provider is
- * called as for every early end. Throws `forbidden` for other callers, `not_found`, and `conflict` when no access is
- * held.
+ * Ends access of people immediately: of a person, at a provider, of a role, or of one request; administrators and
+ * operators only, with a reason, audited. The provider is called as for every early end. Looks again until one look
+ * finds no matching access: what is granted after that is of an execution in `open`, or of one that was requested
+ * later. Repeating it is safe. Throws `forbidden`, `invalid`, and `not_found` for an unknown person or execution.
  */
-export async function revokeAccess(
-  ctx: ActorStore,
-  input: RevokeAccess,
-): Promise<{ status: 'ok'; message: string; executions: string[] }> {
-  if (ctx.actor.kind !== 'operator') throw new AccessError('forbidden', "Only operators revoke other people's access");
-  const reason = requireText(input.reason.trim(), 'reason', limits.operatorReason);
+export async function revokeAccess(ctx: ActorStore, input: RevokeAccess): Promise<Revoked> {
+  requireAdministrator(ctx);
+  const reason = requireReason(input.reason);
+  await requireKnown(ctx, input);
+  const revoked = new Set<string>();
+  const ended = new Set<string>();
+  for (let look = 1; ; look += 1) {
+    const found = await findMatching(ctx, input);
+    const due = found.filter(({ holds, open }) => holds || (open && input.end_requests === true));
+    const room = most - new Set([...revoked, ...ended]).size;
+    if (due.length === 0 || room <= 0 || look > looks) {
+      const open = found.flatMap(({ id, open }) => (open ? [id] : []));
+      return describe({ revoked, ended, open, more: due.length > 0 });
+    }
+    for (const one of due.slice(0, room)) {
+      const done = await revokeOne(ctx, one, { reason, terminate: input.end_requests === true });
+      if (done.revoked) revoked.add(one.id);
+      if (done.ended) ended.add(one.id);
+    }
+  }
+}
+
+/** Returns the reason of an act on other people. Throws `invalid` when it is empty or too long. */
+export function requireReason(given: string): string {
+  const reason = requireText(given.trim(), 'reason', limits.operatorReason);
   if (reason.length === 0) throw invalid('reason', 'is required');
-  const executions = isId(input.of) ? [input.of] : await executionsOf(ctx, input.of);
-  if (executions.length === 0) throw new AccessError('conflict', `${input.of} holds no access`);
-  for (const id of executions) await revokeOne(ctx, id, reason);
-  return { status: 'ok', message: `The access of ${executions.length} request(s) is being revoked`, executions };
+  return reason;
 }
 
-async function executionsOf(ctx: ActorStore, email: string): Promise<string[]> {
+async function requireKnown(ctx: ActorStore, { execution_id: id, user, provider, role }: RevokeAccess): Promise<void> {
+  if ([id, user, provider, role].every((given) => given === undefined)) {
+    throw invalid('user', 'must name a person, a provider, a role or an execution');
+  }
+  if (id !== undefined) await findExecution(ctx, ctx.actor, id);
+  if (user === undefined) return;
+  const known = await idsKnownAs(ctx.db, requireText(user.trim(), 'user', 320));
+  if (known.length === 0) throw notFound(`A person with the address ${user.trim()}`);
+}
+
+function describe({
+  revoked,
+  ended,
+  open,
+  more,
+}: {
+  revoked: Set<string>;
+  ended: Set<string>;
+  open: string[];
+  more: boolean;
+}): Revoked {
+  const done = revoked.size === 0 ? 'No access is held' : `The access of ${revoked.size} request(s) is being revoked`;
+  const left = more ? '; more is left, revoke again' : '';
+  const waiting = open.length === 0 ? '' : `; ${open.length} open request(s) can still be granted access`;
+  return {
+    status: 'ok',
+    message: `${done}${left}${waiting}`,
+    revoked: [...revoked],
+    ended: [...ended],
+    open,
+    more,
+  };
+}
+
+interface Matching {
+  id: string;
+  ownerId: string;
+  email: string;
+  open: boolean;
+  holds: boolean;
+  /** The entitlements that it holds, of those that match. */
+  entitlementIds: string[];
+}
+
+/** Returns the executions that hold matching access, or have not ended and may still be granted some, in one look. */
+async function findMatching(ctx: ActorStore, filter: RevokeAccess): Promise<Matching[]> {
+  const { execution_id: id, user, provider, role } = filter;
+  const one = id === undefined ? undefined : eq(executions.id, id);
+  const held = ctx.db
+    .select({
+      id: executions.id,
+      entitlementId: sql<string | null>`${entitlements.id}`.as('entitlement_id'),
+      open: sql<boolean>`${executions.endedAt} is null`.as('open'),
+    })
+    .from(entitlements)
+    .innerJoin(grants, eq(grants.entitlementId, entitlements.id))
+    .innerJoin(executions, eq(executions.id, grants.executionId))
+    .where(and(ne(entitlements.state, 'absent'), isLive, one, ...matching(ctx, filter)));
+  const asks: (SQL | undefined)[] = [
+    one,
+    user === undefined ? undefined : isKnownAs(ctx.db, executions.ownerId, user.trim()),
+    provider === undefined ? undefined : sql`jsonb_exists(${executions.input} -> 'providers', ${provider})`,
+    role === undefined ? undefined : sql`${executions.input} ->> 'role' = ${role}`,
+  ];
+  const open = ctx.db
+    .select({
+      id: executions.id,
+      entitlementId: sql<string | null>`null::uuid`.as('entitlement_id'),
+      open: sql<boolean>`true`.as('open'),
+    })
+    .from(executions)
+    .where(and(isNull(executions.endedAt), ...asks));
+  const found = held.unionAll(open).as('found');
   const rows = await ctx.db
-    .selectDistinct({ id: grants.executionId })
-    .from(grants)
-    .innerJoin(users, eq(users.id, grants.userId))
-    .where(and(isKnownAs(ctx.db, users.id, requireText(email, 'of', 320).trim()), isLive));
-  return rows.map(({ id }) => id);
+    .select({
+      id: found.id,
+      ownerId: users.id,
+      email: users.email,
+      open: sql<boolean>`bool_or(${found.open})`,
+      entitlementIds: sql<
+        string[]
+      >`coalesce(json_agg(${found.entitlementId}) filter (where ${found.entitlementId} is not null), '[]')`,
+    })
+    .from(found)
+    .innerJoin(executions, eq(executions.id, found.id))
+    .innerJoin(users, eq(users.id, executions.ownerId))
+    .groupBy(found.id, users.id)
+    .orderBy(found.id);
+  return rows.map((row) => ({ ...row, holds: row.entitlementIds.length > 0 }));
 }
 
-async function revokeOne(ctx: ActorStore, id: string, reason: string): Promise<void> {
-  const { execution, owner } = await findExecution(ctx, ctx.actor, id);
-  await endHeld(ctx, execution, {
-    reason: 'revoked',
-    entry: {
-      type: 'access.revoked',
-      level: 'warning',
-      message: `An operator revoked the access of ${owner.email}: ${reason}`,
-      actor: ctx.actor,
-      userId: execution.ownerId,
-      executionId: execution.id,
+async function revokeOne(
+  ctx: ActorStore,
+  { id, ownerId, email, open, holds, entitlementIds }: Matching,
+  { reason, terminate }: { reason: string; terminate: boolean },
+): Promise<{ revoked: boolean; ended: boolean }> {
+  const entry: LedgerEntry = {
+    type: 'access.revoked',
+    level: 'warning',
+    message: `${nameOf(ctx.actor)} revoked the access of ${email}: ${reason}`,
+    actor: ctx.actor,
+    userId: ownerId,
+    executionId: id,
+    data: { reason },
+  };
+  if (terminate && open) return endWhole(ctx, id, entry);
+  if (!holds) return { revoked: false, ended: false };
+  const revoked = await endHeld(ctx, { id }, { reason: 'revoked', entry, entitlementIds }).then(
+    () => true,
+    (error: unknown) => {
+      // It ended by itself since the look.
+      if (error instanceof AccessError && error.code === 'conflict') return false;
+      throw error;
     },
-  });
+  );
+  return { revoked, ended: false };
+}
+
+/** Ends the request with its access, in one transaction. */
+async function endWhole(
+  ctx: ActorStore,
+  id: string,
+  entry: LedgerEntry,
+): Promise<{ revoked: boolean; ended: boolean }> {
+  const done = await retryDeadlock(() =>
+    ctx.db.transaction(async (tx) => {
+      await tx.select({ id: executions.id }).from(executions).where(eq(executions.id, id)).for('update');
+      // First, so that what it holds ends with this reason.
+      const due = await endGrants(tx, { executionId: id, reason: 'revoked', actor: ctx.actor });
+      const hints: Hint[] | null = await terminating(ctx, tx, id);
+      if (due.length > 0 || hints) await appendLedger(tx, [entry]);
+      return { hints: [...due, ...(hints ?? [])], revoked: due.length > 0, ended: hints !== null };
+    }),
+  );
+  ctx.waker.wake(done.hints);
+  return done;
 }

@@ -1,7 +1,9 @@
 import { isNamed } from '@belay/contract/audience';
+import { AccessError } from '@belay/contract/errors';
+import { requireFreshGroups } from '../actor.js';
 import { operatorProvider } from '../configuration/authenticators.js';
 import type { OverseersDefinition } from '../configuration/schema.js';
-import type { Actor, Store, UserActor } from '../context.js';
+import type { Actor, ActorStore, Store, UserActor } from '../context.js';
 import { isTrusted } from './admission.js';
 
 /** What the configuration lets a person oversee (`access`): an administrator may also act. */
@@ -25,6 +27,19 @@ export function seesEveryRequest(ctx: Store, actor: Actor): boolean {
   return actor.kind === 'operator' || oversightOf(ctx, actor) !== null;
 }
 
+/** Throws `forbidden` unless the caller is an administrator, an auditor or an operator. */
+export function requireOverseer(ctx: ActorStore): void {
+  if (seesEveryRequest(ctx, ctx.actor)) return;
+  refuse(ctx, 'Only administrators and auditors can see this');
+}
+
+/** Throws `forbidden` unless the caller is an administrator or an operator. */
+export function requireAdministrator(ctx: ActorStore): void {
+  const { actor } = ctx;
+  if (actor.kind === 'operator' || oversightOf(ctx, actor) === 'administrator') return;
+  refuse(ctx, 'Only administrators can do this');
+}
+
 function isOverseer(ctx: Store, user: UserActor, { users, groups, tokens }: OverseersDefinition): boolean {
   const isNamedIn = (addresses: string[] = []) =>
     isNamed(user, { users: addresses }) &&
@@ -32,4 +47,13 @@ function isOverseer(ctx: Store, user: UserActor, { users, groups, tokens }: Over
   if (user.by === 'token') return isNamedIn(tokens);
   if (user.by === undefined) return false;
   return isNamed(user, { groups: groups ?? [] }) || isNamedIn(users);
+}
+
+function refuse(ctx: ActorStore, message: string): never {
+  const { actor } = ctx;
+  if (actor.kind === 'user') {
+    const { stale: _stale, ...fresh } = actor;
+    if (oversightOf(ctx, fresh) !== null) requireFreshGroups(actor);
+  }
+  throw new AccessError('forbidden', message);
 }

@@ -8,9 +8,9 @@ import {
   type Transaction,
   userIdentities,
 } from '@belay/db';
-import { endByForce, lockExecution, writePrepared } from '@belay/engine';
 import { and, asc, eq, exists, inArray, isNull, or, type SQL, sql } from 'drizzle-orm';
 import { endGrants } from '../access/end.js';
+import { terminating } from '../access/terminate.js';
 import { isLive } from '../access/wanted.js';
 import type { ActorStore, Hint } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
@@ -57,7 +57,7 @@ export async function endPeople(
     // Terminating ends what is left, with its own reason.
     if (by.reason === 'deprovisioned')
       hints.push(...(await endGrants(tx, { executionId: id, reason: by.reason, actor })));
-    hints.push(...(await terminate(ctx, tx, id, by.name)));
+    hints.push(...((await terminating(ctx, tx, id, by.name)) ?? []));
   }
   for (const { id, entitlementIds } of access) {
     hints.push(...(await endGrants(tx, { executionId: id, reason: by.reason, actor, entitlementIds })));
@@ -127,15 +127,4 @@ async function lockHeld(tx: Transaction, { ids, names }: Known): Promise<{ id: s
     if (entitlementIds.length > 0) found.push({ id, entitlementIds });
   }
   return found;
-}
-
-/**
- * Terminates an execution as `terminateExecution` does, in this transaction: no further task runs, and its grants end.
- */
-async function terminate(ctx: ActorStore, tx: Transaction, id: string, name: string): Promise<Hint[]> {
-  const execution = await lockExecution(tx, id);
-  if (!execution) return [];
-  const move = endByForce(execution, { actor: ctx.actor, name });
-  await writePrepared(ctx, tx, move, { locked: true });
-  return move.hints;
 }

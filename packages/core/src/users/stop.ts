@@ -1,11 +1,12 @@
-import { AccessError, invalid, notFound } from '@belay/contract/errors';
-import { limits } from '@belay/contract/limits';
+import { notFound } from '@belay/contract/errors';
 import { type Transaction, userIdentities, users } from '@belay/db';
 import { retryDeadlock } from '@belay/engine';
 import { asc, inArray } from 'drizzle-orm';
+import { requireReason } from '../access/revoke.js';
 import { nameOf } from '../actor.js';
 import type { ActorStore, Hint } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
+import { requireAdministrator } from '../people/oversight.js';
 import { isKnownAs } from '../people/people.js';
 import { requireText } from '../text.js';
 import { endPeople, type Known } from './end-people.js';
@@ -32,14 +33,13 @@ const attempts = 5;
 
 /**
  * Ends everything that a person has here, in one transaction (`belay user stop`): logins, tokens, open requests and
- * access, including those of colleagues for one of their addresses. Operators only, with a reason, audited. Decisions
+ * access, including those of colleagues for one of their addresses. Administrators and operators only, with a reason, audited. Decisions
  * of the person stay, and the person can sign in again if their provider lets them. Throws `forbidden`, `invalid` or
  * `not_found`.
  */
 export async function stopUser(ctx: ActorStore, input: StopUser): Promise<StoppedUser> {
-  if (ctx.actor.kind !== 'operator') throw new AccessError('forbidden', 'Only operators stop people');
-  const reason = requireText(input.reason.trim(), 'reason', limits.operatorReason);
-  if (reason.length === 0) throw invalid('reason', 'is required');
+  requireAdministrator(ctx);
+  const reason = requireReason(input.reason);
   const address = requireText(input.user.trim(), 'user', 320);
   const { hints, ...stopped } = await retryDeadlock(
     () => ctx.db.transaction((tx) => stop(ctx, tx, address, reason)),
@@ -69,7 +69,7 @@ async function stop(
     ...known.ids.map((userId) => ({
       type: 'user.stopped',
       level: 'warning' as const,
-      message: `An operator stopped ${known.email}: ${reason}`,
+      message: `${nameOf(actor)} stopped ${known.email}: ${reason}`,
       actor,
       userId,
       data: { reason, ...counts },

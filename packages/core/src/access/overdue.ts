@@ -1,0 +1,152 @@
+import type { OverdueList, OverdueRevocation } from '@belay/contract/admin';
+import { invalid, notFound } from '@belay/contract/errors';
+import { limits } from '@belay/contract/limits';
+import type { PageOf } from '@belay/contract/paging';
+import { entitlements, grants, users } from '@belay/db';
+import { and, eq, inArray, isNull, ne, notExists, type SQL, sql } from 'drizzle-orm';
+import { nameOf } from '../actor.js';
+import type { ActorStore, Store } from '../context.js';
+import { isId } from '../find-execution.js';
+import { appendLedger } from '../ledger/append.js';
+import { requireAdministrator, requireOverseer } from '../people/oversight.js';
+import { hintsOf } from './end.js';
+import { requireReason } from './revoke.js';
+import { isLive, isOver, overAt } from './wanted.js';
+
+const endedAt = sql`least(${grants.endedAt}, ${overAt})`;
+
+/**
+ * Returns the subquery of entitlements that are still at their provider longer after their last grant ended than the
+ * alarm permits, and since when. Waiting for a quarantine does not count, because the access is gone then.
+ */
+export function overdueOf(ctx: Store) {
+  const overdue = `${ctx.timing.overdue} milliseconds`;
+  const over = ctx.db
+    .select({ id: grants.entitlementId, since: sql<string>`min(${endedAt})`.as('since') })
+    .from(grants)
+    .where(and(isNull(grants.goneAt), sql`${endedAt} < app_now() - ${overdue}::interval`))
+    .groupBy(grants.entitlementId)
+    .as('over');
+  const live = ctx.db
+    .select({ one: sql`1` })
+    .from(grants)
+    .where(and(eq(grants.entitlementId, over.id), isLive));
+  return { over, isOverdue: and(ne(entitlements.state, 'absent'), notExists(live)) };
+}
+
+/**
+ * Returns the revocations that are overdue, the oldest first: with the last error, since when, and the next attempt
+ * (GET /admin/overdue). Throws `forbidden`.
+ */
+export async function listOverdue(ctx: ActorStore, input: PageOf): Promise<OverdueList> {
+  requireOverseer(ctx);
+  const limit = Math.min(input.limit ?? limits.page, limits.page);
+  const { over, isOverdue } = overdueOf(ctx);
+  const micros = sql<string>`(extract(epoch from ${over.since}) * 1000000)::bigint`;
+  const rows = await ctx.db
+    .select({ entitlement: entitlements, since: over.since, micros })
+    .from(over)
+    .innerJoin(entitlements, eq(entitlements.id, over.id))
+    .where(and(isOverdue, after(input.cursor, micros)))
+    .orderBy(micros, entitlements.id)
+    .limit(limit + 1);
+  const shown = rows.slice(0, limit);
+  const owners = await readOwners(
+    ctx,
+    shown.map(({ entitlement }) => entitlement.id),
+  );
+  const last = shown.at(-1);
+  return {
+    revocations: shown.map(({ entitlement, since }) => describe(entitlement, since, owners)),
+    next: rows.length > limit && last ? `${last.micros}.${last.entitlement.id}` : null,
+  };
+}
+
+function after(cursor: string | undefined, micros: SQL): SQL | undefined {
+  if (cursor === undefined) return undefined;
+  const [, time, id] = /^(\d{1,17})\.([0-9a-f-]{36})$/.exec(cursor) ?? [];
+  if (time === undefined || id === undefined) throw invalid('cursor', 'is not a cursor of this list');
+  return sql`(${micros}, ${entitlements.id}) > (${time}::bigint, ${id}::uuid)`;
+}
+
+type Owner = { entitlementId: string; executionId: string; id: string; email: string; name: string };
+
+async function readOwners(ctx: Store, ids: readonly string[]): Promise<Owner[]> {
+  if (ids.length === 0) return [];
+  return ctx.db
+    .selectDistinct({
+      entitlementId: grants.entitlementId,
+      executionId: grants.executionId,
+      id: users.id,
+      email: users.email,
+      name: users.name,
+    })
+    .from(grants)
+    .innerJoin(users, eq(users.id, grants.userId))
+    .where(and(inArray(grants.entitlementId, [...ids]), isNull(grants.goneAt), isOver));
+}
+
+function describe(row: typeof entitlements.$inferSelect, since: string, owners: readonly Owner[]): OverdueRevocation {
+  const own = owners.filter(({ entitlementId }) => entitlementId === row.id);
+  const people = new Map(own.map(({ id, email, name }) => [id, { id, email, name }]));
+  return {
+    id: row.id,
+    provider: row.provider,
+    identity: row.identity,
+    access: row.access,
+    users: [...people.values()],
+    executions: [...new Set(own.map(({ executionId }) => executionId))],
+    since: new Date(since).toISOString(),
+    attempts: row.failures,
+    last_error: row.lastError,
+    pending: row.pending,
+    elsewhere: row.elsewhere,
+    next_try: row.dueAt.toISOString(),
+  };
+}
+
+/**
+ * Makes an overdue revocation due now (POST /admin/overdue/{id}/retry): administrators and operators only, audited. It
+ * changes nothing else: a worker claims it as any other, and what counts as gone stays as it is (R1–R8). Repeating it
+ * is safe. Throws `forbidden`, and `not_found` when no revocation is owed.
+ */
+export async function retryRevocation(
+  ctx: ActorStore,
+  input: { id: string; reason: string },
+): Promise<{ status: 'ok'; message: string }> {
+  requireAdministrator(ctx);
+  const reason = requireReason(input.reason);
+  if (!isId(input.id)) throw notFound('The revocation');
+  const provider = await ctx.db.transaction(async (tx) => {
+    const [owed] = await tx
+      .select({ userId: grants.userId, executionId: grants.executionId })
+      .from(grants)
+      .where(and(eq(grants.entitlementId, input.id), isNull(grants.goneAt), isOver))
+      .orderBy(grants.id)
+      .limit(1);
+    // A claim that is held ends by itself; one that is due is left as it is.
+    const [row] = owed
+      ? await tx
+          .update(entitlements)
+          .set({ dueAt: sql`least(${entitlements.dueAt}, app_now())` })
+          .where(and(eq(entitlements.id, input.id), ne(entitlements.state, 'absent')))
+          .returning({ provider: entitlements.provider })
+      : [];
+    if (!owed || !row) throw notFound('The revocation');
+    await appendLedger(tx, [
+      {
+        type: 'revocation.retried',
+        message: `${nameOf(ctx.actor)} made a revocation at ${row.provider} due now: ${reason}`,
+        actor: ctx.actor,
+        userId: owed.userId,
+        provider: row.provider,
+        executionId: owed.executionId,
+        entitlementId: input.id,
+        data: { reason },
+      },
+    ]);
+    return row.provider;
+  });
+  ctx.waker.wake(hintsOf([{ id: input.id, provider }]));
+  return { status: 'ok', message: `The revocation at ${provider} is tried again now` };
+}

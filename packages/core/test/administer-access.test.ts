@@ -1,0 +1,189 @@
+import { type ActorContext, listAllAccess, listLogs, listOverdue, retryRevocation, revokeAccess } from '@belay/core';
+import { sweep } from '@belay/testkit/sweep';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { gateOf } from './support/gate.js';
+import {
+  access,
+  approve,
+  ask,
+  type Cast,
+  catalogWith,
+  minute,
+  openCast,
+  request,
+  statusOf,
+} from './support/stories.js';
+
+let cast: Cast;
+let olga: ActorContext;
+let otto: ActorContext;
+beforeEach(async () => {
+  cast = await openCast({
+    catalog: {
+      ...catalogWith({}),
+      access: { administrators: { groups: ['platform'] }, auditors: { groups: ['audit'] } },
+    },
+  });
+  olga = await cast.house.person('olga', ['platform']);
+  otto = await cast.house.person('otto', ['audit']);
+});
+afterEach(() => cast[Symbol.asyncDispose]());
+
+const hold = (person = cast.ada) => ask(cast.house, person, { workflow: 'automatic' });
+const holds = (name: string) => cast.house.provider.holds(`${name}@example.com`, access);
+const all = (ctx: ActorContext, filter = {}) => listAllAccess(ctx, filter);
+
+describe('access of all people', () => {
+  it('is listed for overseers, filtered and in pages, and for no one else', async () => {
+    const { house, ada, alan, grace } = cast;
+    const [one, two] = [await hold(ada), await hold(alan)];
+    await ask(house, ada);
+    const found = await all(otto);
+    expect(found.access.map(({ execution_id: id, user, role, provider }) => [id, user.email, role, provider])).toEqual([
+      [one, 'ada@example.com', 'reader', 'memory'],
+      [two, 'alan@example.com', 'reader', 'memory'],
+    ]);
+    const first = await all(olga, { limit: 1 });
+    const rest = await all(olga, { limit: 1, cursor: first.next ?? '' });
+    expect([...first.access, ...rest.access]).toEqual(found.access);
+    expect([first.next !== null, rest.next]).toEqual([true, null]);
+    const by = async (filter: object) => (await all(olga, filter)).access.map(({ execution_id: id }) => id);
+    expect(await by({ user: 'Alan@example.com' })).toEqual([two]);
+    expect([await by({ role: 'other' }), await by({ provider: 'other' }), await by({ user: 'x@y.example' })]).toEqual([
+      [],
+      [],
+      [],
+    ]);
+    await expect(all(olga, { cursor: "1'; drop table grants" })).rejects.toMatchObject({ code: 'invalid' });
+    await expect(all(grace)).rejects.toMatchObject({ code: 'forbidden' });
+    await house.pass(40 * minute);
+    expect((await all(otto)).access).toEqual([]);
+  });
+
+  it('is revoked by an administrator with a reason, that of one person and of none beside, and again without harm', async () => {
+    const { house, ada, alan } = cast;
+    const [one, two] = [await hold(ada), await hold(alan)];
+    const waiting = await ask(house, ada);
+    const done = await revokeAccess(olga, { user: 'ada@example.com', reason: 'laptop stolen' });
+    expect(done).toMatchObject({ revoked: [one], ended: [], open: expect.arrayContaining([waiting]), more: false });
+    await house.work();
+    expect([holds('ada'), holds('alan'), await statusOf(ada, waiting)]).toEqual([false, true, 'waiting']);
+    const { logs } = await listLogs(ada, { type: 'access.revoked' });
+    expect(logs).toEqual([
+      expect.objectContaining({ user: 'olga@example.com', message: expect.stringContaining('laptop stolen') }),
+    ]);
+    expect(await revokeAccess(olga, { user: 'ada@example.com', reason: 'again' })).toMatchObject({ revoked: [] });
+    expect(await revokeAccess(olga, { execution_id: two, reason: 'and him' })).toMatchObject({ revoked: [two] });
+    await house.work();
+    expect(holds('alan')).toBe(false);
+  });
+
+  it('is revoked of a role and at a provider, and of no other', async () => {
+    const { house, ada, alan } = cast;
+    const [one, two] = [await hold(ada), await hold(alan)];
+    expect(await revokeAccess(olga, { role: 'other', reason: 'x' })).toMatchObject({ revoked: [] });
+    expect(await revokeAccess(olga, { provider: 'other', reason: 'x' })).toMatchObject({ revoked: [] });
+    const done = await revokeAccess(olga, { role: 'reader', provider: 'memory', reason: 'an incident' });
+    expect([...done.revoked].sort()).toEqual([one, two].sort());
+    await house.work();
+    expect([holds('ada'), holds('alan')]).toEqual([false, false]);
+  });
+
+  it('ends open requests as well when that is asked for', async () => {
+    const { house, ada, grace } = cast;
+    const held = await hold(ada);
+    const waiting = await ask(house, ada);
+    const done = await revokeAccess(olga, { user: 'ada@example.com', reason: 'left', end_requests: true });
+    expect([done.ended.sort(), done.open]).toEqual([[held, waiting].sort(), []]);
+    await house.work();
+    expect([holds('ada'), await statusOf(ada, waiting), await statusOf(ada, held)]).toEqual([
+      false,
+      'terminated',
+      'terminated',
+    ]);
+    await expect(approve(grace, waiting)).rejects.toMatchObject({ code: 'conflict' });
+  });
+
+  it('is revoked while the provider is granting it', async () => {
+    const { house, ada } = cast;
+    const id = await request(ada, { workflow: 'automatic' });
+    const gate = gateOf(house, 'ensurePresent');
+    const working = sweep(gate.ctx).then(() => sweep(gate.ctx));
+    await gate.reached;
+    expect((await all(otto)).access).toEqual([expect.objectContaining({ execution_id: id, state: 'granting' })]);
+    expect(await revokeAccess(olga, { user: 'ada@example.com', reason: 'now' })).toMatchObject({ revoked: [id] });
+    gate.open();
+    await working;
+    await house.pass(minute);
+    expect(holds('ada')).toBe(false);
+  });
+
+  it('is either revoked or of a request that the answer names, when it is granted at that moment', async () => {
+    const { house, ada } = cast;
+    for (let round = 0; round < 4; round += 1) {
+      const ids = await Promise.all([1, 2, 3, 4].map(() => request(ada, { workflow: 'automatic' })));
+      const [done] = await Promise.all([revokeAccess(olga, { user: 'ada@example.com', reason: 'now' }), house.work()]);
+      const left = (await all(olga)).access.map(({ execution_id: id }) => id);
+      expect(left.filter((id) => !done.open.includes(id))).toEqual([]);
+      expect(ids.filter((id) => !done.open.includes(id) && !done.revoked.includes(id))).toEqual([]);
+      await revokeAccess(olga, { user: 'ada@example.com', reason: 'the rest' });
+      await house.work();
+    }
+  });
+
+  it('is revoked by no auditor, approver or plain person, and never without a reason or for everyone', async () => {
+    const { ada, grace } = cast;
+    const id = await hold(ada);
+    for (const person of [otto, grace, ada]) {
+      await expect(revokeAccess(person, { execution_id: id, reason: 'x' })).rejects.toMatchObject({
+        code: 'forbidden',
+      });
+    }
+    await expect(revokeAccess(olga, { reason: 'x' })).rejects.toMatchObject({ code: 'invalid' });
+    await expect(revokeAccess(olga, { execution_id: id, reason: '  ' })).rejects.toMatchObject({ code: 'invalid' });
+    await expect(revokeAccess(olga, { user: 'ghost@example.com', reason: 'x' })).rejects.toMatchObject({
+      code: 'not_found',
+    });
+    expect(holds('ada')).toBe(true);
+  });
+
+  it('is revoked of the administrator by themselves, and the audit log has it', async () => {
+    const { house } = cast;
+    const eve = await house.person('alan', ['platform', 'engineers']);
+    const id = await hold(eve);
+    await revokeAccess(eve, { execution_id: id, reason: 'done with it' });
+    const { logs } = await listLogs(eve, { type: 'access.revoked' });
+    expect(logs).toEqual([expect.objectContaining({ user: 'alan@example.com', owner: 'alan@example.com' })]);
+  });
+});
+
+describe('overdue revocations', () => {
+  it('are listed with their error and when, and are due at once when an administrator tries them again', async () => {
+    const { house, ada } = cast;
+    const id = await hold(ada);
+    house.provider.inject('ensureAbsent', { kind: 'conflict' }, 1_000);
+    await revokeAccess(olga, { execution_id: id, reason: 'an incident' });
+    await house.pass(20 * minute);
+    const { revocations } = await listOverdue(otto, {});
+    expect(revocations).toEqual([
+      expect.objectContaining({
+        provider: 'memory',
+        users: [expect.objectContaining({ email: 'ada@example.com' })],
+        executions: [id],
+        last_error: expect.any(String),
+        elsewhere: false,
+      }),
+    ]);
+    const [one] = revocations;
+    const given = { id: one?.id ?? '', reason: 'the system is back' };
+    await expect(retryRevocation(otto, given)).rejects.toMatchObject({ code: 'forbidden' });
+    await expect(listOverdue(ada, {})).rejects.toMatchObject({ code: 'forbidden' });
+    while (house.provider.take({ operation: 'ensureAbsent' })) continue;
+    await retryRevocation(olga, given);
+    await house.work();
+    expect([holds('ada'), (await listOverdue(olga, {})).revocations]).toEqual([false, []]);
+    await expect(retryRevocation(olga, given)).rejects.toMatchObject({ code: 'not_found' });
+    const { logs } = await listLogs(ada, { type: 'revocation.retried' });
+    expect(logs).toEqual([expect.objectContaining({ user: 'olga@example.com', workflow_id: id })]);
+  });
+});
