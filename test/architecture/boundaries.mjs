@@ -128,6 +128,21 @@ export const boundaries = {
         why: 'SMTP, over a connection that the system resolves; loaded only where e-mail is configured',
       },
       {
+        names: ['addresses.ts'],
+        imports: ['node:net'],
+        why: 'which addresses lie outside the public internet',
+      },
+      {
+        names: ['http/client.ts'],
+        imports: ['node:net'],
+        why: 'the type of a resolver',
+      },
+      {
+        names: ['webhook/open.ts'],
+        imports: ['node:net', 'node:dns'],
+        why: 'a connection goes to the address that was examined',
+      },
+      {
         names: ['testkit/hostile-holder.ts'],
         imports: ['vitest'],
         why: 'the types of the runner that a suite is given',

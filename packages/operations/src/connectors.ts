@@ -13,6 +13,7 @@ import {
   oktaConnector,
   postgresConnector,
   samlConnector,
+  webhookConnector,
 } from '@belay/providers';
 
 /** Every type of provider that a configuration can name. */
@@ -29,4 +30,5 @@ export const connectors = createRegistry([
   oktaConnector,
   postgresConnector,
   samlConnector,
+  webhookConnector,
 ]);

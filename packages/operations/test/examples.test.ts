@@ -42,6 +42,8 @@ const variables: Record<string, string> = {
   MYSQL_URL: 'mysql://belay:secret@db.example.com:3306/belay',
   MYSQL_CA: certificate,
   OKTA_PRIVATE_KEY: key.privateKey,
+  WEBHOOK_SECRET: `whsec_${Buffer.alloc(32, 1).toString('base64')}`,
+  TEAMS_URL: 'https://example.com/workflows/1/triggers/manual/paths/invoke?sig=a-secret',
 };
 
 /** What the providers of an example are, where they are not of the type that it is called after. */

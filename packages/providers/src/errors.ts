@@ -25,6 +25,11 @@ export class Terminal extends Error {
   }
 }
 
+/** The receiver wants no more messages at this address: core sends none until the provider's configuration changes. */
+export class Disabled extends Terminal {
+  override readonly name = 'Disabled';
+}
+
 /** The target is not the one that the entitlement was pinned at; nothing was read or changed there. */
 export class OtherTarget extends Terminal {
   override readonly name = 'OtherTarget';

@@ -1,3 +1,4 @@
+export { isInner, isOwn } from './addresses.js';
 export { awsConnector } from './aws/connector.js';
 export { emailConnector } from './email/connector.js';
 export { emailDomain } from './endpoint.js';
@@ -29,4 +30,5 @@ export type {
   VaultFile,
   VaultService,
 } from './services/port.js';
+export { webhookConnector } from './webhook/connector.js';
 export { within } from './within.js';

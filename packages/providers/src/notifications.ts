@@ -16,6 +16,8 @@ export type Verdict = 'approve' | 'deny';
 
 export interface Message {
   to: string;
+  /** What happened, for receivers that are programs: `request.waiting`, `access.active`. */
+  kind?: string;
   title: string;
   text: string;
   facts: readonly Fact[];
@@ -62,7 +64,7 @@ export interface Received {
 }
 
 export interface Notifications {
-  /** Delivers a message. Throws `Terminal` when this message can never be delivered to this address. */
+  /** Delivers a message. Throws `Terminal` when this message can never be delivered to this address, `Disabled` when none can. */
   deliver(message: Message, signal: AbortSignal): Promise<Receipt>;
   /**
    * Returns the receipt of what an earlier call delivered under the same key although its answer was lost, or null. Called before a message

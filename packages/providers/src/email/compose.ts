@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Terminal } from '../errors.js';
+import { type Link, linksOf } from '../links.js';
 import type { Message } from '../notifications.js';
 import { type EmailConfig, isMailbox } from './config.js';
 
@@ -15,7 +16,7 @@ export function composeMail(config: EmailConfig, message: Message, date: Date) {
   const { to, title, idempotencyKey } = message;
   if (!isMailbox(to)) throw new Terminal('The recipient of a message must be one e-mail address');
   if (headerBreak.test(title)) throw new Terminal('The title of a message must be one line without control characters');
-  const links = message.actions.flatMap((action) => (action.kind === 'link' ? [readLink(action)] : []));
+  const links = linksOf(message);
   return {
     envelope: { from: config.from, to: [to] },
     from: { name: config.from_name, address: config.from },
@@ -30,18 +31,6 @@ export function composeMail(config: EmailConfig, message: Message, date: Date) {
     disableFileAccess: true,
     disableUrlAccess: true,
   };
-}
-
-interface Link {
-  label: string;
-  url: string;
-}
-
-function readLink({ label, url }: Link): Link {
-  const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  if (parsed?.protocol !== 'https:' && parsed?.protocol !== 'http:')
-    throw new Terminal('A link in a message must be a web address');
-  return { label, url: parsed.href };
 }
 
 function messageIdOf({ from }: EmailConfig, key: string): string {

@@ -1,3 +1,4 @@
+import type { LookupFunction } from 'node:net';
 import type { Pool } from 'undici';
 import type { z } from 'zod';
 import { refuseWhenAborted, stopped } from '../abort.js';
@@ -22,6 +23,10 @@ export interface HttpOptions {
   ca?: string;
   /** PEM: a certificate of ours and its key. */
   clientCertificate?: { certificate: string; key: string };
+  /** Resolves the host of each new connection, which goes to the address that it returns; the system's resolver unless set. */
+  lookup?: LookupFunction;
+  /** Whether the path is a secret: details of faults, which are logged, then have none. */
+  secretPath?: boolean;
   /** Calls at once, 8 unless set; the others wait for their turn. */
   mostAtOnce?: number;
   /** How long one call may take with its body, in milliseconds, 10 s unless set. */
@@ -44,6 +49,8 @@ export interface HttpCall {
   query?: Readonly<Record<string, string | number | boolean | undefined>>;
   json?: unknown;
   form?: Readonly<Record<string, string>>;
+  /** The body as it is sent, where its bytes are signed. */
+  text?: { type: string; body: string };
   headers?: Readonly<Record<string, string>>;
   /** Statuses that the caller reads itself, besides 2xx. */
   accept?: readonly number[];
@@ -77,7 +84,7 @@ export async function openHttpClient(options: HttpOptions): Promise<HttpClient> 
 
   async function send(call: HttpCall, signal: AbortSignal): Promise<HttpAnswer> {
     const target = aim(base, call, service);
-    const asked: Asked = { service, method: call.method, path: target.split('?')[0] ?? '' };
+    const asked: Asked = { service, method: call.method, path: pathOf(target) };
     return places.take(signal, async () => {
       refuseWhileClosed(call, asked);
       const limited = within(signal, options.timeoutMilliseconds ?? 10_000);
@@ -91,6 +98,10 @@ export async function openHttpClient(options: HttpOptions): Promise<HttpClient> 
         throw explainSilence(error, asked);
       }
     });
+  }
+
+  function pathOf(target: string): string {
+    return options.secretPath ? '' : (target.split('?')[0] ?? '');
   }
 
   /** A provider that wants to be left alone is not asked: more calls make the wait longer. */
@@ -161,7 +172,7 @@ export async function openHttpClient(options: HttpOptions): Promise<HttpClient> 
       return parseAnswer(call.schema, answer.body, {
         service,
         method: call.method,
-        path: call.path.split('?')[0] ?? '',
+        path: pathOf(call.path),
       });
     },
     async find(call, signal) {
@@ -170,7 +181,7 @@ export async function openHttpClient(options: HttpOptions): Promise<HttpClient> 
       return parseAnswer(call.schema, answer.body, {
         service,
         method: call.method,
-        path: call.path.split('?')[0] ?? '',
+        path: pathOf(call.path),
       });
     },
     close: () => pool.destroy(),
@@ -200,12 +211,13 @@ function notAName(): Terminal {
 
 async function openPool(base: URL, options: HttpOptions): Promise<Pool> {
   const { Pool } = await import('undici');
-  const { ca, clientCertificate, mostAtOnce = 8 } = options;
+  const { ca, clientCertificate, lookup, mostAtOnce = 8 } = options;
   return new Pool(base.origin, {
     connections: mostAtOnce,
     pipelining: 1,
     connect: {
       ...(ca === undefined ? {} : { ca }),
+      ...(lookup && { lookup }),
       ...(clientCertificate && { cert: clientCertificate.certificate, key: clientCertificate.key }),
     },
   });
@@ -229,7 +241,8 @@ function aim(base: URL, call: HttpCall, service: string): string {
   return `${url.pathname}${url.search}`;
 }
 
-function encode({ json, form }: HttpCall): { body: string | null; type: Record<string, string> } {
+function encode({ json, form, text }: HttpCall): { body: string | null; type: Record<string, string> } {
+  if (text) return { body: text.body, type: { 'content-type': text.type } };
   if (form) {
     return {
       body: new URLSearchParams(form).toString(),

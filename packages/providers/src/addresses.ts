@@ -1,0 +1,75 @@
+import { BlockList, isIP } from 'node:net';
+
+/** Addresses outside the public internet: this machine, private networks, and the metadata services of clouds. */
+const inner = new BlockList();
+for (const [network, prefix] of [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
+  ['192.88.99.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
+  ['224.0.0.0', 4],
+  ['240.0.0.0', 4],
+] as const) {
+  inner.addSubnet(network, prefix, 'ipv4');
+}
+for (const [network, prefix] of [
+  ['::', 128],
+  ['::1', 128],
+  // These carry an IPv4 address inside, which would have to be judged by itself; nothing here needs them.
+  ['::ffff:0:0', 96],
+  ['64:ff9b::', 96],
+  ['64:ff9b:1::', 48],
+  ['2002::', 16],
+  ['2001::', 32],
+  ['2001:db8::', 32],
+  ['100::', 64],
+  ['fc00::', 7],
+  ['fe80::', 10],
+  ['fec0::', 10],
+  ['ff00::', 8],
+] as const) {
+  inner.addSubnet(network, prefix, 'ipv6');
+}
+
+/**
+ * Of these, what `allow_private` opens: networks that people have. Never where clouds keep credentials. One list for each
+ * family: for an IPv6 address that has an IPv4 address in it, a list of both would go by that.
+ */
+const own = { ipv4: new BlockList(), ipv6: new BlockList() };
+for (const [network, prefix] of [
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+] as const) {
+  own.ipv4.addSubnet(network, prefix, 'ipv4');
+}
+own.ipv6.addAddress('::1', 'ipv6');
+own.ipv6.addSubnet('fc00::', 7, 'ipv6');
+// The addresses of clouds' metadata services lie in it.
+const metadata = new BlockList();
+metadata.addAddress('100.100.100.200', 'ipv4');
+metadata.addSubnet('fd00:ec2::', 32, 'ipv6');
+metadata.addSubnet('fd20:ce::', 32, 'ipv6');
+
+/** Returns whether an address lies in this machine or a private network, and holds no cloud's credentials. */
+export function isOwn(address: string): boolean {
+  const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+  return isIP(address) !== 0 && own[family].check(address, family) && !metadata.check(address, family);
+}
+
+/** Returns whether an address lies outside the public internet; what is not an address does too. */
+export function isInner(address: string): boolean {
+  const family = isIP(address);
+  return family === 0 || inner.check(address, family === 6 ? 'ipv6' : 'ipv4');
+}
