@@ -14,7 +14,17 @@ export type {
   Revoked,
   RevokeRequest,
 } from '@belay/contract/admin';
-export type { Decided, Decision, Inbox, InboxEntry, InboxFilter } from '@belay/contract/approvals';
+export type {
+  Approvers,
+  BulkDecided,
+  BulkDecision,
+  Decided,
+  Decision,
+  Inbox,
+  InboxEntry,
+  InboxFilter,
+  InboxSort,
+} from '@belay/contract/approvals';
 export type {
   CodeExchange,
   ExchangedToken,
@@ -25,6 +35,7 @@ export type {
   StartedDeviceLogin,
   Whoami,
 } from '@belay/contract/auth';
+export type { Comment, CommentKind, CommentList, NewComment } from '@belay/contract/comments';
 export type {
   AgentEnvironment,
   AgentReport,
