@@ -13,6 +13,7 @@ import {
   oktaConnector,
   postgresConnector,
   samlConnector,
+  slackConnector,
   webhookConnector,
 } from '@belay/providers';
 
@@ -30,5 +31,6 @@ export const connectors = createRegistry([
   oktaConnector,
   postgresConnector,
   samlConnector,
+  slackConnector as Connector,
   webhookConnector,
 ]);

@@ -30,5 +30,6 @@ export type {
   VaultFile,
   VaultService,
 } from './services/port.js';
+export { slackConnector } from './slack/connector.js';
 export { webhookConnector } from './webhook/connector.js';
 export { within } from './within.js';

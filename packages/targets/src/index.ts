@@ -2,6 +2,14 @@ export { type GithubOptions, type GithubTarget, startGithub } from './emulators/
 export type { GithubWorld } from './emulators/github-world.js';
 export { type OktaOptions, type OktaTarget, startOkta } from './emulators/okta.js';
 export type { OktaWorld } from './emulators/okta-world.js';
+export {
+  type SlackClick,
+  type SlackMessage,
+  type SlackOptions,
+  type SlackTarget,
+  startSlack,
+} from './emulators/slack.js';
+export type { SlackWorld } from './emulators/slack-world.js';
 export { type EmulatorTarget, startEmulator } from './emulators/start.js';
 export {
   answer,

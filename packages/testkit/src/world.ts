@@ -16,7 +16,14 @@ import {
 } from '@belay/core';
 import { startDemoIdentityProvider } from '@belay/demo';
 import { clock, delay, randomBytes as machineBytes, newId } from '@belay/program';
-import { createRegistry, oauth2Connector, oidcConnector, samlConnector } from '@belay/providers';
+import {
+  type Connector,
+  createRegistry,
+  oauth2Connector,
+  oidcConnector,
+  samlConnector,
+  slackConnector,
+} from '@belay/providers';
 import { createMemoryConnector, createMemoryProvider, type MemoryProvider } from '@belay/providers/testkit';
 import { createMeters, type Limits } from '@belay/server/composition';
 import { createExpressionPool } from '@belay/workflow';
@@ -139,7 +146,13 @@ export async function createWorld(
     log: () => {},
   });
   const store = createMemoryProvider({ now: clock, roles: [{ name: 'read', arn: 'store:read', description: 'Read' }] });
-  const connectors = createRegistry([oauth2Connector, oidcConnector, samlConnector, createMemoryConnector(store)]);
+  const connectors = createRegistry([
+    oauth2Connector,
+    oidcConnector,
+    samlConnector,
+    slackConnector as Connector,
+    createMemoryConnector(store),
+  ]);
   const resolve = options.resolve ?? (() => undefined);
   const document = {
     server: options.server ?? {},
