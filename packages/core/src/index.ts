@@ -17,9 +17,7 @@ export { registerAgent } from './agents/register.js';
 export { reportAgent } from './agents/report.js';
 export { signForAgents } from './agents/sign.js';
 export { verifyAgent } from './agents/verify.js';
-export { listApprovers } from './approvals/approvers.js';
 export { decideApproval } from './approvals/decide.js';
-export { decideApprovals } from './approvals/decide-many.js';
 export { listInbox } from './approvals/inbox.js';
 export { type Breathe, breatheBy, inOnePiece } from './breathe.js';
 export { can } from './can.js';
@@ -37,8 +35,6 @@ export {
 export { getRole, listRoles } from './catalog/roles.js';
 export { type LiveCatalog, openCatalog } from './catalog/source.js';
 export { getWorkflow, listWorkflows } from './catalog/workflows.js';
-export { addComment } from './comments/add.js';
-export { listComments } from './comments/list.js';
 export type { Catalog } from './configuration/catalog.js';
 export { compileCatalog } from './configuration/compile.js';
 export { findLiteralSecrets } from './configuration/literal-secrets.js';

@@ -42,6 +42,14 @@ describe('a configuration is refused whole, and every fault is named with its pa
   it.each<[string, unknown, RegExp]>([
     ['an unknown key at the top', { ...base(), rolls: {} }, /^: .*rolls/],
     ['an unknown key of a role', role({ permisions: {} }), /^roles\.reader: .*permisions/],
+    [
+      'decisions by message without the domains whose members decide',
+      changed((document) => {
+        const { memory } = document.providers as Record<string, { config?: object }>;
+        if (memory) memory.config = { hook_secret: 'what it signs with' };
+      }),
+      /^providers\.memory\.trusted_email_domains: must name the domains whose members decide by message/,
+    ],
     ['a role without providers', role({ providers: [] }), /^roles\.reader\.providers: /],
     [
       'a role at a provider that is not there',

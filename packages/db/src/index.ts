@@ -16,7 +16,6 @@ export {
   knownIdentities,
 } from './schema/approvals.js';
 export { catalogs } from './schema/catalogs.js';
-export { comments } from './schema/comments.js';
 export { encryptionKeys } from './schema/encryption.js';
 export {
   definitions,

@@ -1,5 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { readdir } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { compileConfiguration } from '../src/config/compile-configuration.js';
@@ -42,6 +44,8 @@ const variables: Record<string, string> = {
   MYSQL_URL: 'mysql://belay:secret@db.example.com:3306/belay',
   MYSQL_CA: certificate,
   OKTA_PRIVATE_KEY: key.privateKey,
+  SLACK_BOT_TOKEN: 'xoxb-1-2-abc',
+  SLACK_SIGNING_SECRET: '8f742231b10e8888abcd99beef85a5c0',
   WEBHOOK_SECRET: `whsec_${Buffer.alloc(32, 1).toString('base64')}`,
   TEAMS_URL: 'https://example.com/workflows/1/triggers/manual/paths/invoke?sig=a-secret',
 };
@@ -58,4 +62,25 @@ it.each(examples)('loads examples/connectors/%s', async (name) => {
     providers: [...new Set([...providers.values()].map(({ connector }) => connector.type))],
   }));
   expect(found).toEqual({ ok: true, providers: types[name] ?? [name.replace('.yaml', '')] });
+});
+
+it.each([
+  ['signing_secret: ${env:SLACK_SIGNING_SECRET}', '', 'config.signing_secret: must be set unless decisions is off'],
+  ['${env:SLACK_BOT_TOKEN}', 'xoxp-1', 'config.token: must be the token of a bot user, which begins with xoxb-'],
+  ['${env:SLACK_SIGNING_SECRET}', 'secret', 'config.signing_secret: must be the signing secret of the app'],
+  ['deny_only', 'yes', 'config.decisions: '],
+  ['trusted_email_domains: [example.com]', '', 'trusted_email_domains: must name the domains whose members decide'],
+])('rejects examples/connectors/slack.yaml without a right %s, with file, key and fix', async (right, wrong, fix) => {
+  const text = await readFile(`${folder}slack.yaml`, 'utf8');
+  const place = await mkdtemp(join(tmpdir(), 'belay-examples-'));
+  try {
+    await writeFile(join(place, 'slack.yaml'), text.replace(right, wrong));
+    const found = await compileConfiguration(join(place, 'slack.yaml'), variables, () => ({ ok: true as const }));
+    const messages = found.ok ? [] : found.messages;
+    expect(messages.join()).toContain(fix);
+    expect(messages.join()).toMatch(/slack\.yaml.*providers\.slack\./);
+    expect(messages.join()).not.toMatch(/xoxp|8f742231/);
+  } finally {
+    await rm(place, { recursive: true });
+  }
 });

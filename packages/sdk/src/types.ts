@@ -14,17 +14,7 @@ export type {
   Revoked,
   RevokeRequest,
 } from '@belay/contract/admin';
-export type {
-  Approvers,
-  BulkDecided,
-  BulkDecision,
-  Decided,
-  Decision,
-  Inbox,
-  InboxEntry,
-  InboxFilter,
-  InboxSort,
-} from '@belay/contract/approvals';
+export type { Decided, Decision, Inbox, InboxEntry, InboxFilter } from '@belay/contract/approvals';
 export type {
   CodeExchange,
   ExchangedToken,
@@ -35,7 +25,6 @@ export type {
   StartedDeviceLogin,
   Whoami,
 } from '@belay/contract/auth';
-export type { Comment, CommentKind, CommentList, NewComment } from '@belay/contract/comments';
 export type {
   AgentEnvironment,
   AgentReport,

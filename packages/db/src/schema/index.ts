@@ -2,7 +2,6 @@ export * from './access.js';
 export * from './agents.js';
 export * from './approvals.js';
 export * from './catalogs.js';
-export * from './comments.js';
 export * from './encryption.js';
 export * from './executions.js';
 export * from './ledger.js';
