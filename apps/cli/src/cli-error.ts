@@ -1,8 +1,8 @@
 import type { BelayErrorCode, BelayIssue } from '@belay/sdk';
 import { type ExitCode, exitCodes } from './exit-codes.js';
 
-/** `usage` and `failed` belong to the command line; the others are the codes of the SDK. */
-export type CliErrorCode = BelayErrorCode | 'usage' | 'failed';
+/** `usage`, `failed` and `ended_without_access` belong to the command line; the others are the codes of the SDK. */
+export type CliErrorCode = BelayErrorCode | 'usage' | 'failed' | 'ended_without_access';
 
 /** The error that a command throws when the error does not come from the SDK. */
 export class CliError extends Error {
@@ -35,6 +35,7 @@ const exitCodeOf: Record<CliErrorCode, ExitCode> = {
   not_configured: exitCodes.failed,
   internal: exitCodes.failed,
   failed: exitCodes.failed,
+  ended_without_access: exitCodes.endedWithoutAccess,
   aborted: exitCodes.interrupted,
 };
 

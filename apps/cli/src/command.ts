@@ -2,13 +2,15 @@ import { type Command, Option } from 'commander';
 import { CliError, usage } from './cli-error.js';
 import { declareValueSources, type ValueSources } from './completion/value-sources.js';
 import type { Connection, Origin, Reach } from './connect.js';
-import { type ExitCode, exitCodes } from './exit-codes.js';
+import { exitCodes } from './exit-codes.js';
 import type { Output } from './output/output.js';
 import type { Shell } from './shell.js';
 
 /** The input of a command: its parsed arguments and options, and its environment. */
 export interface Invocation<Options> {
   args: string[];
+  /** The words after `--`, which are not read as arguments or options. */
+  rest: readonly string[];
   options: Options;
   output: Output;
   shell: Shell;
@@ -38,15 +40,16 @@ export interface CommandDefinition<Options> {
   here?: boolean;
   /** Whether it is the default command of its group. */
   isDefault?: boolean;
-  /** Runs the command. Resolves to its exit code; undefined means `ok`. */
-  run(invocation: Invocation<Options & CommonOptions>): Promise<ExitCode | undefined>;
+  /** Runs the command. Resolves to its exit code, which `belay run` has from its command; undefined means `ok`. */
+  run(invocation: Invocation<Options & CommonOptions>): Promise<number | undefined>;
 }
 
 /** The program or group that commands are added to. */
 export interface Parent {
   command: Command;
   shell: Shell;
-  exit(code: ExitCode): void;
+  rest: readonly string[];
+  exit(code: number): void;
 }
 
 function describeExamples(examples: readonly string[]): string {
@@ -82,6 +85,7 @@ export function addCommand<Options>(parent: Parent, definition: CommandDefinitio
     let origin: Origin | undefined;
     const invocation: Invocation<Options & CommonOptions> = {
       args: command.args,
+      rest: parent.rest,
       options,
       output,
       shell,

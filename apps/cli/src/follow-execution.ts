@@ -25,7 +25,8 @@ function describeEvent({ timestamp, event_type, message, task }: ExecutionEvent,
     .join(colours.isColorSupported ? '  ' : '\t');
 }
 
-function isActive({ grants }: ExecutionDetails): boolean {
+/** Returns whether all access of a request is active. */
+export function isActive({ grants }: ExecutionDetails): boolean {
   return grants.some(({ state }) => state === 'active') && grants.every(({ state }) => state !== 'granting');
 }
 
@@ -33,14 +34,15 @@ function isActive({ grants }: ExecutionDetails): boolean {
 const telling = /^(approval|entitlement|grant)\./;
 
 /** Describes the approvers that a request waits for. */
-function describeWait({ approvals }: ExecutionDetails): string | undefined {
+export function describeWait({ approvals }: ExecutionDetails): string | undefined {
   const open = approvals.find((approval) => approval.status === 'open');
   if (open === undefined) return undefined;
   const { users, groups } = open.approvers;
   return `waiting for approval by ${[...users, ...groups].join(', ') || 'an approver'}`;
 }
 
-function endedWith({ error, ...execution }: ExecutionDetails): string {
+/** Describes how a request ended. */
+export function endedWith({ error, ...execution }: ExecutionDetails): string {
   return `${describeState(execution)}${error === null ? '' : `: ${error.detail ?? error.title ?? error.type}`}`;
 }
 

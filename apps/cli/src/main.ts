@@ -9,6 +9,7 @@ import { loadAgent } from './load-agent.js';
 import { loadDiagnosis } from './load-diagnosis.js';
 import { loadOperator } from './load-operator.js';
 import { runCli } from './program.js';
+import { createPrograms } from './run/start-program.js';
 import { createTerminalPrompts } from './terminal-prompts.js';
 
 const { argv, env, platform, stdin, stdout, stderr } = process;
@@ -25,8 +26,8 @@ for (const stream of [stdout, stderr]) {
 
 const args = argv.slice(2);
 const interrupt = new AbortController();
-// A server and an agent shut down gracefully on their own; every other command ends at the first Ctrl-C.
-const stays = args[0] === 'start' || (args[0] === 'agent' && args[1] === 'run');
+// A server, an agent and `belay run` end gracefully on their own; every other command ends at the first Ctrl-C.
+const stays = args[0] === 'start' || (args[0] === 'agent' && args[1] === 'run') || args[0] === 'run';
 if (!stays) process.once('SIGINT', () => interrupt.abort());
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
@@ -60,6 +61,7 @@ process.exitCode = await runCli(args, {
   ),
   posix: platform !== 'win32',
   prompts: createTerminalPrompts(stdin, stderr),
+  programs: createPrograms(process),
   readInput: async () => (await import('node:stream/consumers')).text(stdin),
   openBrowser: async (url) => (await import('./open-browser.js')).openBrowser(url, platform),
   // Loaded on demand: help and completion start faster without cryptography.

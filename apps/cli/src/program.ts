@@ -27,6 +27,7 @@ import { addLogs } from './commands/logs.js';
 import { addProviders } from './commands/providers.js';
 import { addRequest } from './commands/request.js';
 import { addRoles } from './commands/roles.js';
+import { addRun } from './commands/run.js';
 import { addScimCreateToken } from './commands/scim-create-token.js';
 import { addScimListTokens } from './commands/scim-list-tokens.js';
 import { addScimRevokeToken } from './commands/scim-revoke-token.js';
@@ -42,7 +43,7 @@ import { addVaultRemove } from './commands/vault-remove.js';
 import { addVaultSet } from './commands/vault-set.js';
 import { addWait } from './commands/wait.js';
 import { addWhoami } from './commands/whoami.js';
-import { type ExitCode, exitCodes } from './exit-codes.js';
+import { exitCodes } from './exit-codes.js';
 import { reportFailure } from './output/failure.js';
 import { printable } from './output/printable.js';
 import type { Shell } from './shell.js';
@@ -55,6 +56,7 @@ function addCommands(root: Parent): void {
     addRoles,
     addProviders,
     addRequest,
+    addRun,
     addWait,
     addInbox,
     addApprove,
@@ -114,8 +116,11 @@ async function printCompletion(program: Command, words: readonly string[], shell
 }
 
 /** Runs one command line, without the program's name; resolves to the exit code and never throws. */
-export async function runCli(args: readonly string[], shell: Shell): Promise<ExitCode> {
-  let code: ExitCode = exitCodes.ok;
+export async function runCli(given: readonly string[], shell: Shell): Promise<number> {
+  let code: number = exitCodes.ok;
+  // What another program is to read is no option of ours.
+  const end = given[0] === 'run' ? given.indexOf('--') : -1;
+  const args = end === -1 ? given : given.slice(0, end);
   let complaint = '';
   const program = new Command('belay')
     .version(shell.version, '--version', 'print the version')
@@ -132,6 +137,7 @@ export async function runCli(args: readonly string[], shell: Shell): Promise<Exi
   addCommands({
     command: program,
     shell,
+    rest: end === -1 ? [] : given.slice(end + 1),
     exit: (ended) => {
       code = ended;
     },

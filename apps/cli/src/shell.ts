@@ -140,6 +140,22 @@ export interface Diagnosis {
   database(): Promise<DatabaseInspection>;
 }
 
+/** A program that was started. */
+export interface Program {
+  /** Its exit code; 128 and the signal's number when a signal ended it, 127 when there is no such program. */
+  ended: Promise<number>;
+  /** Passes a signal of this process on, unless the program got it as well. */
+  signal(signal: NodeJS.Signals): void;
+}
+
+/** Other programs, and the signals of this process, which are theirs while they run. */
+export interface Programs {
+  /** Starts a program with the input and output of this process. `environment`: more variables. */
+  start(command: string, args: readonly string[], environment: Record<string, string>): Program;
+  /** Calls the listener instead of ending this process, until the function that it returns is called. */
+  onSignal(listener: (signal: NodeJS.Signals) => void): () => void;
+}
+
 /** Everything around the commands. main.ts makes the real one; nothing else touches the process. */
 export interface Shell {
   /** Of this program. */
@@ -160,6 +176,7 @@ export interface Shell {
   /** Files have owners and modes here. */
   posix: boolean;
   prompts: Prompts;
+  programs: Programs;
   /** All that comes in on standard input, to its end. */
   readInput(): Promise<string>;
   /** Shows a page to the user if it can; it is no failure when it cannot. */

@@ -12,6 +12,7 @@ import { logsRouter } from './routers/logs.js';
 import { programRouter } from './routers/program.js';
 import { providersRouter } from './routers/providers.js';
 import { rolesRouter } from './routers/roles.js';
+import { runsRouter } from './routers/runs.js';
 import { sessionsRouter } from './routers/sessions.js';
 import { systemRouter } from './routers/system.js';
 import { workflowsRouter } from './routers/workflows.js';
@@ -33,6 +34,7 @@ export const serverRouter = router({
   program: programRouter,
   providers: providersRouter,
   roles: rolesRouter,
+  runs: runsRouter,
   sessions: sessionsRouter,
   system: systemRouter,
   workflows: workflowsRouter,

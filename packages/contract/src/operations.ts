@@ -10,6 +10,7 @@ import type { executionOperations } from './executions.js';
 import type { logOperations } from './logs.js';
 import type { providerOperations } from './providers.js';
 import type { roleOperations } from './roles.js';
+import type { runOperations } from './runs.js';
 import type { localSessionOperations, sessionOperations } from './sessions.js';
 import type { systemOperations } from './system.js';
 import type { workflowOperations } from './workflows.js';
@@ -36,6 +37,7 @@ export type Operations = ByPath<{
   program: typeof programOperations;
   providers: typeof providerOperations;
   roles: typeof roleOperations;
+  runs: typeof runOperations;
   sessions: typeof sessionOperations;
   system: typeof systemOperations;
   workflows: typeof workflowOperations;

@@ -35,5 +35,6 @@ export function requireAgent(ctx: ActorStore): AgentActor {
 
 /** Returns the name of the actor of an execution in a ledger entry. */
 export function nameOf(actor: Actor): string {
+  if (actor.kind === 'system') return 'Belay';
   return actor.kind === 'user' ? actor.email : 'An operator';
 }

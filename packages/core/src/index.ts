@@ -134,6 +134,10 @@ export {
   deleteProvisionedUser,
   type ProvisionedPerson,
 } from './provisioning/write-user.js';
+export { beatRun } from './runs/beat.js';
+export { endLapsedRuns, endRun } from './runs/end.js';
+export { noteReachable } from './runs/reachable.js';
+export { startRun } from './runs/start.js';
 export { issueSession } from './sessions/issue.js';
 export { listSessions } from './sessions/list.js';
 export { refreshSessions } from './sessions/refresh.js';

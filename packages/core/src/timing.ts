@@ -85,6 +85,18 @@ export const timing = {
     grace: 15 * 60_000,
   },
   idempotency: 24 * 60 * 60_000,
+  run: {
+    /** How long the heartbeat of a run may stay away, unless the run asks for another time within these. */
+    lease: 60_000,
+    shortest: 30_000,
+    longest: 15 * 60_000,
+    /** How often a server notes that it can be reached, while there are runs. */
+    note: 5_000,
+    /** A longer time between two of these notes was an outage, which takes nothing from a lease. */
+    outage: 12_000,
+    /** How long after access was given back it is checked that the execution has ended and holds nothing. */
+    settle: 30_000,
+  },
   /** A revocation this late is an alarm: a metric, an error in the ledger, and a degraded /health. */
   overdue: 60_000,
   /** How old the catalog of a process may be when another process applied a newer one. */

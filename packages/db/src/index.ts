@@ -47,6 +47,7 @@ export {
   provisionedUsers,
   provisioningTokens,
 } from './schema/provisioning.js';
+export { type RunOutcome, reachable, runs } from './schema/runs.js';
 export { sessions } from './schema/sessions.js';
 export { execute, joinTexts, rawText, SqlText, sqlText, statementOf } from './sql-text.js';
 export { type Turn, takeTurn, tryTurn } from './turns.js';

@@ -7,6 +7,7 @@ import { createElevation, type ElevationResource } from './resources/elevation.j
 import { createExecutions, type ExecutionsResource } from './resources/executions.js';
 import { createProviders, type ProvidersResource } from './resources/providers.js';
 import { createRoles, type RolesResource } from './resources/roles.js';
+import { createRuns, type RunsResource } from './resources/runs.js';
 import { createSessions, type SessionsResource } from './resources/sessions.js';
 import {
   type ConfigurationResource,
@@ -44,6 +45,7 @@ export interface ClientOptions {
 export interface BelayClient {
   readonly providers: ProvidersResource;
   readonly roles: RolesResource;
+  readonly runs: RunsResource;
   readonly workflows: WorkflowsResource;
   readonly elevation: ElevationResource;
   readonly executions: ExecutionsResource;
@@ -83,6 +85,7 @@ export function createClient(options: ClientOptions): BelayClient {
   return {
     providers: createProviders(transport),
     roles: createRoles(transport),
+    runs: createRuns(transport),
     workflows: createWorkflows(transport),
     elevation: createElevation(transport),
     executions: createExecutions(transport),

@@ -8,6 +8,7 @@ export type { ElevationResource } from './resources/elevation.js';
 export type { ExecutionsResource } from './resources/executions.js';
 export type { ProvidersResource, SearchOptions } from './resources/providers.js';
 export type { RolesResource } from './resources/roles.js';
+export type { RunsResource } from './resources/runs.js';
 export type { SessionsResource } from './resources/sessions.js';
 export type { ConfigurationResource, LogsResource, SystemResource } from './resources/system.js';
 export type { WorkflowsResource } from './resources/workflows.js';

@@ -74,6 +74,7 @@ export type {
   SessionAuthorization,
 } from '@belay/contract/providers';
 export type { Role, RoleGrant, RoleList } from '@belay/contract/roles';
+export type { Beat, Run, RunEnd, RunRequest } from '@belay/contract/runs';
 export type {
   IssuedSession,
   LocalLogin,

@@ -1,5 +1,5 @@
 import { jitter } from '@belay/contract/back-off';
-import { type Context, type Due, deliverMessages, expireLogins, findDue } from '@belay/core';
+import { type Context, type Due, deliverMessages, endLapsedRuns, expireLogins, findDue } from '@belay/core';
 import type { Agenda } from './agenda.js';
 import { watchOutage } from './outage.js';
 
@@ -8,9 +8,10 @@ export interface SweepVerbs {
   findDue(context: Context): Promise<Due>;
   expireLogins(context: Context): Promise<number>;
   deliverMessages?(context: Context): Promise<number>;
+  endLapsedRuns?(context: Context): Promise<number>;
 }
 
-const coreSweepVerbs: SweepVerbs = { findDue, expireLogins, deliverMessages };
+const coreSweepVerbs: SweepVerbs = { findDue, expireLogins, deliverMessages, endLapsedRuns };
 
 /** How often expired logins are deleted, in milliseconds; nothing waits for it. */
 const expiryInterval = 5 * 60_000;
@@ -72,6 +73,7 @@ export function startSweeper(
       agenda.compare(asked, due.now.getTime(), answered);
       plan(due);
       deliver();
+      await verbs.endLapsedRuns?.(context);
       if (sinceExpiry >= expiryInterval) {
         await verbs.expireLogins(context);
         sinceExpiry = 0;

@@ -3,10 +3,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ExitCode, type Operator, type Prompts, runCli, type Shell } from '../../src/index.js';
+import { type Operator, type Prompts, runCli, type Shell } from '../../src/index.js';
 
 export interface Ran {
-  code: ExitCode;
+  code: number;
   stdout: string;
   stderr: string;
 }
@@ -68,6 +68,7 @@ export async function openTerminal(settings: Partial<Shell> = {}): Promise<Termi
         credentialsFile,
         posix: true,
         prompts: silent,
+        programs: { start: unasked, onSignal: () => () => {} },
         readInput: unavailable,
         openBrowser: () => {},
         randomBytes,

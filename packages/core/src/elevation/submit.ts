@@ -38,6 +38,8 @@ export interface RequestTerms extends Omit<ElevationRequest, 'role'> {
   /** A session that proves with whom the caller has signed in; checked whenever it is given. */
   session?: PresentedSession | undefined;
   idempotencyKey?: string | undefined;
+  /** Written with the execution, in its transaction, which has locked the owner's row; no part of the request. */
+  alongside?: ((tx: Transaction, executionId: string) => Promise<void>) | undefined;
 }
 
 interface Submission {
@@ -237,7 +239,8 @@ async function store(
   starting: Starting,
 ): Promise<{ earlier?: string; started?: Started }> {
   const limit = plan.catalog.limits.openRequests;
-  if (plan.request.idempotencyKey === undefined) {
+  const { alongside } = plan.request;
+  if (plan.request.idempotencyKey === undefined && alongside === undefined) {
     const [started] = await execute<Started>(ctx.db, startingExecution(ctx, starting));
     return { started: requireStarted(started, limit) };
   }
@@ -247,7 +250,9 @@ async function store(
     const earlier = await claimIdempotencyKey(ctx, tx, user, starting.id, plan.request);
     if (earlier) return { earlier };
     const [started] = await execute<Started>(tx, startingExecution(ctx, starting));
-    return { started: requireStarted(started, limit) };
+    const required = requireStarted(started, limit);
+    await alongside?.(tx, starting.id);
+    return { started: required };
   });
 }
 
@@ -283,7 +288,7 @@ async function claimIdempotencyKey(
   request: RequestTerms,
 ): Promise<string | null> {
   // A session proves the request and is not part of it: it may have been refreshed by the next attempt.
-  const { idempotencyKey: key, session: _proof, ...body } = request;
+  const { idempotencyKey: key, session: _proof, alongside: _beside, ...body } = request;
   if (key === undefined) return null;
   requireText(key, 'Idempotency-Key', limits.idempotencyKey);
   const requestDigest = digestOf(body);

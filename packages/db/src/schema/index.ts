@@ -8,4 +8,5 @@ export * from './ledger.js';
 export * from './messages.js';
 export * from './people.js';
 export * from './provisioning.js';
+export * from './runs.js';
 export * from './sessions.js';

@@ -1,0 +1,133 @@
+import { type BelayClient, isBelayError, type Run, type RunEnd, type RunRequest } from '@belay/sdk';
+import { CliError, usage } from '../cli-error.js';
+import { addCommand, type CommonOptions, type Invocation, type Parent } from '../command.js';
+import { createProgress } from '../output/progress.js';
+import { keepBeating } from '../run/beat.js';
+import { chooseRole } from '../run/choose-role.js';
+import { waitUntilActive } from '../run/wait-until-active.js';
+
+interface Options {
+  for?: string;
+  reason?: string;
+  provider?: string[];
+  workflow?: string;
+  lease?: string;
+}
+
+/** Starts the run; asks for the reason when it is missing and the server wants one. */
+async function start(
+  client: BelayClient,
+  role: string,
+  { options, interactive, shell }: Invocation<Options & CommonOptions>,
+): Promise<Run> {
+  const { signal, prompts } = shell;
+  const request: RunRequest = {
+    role,
+    ...(options.for && { duration: options.for }),
+    ...(options.reason && { reason: options.reason }),
+    ...(options.provider && { providers: options.provider }),
+    ...(options.workflow && { workflow: options.workflow }),
+    ...(options.lease && { lease: options.lease }),
+  };
+  try {
+    return await client.runs.start(request, { signal });
+  } catch (error) {
+    const lacks = isBelayError(error, 'invalid') && error.issues?.some(({ path }) => path === 'reason');
+    if (!lacks || !interactive || options.reason !== undefined) throw error;
+    return client.runs.start({ ...request, reason: await prompts.text('Reason?') }, { signal });
+  }
+}
+
+const outcomes: Record<RunEnd['outcome'], string> = {
+  given_back: 'the access is given back',
+  in_use: 'the access stays: another belay run uses it',
+  left: 'the access stays until its time is over: it was requested before this run',
+};
+
+/** Ends the run. When the server cannot be told, the lease of the run ends it. */
+async function end(run: Run, { connect, output, shell }: Invocation<Options & CommonOptions>): Promise<void> {
+  try {
+    const { client } = await connect();
+    const { outcome } = await client.runs.end(run.run_id, { signal: AbortSignal.timeout(shell.patience) });
+    output.note(outcomes[outcome]);
+  } catch {
+    output.notice(
+      `the server could not be told that the command ended; the access ends without a heartbeat for ${run.lease}`,
+    );
+  }
+}
+
+/** Waits for the access, runs the command, and returns its exit code; the signals of this process are the command's. */
+async function use(
+  run: Run,
+  [command = '', ...args]: readonly string[],
+  invocation: Invocation<Options & CommonOptions>,
+): Promise<number> {
+  const { output, shell, connect } = invocation;
+  const stopping = new AbortController();
+  const interrupted = new AbortController();
+  let signalled: (signal: NodeJS.Signals) => void = () => interrupted.abort();
+  const unlisten = shell.programs.onSignal((signal) => signalled(signal));
+  using progress = createProgress(shell.stderr, output, shell.animated);
+  const beating = keepBeating(shell, {
+    client: async () => (await connect()).client,
+    run,
+    say: (text) => output.notice(`belay: ${text}`),
+    signal: stopping.signal,
+  });
+  try {
+    const { client } = await connect();
+    const signal = AbortSignal.any([shell.signal, interrupted.signal]);
+    await waitUntilActive(client, run.execution_id, { say: (text) => progress.say(text), signal }).catch(
+      (error: unknown) => {
+        throw signal.aborted ? new CliError('aborted', 'stopped before the access was active') : error;
+      },
+    );
+    progress.clear();
+    const program = shell.programs.start(command, args, {});
+    signalled = (received) => program.signal(received);
+    const code = await program.ended;
+    if (code === 127) output.notice(`belay: ${command}: command not found`);
+    return code;
+  } finally {
+    stopping.abort();
+    await beating;
+    unlisten();
+  }
+}
+
+/**
+ * Declares the command `belay run`, which runs a command while a role's access is active and gives the access back when
+ * the command ends, however it ends (docs/interface.md, section 18). Ends with the command's exit code.
+ */
+export function addRun(parent: Parent): void {
+  addCommand<Options>(parent, {
+    name: 'run [role]',
+    description: 'run a command with the access of a role, which is given back when the command ends',
+    examples: [
+      "run reporting-readonly --for 30m --reason 'month end' -- psql -h db.example.com app",
+      'run -- kubectl get pods',
+    ],
+    values: { role: 'roles', provider: 'providers' },
+    options: (command) =>
+      command
+        .option('--for <duration>', 'the longest time, for example 30m or PT1H (default: the role’s)')
+        .option('--reason <text>', 'the reason, which most roles require')
+        .option('--provider <provider...>', 'the providers (default: all of the role’s)')
+        .option('--workflow <workflow>', 'one of the role’s workflows (default: its first)')
+        .option('--lease <duration>', 'how long the heartbeat may stay away, 30s to 15m (default: 1m)'),
+    run: async (invocation) => {
+      const { args, rest, interactive, connect, shell } = invocation;
+      const [program] = rest;
+      if (program === undefined) throw usage('name the command after --: belay run <role> -- <command>');
+      const { client } = await connect();
+      const role = args[0] ?? (await chooseRole(client, shell, { program, interactive }));
+      const run = await start(client, role, invocation);
+      try {
+        return await use(run, rest, invocation);
+      } finally {
+        await end(run, invocation);
+      }
+    },
+  });
+}

@@ -1,0 +1,36 @@
+import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
+import type { Program, Programs } from '../shell.js';
+
+/** Signals that a shell or a supervisor sends; SIGKILL cannot be caught, and the lease of the run is there for it. */
+const forwarded = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
+
+/**
+ * Returns what starts programs with this process's input and output. On a terminal, the kernel sends Ctrl-C and Ctrl-\ to
+ * the program as well, so that these are not forwarded a second time.
+ */
+export function createPrograms(process: NodeJS.Process): Programs {
+  const fromTerminal = (signal: NodeJS.Signals) =>
+    process.stdin.isTTY === true && (signal === 'SIGINT' || signal === 'SIGQUIT');
+  return {
+    onSignal(listener) {
+      for (const signal of forwarded) process.on(signal, listener);
+      return () => {
+        for (const signal of forwarded) process.off(signal, listener);
+      };
+    },
+    start(command, args, environment): Program {
+      const child = spawn(command, [...args], { stdio: 'inherit', env: { ...process.env, ...environment } });
+      const ended = new Promise<number>((resolve) => {
+        child.once('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'ENOENT' ? 127 : 126));
+        child.once('exit', (code, signal) => resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)));
+      });
+      return {
+        ended,
+        signal: (signal) => {
+          if (!fromTerminal(signal)) child.kill(signal);
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,155 @@
+import { AccessError, notFound } from '@belay/contract/errors';
+import type { RunEnd } from '@belay/contract/runs';
+import { execute, executions, grants, type RunOutcome, reachable, runs, sqlText, users } from '@belay/db';
+import { retryDeadlock } from '@belay/engine';
+import { eq } from 'drizzle-orm';
+import { endHeld } from '../access/return.js';
+import { isLiveOf } from '../access/wanted.js';
+import { requireUser, withActor } from '../actor.js';
+import type { ActorContext, Context } from '../context.js';
+import { cancelUnasked } from '../executions/cancel.js';
+import { isId } from '../find-execution.js';
+import { appendLedger } from '../ledger/append.js';
+import { readingNow } from './reachable.js';
+
+/**
+ * Ends a run. The last run of an execution that was requested for a run gives its access back; other access is left
+ * alone. Repeats return the same outcome. Throws `not_found` for a run of another person.
+ */
+export async function endRun(ctx: ActorContext, { run_id: id }: { run_id: string }): Promise<RunEnd> {
+  const user = requireUser(ctx);
+  const run = isId(id) ? await readRun(ctx, id) : undefined;
+  if (run?.userId !== user.id) throw notFound('The run');
+  const outcome = run.outcome ?? (await finish(ctx, run, 'run.ended'));
+  // Only a lapse is not written at times.
+  if (outcome === null) throw notFound('The run');
+  if (outcome === 'given_back') await settle(ctx, run);
+  return { run_id: run.id, execution_id: run.executionId, outcome };
+}
+
+/** How many runs one sweep looks at; the next one sees the others. */
+const most = 200;
+
+/**
+ * Ends the runs whose heartbeat stayed away for their lease, and completes what an end left to do. Called by every
+ * sweep; repeats and rivals change nothing. Returns how many runs it looked at.
+ */
+export async function endLapsedRuns(ctx: Context): Promise<number> {
+  const due = await execute<{ id: string }>(
+    ctx.db,
+    sqlText`
+    select id from ${runs} where settled_at is null and due_at <= (select milliseconds from ${reachable})
+    order by due_at limit ${most}`,
+  );
+  const acting = withActor(ctx, { kind: 'system', name: 'runs' });
+  for (const { id } of due) {
+    // The failure of one run leaves out none of the others.
+    await endLapsed(acting, id).catch((error: unknown) =>
+      ctx.log.error({ error, run: id }, 'a run could not be ended'),
+    );
+  }
+  return due.length;
+}
+
+async function endLapsed(ctx: ActorContext, id: string): Promise<void> {
+  const run = await readRun(ctx, id);
+  if (!run || run.settledAt) return;
+  const outcome = run.outcome ?? (await finish(ctx, run, 'run.lapsed'));
+  if (outcome === 'given_back') await settle(ctx, run);
+}
+
+type RunRow = typeof runs.$inferSelect;
+
+async function readRun(ctx: Context, id: string): Promise<RunRow | undefined> {
+  const [run] = await ctx.db.select().from(runs).where(eq(runs.id, id));
+  return run;
+}
+
+/**
+ * Writes the end of a run, and decides what becomes of the access, under the lock under which runs join. Returns null
+ * when a heartbeat came before a lapse was written.
+ */
+function finish(ctx: ActorContext, run: RunRow, type: 'run.ended' | 'run.lapsed'): Promise<RunOutcome | null> {
+  return retryDeadlock(() =>
+    ctx.db.transaction(async (tx) => {
+      await tx.select({ id: users.id }).from(users).where(eq(users.id, run.userId)).for('no key update');
+      const [ended] = await execute<{ outcome: RunOutcome; fresh: boolean }>(
+        tx,
+        sqlText`
+        with chosen as (
+          select r.id, r.outcome is null as fresh, coalesce(r.outcome, case
+            when exists (select from ${runs} o where o.execution_id = r.execution_id and o.id <> r.id and o.ended_at is null)
+            then 'in_use'
+            when not exists (select from ${runs} o where o.execution_id = r.execution_id and o.requested) then 'left'
+            else 'given_back' end) as outcome
+          from ${runs} r where r.id = ${run.id}::uuid
+            and (r.outcome is not null or ${type === 'run.ended'}::boolean
+              or r.due_at <= (select milliseconds from ${reachable}))
+          for update),
+        written as (
+          update ${runs} r set ended_at = app_now(), outcome = chosen.outcome, due_at = 0,
+            settled_at = case when chosen.outcome = 'given_back' then null else app_now() end
+          from chosen where r.id = chosen.id and chosen.fresh)
+        select outcome, fresh from chosen`,
+      );
+      if (ended?.fresh) await appendLedger(tx, [entryOf(ctx, run, type, ended.outcome)]);
+      return ended?.outcome ?? null;
+    }),
+  );
+}
+
+const becomes: Record<RunOutcome, string> = {
+  given_back: 'its access is given back',
+  in_use: 'another command still uses the access',
+  left: 'the access was not requested for a command and is left',
+};
+
+function entryOf(ctx: ActorContext, run: RunRow, type: 'run.ended' | 'run.lapsed', outcome: RunOutcome) {
+  const what = type === 'run.ended' ? 'A command ended' : 'The heartbeat of a command stayed away';
+  return {
+    type,
+    message: `${what}: ${becomes[outcome]}`,
+    actor: ctx.actor,
+    userId: run.userId,
+    executionId: run.executionId,
+    data: { run_id: run.id, outcome },
+  };
+}
+
+/**
+ * Gives the access back, or cancels a request that holds none yet. A workflow may grant more after that, so the run is
+ * looked at again until its execution has ended and holds nothing.
+ */
+async function settle(ctx: ActorContext, { id, executionId }: RunRow): Promise<void> {
+  const before = await readRest(ctx, executionId);
+  if (before.held) await unlessOver(endHeld(ctx, { id: executionId }, { reason: 'returned' }));
+  else if (!before.ended) await unlessOver(cancelUnasked(ctx, executionId));
+  const { held, ended } = await readRest(ctx, executionId);
+  await execute(
+    ctx.db,
+    held || !ended
+      ? sqlText`update ${runs} r set due_at = reading.now + ${ctx.timing.run.settle}::bigint
+          from (select ${readingNow(ctx)} as now from ${reachable}) as reading where r.id = ${id}::uuid`
+      : sqlText`update ${runs} set settled_at = app_now() where id = ${id}::uuid and settled_at is null`,
+  );
+}
+
+async function readRest(ctx: Context, executionId: string): Promise<{ held: boolean; ended: boolean }> {
+  const [row] = await execute<{ held: boolean; ended: boolean }>(
+    ctx.db,
+    sqlText`
+    select ended_at is not null as ended,
+      exists (select from ${grants} where ${isLiveOf(sqlText`${executionId}::uuid`)}) as held
+    from ${executions} where id = ${executionId}::uuid`,
+  );
+  return row ?? { held: false, ended: true };
+}
+
+/** What ended by itself meanwhile is no failure. */
+async function unlessOver(work: Promise<unknown>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    if (!(error instanceof AccessError) || error.code !== 'conflict') throw error;
+  }
+}

@@ -1,0 +1,58 @@
+import { sql } from 'drizzle-orm';
+import { bigint, boolean, check, index, pgTable, text, uuid } from 'drizzle-orm/pg-core';
+import { appNow, instant } from './columns.js';
+import { executions } from './executions.js';
+import { users } from './people.js';
+
+/** How a run ended: whether the access was given back, or why it was not. */
+export type RunOutcome = 'given_back' | 'in_use' | 'left';
+
+/**
+ * A command that uses the access of an execution (`belay run`). Its heartbeat keeps the access: when it stays away for
+ * the run's lease, the run ends (docs/interface.md, section 18).
+ */
+export const runs = pgTable(
+  'runs',
+  {
+    id: uuid('id').primaryKey(),
+    executionId: uuid('execution_id')
+      .notNull()
+      .references(() => executions.id),
+    userId: uuid('user_id')
+      .notNull()
+      .references(() => users.id),
+    /** Whether the execution was requested for this run; the access of an execution without such a run is left alone. */
+    requested: boolean('requested').notNull(),
+    /** How long the heartbeat may stay away, in milliseconds. */
+    lease: bigint('lease', { mode: 'number' }).notNull(),
+    /** The reading of `reachable` at which the run has to be looked at: the end of its lease, or 0 at once. */
+    dueAt: bigint('due_at', { mode: 'number' }).notNull(),
+    createdAt: instant('created_at').notNull().default(appNow),
+    endedAt: instant('ended_at'),
+    outcome: text('outcome').$type<RunOutcome>(),
+    /** When nothing was left to do: null until access that is given back has ended, with its execution. */
+    settledAt: instant('settled_at'),
+  },
+  (table) => [
+    index('runs_due_idx').on(table.dueAt).where(sql`${table.settledAt} is null`),
+    index('runs_execution_idx').on(table.executionId),
+    check('run_outcome_is_known', sql`${table.outcome} in ('given_back', 'in_use', 'left')`),
+    check('run_ends_with_an_outcome', sql`(${table.endedAt} is null) = (${table.outcome} is null)`),
+    check('run_settles_after_its_end', sql`${table.settledAt} is null or ${table.endedAt} is not null`),
+    check('run_has_a_lease', sql`${table.lease} > 0`),
+  ],
+);
+
+/**
+ * One row: for how long a server could be reached, counted while runs exist. It stands still while no server writes it,
+ * so that an outage takes nothing from the lease of a run.
+ */
+export const reachable = pgTable(
+  'reachable',
+  {
+    one: boolean('one').primaryKey().default(true),
+    milliseconds: bigint('milliseconds', { mode: 'number' }).notNull().default(0),
+    seenAt: instant('seen_at').notNull().default(appNow),
+  },
+  (table) => [check('reachable_is_one_row', sql`${table.one}`)],
+);
