@@ -61,7 +61,7 @@ process.exitCode = await runCli(args, {
   ),
   posix: platform !== 'win32',
   prompts: createTerminalPrompts(stdin, stderr),
-  programs: createPrograms(process),
+  programs: createPrograms(process, env),
   readInput: async () => (await import('node:stream/consumers')).text(stdin),
   openBrowser: async (url) => (await import('./open-browser.js')).openBrowser(url, platform),
   // Loaded on demand: help and completion start faster without cryptography.

@@ -77,7 +77,7 @@ async function use(
   });
   try {
     const { client } = await connect();
-    const signal = AbortSignal.any([shell.signal, interrupted.signal]);
+    const { signal } = interrupted;
     await waitUntilActive(client, run.execution_id, { say: (text) => progress.say(text), signal }).catch(
       (error: unknown) => {
         throw signal.aborted ? new CliError('aborted', 'stopped before the access was active') : error;

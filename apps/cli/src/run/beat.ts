@@ -1,6 +1,7 @@
 import { type BelayClient, isBelayError } from '@belay/sdk';
 import { readDuration } from '../duration.js';
 import type { Shell } from '../shell.js';
+import { within } from '../within.js';
 
 interface Beating {
   /** The client of the moment: a person can sign in again while the command runs. */
@@ -28,7 +29,7 @@ export async function keepBeating(shell: Shell, { client, run, say, signal }: Be
     await shell.delay(pause, signal).catch(() => {});
     if (signal.aborted) return;
     try {
-      const limit = AbortSignal.any([signal, AbortSignal.timeout(patience)]);
+      const limit = within(signal, patience);
       await (await client()).runs.beat(run.run_id, { signal: limit });
       if (told !== '') tell('the server responds again');
       told = '';

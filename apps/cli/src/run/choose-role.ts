@@ -28,7 +28,7 @@ function sizeOf(role: Role): [number, string] {
 
 /**
  * Returns the role that the person chooses among those of the systems that a program is for, the least first. Throws
- * `usage` when nobody can be asked, or the program is not known: a role is never guessed.
+ * `usage` without a terminal to ask at, or the program is not known: a role is never guessed.
  */
 export async function chooseRole(
   client: BelayClient,

@@ -9,7 +9,10 @@ const forwarded = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2
  * Returns what starts programs with this process's input and output. On a terminal, the kernel sends Ctrl-C and Ctrl-\ to
  * the program as well, so that these are not forwarded a second time.
  */
-export function createPrograms(process: NodeJS.Process): Programs {
+export function createPrograms(
+  process: NodeJS.Process,
+  variables: Readonly<Record<string, string | undefined>>,
+): Programs {
   const fromTerminal = (signal: NodeJS.Signals) =>
     process.stdin.isTTY === true && (signal === 'SIGINT' || signal === 'SIGQUIT');
   return {
@@ -20,7 +23,7 @@ export function createPrograms(process: NodeJS.Process): Programs {
       };
     },
     start(command, args, environment): Program {
-      const child = spawn(command, [...args], { stdio: 'inherit', env: { ...process.env, ...environment } });
+      const child = spawn(command, [...args], { stdio: 'inherit', env: { ...variables, ...environment } });
       const ended = new Promise<number>((resolve) => {
         child.once('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'ENOENT' ? 127 : 126));
         child.once('exit', (code, signal) => resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)));
