@@ -180,6 +180,7 @@ function representations(operation: Operation, path: string, rest: RestMeta): vo
       schema: { type: 'string', description: 'All entries, one per line' },
     };
   }
+  if (rest.csv !== undefined) success.content['text/csv'] = { schema: { type: 'string' } };
   if (rest.metrics !== undefined) success.content['text/plain'] = { schema: { type: 'string' } };
   if (path === '/health' || path === '/ready') {
     // The shape is the same when the service is unhealthy: probes read the status, people read the body.

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { done, instant, name } from './fields.js';
+import { done, instant, name, opaque } from './fields.js';
 import { limits } from './limits.js';
+import { logLevel } from './logs.js';
 import { mutation, query } from './operation.js';
 import { next, paging } from './paging.js';
 
@@ -83,6 +84,142 @@ export type OverdueRevocation = z.infer<typeof overdueRevocation>;
 export const overdueList = z.object({ revocations: z.array(overdueRevocation), next });
 export type OverdueList = z.infer<typeof overdueList>;
 
+const time = z.iso.datetime({ offset: true });
+export const auditFilter = z.strictObject({
+  user: email.optional().describe('E-mail address of who acted, or of whom it concerns'),
+  role: name.optional(),
+  provider: name.optional(),
+  type: name.optional().describe('The event'),
+  level: logLevel.optional(),
+  execution_id: name.optional(),
+  since: time.optional().describe('Inclusive'),
+  until: time.optional().describe('Inclusive'),
+});
+export type AuditFilter = z.input<typeof auditFilter>;
+
+export const auditEntry = z.object({
+  id: z.string(),
+  timestamp: instant,
+  level: logLevel,
+  type: z.string(),
+  message: z.string(),
+  actor: z.string().describe('Who acted: an e-mail address, `operator <name>`, `agent <name>` or `system <part>`'),
+  user: z.string().describe('E-mail address of the person whom it concerns; empty for none'),
+  role: z.string(),
+  provider: z.string(),
+  execution_id: z.string(),
+  data: z.unknown(),
+});
+/** One entry of the audit log. */
+export type AuditEntry = z.infer<typeof auditEntry>;
+
+/** The columns of an export as CSV. */
+export const auditColumns = [
+  'timestamp',
+  'level',
+  'type',
+  'actor',
+  'user',
+  'role',
+  'provider',
+  'execution_id',
+  'message',
+  'data',
+  'id',
+] as const satisfies readonly (keyof AuditEntry)[];
+
+const auditCursor = paging.cursor.describe('`next` of the previous page');
+export const auditPage = z.object({
+  logs: z.array(auditEntry),
+  next: next.describe('Cursor of the next page. A page can be empty and have one: only so much is searched at a time'),
+});
+export type AuditPage = z.infer<typeof auditPage>;
+
+export const configurationVersion = z.object({
+  version: z.string(),
+  applied_at: instant,
+  source: z.string().describe('The file or folder that it was read from'),
+  digest: z.string(),
+});
+export const configurationVersions = z.object({ versions: z.array(configurationVersion), next });
+export type ConfigurationVersions = z.infer<typeof configurationVersions>;
+
+export const configurationChange = z.object({
+  path: z.string().describe('The key, as `roles.admin.max_duration`'),
+  change: z.enum(['added', 'removed', 'changed']),
+  before: z.string().nullable().describe('As JSON; null when it is hidden or was not there'),
+  after: z.string().nullable(),
+  hidden: z.boolean().describe('Whether the values are left out, because they may be secret'),
+});
+export type ConfigurationChange = z.infer<typeof configurationChange>;
+
+export const configurationDiff = z.object({
+  from: configurationVersion.nullable().describe('Null for the first version'),
+  to: configurationVersion,
+  changes: z.array(configurationChange),
+  truncated: z.boolean().describe('Whether there are more changes than are listed'),
+});
+export type ConfigurationDiff = z.infer<typeof configurationDiff>;
+
+export const knownPerson = z.object({
+  ...person.shape,
+  provider: z.string(),
+  groups: z.array(z.string()),
+  created_at: instant,
+  deactivated: z.boolean().describe('Whether a directory says that the person has left'),
+  logins: z.number().int(),
+  tokens: z.number().int(),
+});
+export type KnownPerson = z.infer<typeof knownPerson>;
+
+export const peopleList = z.object({ people: z.array(knownPerson), next });
+export type PeopleList = z.infer<typeof peopleList>;
+
+export const personLogin = z.object({
+  id: z.string(),
+  kind: z.enum(['browser', 'device', 'token']),
+  provider: z.string(),
+  label: z.string().nullable(),
+  created_at: instant,
+  expires_at: instant,
+});
+
+export const personDetails = z.object({
+  person: knownPerson,
+  identities: z.array(z.object({ provider: z.string(), subject: z.string(), email: z.string(), told_at: instant })),
+  logins: z.array(personLogin),
+  access: z.array(heldAccess),
+  requests: z
+    .array(z.object({ id: z.string(), role: z.string(), status: z.string(), created_at: instant }))
+    .describe('The requests that have not ended'),
+});
+/** One person with what they have here; at most 200 of each. */
+export type PersonDetails = z.infer<typeof personDetails>;
+
+export const stoppedPerson = z.object({
+  ...done.shape,
+  logins: z.number().int(),
+  tokens: z.number().int(),
+  requests: z.array(z.string()),
+  access: z.array(z.string()),
+});
+export type StoppedPerson = z.infer<typeof stoppedPerson>;
+
+export const listedAgent = z.object({
+  id: z.string(),
+  name: z.string(),
+  environment: z.string().nullable(),
+  description: z.string().nullable(),
+  enrolled_at: instant,
+  expires_at: instant,
+  registered_at: instant.nullable(),
+  seen_at: instant.nullable(),
+  catalog_version: z.string().nullable(),
+});
+export type ListedAgent = z.infer<typeof listedAgent>;
+export const agentList = z.object({ agents: z.array(listedAgent), next });
+export type AgentList = z.infer<typeof agentList>;
+
 const one = z.strictObject({ id: name, reason: why });
 
 /** What administrators and auditors do (`access` of the configuration). */
@@ -91,4 +228,32 @@ export const adminOperations = {
   revoke: mutation({ input: revokeRequest, output: revoked }),
   overdue: query({ input: z.strictObject(paging), output: overdueList }),
   retry: mutation({ input: one, output: done }),
+  logs: query({ input: auditFilter.extend(paging), output: auditPage }),
+  exportLogs: query({
+    input: auditFilter.extend({
+      cursor: auditCursor,
+      format: z.enum(['csv']).optional().describe('For a link; other clients send `Accept: text/csv`'),
+    }),
+    output: auditPage,
+  }),
+  configurations: query({ input: z.strictObject(paging), output: configurationVersions }),
+  configuration: query({
+    input: z.strictObject({
+      version: name.describe('`1.0.N`'),
+      from: name.optional().describe('The version to compare with; default: the one before'),
+    }),
+    output: configurationDiff,
+  }),
+  people: query({
+    input: z.strictObject({
+      q: opaque.max(limits.name).optional().describe('Part of a name or an address'),
+      ...paging,
+    }),
+    output: peopleList,
+  }),
+  person: query({ input: z.strictObject({ user: email }), output: personDetails }),
+  stop: mutation({ input: z.strictObject({ user: email, reason: why }), output: stoppedPerson }),
+  endLogin: mutation({ input: one, output: done }),
+  agents: query({ input: z.strictObject(paging), output: agentList }),
+  removeAgent: mutation({ input: one, output: done }),
 };

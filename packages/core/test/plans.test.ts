@@ -5,10 +5,14 @@ import {
   createLogin,
   expireLogins,
   getExecution,
+  getPerson,
   listAccess,
+  listAllAccess,
+  listAudit,
   listExecutions,
   listInbox,
   listLogs,
+  listOverdue,
   readMetrics,
   reconcileEntitlement,
   requestElevation,
@@ -86,7 +90,8 @@ describe('with years of history, everything is found by an index', () => {
   let ids: { active: string; hot: string };
 
   beforeAll(async () => {
-    cast = await openCast({ catalog: { ...catalogWith({}), server: { limits: { open_requests: 100_000 } } } });
+    const access = { auditors: { users: ['mallory@example.com'] } };
+    cast = await openCast({ catalog: { ...catalogWith({}), access, server: { limits: { open_requests: 100_000 } } } });
     const { house, ada } = cast;
     const { sql } = house.database;
     const active = await ask(house, ada, { workflow: 'automatic', duration: 'PT2H' });
@@ -164,6 +169,12 @@ describe('with years of history, everything is found by an index', () => {
     ['logs of one person', () => scans((ctx) => listLogs(ctx, { user: 'ada@example.com' }), cast.grace)],
     ['sweeps with nothing to do', () => scans((ctx) => sweep(ctx))],
     ['what is due at a provider', () => scans((ctx) => claimDue(ctx, { provider: 'memory', limit: 32 }))],
+    ['the whole audit log', () => scans((ctx) => listAudit(ctx, { limit: 50 }), cast.mallory)],
+    ['the audit log of a type', () => scans((ctx) => listAudit(ctx, { type: 'none' }), cast.mallory)],
+    ['the audit log of one request', () => scans((ctx) => listAudit(ctx, { execution_id: ids.active }), cast.mallory)],
+    ['the access of all people', () => scans((ctx) => listAllAccess(ctx, {}), cast.mallory)],
+    ['the access of one person', () => scans((ctx) => getPerson(ctx, { user: 'ada@example.com' }), cast.mallory)],
+    ['the list of overdue revocations', () => scans((ctx) => listOverdue(ctx, {}), cast.mallory)],
     ['overdue revocations', () => scans((ctx) => readMetrics(ctx, { uptimeMilliseconds: 1, requests: 1 }))],
     ['expiring logins', () => scans((ctx) => expireLogins(ctx))],
   ])('%s', async (_name, look) => {

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { callTRPCProcedure, TRPCError } from '@trpc/server';
 import { sendError, sendOptions, sendRedirect } from './answer.js';
 import { askFirst, type Exchange, guardOrigin, mustConfirm, showAgain } from './browser.js';
+import { csv } from './csv.js';
 import type { RestContext } from './exchange.js';
 import type { Rest, RestOptions } from './hooks.js';
 import { readInput } from './input.js';
@@ -127,11 +128,14 @@ async function perform<Context extends RestContext>(kept: KeptAnswers, exchange:
     kept.keep(place.of, place.as, answer);
     return replyAgain(exchange, answer);
   }
-  if (type !== ndjson) return reply(exchange, { operation, input, output, type: input.confirmed ? 'text/html' : type });
+  const asked = operation.rest.csv && input.fields.format === 'csv' ? csv : type;
+  if (asked !== ndjson && asked !== csv)
+    return reply(exchange, { operation, input, output, type: input.confirmed ? 'text/html' : type });
   options.streams?.open(context, response);
   await streamPages({
     response,
     first: output as StreamPage,
+    columns: asked === csv ? operation.rest.csv : undefined,
     page: async (cursor) => (await call({ ...input.fields, cursor })) as StreamPage,
     stillAllowed: async () => (await options.hooks.identify(request, 'rest', operation)).actor !== null,
   });

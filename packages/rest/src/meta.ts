@@ -29,6 +29,11 @@ export interface RestMeta {
    * of the following.
    */
   stream?: 'logs';
+  /**
+   * The columns of the same list as `text/csv`, for a client that requests it by `Accept` or, as a link in a page does,
+   * by the field `format`.
+   */
+  csv?: readonly string[];
   /** Where a browser that opens this without any input finds a form for it. */
   emptyForm?: string;
   /** The same answer under POST too, for a browser that was sent here by a 307 after a POST. */

@@ -1,4 +1,5 @@
 import type { AnyTRPCRouter } from '@trpc/server';
+import { csv } from './csv.js';
 import { type FieldKinds, fieldKinds } from './fields.js';
 import { metricsTypes } from './metrics-text.js';
 import { type DeclaredOperation, listOperations } from './operations.js';
@@ -33,7 +34,7 @@ const html = 'text/html';
 
 function offersOf({ rest }: DeclaredOperation): string[] {
   if (rest.metrics !== undefined) return [json, ...metricsTypes];
-  if (rest.stream !== undefined) return [ndjson, json];
+  if (rest.stream !== undefined) return rest.csv === undefined ? [ndjson, json] : [ndjson, csv, json];
   if (rest.document !== undefined) return [rest.document.type, json];
   if (rest.html === 'preferred') return [html, json];
   return rest.html === 'offered' || rest.confirm !== undefined || rest.redirect !== undefined ? [json, html] : [json];

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import { csv, csvLine } from './csv.js';
 
 export const ndjson = 'application/x-ndjson';
 
@@ -15,22 +16,30 @@ export interface StreamOptions {
   first: StreamPage;
   /** The page after a cursor. */
   page(cursor: string): Promise<StreamPage>;
+  /** The columns of a list that is written as CSV; lines of JSON without them. */
+  columns?: readonly string[] | undefined;
   /** Whether the caller's login still stands. */
   stillAllowed(): Promise<boolean>;
 }
 
 /**
- * Writes a long list as lines of JSON, one page at a time and no faster than the client reads, so that it needs the
+ * Writes a long list as lines of JSON or of CSV, one page at a time and no faster than the client reads, so that it needs the
  * same memory however long it is. Cut off, not ended, when it cannot go on: a client must not take a part for the
  * whole.
  */
-export async function streamPages({ response, first, page, stillAllowed }: StreamOptions): Promise<void> {
-  response.writeHead(200, { 'Content-Type': `${ndjson}; charset=utf-8` });
+export async function streamPages({ response, first, page, columns, stillAllowed }: StreamOptions): Promise<void> {
+  const type = columns ? { 'Content-Disposition': 'attachment; filename="belay-audit-log.csv"' } : {};
+  response.writeHead(200, { ...type, 'Content-Type': `${columns ? csv : ndjson}; charset=utf-8` });
+  if (columns) response.write(csvLine(columns));
+  const lineOf = (entry: object) =>
+    columns
+      ? csvLine(columns.map((column) => (entry as Record<string, unknown>)[column]))
+      : `${JSON.stringify(entry)}\n`;
   const gone = new AbortController();
   response.once('close', () => gone.abort());
   try {
     for (let current = first; ; ) {
-      const lines = current.logs.map((entry) => `${JSON.stringify(entry)}\n`).join('');
+      const lines = current.logs.map(lineOf).join('');
       if (lines !== '' && !response.write(lines)) await once(response, 'drain', { signal: gone.signal });
       if (current.next === null) break;
       if (gone.signal.aborted || !(await stillAllowed())) throw new Error('The export ended early');

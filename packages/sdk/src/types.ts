@@ -7,12 +7,24 @@
 export type { AccessGrant, AccessList } from '@belay/contract/access';
 export type {
   AccessFilter,
+  AgentList,
+  AuditEntry,
+  AuditFilter,
+  AuditPage,
+  ConfigurationChange,
+  ConfigurationDiff,
+  ConfigurationVersions,
   HeldAccess,
   HeldAccessList,
+  KnownPerson,
+  ListedAgent,
   OverdueList,
   OverdueRevocation,
+  PeopleList,
+  PersonDetails,
   Revoked,
   RevokeRequest,
+  StoppedPerson,
 } from '@belay/contract/admin';
 export type { Decided, Decision, Inbox, InboxEntry, InboxFilter } from '@belay/contract/approvals';
 export type {

@@ -1,5 +1,20 @@
-import { adminOperations } from '@belay/contract/admin';
-import { listAllAccess, listOverdue, retryRevocation, revokeAccess } from '@belay/core';
+import { adminOperations, auditColumns } from '@belay/contract/admin';
+import {
+  compareConfigurations,
+  endOtherLogin,
+  exportAudit,
+  getPerson,
+  listAgents,
+  listAllAccess,
+  listAudit,
+  listConfigurations,
+  listOverdue,
+  listPeople,
+  removeAgent,
+  retryRevocation,
+  revokeAccess,
+  stopUser,
+} from '@belay/core';
 import { linkNext } from '../paging.js';
 import { authenticated } from '../procedures.js';
 import { router } from '../trpc.js';
@@ -54,4 +69,111 @@ export const adminRouter = router({
     .input(adminOperations.retry.input)
     .output(adminOperations.retry.output)
     .mutation(({ ctx, input }) => retryRevocation(ctx.caller, input)),
+  logs: authenticated
+    .meta({
+      openapi: { method: 'GET', path: '/admin/logs', tags, summary: 'Search the whole audit log' },
+    })
+    .input(adminOperations.logs.input)
+    .output(adminOperations.logs.output)
+    .query(async ({ ctx, input }) => linkNext(ctx, await listAudit(ctx.caller, input))),
+  exportLogs: authenticated
+    .meta({
+      openapi: {
+        method: 'GET',
+        path: '/admin/logs/export',
+        tags,
+        summary: 'Export the audit log: all of it as CSV or NDJSON, or one page as JSON',
+      },
+      rest: { stream: 'logs', csv: auditColumns },
+    })
+    .input(adminOperations.exportLogs.input)
+    .output(adminOperations.exportLogs.output)
+    .query(({ ctx, input }) => exportAudit(ctx.caller, input)),
+  configurations: authenticated
+    .meta({
+      openapi: { method: 'GET', path: '/admin/configuration', tags, summary: 'List the versions of the configuration' },
+    })
+    .input(adminOperations.configurations.input)
+    .output(adminOperations.configurations.output)
+    .query(async ({ ctx, input }) => linkNext(ctx, await listConfigurations(ctx.caller, input))),
+  configuration: authenticated
+    .meta({
+      openapi: {
+        method: 'GET',
+        path: '/admin/configuration/{version}',
+        tags,
+        summary: 'Compare a version of the configuration with another',
+      },
+    })
+    .input(adminOperations.configuration.input)
+    .output(adminOperations.configuration.output)
+    .query(({ ctx, input }) => compareConfigurations(ctx.caller, input)),
+  people: authenticated
+    .meta({
+      openapi: { method: 'GET', path: '/admin/people', tags, summary: 'List the people who have signed in' },
+    })
+    .input(adminOperations.people.input)
+    .output(adminOperations.people.output)
+    .query(async ({ ctx, input }) => linkNext(ctx, await listPeople(ctx.caller, input))),
+  person: authenticated
+    .meta({
+      openapi: {
+        method: 'GET',
+        path: '/admin/people/{user}',
+        tags,
+        summary: 'Read a person with their logins, access and open requests',
+      },
+    })
+    .input(adminOperations.person.input)
+    .output(adminOperations.person.output)
+    .query(({ ctx, input }) => getPerson(ctx.caller, input)),
+  stop: authenticated
+    .meta({
+      openapi: {
+        method: 'POST',
+        path: '/admin/people/{user}/stop',
+        tags,
+        summary: 'Stop a person: end their logins, requests and access, as an administrator',
+        contentTypes,
+      },
+      rest: redirect,
+    })
+    .input(adminOperations.stop.input)
+    .output(adminOperations.stop.output)
+    .mutation(async ({ ctx, input }) => ({ status: 'ok', ...(await stopUser(ctx.caller, input)) })),
+  endLogin: authenticated
+    .meta({
+      openapi: {
+        method: 'POST',
+        path: '/admin/logins/{id}/end',
+        tags,
+        summary: 'End one login or token of a person, as an administrator',
+        contentTypes,
+      },
+      rest: redirect,
+    })
+    .input(adminOperations.endLogin.input)
+    .output(adminOperations.endLogin.output)
+    .mutation(({ ctx, input }) => endOtherLogin(ctx.caller, input)),
+  agents: authenticated
+    .meta({
+      openapi: { method: 'GET', path: '/admin/agents', tags, summary: 'List the agents that are enrolled' },
+    })
+    .input(adminOperations.agents.input)
+    .output(adminOperations.agents.output)
+    .query(async ({ ctx, input }) => linkNext(ctx, await listAgents(ctx.caller, input))),
+  removeAgent: authenticated
+    .meta({
+      openapi: {
+        method: 'POST',
+        path: '/admin/agents/{id}/remove',
+        tags,
+        summary: 'Remove an agent, as an administrator',
+        contentTypes,
+      },
+      rest: redirect,
+    })
+    .input(adminOperations.removeAgent.input)
+    .output(adminOperations.removeAgent.output)
+    .mutation(({ ctx, input }) => removeAgent(ctx.caller, input)),
 });

@@ -3,7 +3,7 @@ import { invalid } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import type { PageOf } from '@belay/contract/paging';
 import { entitlements, executions, grants, users } from '@belay/db';
-import { and, asc, eq, ne, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, inArray, ne, type SQL, sql } from 'drizzle-orm';
 import type { ActorStore, Store } from '../context.js';
 import { requireOverseer } from '../people/oversight.js';
 import { isKnownAs } from '../people/people.js';
@@ -22,6 +22,11 @@ export async function listAllAccess(ctx: ActorStore, input: AccessFilter & PageO
     access: found.slice(0, limit).map(({ held }) => held),
     next: found.length > limit && last ? `${last.micros}.${last.held.id}` : null,
   };
+}
+
+/** Returns the access of people, at most `limit`. */
+export async function listAccessOf(ctx: Store, userIds: string[], limit: number): Promise<HeldAccess[]> {
+  return (await readHeld(ctx, inArray(grants.userId, userIds), limit)).map(({ held }) => held);
 }
 
 /** Returns what the fields of a filter that are present match, for rows of grants, entitlements and executions. */

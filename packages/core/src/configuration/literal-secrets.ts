@@ -33,7 +33,7 @@ function look(value: unknown, path: string, found: ErrorIssue[]): void {
   }
 }
 
-function isLiteralSecret(key: string, text: string): boolean {
+export function isLiteralSecret(key: string, text: string): boolean {
   if (text === '' || reference.test(text)) return false;
   return secretKey.test(key) || password.test(text);
 }

@@ -49,9 +49,10 @@ export const ledger = pgTable(
     data: json<unknown>('data'),
   },
   (table) => [
-    // For readers that read everything in order, or only new entries. Belay itself does not, so an index on all rows
-    // would be unused.
+    // For readers that read everything in order, or only new entries.
     index('ledger_seq_idx').using('brin', table.seq).with({ autosummarize: true }),
+    // The whole audit log, newest first and by time, for administrators and auditors.
+    index('ledger_time_idx').on(table.at, table.seq),
     index('ledger_execution_idx').on(table.executionId, table.seq),
     index('ledger_user_idx').on(table.userId, table.seq.desc()),
     // Few entries have a level above information, so this index finds those without reading the others.

@@ -17,7 +17,10 @@ export const users = pgTable(
     /** Since when a directory says that the person has left: no login of theirs is valid, and none is created. */
     deprovisionedAt: instant('deprovisioned_at'),
   },
-  (table) => [unique('users_are_known_once_per_provider').on(table.provider, table.subject)],
+  (table) => [
+    unique('users_are_known_once_per_provider').on(table.provider, table.subject),
+    index('users_email_idx').on(table.email, table.id),
+  ],
 );
 
 /** The identity of a person at a provider. A person may have several identities; an identity has one person. */

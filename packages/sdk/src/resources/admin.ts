@@ -2,14 +2,29 @@ import type { Transport } from '../transport/create-transport.js';
 import { pageOf } from '../transport/page-of.js';
 import type {
   AccessFilter,
+  AgentList,
+  AuditEntry,
+  AuditFilter,
+  AuditPage,
   CallOptions,
+  ConfigurationDiff,
+  ConfigurationVersions,
   Done,
   HeldAccessList,
   OverdueList,
   PageOptions,
+  PeopleList,
+  PersonDetails,
   Revoked,
   RevokeRequest,
+  StoppedPerson,
 } from '../types.js';
+
+interface Act {
+  id: string;
+  /** Written to the audit log. */
+  reason: string;
+}
 
 /** What administrators and auditors see, and administrators do (`access` of the configuration). */
 export interface AdminResource {
@@ -19,7 +34,26 @@ export interface AdminResource {
   revokeAccess(request: RevokeRequest, options?: CallOptions): Promise<Revoked>;
   listOverdue(options?: PageOptions): Promise<OverdueList>;
   /** Makes an overdue revocation due now. */
-  retryRevocation(request: { id: string; reason: string }, options?: CallOptions): Promise<Done>;
+  retryRevocation(act: Act, options?: CallOptions): Promise<Done>;
+  /** One page of the whole audit log, newest first. A page can be empty and have a next one. */
+  listLogs(filter?: AuditFilter, options?: PageOptions): Promise<AuditPage>;
+  /** Every entry that matches, newest first, page by page; the audit log has that it was exported. */
+  exportLogs(filter?: AuditFilter, options?: CallOptions): AsyncGenerator<AuditEntry, void, undefined>;
+  listConfigurations(options?: PageOptions): Promise<ConfigurationVersions>;
+  /** How a version of the configuration differs from another one, or from the one before it. */
+  compareConfigurations(
+    versions: { version: string; from?: string },
+    options?: CallOptions,
+  ): Promise<ConfigurationDiff>;
+  /** The people who have signed in; `q` is part of a name or an address. */
+  listPeople(filter?: { q?: string }, options?: PageOptions): Promise<PeopleList>;
+  getPerson(user: string, options?: CallOptions): Promise<PersonDetails>;
+  /** Ends all that a person has: logins, tokens, open requests and access. */
+  stopPerson(act: { user: string; reason: string }, options?: CallOptions): Promise<StoppedPerson>;
+  /** Ends one login or token. */
+  endLogin(act: Act, options?: CallOptions): Promise<Done>;
+  listAgents(options?: PageOptions): Promise<AgentList>;
+  removeAgent(act: Act, options?: CallOptions): Promise<Done>;
 }
 
 export function createAdmin(transport: Transport): AdminResource {
@@ -29,6 +63,27 @@ export function createAdmin(transport: Transport): AdminResource {
     revokeAccess: (request, options) => transport.mutate('admin.revoke', request, options),
     listOverdue: ({ limit, cursor, ...options } = {}) =>
       transport.query('admin.overdue', pageOf({ limit, cursor }), options),
-    retryRevocation: (request, options) => transport.mutate('admin.retry', request, options),
+    retryRevocation: (act, options) => transport.mutate('admin.retry', act, options),
+    listLogs: (filter = {}, { limit, cursor, ...options } = {}) =>
+      transport.query('admin.logs', { ...filter, ...pageOf({ limit, cursor }) }, options),
+    async *exportLogs(filter = {}, options) {
+      let page = await transport.query('admin.exportLogs', filter, options);
+      for (;;) {
+        yield* page.logs;
+        if (page.next === null) return;
+        page = await transport.query('admin.exportLogs', { ...filter, cursor: page.next }, options);
+      }
+    },
+    listConfigurations: ({ limit, cursor, ...options } = {}) =>
+      transport.query('admin.configurations', pageOf({ limit, cursor }), options),
+    compareConfigurations: (versions, options) => transport.query('admin.configuration', versions, options),
+    listPeople: (filter = {}, { limit, cursor, ...options } = {}) =>
+      transport.query('admin.people', { ...filter, ...pageOf({ limit, cursor }) }, options),
+    getPerson: (user, options) => transport.query('admin.person', { user }, options),
+    stopPerson: (act, options) => transport.mutate('admin.stop', act, options),
+    endLogin: (act, options) => transport.mutate('admin.endLogin', act, options),
+    listAgents: ({ limit, cursor, ...options } = {}) =>
+      transport.query('admin.agents', pageOf({ limit, cursor }), options),
+    removeAgent: (act, options) => transport.mutate('admin.removeAgent', act, options),
   };
 }

@@ -1,0 +1,180 @@
+import type { AuditEntry, AuditFilter, AuditPage } from '@belay/contract/admin';
+import { invalid } from '@belay/contract/errors';
+import { limits } from '@belay/contract/limits';
+import type { PageOf } from '@belay/contract/paging';
+import { executions, ledger, users } from '@belay/db';
+import { and, type Column, desc, eq, getTableColumns, gte, inArray, lte, or, type SQL, sql } from 'drizzle-orm';
+import { nameOf } from '../actor.js';
+import type { Actor, ActorStore } from '../context.js';
+import { isId } from '../find-execution.js';
+import { appendLedger } from '../ledger/append.js';
+import { requireOverseer } from '../people/oversight.js';
+import { idsKnownAs } from '../people/people.js';
+
+/** How many entries one page searches at most: a filter that few entries match must not read the whole ledger. */
+const searched = 20_000;
+
+/**
+ * Returns one page of the whole audit log, newest first (GET /admin/logs). A page searches a bounded number of entries,
+ * so it can be short, or empty, and have a next one. Throws `forbidden`, and `invalid` for a cursor that is not of this
+ * list.
+ */
+export async function listAudit(ctx: ActorStore, input: AuditFilter & PageOf): Promise<AuditPage> {
+  requireOverseer(ctx);
+  const { limit = limits.page, cursor, ...filter } = input;
+  return readPage(ctx, filter, { limit: Math.min(limit, limits.page), before: placeOf(cursor) });
+}
+
+/**
+ * Returns one page of an export as `listAudit` does (GET /admin/logs/export); its first page records the export in the
+ * ledger, before anything is returned.
+ */
+export async function exportAudit(
+  ctx: ActorStore,
+  input: AuditFilter & { cursor?: string | undefined; format?: 'csv' | undefined },
+): Promise<AuditPage> {
+  requireOverseer(ctx);
+  const { cursor, format: _format, ...filter } = input;
+  const before = placeOf(cursor);
+  if (before === undefined) {
+    await appendLedger(ctx.db, [
+      {
+        type: 'audit.exported',
+        level: 'warning',
+        message: `${nameOf(ctx.actor)} exported the audit log`,
+        actor: ctx.actor,
+        ...(ctx.actor.kind === 'user' ? { userId: ctx.actor.id } : {}),
+        data: { filter },
+      },
+    ]);
+  }
+  return readPage(ctx, filter, { limit: limits.page, before });
+}
+
+interface Place {
+  /** Microseconds since 1970. */
+  at: string;
+  seq: string;
+}
+
+function placeOf(cursor: string | undefined): Place | undefined {
+  if (cursor === undefined) return undefined;
+  const [, at, seq] = /^(\d{1,17})\.(\d{1,18})$/.exec(cursor) ?? [];
+  if (at === undefined || seq === undefined) throw invalid('cursor', 'is not a cursor of this list');
+  return { at, seq };
+}
+
+const micros = sql<string>`(extract(epoch from ${ledger.at}) * 1000000)::bigint`;
+const place = sql`(${ledger.at}, ${ledger.seq})`;
+const rowOf = ({ at, seq }: Place): SQL =>
+  sql`(timestamptz 'epoch' + ${at}::bigint * interval '1 microsecond', ${seq}::bigint)`;
+
+async function readPage(
+  ctx: ActorStore,
+  filter: AuditFilter,
+  { limit, before }: { limit: number; before: Place | undefined },
+): Promise<AuditPage> {
+  const { execution_id: id, user } = filter;
+  const people = user === undefined ? undefined : await idsKnownAs(ctx.db, user.trim());
+  if (people?.length === 0 || (id !== undefined && !isId(id))) return { logs: [], next: null };
+  const bounds = and(
+    before && sql`${place} < ${rowOf(before)}`,
+    filter.since === undefined ? undefined : gte(ledger.at, new Date(filter.since)),
+    filter.until === undefined ? undefined : lte(ledger.at, new Date(filter.until)),
+    // What one request wrote is found by an index of its own; what others match is searched for, so far and no further.
+    id === undefined ? undefined : eq(ledger.executionId, id),
+  );
+  const end = id === undefined ? await findEnd(ctx, bounds) : undefined;
+  // The entries to search are taken from the index first, so that no filter leads the planner elsewhere.
+  const part = ctx.db
+    .select({ ...getTableColumns(ledger), micros: micros.as('micros') })
+    .from(ledger)
+    .where(and(bounds, end && sql`${place} >= ${rowOf(end)}`))
+    .orderBy(...(id === undefined ? [desc(ledger.at), desc(ledger.seq)] : [desc(micros), desc(ledger.seq)]))
+    .limit(isNarrowed(filter) ? searched : limit + 1)
+    .as('part');
+  const rows = await ctx.db
+    .select({
+      at: part.at,
+      seq: part.seq,
+      micros: part.micros,
+      type: part.type,
+      level: part.level,
+      message: part.message,
+      actor: part.actor,
+      provider: part.provider,
+      executionId: part.executionId,
+      data: part.data,
+      // Looked up for each entry: a join could read all people instead.
+      email: sql<string | null>`(select ${users.email} from ${users} where ${users.id} = ${part.userId})`,
+      role: roleOf(part.executionId),
+    })
+    .from(part)
+    .where(and(...matching(part, filter, people)))
+    .orderBy(desc(part.micros), desc(part.seq))
+    .limit(limit + 1);
+  const shown = rows.slice(0, limit);
+  const last = shown.at(-1);
+  const reached = rows.length > limit && last ? { at: last.micros, seq: String(last.seq) } : end;
+  return { logs: shown.map(toEntry), next: reached ? `${reached.at}.${reached.seq}` : null };
+}
+
+/** Returns the last place that a page searches; undefined when fewer entries are left. */
+async function findEnd(ctx: ActorStore, bounds: SQL | undefined): Promise<Place | undefined> {
+  const [end] = await ctx.db
+    .select({ at: micros, seq: sql<string>`${ledger.seq}::text` })
+    .from(ledger)
+    .where(bounds)
+    .orderBy(desc(ledger.at), desc(ledger.seq))
+    .offset(searched - 1)
+    .limit(1);
+  return end;
+}
+
+function roleOf(executionId: Column): SQL<string | null> {
+  return sql`(select ${executions.input} ->> 'role' from ${executions} where ${executions.id} = ${executionId})`;
+}
+
+/** Returns whether entries are searched, and not only read in order. */
+function isNarrowed({ type, level, provider, role, user }: AuditFilter): boolean {
+  return [type, level, provider, role, user].some((given) => given !== undefined);
+}
+
+function matching(
+  part: Record<'type' | 'level' | 'provider' | 'userId' | 'actor' | 'executionId', Column>,
+  filter: AuditFilter,
+  people: string[] | undefined,
+): (SQL | undefined)[] {
+  return [
+    filter.type === undefined ? undefined : eq(part.type, filter.type),
+    filter.level === undefined ? undefined : eq(part.level, filter.level),
+    filter.provider === undefined ? undefined : eq(part.provider, filter.provider),
+    filter.role === undefined ? undefined : eq(roleOf(part.executionId), filter.role),
+    people && or(inArray(part.userId, people), inArray(sql`${part.actor} ->> 'id'`, people)),
+  ];
+}
+
+type Row = Omit<typeof ledger.$inferSelect, 'entitlementId' | 'userId'> & { email: string | null; role: string | null };
+
+function toEntry(entry: Row): AuditEntry {
+  return {
+    id: String(entry.seq),
+    timestamp: entry.at.toISOString(),
+    level: entry.level,
+    type: entry.type,
+    message: entry.message,
+    actor: describe(entry.actor as Partial<Actor> & { system?: string }),
+    user: entry.email ?? '',
+    role: entry.role ?? '',
+    provider: entry.provider ?? '',
+    execution_id: entry.executionId ?? '',
+    data: entry.data ?? null,
+  };
+}
+
+/** Returns who acted: an operator by the account of the server's machine, which an auditor has to know. */
+function describe(actor: Partial<Actor> & { system?: string }): string {
+  if (actor.kind === 'user') return actor.email ?? '';
+  if (actor.kind === undefined || actor.kind === 'system') return `system ${actor.system ?? actor.name ?? ''}`.trim();
+  return `${actor.kind} ${actor.name ?? ''}`.trim();
+}

@@ -1,0 +1,21 @@
+export const csv = 'text/csv';
+
+/** What a spreadsheet takes for a formula at the start of a cell (OWASP, CSV injection); a tab and a return hide one. */
+const formula = /^[\s\p{C}]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/u;
+
+/**
+ * Returns a line of CSV (RFC 4180) with every cell in quotes. A cell that a spreadsheet would calculate gets an
+ * apostrophe before it, so that it is shown as text.
+ */
+export function csvLine(cells: readonly unknown[]): string {
+  return `${cells.map((cell) => quote(textOf(cell))).join(',')}\r\n`;
+}
+
+function textOf(cell: unknown): string {
+  if (cell === null || cell === undefined) return '';
+  return typeof cell === 'object' ? JSON.stringify(cell) : String(cell);
+}
+
+function quote(text: string): string {
+  return `"${(formula.test(text) ? `'${text}` : text).replace(/"/g, '""')}"`;
+}
