@@ -92,8 +92,8 @@ async function decideAs(
 }
 
 /**
- * Returns whether a button was in a message about its own approval. One that is being delivered counts: the click can be faster than
- * the record of its receipt.
+ * Returns whether a button was in a message about its own approval (decision 0119). One that is being delivered counts: the click can be
+ * faster than the record of its receipt.
  */
 async function isItsMessage(
   ctx: Context,

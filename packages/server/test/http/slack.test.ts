@@ -2,8 +2,11 @@ import { applyCatalog, type LiveCatalog, upsertUser } from '@belay/core';
 import { type Connector, createRegistry, oidcConnector, slackConnector } from '@belay/providers';
 import { createMemoryConnector } from '@belay/providers/testkit';
 import {
+  answer,
   type Front,
   gate,
+  loseAnswer,
+  loseRequest,
   type SlackClick,
   type SlackMessage,
   type SlackTarget,
@@ -289,5 +292,47 @@ describe('a decision by a click at Slack', () => {
     await world.drive();
     expect((await now(message))?.text).toContain('Expired');
     expect(hasButtons(await now(message))).toBe(false);
+  });
+
+  it('is about a message that is posted once and ends without buttons, however many calls fail', async () => {
+    await world.database.setTime(new Date(Date.now() + 90 * minute));
+    const token = await world.token('requester');
+    const ids: string[] = [];
+    const earlier = new Set((await slack.messages(channel)).map(({ ts }) => ts));
+    let calls = 0;
+    const faults = [loseAnswer, loseRequest, answer({ status: 503, body: {} }), loseAnswer];
+    front.on(
+      {},
+      {
+        name: 'two of three fail',
+        run: async (exchange) => {
+          calls += 1;
+          const fault = calls % 3 === 0 ? undefined : faults[calls % faults.length];
+          return fault ? fault.run(exchange) : exchange.forward();
+        },
+      },
+    );
+    for (let made = 0; made < 6; made += 1) {
+      const body = { role: 'reader', reason: `Incident ${made}` };
+      const asked = await callRest(world.url, 'POST', '/elevate', { token, body });
+      ids.push((asked.json.output as { execution_id: string }).execution_id);
+    }
+    const pass = async (milliseconds: number) => {
+      await world.database.advance(milliseconds);
+      await world.drive();
+    };
+    // Some are decided before it is known whether their message was posted.
+    await pass(1_000);
+    await decide(ids[0] ?? '', 'deny');
+    await cancel(ids[1] ?? '');
+    for (let turn = 0; turn < 8; turn += 1) await pass(6 * minute);
+    for (const id of ids.slice(2)) await decide(id, 'deny');
+    for (let turn = 0; turn < 20; turn += 1) await pass(6 * minute);
+    const posted = (await slack.messages(channel)).filter(({ ts }) => !earlier.has(ts));
+    const marks = posted.map(({ metadata }) => metadata?.event_payload.key);
+    expect(new Set(marks).size).toBe(marks.length);
+    expect(posted.length).toBeGreaterThanOrEqual(4);
+    expect(posted.filter(hasButtons)).toEqual([]);
+    expect(await world.database.sql`select last_error from messages where closed_at is null`).toEqual([]);
   });
 });
