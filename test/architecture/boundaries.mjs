@@ -345,15 +345,7 @@ export const boundaries = {
   },
   'apps/cli': {
     workspace: ['contract/durations', 'host', 'sdk'],
-    outside: [
-      'commander',
-      '@clack/prompts',
-      'cli-table3',
-      'fast-string-width',
-      'fast-wrap-ansi',
-      'picocolors',
-      'node:*',
-    ],
+    outside: ['commander', '@clack/prompts', 'fast-string-width', 'fast-wrap-ansi', 'picocolors', 'node:*'],
     why: 'a command does nothing that the REST client could not',
     files: [
       {

@@ -154,11 +154,11 @@ describe('output', () => {
   it('is a table in colour on a terminal, without colour when NO_COLOR is set', async () => {
     const coloured = screen();
     await terminal.run(['inbox'], { stdout: coloured });
-    expect(coloured.text).toContain('┌');
-    expect(coloured.text).toContain('\u001b[1m');
+    expect(coloured.text).toMatch(/APPROVAL +FROM/);
+    expect(coloured.text).toContain('\u001b[2m');
     const plain = screen();
     await terminal.run(['inbox'], { stdout: plain, colour: false });
-    expect(plain.text).toContain('┌');
+    expect(plain.text).toMatch(/APPROVAL +FROM/);
     expect(plain.text).not.toContain('\u001b');
   });
 
@@ -188,7 +188,7 @@ describe('output', () => {
     }
     const wide = screen(160);
     await terminal.run(['inbox'], { stdout: wide });
-    expect(wide.text, 'wide enough for a table').toContain('┌');
+    expect(wide.text, 'wide enough for a table').toMatch(/APPROVAL +FROM/);
   });
 
   it('takes a terminal that does not say its width for 80 columns', async () => {

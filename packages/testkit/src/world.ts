@@ -129,6 +129,7 @@ export async function createWorld(
     server?: object;
     change?: (document: ReturnType<typeof configuration>) => object;
     resolve?: ResolveReference;
+    connectors?: Connector[];
   } = {},
 ): Promise<World> {
   const { lines, log } = keepLines();
@@ -152,6 +153,7 @@ export async function createWorld(
     samlConnector,
     slackConnector as Connector,
     createMemoryConnector(store),
+    ...(options.connectors ?? []),
   ]);
   const resolve = options.resolve ?? (() => undefined);
   const document = {

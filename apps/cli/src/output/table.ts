@@ -1,4 +1,3 @@
-import Table from 'cli-table3';
 import stringWidth from 'fast-string-width';
 import type picocolors from 'picocolors';
 import { printable } from './printable.js';
@@ -33,12 +32,17 @@ function fit(columns: readonly { least: number; most: number }[], spare: number)
   return undefined;
 }
 
-/** Returns a ruled table that is wrapped at words; on a terminal too narrow for that, one name and value a line. */
+/** What stands between two columns. */
+const gap = '  ';
+
+/**
+ * Returns a table without rules that is wrapped at words; on a terminal too narrow for that, one name and value a line.
+ */
 export function renderTable(head: string[], rows: Cell[][], width: number, colours: Colours): string {
   const texts = rows.map((row) => row.map(toText));
-  const columns = head.map((title, column) => boundsOf([title, ...texts.map((row) => row[column] ?? '-')]));
-  // Each cell has a space on either side and a rule after it, and the first one a rule before it.
-  const widths = fit(columns, width - 3 * head.length - 1);
+  const titles = head.map((title) => title.toUpperCase());
+  const columns = titles.map((title, column) => boundsOf([title, ...texts.map((row) => row[column] ?? '-')]));
+  const widths = fit(columns, width - gap.length * (head.length - 1));
   if (widths === undefined) {
     return texts
       .map((row) =>
@@ -50,14 +54,26 @@ export function renderTable(head: string[], rows: Cell[][], width: number, colou
       )
       .join('\n\n');
   }
-  const wrap = (text: string, column: number) => wrapWords(text, widths[column] ?? narrowest);
-  // Cells are wrapped before they are coloured, a line at a time: the table has nothing left to cut.
-  const table = new Table({
-    head: head.map((title, column) => wrap(title, column).map(colours.bold).join('\n')),
-    style: { head: [], border: [] },
-  });
-  table.push(...texts.map((row) => row.map((text, column) => wrap(text, column).join('\n'))));
-  return table.toString();
+  return [
+    ...layOut(titles, widths).map((line) => colours.dim(line)),
+    ...texts.flatMap((row) => layOut(row, widths)),
+  ].join('\n');
+}
+
+/** Returns the lines of one row: each cell is wrapped in its column. A line is coloured as a whole, after that. */
+function layOut(row: readonly string[], widths: readonly number[]): string[] {
+  const cells = row.map((text, column) => wrapWords(text, widths[column] ?? narrowest));
+  const height = Math.max(1, ...cells.map((lines) => lines.length));
+  return Array.from({ length: height }, (_, line) =>
+    cells
+      .map((lines, column) => pad(lines[line] ?? '', widths[column] ?? 0))
+      .join(gap)
+      .trimEnd(),
+  );
+}
+
+function pad(text: string, width: number): string {
+  return text + ' '.repeat(Math.max(0, width - stringWidth(text)));
 }
 
 /** Returns names and values, one pair a line; a value that is too long goes on below itself. */
