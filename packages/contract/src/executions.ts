@@ -1,5 +1,17 @@
 import { z } from 'zod';
-import { done, duration, instant, json, leavesBehind, name, names, opaque, reason, someNames } from './fields.js';
+import {
+  done,
+  duration,
+  instant,
+  json,
+  leavesBehind,
+  name,
+  names,
+  opaque,
+  reason,
+  someNames,
+  verdict,
+} from './fields.js';
 import { limits } from './limits.js';
 import { mutation, query, subscription } from './operation.js';
 import { next, paging } from './paging.js';
@@ -29,14 +41,25 @@ export const waitTarget = z.enum(['approval', 'decision', 'active', 'ended']);
  */
 export type WaitTarget = z.infer<typeof waitTarget>;
 
+const runningStatuses = ['pending', 'running', 'waiting', 'suspended'] as const;
+export const runningStatus = z.enum(runningStatuses);
+export const workflowStatus = z.enum([...runningStatuses, 'completed', 'faulted', 'cancelled', 'terminated']);
+/** The status of the workflow of an execution. */
+export type WorkflowStatus = z.infer<typeof workflowStatus>;
+
+export const executionDecision = z.object({
+  approver: z.string(),
+  verdict,
+  comment: z.string().nullable(),
+  decided_at: instant,
+});
+/** The decision of one approver. */
+export type ExecutionDecision = z.infer<typeof executionDecision>;
+
 export const execution = z.object({
   workflow_id: z.string(),
   run_id: z.string(),
-  status: z
-    .string()
-    .describe(
-      'State of the workflow: pending, running, waiting, suspended, completed, faulted, cancelled or terminated',
-    ),
+  status: workflowStatus.describe('State of the workflow'),
   state: executionState.describe(
     'State of the request. `waiting_for_approval`: an approver has to decide; `granting`: access is being granted;  ' +
       '`active`: all access can be used; `ending`: access is over, its removal not yet verified; `ended`: all access is removed;  ' +
@@ -52,6 +75,15 @@ export const execution = z.object({
   reason: z.string(),
   duration: z.string(),
   waiting_for: z.array(z.string()).describe('Descriptions of what each open step waits for'),
+  requested_at: instant,
+  decided_at: instant.nullable().describe('The latest decision of an approver'),
+  active_from: instant.nullable().describe('When the first access was active'),
+  ends_at: instant.nullable().describe('When the last access expires, or expired; null before it is active'),
+  ended_at: instant
+    .nullable()
+    .describe('When the last access ended, by its time or early; for a request that was granted nothing, its end'),
+  decided_by: z.array(executionDecision).describe('Decisions of approvers, oldest first'),
+  extends: z.string().nullable().describe('The execution whose access this one extends; null for any other'),
 });
 /** One run of a workflow for a person's request. */
 export type Execution = z.infer<typeof execution>;
@@ -69,15 +101,13 @@ export type HistoryEntry = z.infer<typeof historyEntry>;
 
 export const executionApproval = z.object({
   id: z.string(),
-  status: z.string(),
+  status: z.enum(['open', 'approved', 'denied', 'expired', 'withdrawn']),
   expires_at: instant,
   approvers: z.object({ users: z.array(z.string()), groups: z.array(z.string()) }),
   count: z.number().int(),
   request_digest: z.string(),
   because: z.string().nullable().describe('Why the second approval was required; null for a first approval'),
-  decisions: z.array(
-    z.object({ approver: z.string(), verdict: z.string(), comment: z.string().nullable(), decided_at: instant }),
-  ),
+  decisions: z.array(executionDecision),
 });
 export type ExecutionApproval = z.infer<typeof executionApproval>;
 
@@ -159,8 +189,48 @@ export type Signalled = z.infer<typeof signalled>;
 
 const one = z.strictObject({ id: name });
 
+export const executionPhase = z.enum(['open', 'active', 'past']);
+/**
+ * `open`: not granted yet and not over; `active`: access is held, or its removal is awaited; `past`: over.
+ */
+export type ExecutionPhase = z.infer<typeof executionPhase>;
+
+const time = z.union([z.iso.datetime({ offset: true }), z.iso.date()]);
+
+const executionFilter = {
+  status: z
+    .enum([...executionPhase.options, 'all', ...workflowStatus.options])
+    .optional()
+    .describe(
+      '`open`: not granted yet and not over; `active`: access is held, or its removal is awaited; `past`: over; `all`; ' +
+        'or a state of the workflow. Without any filter: your running executions',
+    ),
+  decided_by: z.enum(['me']).optional().describe('Requests that you decided, the latest decision first'),
+  person: name
+    .optional()
+    .describe(
+      'Requests of this e-mail address that you may see, or `anyone` for administrators and auditors; default: yours',
+    ),
+  role: name.optional(),
+  provider: name.optional(),
+  q: name
+    .optional()
+    .describe('Words in the reason, the role, a provider or the address, or the beginning of the identifier'),
+  from: time.optional().describe('Requested at or after this time or day'),
+  to: time.optional().describe('Requested at or before this time or day'),
+};
+/** Selects requests; without `status`, of every status. */
+export type ExecutionFilter = z.input<z.ZodObject<typeof executionFilter>>;
+
 export const executionOperations = {
-  list: query({ input: z.strictObject(paging), output: executionList }),
+  list: query({
+    input: z.strictObject({
+      ...paging,
+      limit: paging.limit.describe('The most items to return; default: 500. A page of a filter can be shorter'),
+      ...executionFilter,
+    }),
+    output: executionList,
+  }),
   start: mutation({ input: executionStart, output: startedExecution }),
   get: query({
     input: one.extend({

@@ -1,7 +1,7 @@
 import { isNamed } from '@belay/contract/audience';
 import { notFound } from '@belay/contract/errors';
-import { approvals, executions, users } from '@belay/db';
-import { eq } from 'drizzle-orm';
+import { approvals, decisions, executions, users } from '@belay/db';
+import { and, eq } from 'drizzle-orm';
 import type { Actor, Store } from './context.js';
 import { seesEveryRequest } from './people/oversight.js';
 
@@ -15,7 +15,7 @@ export function isId(text: string): boolean {
 export type Sight = 'owner' | 'approver' | 'overseer' | 'operator';
 
 /**
- * Returns an execution that the caller may see, and their relation to it: its owner, one of its approvers, an
+ * Returns an execution that the caller may see, and their relation to it: its owner, one of its approvers (by name, or because they decided), an
  * administrator or auditor (who sees it and has no right to it), or an operator. Throws `not_found` for all others, so that guessing an id reveals nothing.
  */
 export async function findExecution(ctx: Store, actor: Actor, id: string) {
@@ -36,6 +36,18 @@ async function sightOf(ctx: Store, actor: Actor, id: string, ownerId: string): P
   if (actor.kind !== 'user') return null;
   if (actor.id === ownerId) return 'owner';
   const asked = await ctx.db.select({ rule: approvals.rule }).from(approvals).where(eq(approvals.executionId, id));
-  if (asked.some((approval) => isNamed(actor, approval.rule))) return 'approver';
+  if (asked.some((approval) => isNamed(actor, approval.rule)) || (await hasDecided(ctx, actor.id, id)))
+    return 'approver';
   return seesEveryRequest(ctx, actor) ? 'overseer' : null;
+}
+
+/** Returns whether a person decided on an execution: what they did stays theirs to see, also in another group. */
+async function hasDecided(ctx: Store, userId: string, executionId: string): Promise<boolean> {
+  const [made] = await ctx.db
+    .select({ id: decisions.approvalId })
+    .from(decisions)
+    .innerJoin(approvals, eq(approvals.id, decisions.approvalId))
+    .where(and(eq(approvals.executionId, executionId), eq(decisions.approverId, userId)))
+    .limit(1);
+  return made !== undefined;
 }

@@ -160,6 +160,16 @@ describe('with years of history, everything is found by an index', () => {
   it.each<[string, () => Promise<Record<string, number>>]>([
     ['the inbox', () => scans((ctx) => listInbox(ctx), cast.grace)],
     ['running executions', () => scans((ctx) => listExecutions(ctx))],
+    ['past requests', () => scans((ctx) => listExecutions(ctx, { status: 'past', limit: 25 }))],
+    ['active requests', () => scans((ctx) => listExecutions(ctx, { status: 'active', limit: 25 }))],
+    ['open requests', () => scans((ctx) => listExecutions(ctx, { status: 'open', limit: 25 }))],
+    ['words in past requests', () => scans((ctx) => listExecutions(ctx, { status: 'past', q: 'none has this' }))],
+    ['requests in a time', () => scans((ctx) => listExecutions(ctx, { status: 'all', from: '2020-01-01', limit: 25 }))],
+    ['decided requests', () => scans((ctx) => listExecutions(ctx, { decided_by: 'me', limit: 25 }), cast.grace)],
+    [
+      'requests of another person',
+      () => scans((ctx) => listExecutions(ctx, { person: 'ada@example.com', limit: 25 }), cast.grace),
+    ],
     ['one execution', () => scans((ctx) => getExecution(ctx, { id: ids.active }))],
     ['held access', () => scans((ctx) => listAccess(ctx))],
     ['logs', () => scans((ctx) => listLogs(ctx, {}))],

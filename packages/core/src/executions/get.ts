@@ -1,8 +1,14 @@
 import { invalid } from '@belay/contract/errors';
-import type { ExecutionApproval, ExecutionDetails, ExecutionGrant, HistoryEntry } from '@belay/contract/executions';
+import type {
+  ExecutionApproval,
+  ExecutionDecision,
+  ExecutionDetails,
+  ExecutionGrant,
+  HistoryEntry,
+} from '@belay/contract/executions';
 import { limits } from '@belay/contract/limits';
 import type { PageOf } from '@belay/contract/paging';
-import { type ApprovalStatus, approvals, decisions, entitlements, grants, users } from '@belay/db';
+import { approvals, entitlements, grants } from '@belay/db';
 import type { Access } from '@belay/providers';
 import type { Fault, Json } from '@belay/workflow';
 import { and, asc, eq } from 'drizzle-orm';
@@ -14,6 +20,7 @@ import { readNow } from '../now.js';
 import { failedBeside, grantState } from './grant-state.js';
 import { type Happening, readGap, readHappenings } from './history.js';
 import { readWaiting, summarise } from './list.js';
+import { type GrantTimes, outcomeOf, readDecisions } from './outcome.js';
 import { executionState } from './state.js';
 
 const mostHistory = limits.history;
@@ -29,7 +36,7 @@ export interface GetExecution extends PageOf {
 export async function getExecution(ctx: ActorStore, input: GetExecution): Promise<ExecutionDetails> {
   const { execution, owner } = await findExecution(ctx, ctx.actor, input.id);
   const now = await readNow(ctx.db);
-  const [waiting, { history, next }, asked, held] = await Promise.all([
+  const [waiting, { history, next }, { asked, decided }, held] = await Promise.all([
     readWaiting(ctx, [execution.id]),
     readHistory(ctx, execution, input),
     readApprovals(ctx, execution.id),
@@ -38,11 +45,17 @@ export async function getExecution(ctx: ActorStore, input: GetExecution): Promis
   const state = executionState({
     status: execution.status,
     ended: execution.endedAt !== null,
-    grants: held.map((grant) => grant.state),
+    grants: held.map((grant) => grant.described.state),
     approvals: asked.map((approval) => approval.status),
   });
+  const outcome = outcomeOf(
+    execution,
+    held.map(({ grant }) => grant),
+    decided,
+    now,
+  );
   return {
-    ...summarise(execution, owner.email, { state, waitingFor: waiting.get(execution.id) ?? [] }, now),
+    ...summarise(execution, owner.email, { ...outcome, state, waiting_for: waiting.get(execution.id) ?? [] }, now),
     history,
     next,
     input: execution.input as Json,
@@ -50,7 +63,7 @@ export async function getExecution(ctx: ActorStore, input: GetExecution): Promis
     error: (execution.fault as Fault | null) ?? null,
     end_time: execution.endedAt?.toISOString() ?? null,
     approvals: asked,
-    grants: held,
+    grants: held.map(({ described }) => described),
   };
 }
 
@@ -93,20 +106,14 @@ function describeGap({ at, count }: { at: Date; count: number }): HistoryEntry {
 async function readApprovals(
   ctx: Store,
   executionId: string,
-): Promise<(ExecutionApproval & { status: ApprovalStatus })[]> {
+): Promise<{ asked: ExecutionApproval[]; decided: ExecutionDecision[] }> {
   const rows = await ctx.db
     .select()
     .from(approvals)
     .where(eq(approvals.executionId, executionId))
     .orderBy(asc(approvals.createdAt));
-  const made = await ctx.db
-    .select({ decision: decisions, approver: users.email })
-    .from(decisions)
-    .innerJoin(approvals, eq(approvals.id, decisions.approvalId))
-    .innerJoin(users, eq(users.id, decisions.approverId))
-    .where(eq(approvals.executionId, executionId))
-    .orderBy(asc(decisions.decidedAt));
-  return rows.map((row) => ({
+  const made = rows.length === 0 ? [] : await readDecisions(ctx, [executionId]);
+  const asked = rows.map((row) => ({
     id: row.id,
     status: row.status,
     expires_at: row.expiresAt.toISOString(),
@@ -114,18 +121,16 @@ async function readApprovals(
     count: row.rule.count,
     request_digest: row.requestDigest,
     because: row.because,
-    decisions: made
-      .filter(({ decision }) => decision.approvalId === row.id)
-      .map(({ decision, approver }) => ({
-        approver,
-        verdict: decision.verdict,
-        comment: decision.comment,
-        decided_at: decision.decidedAt.toISOString(),
-      })),
+    decisions: made.filter(({ approvalId }) => approvalId === row.id).map(({ decision }) => decision),
   }));
+  return { asked, decided: made.map(({ decision }) => decision) };
 }
 
-async function readGrants(ctx: Store, executionId: string, now: Date): Promise<ExecutionGrant[]> {
+async function readGrants(
+  ctx: Store,
+  executionId: string,
+  now: Date,
+): Promise<{ grant: GrantTimes; described: ExecutionGrant }[]> {
   const rows = await ctx.db
     .select({ grant: grants, entitlement: entitlements, failedBeside })
     .from(grants)
@@ -133,16 +138,19 @@ async function readGrants(ctx: Store, executionId: string, now: Date): Promise<E
     .where(and(eq(grants.executionId, executionId), isNotOver))
     .orderBy(asc(grants.createdAt), asc(entitlements.key));
   return rows.map(({ grant, entitlement, failedBeside }) => ({
-    provider: entitlement.provider,
-    identity: entitlement.identity,
-    access: entitlement.access as Json,
-    state: grantState({ ...grant, failedBeside }, now),
-    granted_at: grant.activatedAt?.toISOString() ?? null,
-    expires_at: expiryOf(grant),
-    ended_reason: grant.endedReason,
-    gone_at: grant.goneAt?.toISOString() ?? null,
-    ...aftermathOf(ctx, entitlement.provider, entitlement.access as Access),
-    pending: grant.goneAt ? null : entitlement.pending,
-    last_error: grant.goneAt ? null : entitlement.lastError,
+    grant,
+    described: {
+      provider: entitlement.provider,
+      identity: entitlement.identity,
+      access: entitlement.access as Json,
+      state: grantState({ ...grant, failedBeside }, now),
+      granted_at: grant.activatedAt?.toISOString() ?? null,
+      expires_at: expiryOf(grant),
+      ended_reason: grant.endedReason,
+      gone_at: grant.goneAt?.toISOString() ?? null,
+      ...aftermathOf(ctx, entitlement.provider, entitlement.access as Access),
+      pending: grant.goneAt ? null : entitlement.pending,
+      last_error: grant.goneAt ? null : entitlement.lastError,
+    },
   }));
 }

@@ -4,6 +4,7 @@ import { and, inArray } from 'drizzle-orm';
 import { isNotOver } from '../access/wanted.js';
 import type { Store } from '../context.js';
 import { failedBeside, grantState } from './grant-state.js';
+import type { GrantTimes } from './outcome.js';
 
 interface Standing {
   /** The status of the workflow. */
@@ -31,12 +32,12 @@ export function executionState({ status, ended, grants: held, approvals: asked }
   return ended ? 'ended' : 'running';
 }
 
-/** Returns the states of several executions, each with the status of its workflow, by id. */
-export async function readStates(
+/** Returns the states and the grants of several executions, each with the status of its workflow, by id. */
+export async function readStandings(
   ctx: Store,
   executions: readonly { id: string; status: string; endedAt: Date | null }[],
   now: Date,
-): Promise<Map<string, ExecutionState>> {
+): Promise<Map<string, { state: ExecutionState; grants: GrantTimes[] }>> {
   if (executions.length === 0) return new Map();
   const ids = executions.map(({ id }) => id);
   const [held, asked] = await Promise.all([
@@ -58,14 +59,15 @@ export async function readStates(
       .where(inArray(approvals.executionId, ids)),
   ]);
   return new Map(
-    executions.map(({ id, status, endedAt }) => [
-      id,
-      executionState({
+    executions.map(({ id, status, endedAt }) => {
+      const own = held.filter(({ executionId }) => executionId === id);
+      const state = executionState({
         status,
         ended: endedAt !== null,
-        grants: held.filter(({ executionId }) => executionId === id).map((grant) => grantState(grant, now)),
+        grants: own.map((grant) => grantState(grant, now)),
         approvals: asked.filter(({ executionId }) => executionId === id).map((approval) => approval.status),
-      }),
-    ]),
+      });
+      return [id, { state, grants: own }];
+    }),
   );
 }

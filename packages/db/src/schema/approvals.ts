@@ -82,6 +82,7 @@ export const decisions = pgTable(
     primaryKey({ name: 'decisions_pk', columns: [table.approvalId, table.approverId] }),
     foreignKey({ name: 'decisions_approval_fk', columns: [table.approvalId], foreignColumns: [approvals.id] }),
     foreignKey({ name: 'decisions_approver_fk', columns: [table.approverId], foreignColumns: [users.id] }),
+    index('decisions_of_approver_idx').on(table.approverId, table.decidedAt, table.approvalId),
     check('decision_verdict_is_known', sql`${table.verdict} in ('approve', 'deny')`),
   ],
 );

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { check, index, integer, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import { check, foreignKey, index, integer, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 import { appNow, instant, json } from './columns.js';
 import { users } from './people.js';
 
@@ -46,11 +46,20 @@ export const executions = pgTable(
     /** How many task events happened, kept or not. */
     taskEvents: integer('task_events').notNull().default(0),
     cancelRequestedAt: instant('cancel_requested_at'),
+    /** The execution whose access this one extends. */
+    extendsId: uuid('extends_id'),
     createdAt: instant('created_at').notNull().default(appNow),
     startedAt: instant('started_at'),
     endedAt: instant('ended_at'),
   },
   (table) => [
+    foreignKey({ name: 'executions_extends_fk', columns: [table.extendsId], foreignColumns: [table.id] }),
+    // Two extensions at once would ask the approvers twice for the same; the second one is a conflict.
+    uniqueIndex('executions_have_one_extension_at_a_time')
+      .on(table.extendsId)
+      .where(sql`${table.extendsId} is not null and ${table.endedAt} is null`),
+    index('executions_of_owner_idx').on(table.ownerId, table.createdAt, table.id),
+    index('executions_by_time_idx').on(table.createdAt, table.id),
     index('executions_running_idx').on(table.ownerId, table.createdAt).where(sql`${table.endedAt} is null`),
     check(
       'execution_status_is_known',

@@ -1,0 +1,178 @@
+import { foldAddress } from '@belay/contract/address';
+import { AccessError, invalid } from '@belay/contract/errors';
+import { type ExecutionFilter, executionPhase, runningStatus, workflowStatus } from '@belay/contract/executions';
+import { approvals, decisions, executions, users } from '@belay/db';
+import { type SQL, sql } from 'drizzle-orm';
+import type { ActorStore, UserActor } from '../context.js';
+import { isId } from '../find-execution.js';
+import { seesEveryRequest } from '../people/oversight.js';
+import { idsKnownAs } from '../people/people.js';
+import { notPast, phaseOf } from './phase.js';
+
+/**
+ * How many requests of a list one page looks at, at most: a filter that hardly any of them passes costs no more in a
+ * list of a million than in a short one. Its page is shorter, and `next` continues after the last that was looked at.
+ */
+const mostLookedAt = 2_000;
+
+type Place = { id: string; at: string };
+
+/**
+ * Returns the ids of the requests that a filter selects and the caller may see, newest first (those that they decided:
+ * the latest decision first), and the cursor of the next page. Throws `forbidden` for `person: "anyone"` unless the
+ * caller may see every request, and `invalid` for a text that is not a cursor.
+ */
+export async function findRequests(
+  ctx: ActorStore,
+  user: UserActor,
+  filter: ExecutionFilter,
+  { limit, cursor }: { limit: number; cursor?: string | undefined },
+): Promise<{ ids: string[]; next: string | null }> {
+  const { rows, where } = await selectRequests(ctx, user, filter);
+  const after = cursor === undefined ? sql`` : sql`and (at, place) < ${placeOf(cursor)}`;
+  const window = sql`select *, (extract(epoch from at) * 1000)::bigint::text as milliseconds from (${rows}) r
+    where true ${after} order by at desc, place desc limit ${mostLookedAt}`;
+  const found = await ctx.db.execute<Place & { execution: string }>(sql`
+    select e.id as execution, e.place as id, e.milliseconds as at from (${window}) e
+    where ${where.length === 0 ? sql`true` : sql.join(where, sql` and `)}
+    order by e.at desc, e.place desc limit ${limit + 1}`);
+  const shown = [...found].slice(0, limit);
+  const next = found.length > limit ? shown.at(-1) : where.length === 0 ? undefined : await lastOf(ctx, window);
+  return {
+    ids: shown.map(({ execution }) => execution),
+    next: next === undefined ? null : `${next.at}.${next.id}`,
+  };
+}
+
+/** Returns the last request of a window that is full, behind which there may be more. */
+async function lastOf(ctx: ActorStore, window: SQL): Promise<Place | undefined> {
+  const [last] = await ctx.db.execute<Place>(
+    sql`select e.place as id, e.milliseconds as at from (${window}) e offset ${mostLookedAt - 1} limit 1`,
+  );
+  return last;
+}
+
+function placeOf(cursor: string): SQL {
+  const [time = '', id = '', ...more] = cursor.split('.');
+  if (!/^\d{1,14}$/.test(time) || !isId(id) || more.length > 0) throw invalid('cursor', 'is not a cursor of this list');
+  return sql`(to_timestamp(${time}::bigint / 1000.0), ${id}::uuid)`;
+}
+
+/** Returns a list along an index, of rows with a place in it, and the conditions that are checked on each of them. */
+async function selectRequests(
+  ctx: ActorStore,
+  user: UserActor,
+  filter: ExecutionFilter,
+): Promise<{ rows: SQL; where: SQL[] }> {
+  const columns = sql`e.id, e.owner_id, e.status, e.input, e.ended_at, e.created_at`;
+  const where = conditionsOf(filter);
+  const everyone = seesEveryRequest(ctx, user);
+  if (filter.person === 'anyone' && filter.decided_by === undefined && !everyone) {
+    throw new AccessError('forbidden', 'Only administrators and auditors can see the requests of everyone');
+  }
+  const anyone = filter.person === 'anyone' || (filter.person === undefined && filter.decided_by !== undefined);
+  const owners = anyone ? undefined : await ownersOf(ctx, user, filter.person);
+  const isOwner = owners && isOneOf(owners);
+  if (filter.decided_by !== undefined) {
+    const rows = sql`select ${columns}, d.decided_at as at, d.approval_id as place from ${decisions} d
+      join ${approvals} a on a.id = d.approval_id join ${executions} e on e.id = a.execution_id
+      where d.approver_id = ${user.id}::uuid`;
+    // A request on which they decided again is listed once, by the latest decision.
+    where.push(sql`not exists (select from ${decisions} later join ${approvals} a on a.id = later.approval_id
+      where a.execution_id = e.id and later.approver_id = ${user.id}::uuid and (later.decided_at, later.approval_id) > (e.at, e.place))`);
+    if (isOwner) where.push(isOwner);
+    return { rows, where };
+  }
+  if (owners && !everyone && owners.some((id) => id !== user.id)) where.push(isSeenBy(user));
+  const bounds = [
+    isOwner,
+    isCurrent(filter.status) && isNotPastOf(owners),
+    filter.from === undefined ? undefined : sql`e.created_at >= ${startOf(filter.from)}`,
+    filter.to === undefined ? undefined : sql`e.created_at < ${endOf(filter.to)}`,
+  ].filter((bound): bound is SQL => typeof bound === 'object');
+  const rows = sql`select ${columns}, e.created_at as at, e.id as place from ${executions} e
+    ${bounds.length === 0 ? sql`` : sql`where ${sql.join(bounds, sql` and `)}`}`;
+  return { rows, where };
+}
+
+/** Returns whether a status selects only what is not past, which is little: it is found before the rest of the list. */
+function isCurrent(status: ExecutionFilter['status']): boolean {
+  return status === 'open' || status === 'active' || runningStatus.safeParse(status).success;
+}
+
+function isNotPastOf(owners: readonly string[] | undefined): SQL {
+  const lists = owners === undefined ? [notPast(undefined)] : owners.map(notPast);
+  if (lists.length === 0) return sql`false`;
+  return sql`e.id = any(array(${sql.join(
+    lists.map((list) => sql`${list}`),
+    sql` union `,
+  )}))`;
+}
+
+async function ownersOf(ctx: ActorStore, user: UserActor, person: string | undefined): Promise<string[]> {
+  if (person === undefined) return [user.id];
+  return idsKnownAs(ctx.db, person);
+}
+
+function isOneOf(owners: readonly string[]): SQL {
+  const [one, ...others] = owners;
+  if (one === undefined) return sql`false`;
+  // An equality leads along the index, in its order.
+  if (others.length === 0) return sql`e.owner_id = ${one}::uuid`;
+  return sql`e.owner_id in (${sql.join(
+    owners.map((id) => sql`${id}::uuid`),
+    sql`, `,
+  )})`;
+}
+
+/** Matches requests of which a person is an approver, as `findExecution` decides, and those that are theirs. */
+function isSeenBy(user: UserActor): SQL {
+  const groups = sql`${JSON.stringify(user.groups)}::text::jsonb`;
+  return sql`(e.owner_id = ${user.id}::uuid or exists (select from ${approvals} a where a.execution_id = e.id and (
+    jsonb_exists(a.rule -> 'users', ${foldAddress(user.email) ?? ''}::text)
+    or exists (select from jsonb_array_elements_text(${groups}) own where jsonb_exists(a.rule -> 'groups', own))
+    or exists (select from ${decisions} d where d.approval_id = a.id and d.approver_id = ${user.id}::uuid))))`;
+}
+
+function conditionsOf({ status, role, provider, q, decided_by, from, to }: ExecutionFilter): SQL[] {
+  const phase = executionPhase.safeParse(status).data;
+  const exact = workflowStatus.safeParse(status).data;
+  return [
+    role !== undefined && sql`e.input ->> 'role' = ${role}`,
+    provider !== undefined && sql`jsonb_exists(e.input -> 'providers', ${provider}::text)`,
+    exact !== undefined && sql`e.status = ${exact}`,
+    q !== undefined && has(q.trim()),
+    // The list of decisions is in the order of its own times.
+    decided_by !== undefined && from !== undefined && sql`e.created_at >= ${startOf(from)}`,
+    decided_by !== undefined && to !== undefined && sql`e.created_at < ${endOf(to)}`,
+    // Last, because it reads other rows.
+    phase !== undefined && sql`${phaseOf} = ${phase}`,
+  ].filter((condition) => condition !== false);
+}
+
+function has(words: string): SQL {
+  const like = `%${words.replaceAll(/[\\%_]/g, '\\$&')}%`;
+  const places = [
+    sql`e.input ->> 'role'`,
+    sql`e.input ->> 'reason'`,
+    sql`e.input ->> 'providers'`,
+    sql`(select u.email || ' ' || u.name from ${users} u where u.id = e.owner_id)`,
+  ];
+  if (/^[0-9a-f-]{4,}$/i.test(words)) places.push(sql`'id:' || e.id::text`);
+  return sql`(${sql.join(
+    places.map((place, index) => sql`${place} ilike ${index === 4 ? `id:${words}%` : like}`),
+    sql` or `,
+  )})`;
+}
+
+const oneDay = 86_400_000;
+
+function startOf(time: string): SQL {
+  return sql`${new Date(time).toISOString()}::timestamptz`;
+}
+
+/** Returns the time before which a request was made: a day counts to its end, a time with its own millisecond. */
+function endOf(time: string): SQL {
+  const end = new Date(time).getTime() + (time.includes('T') ? 1 : oneDay);
+  return sql`${new Date(end).toISOString()}::timestamptz`;
+}

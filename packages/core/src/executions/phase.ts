@@ -1,0 +1,33 @@
+import { approvals, grants, type SqlText, sqlText } from '@belay/db';
+import { isLiveIn } from '../access/wanted.js';
+
+/**
+ * Returns the phase of the execution in the row `e`, as `executionState` would tell it: `open` before access is active,
+ * `active` while access is held or its removal is awaited, `past` afterwards.
+ */
+export const phaseOf: SqlText = sqlText`(case
+  when exists (${grantsOf(sqlText`${isLiveIn('g')} and g.activated_at is null`)}) then 'open'
+  when exists (${grantsOf(isLiveIn('g'))}) then 'active'
+  when e.ended_at is not null then 'past'
+  when exists (${grantsOf(sqlText`g.activated_at is not null and g.gone_at is null`)}) then 'active'
+  when exists (${grantsOf(sqlText`g.gone_at is not null`)}) then 'past'
+  when exists (select from ${approvals} a where a.execution_id = e.id and a.status in ('denied', 'expired')) then 'past'
+  else 'open'
+end)`;
+
+function grantsOf(condition: SqlText): SqlText {
+  // As the index of an execution's grants has it.
+  return sqlText`select from ${grants} g where g.execution_id = e.id and coalesce(g.ended_reason, '') <> 'lapsed' and ${condition}`;
+}
+
+/** Returns the ids of executions that are not past, of one owner or of everyone, as a query. */
+export function notPast(ownerId: string | undefined): SqlText {
+  if (ownerId === undefined) {
+    // The index of what is owed has what is live at its end.
+    return sqlText`select id from executions where ended_at is null union
+      select execution_id from ${grants} where gone_at is null and least(ended_at, coalesce(expires_at, activate_by)) > app_now()`;
+  }
+  return sqlText`select id from executions where owner_id = ${ownerId}::uuid and ended_at is null union
+    select execution_id from ${grants} where user_id = ${ownerId}::uuid and ended_at is null
+      and coalesce(expires_at, activate_by) > app_now()`;
+}
