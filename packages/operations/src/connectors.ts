@@ -3,6 +3,7 @@ import {
   type Connector,
   createRegistry,
   emailConnector,
+  entraConnector,
   gcpConnector,
   githubConnector,
   kubernetesConnector,
@@ -21,6 +22,7 @@ import {
 export const connectors = createRegistry([
   emailConnector as Connector,
   awsConnector as Connector,
+  entraConnector as Connector,
   gcpConnector as Connector,
   githubConnector,
   kubernetesConnector as Connector,

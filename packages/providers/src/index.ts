@@ -2,6 +2,7 @@ export { isInner, isOwn } from './addresses.js';
 export { awsConnector } from './aws/connector.js';
 export { emailConnector } from './email/connector.js';
 export { emailDomain } from './endpoint.js';
+export { entraConnector } from './entra/connector.js';
 export * from './errors.js';
 export { gcpConnector } from './gcp/connector.js';
 export { githubConnector } from './github/connector.js';

@@ -1,14 +1,14 @@
 import { foldAddress } from '@belay/contract/address';
 import { z } from 'zod';
 import { Pending, Terminal } from '../errors.js';
-import { type HttpAnswer, parseAnswer } from '../http/answer.js';
+import { type HttpAnswer, parseAnswer, timeOf } from '../http/answer.js';
 import { path } from '../http/client.js';
 import { nextByCursor, readPages } from '../http/pages.js';
 import { createPlaces, type Places } from '../http/places.js';
 import type { EntitlementRef } from '../port.js';
 import { type GroupAccess, readAccess } from './access.js';
 import type { GcpConfig } from './config.js';
-import { type GoogleClients, type KindOfAccess, target, timeOf } from './kind.js';
+import { type GoogleClients, type KindOfAccess, target } from './kind.js';
 
 const label = 'cloudidentity.googleapis.com/groups.';
 const groupName = /^groups\/[^/]+$/;

@@ -21,9 +21,3 @@ export interface KindOfAccess {
 
 /** Identifiers of projects, accounts and groups are unique at Google, so that all of it is one target. */
 export const target = 'googleapis.com';
-
-/** Returns the provider's own time, as an answer has it. */
-export function timeOf({ headers }: { headers: Readonly<Record<string, string>> }): number | undefined {
-  const time = Date.parse(headers.date ?? '');
-  return Number.isNaN(time) ? undefined : time;
-}

@@ -1,13 +1,13 @@
 import { foldAddress } from '@belay/contract/address';
 import { z } from 'zod';
 import { Retryable, Terminal } from '../errors.js';
-import { parseAnswer } from '../http/answer.js';
+import { parseAnswer, timeOf } from '../http/answer.js';
 import { path } from '../http/client.js';
 import { createPlaces, type Places } from '../http/places.js';
 import type { EntitlementRef } from '../port.js';
 import { type RoleAccess, readAccess } from './access.js';
 import type { GcpConfig } from './config.js';
-import { type GoogleClients, type KindOfAccess, target, timeOf } from './kind.js';
+import { type GoogleClients, type KindOfAccess, target } from './kind.js';
 import {
   accountOf,
   addOwn,

@@ -8,6 +8,12 @@ export interface HttpAnswer {
   body: unknown;
 }
 
+/** Returns the provider's own time, as an answer has it. */
+export function timeOf({ headers }: Pick<HttpAnswer, 'headers'>): number | undefined {
+  const time = Date.parse(headers.date ?? '');
+  return Number.isNaN(time) ? undefined : time;
+}
+
 /** Where the details of a failed call are: for the log, as the cause of what is thrown. It has no header, query or body. */
 export class HttpFault extends Error {
   override readonly name = 'HttpFault';

@@ -1,0 +1,76 @@
+import { isInDomains, isSameAddress } from '@belay/contract/address';
+import { type Identities, mostListed, type Person, type ProviderIdentity } from '../port.js';
+import type { Api, User } from './api.js';
+import type { EntraConfig } from './config.js';
+import { equal, isGuid, isName } from './names.js';
+import { faultOfUser, findUser } from './subject.js';
+
+/** Maps people to accounts of Entra, who are called by their user principal names. */
+export function createIdentities(config: EntraConfig, api: Api): Identities {
+  const { identity, email_domains: domains } = config;
+  const isUsable = (user: User) => faultOfUser(user, config.allow_guests) === undefined;
+
+  /** Two accounts with one address are no guess, even where only one of them can be used. */
+  async function byEmail(email: string, signal: AbortSignal): Promise<User | null> {
+    if (!isName(email)) return null;
+    const found = new Map<string, User>();
+    const filter = `${equal('mail', email)} or ${equal('userPrincipalName', email)}`;
+    for await (const user of api.users(filter, signal)) {
+      if ([user.mail ?? '', user.userPrincipalName].some((one) => isSameAddress(one, email))) found.set(user.id, user);
+    }
+    const [only] = found.values();
+    return found.size === 1 && only ? only : null;
+  }
+
+  async function findPerson({ email, logins = [] }: Person, signal: AbortSignal): Promise<User | null> {
+    if (identity === 'email') return domains && !isInDomains(email, domains) ? null : byEmail(email, signal);
+    if ('table' in identity) {
+      const name = Object.entries(identity.table).find(([address]) => isSameAddress(address, email))?.[1];
+      return name === undefined ? null : findUser(api, name, signal);
+    }
+    const linked = new Set(
+      logins.filter(({ provider }) => identity.login.includes(provider)).map((one) => one.subject),
+    );
+    const [subject = ''] = linked;
+    // Entra would find accounts by their names here as well.
+    return linked.size === 1 && isGuid(subject) ? api.user(subject, signal) : null;
+  }
+
+  async function take(users: AsyncIterable<User>, into: Map<string, ProviderIdentity>, most: number): Promise<void> {
+    for await (const user of users) {
+      if (into.size >= most) return;
+      if (isUsable(user)) into.set(user.id, present(user));
+    }
+  }
+
+  return {
+    ...(typeof identity === 'object' && 'login' in identity ? { byLogin: true } : {}),
+    async list(signal) {
+      const found = new Map<string, ProviderIdentity>();
+      await take(api.users(undefined, signal), found, mostListed);
+      return [...found.values()];
+    },
+    async get(id, signal) {
+      const user = await findUser(api, id, signal);
+      return user && isUsable(user) ? present(user) : null;
+    },
+    async search(text, limit, signal) {
+      if (!isName(text) || limit < 1) return [];
+      const found = new Map<string, ProviderIdentity>();
+      const exact = ['mail', 'userPrincipalName'].map((name) => equal(name, text)).join(' or ');
+      const quoted = text.replaceAll("'", "''");
+      const names = ['displayName', 'givenName', 'surname', 'mail', 'userPrincipalName'];
+      const alike = names.map((name) => `startswith(${name},'${quoted}')`).join(' or ');
+      for (const filter of [exact, alike]) await take(api.users(filter, signal), found, limit);
+      return [...found.values()];
+    },
+    async find(person, signal) {
+      const user = await findPerson(person, signal);
+      return user && isUsable(user) ? present(user) : null;
+    },
+  };
+}
+
+function present({ userPrincipalName, displayName, mail }: User): ProviderIdentity {
+  return { id: userPrincipalName, name: displayName || userPrincipalName, email: mail || userPrincipalName };
+}

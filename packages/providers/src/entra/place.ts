@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import { Pending, Retryable, Terminal } from '../errors.js';
+import type { HttpAnswer } from '../http/answer.js';
+import type { EntraAccess } from './access.js';
+import { errorOf } from './api.js';
+import { kinds } from './config.js';
+import { isGuid, isScope } from './names.js';
+
+const id = z.string().refine(isGuid);
+
+/** An entitlement in identifiers that do not change, and whether it was granted by a schedule or as a plain assignment. */
+export const subjectSchema = z.strictObject({
+  kind: z.enum(kinds),
+  user: id,
+  /** The group or the role. */
+  what: id,
+  /** Empty for a group, `/` for a role of the directory. */
+  scope: z.string().refine((text) => ['', '/'].includes(text) || isScope(text)),
+  scheduled: z.boolean(),
+});
+export type Subject = z.infer<typeof subjectSchema>;
+
+/** One kind of access: where it is found, what may not be granted, and the two ways in which it is. */
+export interface Place {
+  /** Returns the group or role of a name, null when there is none. Throws `Terminal` when there are two. */
+  find(access: EntraAccess, signal: AbortSignal): Promise<Pick<Subject, 'what' | 'scope'> | null>;
+  /** Throws `Terminal` for what is not there or may not be granted. */
+  check(subject: Subject, signal: AbortSignal): Promise<void>;
+  plain: Plain;
+  schedules: Schedules;
+  /** Yields who holds an exclusive access, plainly or by a schedule. */
+  holders(name: string, signal: AbortSignal): AsyncIterable<Holder>;
+}
+
+export interface Holder {
+  user: string;
+  access: EntraAccess;
+  what: string;
+  scope: string;
+  /** The identifier of the entitlement, where there is a mark; else empty. */
+  mark: string;
+}
+
+/** Assignments without an end. */
+export interface Plain {
+  holds(subject: Subject, id: string, signal: AbortSignal): Promise<boolean>;
+  add(subject: Subject, id: string, signal: AbortSignal): Promise<void>;
+  /** Returns false when Entra says that there is none. */
+  remove(subject: Subject, id: string, signal: AbortSignal): Promise<boolean>;
+}
+
+/** Assignments with an end, by requests that Entra works on (Privileged Identity Management). */
+export interface Schedules {
+  /** Returns when each assignment that is in force ends, Infinity for one without an end. */
+  ends(subject: Subject, signal: AbortSignal): Promise<number[]>;
+  requests(subject: Subject, signal: AbortSignal): Promise<ScheduleRequest[]>;
+  /** Returns the status of the new request, or what Entra says there is already, or is not. */
+  submit(subject: Subject, order: Order, signal: AbortSignal): Promise<Outcome>;
+  /** Whether an assignment that is no schedule is missing in `ends`. */
+  hidesPlain: boolean;
+}
+
+export interface ScheduleRequest {
+  id: string;
+  action: string;
+  status: string;
+  mark: string;
+  at: number;
+}
+
+export interface Order {
+  action: 'adminAssign' | 'adminUpdate' | 'adminRemove';
+  id: string;
+  until?: Date;
+}
+
+export type Outcome = { id: string; status: string } | 'exists' | 'missing';
+
+/** What marks a request, or a role assignment of Azure, as ours. */
+export const markOf = (id: string) => `Belay ${id}`;
+export const readMark = (text: string | null | undefined) => /^Belay (.+)$/s.exec(text ?? '')?.[1] ?? '';
+
+/** Returns when an assignment ends, or undefined when it is over by the provider's clock. */
+export function endOf(text: string | null | undefined, time: number | undefined): number | undefined {
+  const end = Date.parse(text ?? '');
+  if (Number.isNaN(end)) return Number.POSITIVE_INFINITY;
+  return time !== undefined && end <= time ? undefined : end;
+}
+
+/** Returns what a rejected request comes to. Throws `Pending` or `Terminal` for everything but "is so already". */
+export function explainRefusal(answer: HttpAnswer): Outcome {
+  const { code, message } = errorOf(answer);
+  const is = (...codes: string[]) => codes.some((one) => code === one || message.includes(one));
+  if (is('RoleAssignmentExists')) return 'exists';
+  if (is('RoleAssignmentDoesNotExist')) return 'missing';
+  if (is('PendingRoleAssignmentRequest', 'RoleAssignmentRequestExists')) {
+    throw new Pending('Entra is working on another request for the same assignment');
+  }
+  if (is('ActiveDurationTooShort'))
+    throw new Pending('Entra ends an assignment five minutes after its start at the earliest');
+  if (is('AadPremiumLicenseRequired', 'MissingLicense')) {
+    throw new Terminal('Entra has no licence for Privileged Identity Management here: leave this kind out of pim');
+  }
+  if (is('RoleAssignmentRequestPolicyValidationFailed')) {
+    throw new Terminal(
+      'The policy of Privileged Identity Management rejects it: it may permit shorter assignments only, or ask for a ticket',
+    );
+  }
+  if (is('SubjectNotFound', 'PrincipalNotFound')) throw new Retryable('Entra does not know the account everywhere yet');
+  if (answer.status === 403) throw new Terminal('Entra does not permit this to the connector');
+  throw new Terminal('Entra rejected the request for an assignment');
+}

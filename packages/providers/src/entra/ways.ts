@@ -1,0 +1,126 @@
+import { Pending, Terminal } from '../errors.js';
+import type { Held } from '../port.js';
+import { markOf, type Order, type Place, type ScheduleRequest, type Subject } from './place.js';
+import type { Turns } from './turns.js';
+
+/** How an entitlement is granted, read and taken away at a place. */
+export interface Way {
+  holds(subject: Subject, id: string, signal: AbortSignal): Promise<Held>;
+  ensurePresent(subject: Subject, id: string, until: Date, signal: AbortSignal): Promise<void>;
+  ensureAbsent(subject: Subject, id: string, signal: AbortSignal): Promise<void>;
+}
+
+const keyOf = (subject: Subject) => JSON.stringify(subject);
+const notShown = () => new Pending('Entra does not show the assignment yet');
+
+/** Grants without an end: Belay alone ends the access. */
+export function plainly({ plain }: Place, turns: Turns): Way {
+  return {
+    async holds(subject, id, signal) {
+      const key = keyOf(subject);
+      if (!(await plain.holds(subject, id, signal))) return turns.isUnsettled(key) ? 'changing' : false;
+      turns.end(key);
+      return true;
+    },
+    async ensurePresent(subject, id, _until, signal) {
+      await turns.take(keyOf(subject), signal, async () => {
+        turns.begin(keyOf(subject));
+        await plain.add(subject, id, signal).catch((error: unknown) => {
+          // Rejected: nothing was begun.
+          if (error instanceof Terminal) turns.end(keyOf(subject));
+          throw error;
+        });
+      });
+    },
+    async ensureAbsent(subject, id, signal) {
+      await turns.take(keyOf(subject), signal, async () => {
+        // Not read first: a read that lags would keep the call from being made.
+        const removed = await plain.remove(subject, id, signal);
+        if (!removed && turns.isUnsettled(keyOf(subject))) throw notShown();
+        turns.end(keyOf(subject));
+      });
+    },
+  };
+}
+
+const isPending = ({ action, status }: Pick<ScheduleRequest, 'action' | 'status'>) =>
+  /^admin(assign|remove)$/i.test(action) && /^(pending|accepted)/i.test(status);
+const isFailed = (status: string) => /^(failed|denied|invalid|timedout)/i.test(status);
+const isDone = (status: string) => /^(provisioned|granted|schedulecreated)/i.test(status);
+const failed = () => new Terminal('Entra could not carry out the assignment');
+
+/** Grants with an end at Entra, by requests that may take a while. */
+export function bySchedules({ plain, schedules }: Place, turns: Turns): Way {
+  async function submit(subject: Subject, order: Order, signal: AbortSignal) {
+    const outcome = await schedules.submit(subject, order, signal);
+    if (typeof outcome === 'string') return outcome;
+    if (isFailed(outcome.status)) throw failed();
+    if (order.action === 'adminAssign') turns.sent(keyOf(subject), outcome.id);
+    // What Entra removes, it knows.
+    if (order.action === 'adminRemove') turns.end(keyOf(subject));
+    if (isPending({ ...order, ...outcome })) throw new Pending('Entra is working on the assignment');
+    return 'done';
+  }
+
+  async function readRequests(subject: Subject, signal: AbortSignal): Promise<ScheduleRequest[]> {
+    const requests = await schedules.requests(subject, signal);
+    const ended = requests.filter((one) => !isPending(one) && !isDone(one.status));
+    turns.listed(
+      keyOf(subject),
+      ended.map(({ id }) => id),
+    );
+    return requests;
+  }
+
+  async function refuseWhilePending(subject: Subject, signal: AbortSignal): Promise<ScheduleRequest[]> {
+    const requests = await readRequests(subject, signal);
+    if (requests.some(isPending)) throw new Pending('Entra is working on the assignment');
+    return requests;
+  }
+
+  const holdsPlainly = async (subject: Subject, id: string, signal: AbortSignal) =>
+    schedules.hidesPlain && (await plain.holds(subject, id, signal));
+
+  return {
+    async holds(subject, id, signal) {
+      const key = keyOf(subject);
+      if ((await readRequests(subject, signal)).some(isPending)) return 'changing';
+      const held = (await schedules.ends(subject, signal)).length > 0 || (await holdsPlainly(subject, id, signal));
+      if (!held) return turns.isUnsettled(key) ? 'changing' : false;
+      turns.end(key);
+      return true;
+    },
+
+    async ensurePresent(subject, id, until, signal) {
+      await turns.take(keyOf(subject), signal, async () => {
+        const requests = await refuseWhilePending(subject, signal);
+        const ends = await schedules.ends(subject, signal);
+        if (ends.length > 0) {
+          if (Math.max(...ends) < until.getTime()) await submit(subject, { action: 'adminUpdate', id, until }, signal);
+          return;
+        }
+        const ours = requests.filter(({ action, mark }) => mark === markOf(id) && /^adminassign$/i.test(action));
+        const last = ours.sort((one, other) => other.at - one.at)[0];
+        if (last && isFailed(last.status)) throw failed();
+        turns.begin(keyOf(subject));
+        try {
+          await submit(subject, { action: 'adminAssign', id, until }, signal);
+        } catch (error) {
+          // Rejected: nothing was begun.
+          if (error instanceof Terminal) turns.end(keyOf(subject));
+          throw error;
+        }
+      });
+    },
+
+    async ensureAbsent(subject, id, signal) {
+      await turns.take(keyOf(subject), signal, async () => {
+        await refuseWhilePending(subject, signal);
+        const outcome = await submit(subject, { action: 'adminRemove', id }, signal);
+        const removed = (await holdsPlainly(subject, id, signal)) && (await plain.remove(subject, id, signal));
+        if (outcome === 'missing' && !removed && turns.isUnsettled(keyOf(subject))) throw notShown();
+        turns.end(keyOf(subject));
+      });
+    },
+  };
+}
