@@ -183,9 +183,9 @@ export function createAzureRoles(config: EntraConfig, { azure, list }: Api, now:
         }
         return found;
       },
-      async submit(subject, { action, id, until }, signal) {
-        // A request is an event of its own: another moment, another name.
-        const name = nameOf(subject, `${id} ${action} ${until?.getTime() ?? ''} ${now()}`);
+      async submit(subject, { action, id, until, after }, signal) {
+        // A request is an event of its own: another moment, or another one before it, another name.
+        const name = nameOf(subject, `${id} ${action} ${after} ${now()}`);
         const path = `${subject.scope}${authorization}/roleAssignmentScheduleRequests/${name}`;
         const properties = {
           principalId: subject.user,

@@ -35,7 +35,7 @@ export async function check(config: EntraConfig, api: Api, signal: AbortSignal):
         .map(([least = '']) => least)
     : [];
   if (missing.length > 0) throw new Terminal(`Entra does not give the app the permission ${missing.join(', ')}`);
-  await attempt('read users', api.users("userPrincipalName eq 'nobody'", signal).next());
+  await attempt('read users', api.users("userPrincipalName eq 'no-such-account'", signal).next());
   await attempt(
     'read groups',
     api.list(api.graph, { path: '/v1.0/groups', query: { $top: 1 } }, z.unknown(), signal).next(),

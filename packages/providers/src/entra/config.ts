@@ -1,7 +1,7 @@
 import { createHash, createPrivateKey, X509Certificate } from 'node:crypto';
 import { z } from 'zod';
-import { addressTable } from '../address-table.js';
 import { emailDomain, endpoint } from '../endpoint.js';
+import { identitySetting } from '../identity-setting.js';
 import { isName, isScope } from './names.js';
 
 const guid = z
@@ -51,13 +51,7 @@ export const entraConfig = z
      * How a person becomes an account: by e-mail address, by a sign-in that they have linked at one of these providers, whose
      * subject is the object ID of the account, or by a table of e-mail addresses and user principal names.
      */
-    identity: z
-      .union([
-        z.literal('email'),
-        z.strictObject({ login: z.array(z.string().min(1)).min(1) }),
-        z.strictObject({ table: addressTable(z.string().min(1)) }),
-      ])
-      .default('email'),
+    identity: identitySetting,
     /** With `identity: email`, the domains whose addresses count; all of them where it is left out. */
     email_domains: z.array(emailDomain).min(1).optional(),
     /** Permits accounts whose home is another organization. */
@@ -97,7 +91,7 @@ export const entraConfig = z
 export type EntraConfig = z.infer<typeof entraConfig>;
 export type Certificate = NonNullable<EntraConfig['certificate']>;
 
-/** Returns the SHA-256 thumbprint of a certificate, by which Entra finds it; undefined for what is none. */
+/** Returns the SHA-256 thumbprint of a certificate, by which Entra finds it; undefined for anything else. */
 export function thumbprintOf(pem: string): string | undefined {
   try {
     return createHash('sha256').update(new X509Certificate(pem).raw).digest('base64url');

@@ -20,7 +20,7 @@ const assignmentSchema = z.object({
   directoryScopeId: z.string().nullish(),
 });
 
-/** What lets a holder give themselves or others more, or sign in as somebody else. */
+/** What lets a holder give themselves or others more, or sign in as another person. */
 const dangers =
   /^microsoft\.directory\/(roleAssignments|roleDefinitions|groupsAssignableToRoles|privilegedIdentityManagement|conditionalAccessPolicies|federation)\b.*\/(allTasks|create|update|basic\/update)$|\/(credentials|password|authenticationMethods\/[^/]+|allProperties)\/(allTasks|create|update|basic\/update)$|\/(inviteUser|strongAuthentication)\/update$/i;
 

@@ -22,7 +22,7 @@ const groupSchema = z.object({
 type Group = z.infer<typeof groupSchema>;
 const $select = Object.keys(groupSchema.shape).join();
 const memberSchema = z.object({ id: z.string() });
-/** Questions about a single member are answered by an index, which Graph demands to be asked for. */
+/** Questions about a single member are answered by an index, which Graph uses only with this header. */
 const indexed = { consistencylevel: 'eventual' };
 
 /** Creates what makes people members of groups. */
@@ -120,7 +120,7 @@ export function createGroups(config: EntraConfig, api: Api, now: () => number): 
 }
 
 /** Returns why a group may not be granted, or undefined. */
-export function faultOf(group: Group, { allow_role_assignable_groups: allowed }: EntraConfig): string | undefined {
+function faultOf(group: Group, { allow_role_assignable_groups: allowed }: EntraConfig): string | undefined {
   if (group.groupTypes.includes('DynamicMembership') || group.membershipRule) {
     return 'The group is dynamic: a rule decides who its members are';
   }

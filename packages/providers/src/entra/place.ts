@@ -72,11 +72,13 @@ export interface Order {
   action: 'adminAssign' | 'adminUpdate' | 'adminRemove';
   id: string;
   until?: Date;
+  /** How many requests there were before: each has a name of its own. */
+  after: number;
 }
 
 export type Outcome = { id: string; status: string } | 'exists' | 'missing';
 
-/** What marks a request, or a role assignment of Azure, as ours. */
+/** Returns what marks a request, or a role assignment of Azure, as ours. */
 export const markOf = (id: string) => `Belay ${id}`;
 export const readMark = (text: string | null | undefined) => /^Belay (.+)$/s.exec(text ?? '')?.[1] ?? '';
 

@@ -3,7 +3,7 @@ import type { Held } from '../port.js';
 import { markOf, type Order, type Place, type ScheduleRequest, type Subject } from './place.js';
 import type { Turns } from './turns.js';
 
-/** How an entitlement is granted, read and taken away at a place. */
+/** How an entitlement is granted, read and revoked at a place. */
 export interface Way {
   holds(subject: Subject, id: string, signal: AbortSignal): Promise<Held>;
   ensurePresent(subject: Subject, id: string, until: Date, signal: AbortSignal): Promise<void>;
@@ -13,7 +13,7 @@ export interface Way {
 const keyOf = (subject: Subject) => JSON.stringify(subject);
 const notShown = () => new Pending('Entra does not show the assignment yet');
 
-/** Grants without an end: Belay alone ends the access. */
+/** Returns how access is granted without an end: Belay alone ends it. */
 export function plainly({ plain }: Place, turns: Turns): Way {
   return {
     async holds(subject, id, signal) {
@@ -49,7 +49,7 @@ const isFailed = (status: string) => /^(failed|denied|invalid|timedout)/i.test(s
 const isDone = (status: string) => /^(provisioned|granted|schedulecreated)/i.test(status);
 const failed = () => new Terminal('Entra could not carry out the assignment');
 
-/** Grants with an end at Entra, by requests that may take a while. */
+/** Returns how access is granted with an end at Entra, by requests that may take a while. */
 export function bySchedules({ plain, schedules }: Place, turns: Turns): Way {
   async function submit(subject: Subject, order: Order, signal: AbortSignal) {
     const outcome = await schedules.submit(subject, order, signal);
@@ -94,9 +94,11 @@ export function bySchedules({ plain, schedules }: Place, turns: Turns): Way {
     async ensurePresent(subject, id, until, signal) {
       await turns.take(keyOf(subject), signal, async () => {
         const requests = await refuseWhilePending(subject, signal);
+        const shared = { id, after: requests.length };
         const ends = await schedules.ends(subject, signal);
         if (ends.length > 0) {
-          if (Math.max(...ends) < until.getTime()) await submit(subject, { action: 'adminUpdate', id, until }, signal);
+          if (Math.max(...ends) < until.getTime())
+            await submit(subject, { ...shared, action: 'adminUpdate', until }, signal);
           return;
         }
         const ours = requests.filter(({ action, mark }) => mark === markOf(id) && /^adminassign$/i.test(action));
@@ -104,7 +106,7 @@ export function bySchedules({ plain, schedules }: Place, turns: Turns): Way {
         if (last && isFailed(last.status)) throw failed();
         turns.begin(keyOf(subject));
         try {
-          await submit(subject, { action: 'adminAssign', id, until }, signal);
+          await submit(subject, { ...shared, action: 'adminAssign', until }, signal);
         } catch (error) {
           // Rejected: nothing was begun.
           if (error instanceof Terminal) turns.end(keyOf(subject));
@@ -115,8 +117,8 @@ export function bySchedules({ plain, schedules }: Place, turns: Turns): Way {
 
     async ensureAbsent(subject, id, signal) {
       await turns.take(keyOf(subject), signal, async () => {
-        await refuseWhilePending(subject, signal);
-        const outcome = await submit(subject, { action: 'adminRemove', id }, signal);
+        const after = (await refuseWhilePending(subject, signal)).length;
+        const outcome = await submit(subject, { action: 'adminRemove', id, after }, signal);
         const removed = (await holdsPlainly(subject, id, signal)) && (await plain.remove(subject, id, signal));
         if (outcome === 'missing' && !removed && turns.isUnsettled(keyOf(subject))) throw notShown();
         turns.end(keyOf(subject));

@@ -1,7 +1,7 @@
 import { createPrivateKey } from 'node:crypto';
 import { z } from 'zod';
-import { addressTable } from '../address-table.js';
 import { emailDomain, endpoint } from '../endpoint.js';
+import { identitySetting } from '../identity-setting.js';
 
 const url = endpoint
   .refine((text) => !/^https:\/\/[^/]*-admin\.okta/.test(text), {
@@ -29,13 +29,7 @@ export const oktaConfig = z.strictObject({
    * How a person becomes an Okta user: by e-mail address, by a sign-in that they have linked at one of these providers, whose
    * subject is the identifier of the user at Okta, or by a table of e-mail addresses and logins.
    */
-  identity: z
-    .union([
-      z.literal('email'),
-      z.strictObject({ login: z.array(z.string().min(1)).min(1) }),
-      z.strictObject({ table: addressTable(z.string().min(1)) }),
-    ])
-    .default('email'),
+  identity: identitySetting,
   /** With `identity: email`, the domains whose addresses count; all of them where it is left out. */
   email_domains: z.array(emailDomain).min(1).optional(),
   /** Groups that only Belay fills: the drift audit lists all of their members. */
