@@ -85,7 +85,7 @@ function isMember(world: World, group: string, user: string, at: number): boolea
   return world.users.has(user) && (scheduled || world.members.has(`${group} ${user}`, at));
 }
 
-export function membersOf(world: World, group: string, at = world.now()): string[] {
+function membersOf(world: World, group: string, at = world.now()): string[] {
   const plain = world.members.keys(at).filter((key) => key.startsWith(`${group} `));
   const named = plain.map((key) => key.slice(group.length + 1));
   const scheduled = world.schedules.filter((one) => one.place === 'group' && one.what === group && isLive(one, at));

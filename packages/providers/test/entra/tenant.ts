@@ -8,7 +8,7 @@ import { createTimeline } from './timeline.js';
 import { type Account, type Group, isHeld, type PlaceName, refusal, type World } from './world.js';
 
 export const tenantId = '11111111-2222-4333-8444-555555555555';
-export const clientId = 'aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee';
+const clientId = 'aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee';
 export const subscription = '/subscriptions/99999999-8888-4777-8666-555555555555';
 export const scope = `${subscription}/resourceGroups/shop`;
 

@@ -142,7 +142,7 @@ const isKey = (one: Key, { place, what, scope, user }: Key) =>
 export const isLive = ({ addedAt, removedAt, end }: Schedule, at: number) =>
   addedAt <= at && (removedAt === undefined || removedAt > at) && (end === undefined || end > at);
 
-export const liveSchedules = ({ schedules }: World, key: Key, at: number) =>
+const liveSchedules = ({ schedules }: World, key: Key, at: number) =>
   schedules.filter((one) => isKey(one, key) && isLive(one, at));
 
 /** Returns whether there is an assignment without a schedule. */
