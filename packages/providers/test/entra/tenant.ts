@@ -12,6 +12,8 @@ const clientId = 'aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee';
 export const subscription = '/subscriptions/99999999-8888-4777-8666-555555555555';
 export const scope = `${subscription}/resourceGroups/shop`;
 
+type Fresh = EntitlementRef & { userId: string; what: string };
+
 export interface Tenant extends World, AsyncDisposable {
   server: FakeServer;
   clock: { now: number };
@@ -26,7 +28,7 @@ export interface Tenant extends World, AsyncDisposable {
   directoryRole(name?: string, actions?: string[]): string;
   azureRole(name?: string, actions?: string[], notActions?: string[]): string;
   /** An entitlement that can be granted, of a person of its own. */
-  fresh(place: PlaceName): Promise<EntitlementRef & { userId: string; what: string }>;
+  fresh(place: PlaceName): Promise<Fresh>;
   held(place: PlaceName, one: { userId: string; what: string }): boolean;
   client(config?: Record<string, unknown>, url?: string): Promise<ProviderClient>;
   authorizer(config?: Record<string, unknown>, url?: string): Promise<Authorizer>;
@@ -134,7 +136,7 @@ export async function startTenant(): Promise<Tenant> {
       tenant.azureRoles.set(id, { id, roleName: name, actions, notActions });
       return name;
     },
-    async fresh(place) {
+    async fresh(place): Promise<Fresh> {
       const { id: userId, userPrincipalName: identity } = tenant.user();
       const shared = { id: `entitlement-${made}`, identity, userId };
       if (place === 'group') {
