@@ -2,6 +2,7 @@ import { accessRouter } from './routers/access.js';
 import { adminRouter } from './routers/admin.js';
 import { approvalsRouter } from './routers/approvals.js';
 import { authRouter } from './routers/auth.js';
+import { commentsRouter } from './routers/comments.js';
 import { configurationRouter } from './routers/configuration.js';
 import { deviceRouter } from './routers/device.js';
 import { elevationRouter } from './routers/elevation.js';
@@ -24,6 +25,7 @@ export const serverRouter = router({
   admin: adminRouter,
   approvals: approvalsRouter,
   auth: authRouter,
+  comments: commentsRouter,
   configuration: configurationRouter,
   device: deviceRouter,
   elevation: elevationRouter,

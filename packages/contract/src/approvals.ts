@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { instant, leavesBehind, name, remark, verdict } from './fields.js';
+import { instant, leavesBehind, name, names, remark, verdict } from './fields.js';
+import { limits } from './limits.js';
 import { mutation, query } from './operation.js';
 import { next, paging } from './paging.js';
 
@@ -38,6 +39,9 @@ export const inboxEntry = z.object({
   count: z.number().int().describe('How many approvers have to approve'),
   decisions: z.number().int().describe('How many have decided'),
   because: z.string().nullable().describe('Why this second approval is required; null for a first approval'),
+  decide_on_page: z.boolean().describe('Whether the role is decided on one by one, in Belay itself: no bulk decision'),
+  comments: z.number().int().describe('How many comments there are on the request'),
+  open_question: z.boolean().describe('Whether the last question about the request has no answer yet'),
 });
 /** A request that waits for the decision of its reader. */
 export type InboxEntry = z.infer<typeof inboxEntry>;
@@ -45,7 +49,7 @@ export type InboxEntry = z.infer<typeof inboxEntry>;
 export const inbox = z.object({
   approvals: z
     .array(inboxEntry)
-    .describe('Ordered by turns: the oldest request of each requester first, then the second of each, and so on'),
+    .describe('In the order of `sort`; by default the oldest request of each requester first, then the second of each'),
   next,
   total: z.number().int().describe('Number of requests that wait, on all pages'),
   requesters: z
@@ -54,11 +58,16 @@ export const inbox = z.object({
 });
 export type Inbox = z.infer<typeof inbox>;
 
+export const inboxSort = z.enum(['turns', 'oldest', 'ending']);
+/** `turns`: requesters take turns; `oldest`: what waits longest first; `ending`: what must be decided soonest first. */
+export type InboxSort = z.infer<typeof inboxSort>;
+
 const inboxFilter = {
   requester: name.optional().describe('Only requests of this person: their e-mail address'),
   id: name.optional().describe('Only this approval, or the approval of this execution'),
+  sort: inboxSort.optional().describe('Default: `turns`'),
 };
-/** Selects a part of the inbox. */
+/** Selects and sorts a part of the inbox. */
 export type InboxFilter = z.input<z.ZodObject<typeof inboxFilter>>;
 
 export const decision = z.strictObject({
@@ -74,7 +83,61 @@ export type Decision = z.input<typeof decision>;
 export const decided = z.object({ id: z.string(), status: z.string(), execution_id: z.string() });
 export type Decided = z.infer<typeof decided>;
 
+export const bulkDecision = z.strictObject({
+  verdict,
+  comment: remark.optional().describe('Recorded with each decision'),
+  ids: names
+    .max(limits.bulk)
+    .min(1, 'must name at least one')
+    .describe('Approvals with the same role, the same systems and access, and the same duration'),
+  request_digests: names
+    .max(limits.bulk)
+    .min(1, 'must have one digest for each of the ids')
+    .describe('The digest that the approver was shown for each of the `ids`, in the same order'),
+});
+export type BulkDecision = z.input<typeof bulkDecision>;
+
+export const bulkDecided = z.object({
+  results: z
+    .array(
+      z.object({
+        id: z.string(),
+        status: z.string().nullable().describe('As of a single decision; null when the decision was rejected'),
+        execution_id: z.string().nullable(),
+        error: z.object({ code: z.string(), message: z.string() }).nullable(),
+      }),
+    )
+    .describe('In the order of `ids`; each is a decision of its own'),
+  decided: z.number().int().describe('How many decisions were recorded'),
+  rejected: z.number().int().describe('How many were not'),
+});
+export type BulkDecided = z.infer<typeof bulkDecided>;
+
+export const approvers = z.object({
+  people: z
+    .array(
+      z.object({
+        email: z.string(),
+        name: z.string(),
+        groups: z.array(z.string()).describe('The groups of the rule that they are in; empty when the rule names them'),
+        verdict: verdict.nullable().describe('Their decision; null while they have not decided'),
+      }),
+    )
+    .describe('The people known to Belay who can decide, or have decided'),
+  more: z.boolean().describe('Whether there are more people than are listed'),
+  unknown: z
+    .object({ users: z.array(z.string()), groups: z.array(z.string()) })
+    .describe('Addresses and groups of the rule of which no person has signed in yet'),
+});
+/** Who can decide on an approval. */
+export type Approvers = z.infer<typeof approvers>;
+
 export const approvalOperations = {
   inbox: query({ input: z.strictObject({ ...paging, ...inboxFilter }), output: inbox }),
   decide: mutation({ input: decision, output: decided }),
+  decideMany: mutation({ input: bulkDecision, output: bulkDecided }),
+  approvers: query({
+    input: z.strictObject({ id: name.describe('Identifier of the approval, or of its execution') }),
+    output: approvers,
+  }),
 };

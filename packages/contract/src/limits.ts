@@ -10,6 +10,14 @@ export const limits = {
   reason: 4_000,
   /** A comment, a description, a message or words to search for. */
   remark: 2_000,
+  /** Comments of one person on one request. */
+  comments: 100,
+  /** Comments of one person within a minute, on all requests. */
+  commentsPerMinute: 10,
+  /** Approvals that one bulk decision names. */
+  bulk: 100,
+  /** People whom `approvers` names. */
+  approvers: 50,
   /** Why an operator ends access or stops a person. */
   operatorReason: 500,
   /** A sealed token, an authorization code or an address. */

@@ -3,6 +3,7 @@ import type { accessOperations } from './access.js';
 import type { adminOperations } from './admin.js';
 import type { approvalOperations } from './approvals.js';
 import type { authOperations, deviceOperations, programOperations } from './auth.js';
+import type { commentOperations } from './comments.js';
 import type { configurationOperations } from './configuration.js';
 import type { elevationOperations } from './elevation.js';
 import type { eventOperations } from './events.js';
@@ -28,6 +29,7 @@ export type Operations = ByPath<{
   admin: typeof adminOperations;
   approvals: typeof approvalOperations;
   auth: typeof authOperations;
+  comments: typeof commentOperations;
   configuration: typeof configurationOperations;
   device: typeof deviceOperations;
   elevation: typeof elevationOperations;

@@ -16,6 +16,7 @@ export {
   knownIdentities,
 } from './schema/approvals.js';
 export { catalogs } from './schema/catalogs.js';
+export { comments } from './schema/comments.js';
 export { encryptionKeys } from './schema/encryption.js';
 export {
   definitions,

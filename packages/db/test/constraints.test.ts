@@ -185,6 +185,10 @@ const rows: { table: string; values: Record<string, string> }[] = [
     },
   },
   {
+    table: 'comments',
+    values: { id: id(13), execution_id: id(4), author_id: id(1), kind: "'comment'", text: "'t'" },
+  },
+  {
     table: 'messages',
     values: { id: id(8), key: "'k'", approval_id: id(7), provider: "'mail'", recipient: "'a@b'" },
   },
@@ -225,6 +229,10 @@ const violations: Record<string, { table: string; change?: Record<string, string
   approvals_are_one_per_step_and_stage: { table: 'approvals', add: { id: id(9), renews: id(71) } },
   approvals_are_renewed_once: { table: 'approvals', add: { id: id(9), stage: '1' } },
   approvals_execution_id_executions_id_fk: { table: 'approvals', change: { execution_id: nobody } },
+  comment_has_a_text: { table: 'comments', change: { text: "''" } },
+  comment_kind_is_known: { table: 'comments', change: { kind: "'gossip'" } },
+  comments_author_fk: { table: 'comments', change: { author_id: nobody } },
+  comments_execution_fk: { table: 'comments', change: { execution_id: nobody } },
   decision_verdict_is_known: { table: 'decisions', change: { verdict: "'abstain'" } },
   decisions_approval_fk: { table: 'decisions', change: { approval_id: nobody } },
   decisions_approver_fk: { table: 'decisions', change: { approver_id: nobody } },
@@ -318,6 +326,10 @@ describe('the database', () => {
 
   it.each(rows.filter(({ table }) => table !== 'ledger'))('has one row of $table for each primary key', async (row) => {
     await expect(database.sql.unsafe(insert(row.table, row.values))).rejects.toMatchObject({ code: '23505' });
+  });
+
+  it.each([`update comments set text = 'other'`, 'delete from comments'])('rejects "%s"', async (statement) => {
+    await expect(database.sql.unsafe(statement)).rejects.toThrow('comments are append-only');
   });
 
   it('lists the audience of an open approval, and none of a closed one', async () => {

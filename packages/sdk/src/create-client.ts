@@ -3,6 +3,7 @@ import { type AccessResource, createAccess } from './resources/access.js';
 import { type AdminResource, createAdmin } from './resources/admin.js';
 import { type ApprovalsResource, createApprovals } from './resources/approvals.js';
 import { type AuthResource, createAuth } from './resources/auth.js';
+import { type CommentsResource, createComments } from './resources/comments.js';
 import { createElevation, type ElevationResource } from './resources/elevation.js';
 import { createExecutions, type ExecutionsResource } from './resources/executions.js';
 import { createProviders, type ProvidersResource } from './resources/providers.js';
@@ -50,6 +51,7 @@ export interface BelayClient {
   readonly elevation: ElevationResource;
   readonly executions: ExecutionsResource;
   readonly approvals: ApprovalsResource;
+  readonly comments: CommentsResource;
   readonly access: AccessResource;
   readonly admin: AdminResource;
   readonly auth: AuthResource;
@@ -90,6 +92,7 @@ export function createClient(options: ClientOptions): BelayClient {
     elevation: createElevation(transport),
     executions: createExecutions(transport),
     approvals: createApprovals(transport),
+    comments: createComments(transport),
     access: createAccess(transport),
     admin: createAdmin(transport),
     auth: createAuth(transport),

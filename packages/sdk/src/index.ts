@@ -4,6 +4,7 @@ export { printable, printableJson } from './printable.js';
 export type { AccessResource } from './resources/access.js';
 export type { ApprovalsResource } from './resources/approvals.js';
 export type { AuthResource } from './resources/auth.js';
+export type { CommentsResource } from './resources/comments.js';
 export type { ElevationResource } from './resources/elevation.js';
 export type { ExecutionsResource } from './resources/executions.js';
 export type { ProvidersResource, SearchOptions } from './resources/providers.js';

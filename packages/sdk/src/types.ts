@@ -26,7 +26,17 @@ export type {
   RevokeRequest,
   StoppedPerson,
 } from '@belay/contract/admin';
-export type { Decided, Decision, Inbox, InboxEntry, InboxFilter } from '@belay/contract/approvals';
+export type {
+  Approvers,
+  BulkDecided,
+  BulkDecision,
+  Decided,
+  Decision,
+  Inbox,
+  InboxEntry,
+  InboxFilter,
+  InboxSort,
+} from '@belay/contract/approvals';
 export type {
   CodeExchange,
   ExchangedToken,
@@ -37,6 +47,7 @@ export type {
   StartedDeviceLogin,
   Whoami,
 } from '@belay/contract/auth';
+export type { Comment, CommentKind, CommentList, NewComment } from '@belay/contract/comments';
 export type {
   AgentEnvironment,
   AgentReport,

@@ -39,6 +39,9 @@ export const entry: InboxEntry = {
   count: 1,
   decisions: 0,
   because: null,
+  decide_on_page: false,
+  comments: 0,
+  open_question: false,
 };
 
 /** What the words of a test are understood as. */

@@ -1,5 +1,5 @@
 import { approvalOperations } from '@belay/contract/approvals';
-import { decideApproval, listInbox } from '@belay/core';
+import { decideApproval, decideApprovals, listApprovers, listInbox } from '@belay/core';
 import { linkNext } from '../paging.js';
 import { authenticated } from '../procedures.js';
 import { router } from '../trpc.js';
@@ -32,4 +32,29 @@ export const approvalsRouter = router({
     .input(approvalOperations.decide.input)
     .output(approvalOperations.decide.output)
     .mutation(({ ctx, input }) => decideApproval(ctx.caller, { ...input, via: 'api' })),
+  decideMany: authenticated
+    .meta({
+      openapi: {
+        method: 'POST',
+        path: '/approvals/decisions',
+        tags: ['approvals'],
+        summary: 'Approve or deny several requests for the same access, each by a decision of its own',
+        contentTypes: ['application/json', 'application/x-www-form-urlencoded'],
+      },
+    })
+    .input(approvalOperations.decideMany.input)
+    .output(approvalOperations.decideMany.output)
+    .mutation(({ ctx, input }) => decideApprovals(ctx.caller, { ...input, via: 'api' })),
+  approvers: authenticated
+    .meta({
+      openapi: {
+        method: 'GET',
+        path: '/approvals/{id}/approvers',
+        tags: ['approvals'],
+        summary: 'List the people who can decide on a request that you can see',
+      },
+    })
+    .input(approvalOperations.approvers.input)
+    .output(approvalOperations.approvers.output)
+    .query(({ ctx, input }) => listApprovers(ctx.caller, input)),
 });

@@ -6,7 +6,7 @@ import { approvals, decisions, executions, inOrder, logins, type Transaction, us
 import { lockExecution, retryDeadlock, storeOutcome, turnHint } from '@belay/engine';
 import { and, desc, eq, gt, inArray, or, sql } from 'drizzle-orm';
 import { requireFreshGroups, requireUser } from '../actor.js';
-import type { ActorStore, Hint, Person, Store, UserActor } from '../context.js';
+import type { ActorStore, Hint, Person, UserActor } from '../context.js';
 import { isId } from '../find-execution.js';
 import { appendLedger } from '../ledger/append.js';
 import { wasToldLately } from '../people/people.js';
@@ -15,6 +15,7 @@ import { requireText } from '../text.js';
 import { wouldBeElevated } from './elevated.js';
 import { isExcluded, isRequester } from './exclusion.js';
 import type { ApprovalSubject } from './inbox.js';
+import { mustDecideOnPage } from './on-page.js';
 import { settleApproval, settleRenewals } from './settle.js';
 
 export interface Decide extends Decision {
@@ -27,7 +28,8 @@ export interface Decide extends Decision {
   via: 'api' | 'signal' | 'resume' | 'page' | 'message';
 }
 
-type Approval = typeof approvals.$inferSelect & { ownerId: string };
+export type FoundApproval = typeof approvals.$inferSelect & { ownerId: string };
+type Approval = FoundApproval;
 
 /**
  * Records an approver's decision, and the outcome of the approval when that settles it, in one transaction
@@ -162,7 +164,7 @@ function isApproved(value: unknown): boolean {
 }
 
 /** Returns the approval by its id, or the open approval of an execution that this person may decide. */
-async function findApproval(ctx: ActorStore, user: UserActor, id: string): Promise<Approval | null> {
+export async function findApproval(ctx: ActorStore, user: UserActor, id: string): Promise<Approval | null> {
   if (!isId(id)) return null;
   const rows = await ctx.db
     .select({ approval: approvals, ownerId: executions.ownerId })
@@ -196,11 +198,6 @@ async function requireApprover(
   if (await wouldBeElevated(ctx, selves, approval.subject as ApprovalSubject)) throw ownAccess();
 }
 
-/** Returns whether decisions about a role count only when they are made in Belay itself. */
-export function mustDecideOnPage(ctx: Store, role: string): boolean {
-  return ctx.catalog.current().roles.get(role)?.definition.decide_on_page === true;
-}
-
 /** Throws `forbidden` where the role counts only decisions that were made in Belay itself. */
 function requireNoPage(ctx: ActorStore, { subject }: Approval): void {
   if (!mustDecideOnPage(ctx, (subject as ApprovalSubject).role)) return;
@@ -212,7 +209,12 @@ function requireNoPage(ctx: ActorStore, { subject }: Approval): void {
  * has ended since it was verified, or the person has left; for a button in a message, when the person has not signed in for too long or was
  * stopped. Without it a running request could outlive the stop of its person.
  */
-async function requireLive(ctx: ActorStore, tx: Transaction, user: UserActor, via: Decide['via']): Promise<void> {
+export async function requireLive(
+  ctx: ActorStore,
+  tx: Transaction,
+  user: UserActor,
+  via: Decide['via'],
+): Promise<void> {
   const { id, provider, subject, loginId } = user;
   const live = and(eq(logins.id, loginId), gt(logins.expiresAt, sql`app_now()`));
   const own = and(eq(userIdentities.userId, id), eq(userIdentities.provider, provider));

@@ -1,19 +1,20 @@
 import { foldAddress } from '@belay/contract/address';
-import type { Inbox, InboxEntry, InboxFilter } from '@belay/contract/approvals';
+import type { Inbox, InboxEntry, InboxFilter, InboxSort } from '@belay/contract/approvals';
 import { formatDuration } from '@belay/contract/durations';
 import { invalid } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import type { PageOf } from '@belay/contract/paging';
-import { approvalAudience, approvals, decisions, executions, users } from '@belay/db';
+import { approvalAudience, approvals, comments, decisions, executions, users } from '@belay/db';
 import type { Json } from '@belay/workflow';
-import { and, asc, eq, gt, inArray, isNull, or, type SQL, sql } from 'drizzle-orm';
+import { and, eq, gt, inArray, isNull, or, type SQL, sql } from 'drizzle-orm';
 import { requireUser } from '../actor.js';
-import type { ActorStore, UserActor } from '../context.js';
+import type { ActorStore, Store, UserActor } from '../context.js';
 import { isId } from '../find-execution.js';
 import { isKnownAs } from '../people/people.js';
 import { listSelves } from '../people/selves.js';
 import type { PlannedGrant } from '../plans/plan.js';
 import { namesOf } from './exclusion.js';
+import { mustDecideOnPage } from './on-page.js';
 
 export interface ApprovalSubject {
   role: string;
@@ -34,7 +35,8 @@ const mostRequesters = 200;
 export async function listInbox(ctx: ActorStore, input: PageOf & InboxFilter = {}): Promise<Inbox> {
   const user = requireUser(ctx);
   const limit = Math.min(input.limit ?? most, most);
-  const after = input.cursor === undefined ? undefined : placeOf(input.cursor);
+  const sort = input.sort ?? 'turns';
+  const after = input.cursor === undefined ? undefined : placeOf(input.cursor, sort);
   const chosen = [
     input.requester === undefined ? undefined : isKnownAs(ctx.db, users.id, input.requester),
     input.id === undefined ? undefined : idIs(input.id),
@@ -52,20 +54,24 @@ export async function listInbox(ctx: ActorStore, input: PageOf & InboxFilter = {
     .innerJoin(users, eq(users.id, executions.ownerId))
     .where(where)
     .as('turns');
+  // Only `turns` goes by turns; the place of the others is a constant there.
+  const time = sort === 'ending' ? approvals.expiresAt : approvals.createdAt;
+  const order = [sort === 'turns' ? sql`${turns.turn}` : sql`0::bigint`, sql`${time}`, sql`${approvals.id}`];
   const [rows, requesters] = await Promise.all([
     ctx.db
       .select({
         approval: approvals,
         turn: turns.turn,
         made: sql<number>`(select count(*)::int from ${decisions} where ${decisions.approvalId} = ${approvals.id} and ${decisions.verdict} = 'approve')`,
+        remarks: sql<number>`(select count(*)::int from ${comments} where ${comments.executionId} = ${approvals.executionId})`,
+        question: sql<boolean>`coalesce((select ${comments.kind} = 'question' from ${comments}
+          where ${comments.executionId} = ${approvals.executionId} and ${comments.kind} <> 'comment'
+          order by ${comments.createdAt} desc, ${comments.id} desc limit 1), false)`,
       })
       .from(turns)
       .innerJoin(approvals, eq(approvals.id, turns.id))
-      .where(
-        after &&
-          sql`(${turns.turn}, ${approvals.createdAt}, ${approvals.id}) > (${after.turn}, ${after.at}, ${after.id}::uuid)`,
-      )
-      .orderBy(asc(turns.turn), asc(approvals.createdAt), asc(approvals.id))
+      .where(after && sql`(${sql.join(order, sql`, `)}) > (${after.turn}, ${after.at}, ${after.id}::uuid)`)
+      .orderBy(...order)
       // One more than is shown tells whether there are more.
       .limit(limit + 1),
     listRequesters(ctx, where),
@@ -73,8 +79,8 @@ export async function listInbox(ctx: ActorStore, input: PageOf & InboxFilter = {
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
   return {
-    approvals: shown.map(({ approval, made }) => describe(approval, made)),
-    next: rows.length > limit && last ? `${last.turn}.${last.approval.createdAt.getTime()}.${last.approval.id}` : null,
+    approvals: shown.map((row) => describe(ctx, row)),
+    next: rows.length > limit && last ? cursorOf(last, sort) : null,
     total: requesters[0]?.total ?? 0,
     requesters: requesters.map(({ email, name, waiting }) => ({ email, name, waiting })),
   };
@@ -139,14 +145,31 @@ function idIs(id: string): SQL | undefined {
   return isId(id) ? or(eq(approvals.id, id), eq(approvals.executionId, id)) : sql`false`;
 }
 
-function placeOf(cursor: string) {
-  const [turn = '', time = '', id = '', ...more] = cursor.split('.');
-  const known = /^\d{1,9}$/.test(turn) && /^\d{1,14}$/.test(time) && isId(id) && more.length === 0;
-  if (!known) throw invalid('cursor', 'is not a cursor of this list');
+/** A cursor begins with its turn, or with the order that it belongs to. */
+function cursorOf({ approval, turn }: Pick<Row, 'approval' | 'turn'>, sort: InboxSort): string {
+  const time = sort === 'ending' ? approval.expiresAt : approval.createdAt;
+  return `${sort === 'turns' ? turn : sort}.${time.getTime()}.${approval.id}`;
+}
+
+function placeOf(cursor: string, sort: InboxSort) {
+  const [place = '', time = '', id = '', ...more] = cursor.split('.');
+  const fits = sort === 'turns' ? /^\d{1,9}$/.test(place) : place === sort;
+  if (!fits || !/^\d{1,14}$/.test(time) || !isId(id) || more.length > 0) {
+    throw invalid('cursor', 'is not a cursor of this list');
+  }
+  const turn = sort === 'turns' ? place : '0';
   return { turn: sql`${turn}::bigint`, at: sql`to_timestamp(${time}::bigint / 1000.0)`, id };
 }
 
-function describe(row: typeof approvals.$inferSelect, made: number): InboxEntry {
+interface Row {
+  approval: typeof approvals.$inferSelect;
+  turn: number;
+  made: number;
+  remarks: number;
+  question: boolean;
+}
+
+function describe(ctx: Store, { approval: row, made, remarks, question }: Row): InboxEntry {
   const subject = row.subject as ApprovalSubject;
   return {
     id: row.id,
@@ -172,5 +195,8 @@ function describe(row: typeof approvals.$inferSelect, made: number): InboxEntry 
     count: row.rule.count,
     decisions: made,
     because: row.because,
+    decide_on_page: mustDecideOnPage(ctx, subject.role),
+    comments: remarks,
+    open_question: question,
   };
 }

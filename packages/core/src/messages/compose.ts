@@ -3,8 +3,8 @@ import { type ApprovalStatus, type approvals, decisions, type messages, users } 
 import type { Action, Fact, Message, Verdict } from '@belay/providers';
 import { and, asc, eq } from 'drizzle-orm';
 import { z } from 'zod';
-import { mustDecideOnPage } from '../approvals/decide.js';
 import type { ApprovalSubject } from '../approvals/inbox.js';
+import { mustDecideOnPage } from '../approvals/on-page.js';
 import type { Context, Store } from '../context.js';
 import { readNow } from '../now.js';
 import { open, seal } from '../tokens/seal.js';

@@ -1,6 +1,16 @@
 import type { Transport } from '../transport/create-transport.js';
 import { pageOf } from '../transport/page-of.js';
-import type { CallOptions, Decided, Decision, Inbox, InboxFilter, PageOptions } from '../types.js';
+import type {
+  Approvers,
+  BulkDecided,
+  BulkDecision,
+  CallOptions,
+  Decided,
+  Decision,
+  Inbox,
+  InboxFilter,
+  PageOptions,
+} from '../types.js';
 
 /** What waits for the caller's decision. */
 export interface ApprovalsResource {
@@ -8,6 +18,13 @@ export interface ApprovalsResource {
   list(filter?: InboxFilter, options?: PageOptions): Promise<Inbox>;
   /** Throws `forbidden` for one's own request, `conflict` when it is decided already or has changed since it was shown. */
   decide(decision: Decision, options?: CallOptions): Promise<Decided>;
+  /**
+   * Decides several requests for the same access one by one: `results` says what came of each. Throws `invalid`, before any
+   * decision, when they differ in role, systems, access or duration.
+   */
+  decideMany(decision: BulkDecision, options?: CallOptions): Promise<BulkDecided>;
+  /** Returns who can decide, by name; `id` is of the approval or of its execution. */
+  approvers(id: string, options?: CallOptions): Promise<Approvers>;
 }
 
 export function createApprovals(transport: Transport): ApprovalsResource {
@@ -15,5 +32,7 @@ export function createApprovals(transport: Transport): ApprovalsResource {
     list: (filter = {}, { limit, cursor, ...options } = {}) =>
       transport.query('approvals.inbox', { ...filter, ...pageOf({ limit, cursor }) }, options),
     decide: (decision, options) => transport.mutate('approvals.decide', decision, options),
+    decideMany: (decision, options) => transport.mutate('approvals.decideMany', decision, options),
+    approvers: (id, options) => transport.query('approvals.approvers', { id }, options),
   };
 }

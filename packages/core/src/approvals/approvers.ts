@@ -1,0 +1,114 @@
+import { foldAddress } from '@belay/contract/address';
+import type { Approvers } from '@belay/contract/approvals';
+import { notFound } from '@belay/contract/errors';
+import { limits } from '@belay/contract/limits';
+import { approvals, decisions, executions, userIdentities, users } from '@belay/db';
+import { and, desc, eq, inArray, isNull, or, sql } from 'drizzle-orm';
+import type { ActorStore } from '../context.js';
+import { findExecution, isId } from '../find-execution.js';
+import { unmetCondition } from '../people/admission.js';
+import { asPerson, toPerson } from '../people/people.js';
+import { isExcluded } from './exclusion.js';
+
+type Approval = typeof approvals.$inferSelect & { ownerId: string };
+type Approver = Approvers['people'][number];
+
+/** How many identities are looked at; with more, `more` is set. */
+const mostRead = 2_000;
+
+/**
+ * Returns who can decide on an approval, by name: the people known to Belay whom its rule names, except the requester
+ * and those to be elevated; and the addresses and groups of the rule of which no person has signed in. Throws `not_found`
+ * for callers who may not see the request.
+ */
+export async function listApprovers(ctx: ActorStore, { id }: { id: string }): Promise<Approvers> {
+  const approval = await findShown(ctx, id);
+  if (!approval) throw notFound('The approval');
+  await findExecution(ctx, ctx.actor, approval.executionId);
+  const { rule } = approval;
+  const [read, made] = await Promise.all([readNamed(ctx, approval), readDecisions(ctx, approval.id)]);
+  const people = new Map<string, Approver>();
+  for (const { id: personId, email, name, groups, named } of read.people) {
+    const earlier = people.get(personId);
+    people.set(personId, {
+      ...(earlier ?? { email, name, verdict: made.get(personId) ?? null }),
+      groups: named ? [] : [...new Set([...(earlier?.groups ?? []), ...groups])],
+    });
+  }
+  const known = [...people.values()].sort((a, b) => a.name.localeCompare(b.name) || a.email.localeCompare(b.email));
+  const seen = new Set(read.people.map(({ email }) => foldAddress(email)));
+  const peopled = new Set(read.people.flatMap(({ groups }) => groups));
+  return {
+    people: known.slice(0, limits.approvers),
+    more: read.more || known.length > limits.approvers,
+    unknown: {
+      users: rule.users.filter((user) => !seen.has(foldAddress(user))),
+      groups: rule.groups.filter((group) => !peopled.has(group)),
+    },
+  };
+}
+
+/** Returns an approval by its id, or the latest of an execution; the open one first. */
+async function findShown(ctx: ActorStore, id: string): Promise<Approval | undefined> {
+  if (!isId(id)) return undefined;
+  const [row] = await ctx.db
+    .select({ approval: approvals, ownerId: executions.ownerId })
+    .from(approvals)
+    .innerJoin(executions, eq(executions.id, approvals.executionId))
+    .where(or(eq(approvals.id, id), eq(approvals.executionId, id)))
+    .orderBy(desc(eq(approvals.id, id)), desc(eq(approvals.status, 'open')), desc(approvals.createdAt))
+    .limit(1);
+  return row && { ...row.approval, ownerId: row.ownerId };
+}
+
+/** Returns each identity that the rule names as the configuration in force reads it, with the groups by which it does. */
+async function readNamed(ctx: ActorStore, { rule, excluded, ownerId }: Approval) {
+  const addresses = rule.users.flatMap((user) => foldAddress(user) ?? []);
+  const own = namesAtProviders(ctx, rule.groups);
+  const rows = await ctx.db
+    .select({ identity: userIdentities })
+    .from(userIdentities)
+    .innerJoin(users, eq(users.id, userIdentities.userId))
+    .where(
+      and(
+        isNull(users.deprovisionedAt),
+        or(
+          addresses.length === 0 ? sql`false` : inArray(userIdentities.emailFolded, addresses),
+          own.length === 0
+            ? sql`false`
+            : sql`${userIdentities.groups} ?| array(select jsonb_array_elements_text(${JSON.stringify(own)}::text::jsonb))`,
+        ),
+      ),
+    )
+    .orderBy(userIdentities.userId)
+    .limit(mostRead + 1);
+  const catalog = ctx.catalog.current();
+  const people = rows.slice(0, mostRead).flatMap(({ identity }) => {
+    const person = asPerson(ctx, toPerson(identity));
+    if (person.id === ownerId || isExcluded([person], { excluded })) return [];
+    if (!catalog.authenticators.includes(identity.provider) || unmetCondition(catalog, identity)) return [];
+    const named = addresses.includes(identity.emailFolded ?? '');
+    const groups = rule.groups.filter((group) => person.groups.includes(group));
+    return named || groups.length > 0 ? [{ ...person, groups, named }] : [];
+  });
+  return { people, more: rows.length > mostRead };
+}
+
+/** Returns the names that some groups can have at the providers: a configuration can give groups other names here. */
+function namesAtProviders(ctx: ActorStore, groups: readonly string[]): string[] {
+  const { authenticators, providers } = ctx.catalog.current();
+  const mapped = authenticators.flatMap((id) => {
+    const rule = providers.get(id)?.definition.groups;
+    if (rule === undefined || rule === 'all' || 'allow' in rule) return [];
+    return Object.entries(rule.map).flatMap(([name, here]) => (groups.includes(here) ? [name] : []));
+  });
+  return [...new Set([...groups, ...mapped])];
+}
+
+async function readDecisions(ctx: ActorStore, approvalId: string): Promise<Map<string, 'approve' | 'deny'>> {
+  const made = await ctx.db
+    .select({ approver: decisions.approverId, verdict: decisions.verdict })
+    .from(decisions)
+    .where(eq(decisions.approvalId, approvalId));
+  return new Map(made.map(({ approver, verdict }) => [approver, verdict]));
+}

@@ -1,0 +1,93 @@
+import type { BulkDecided, BulkDecision } from '@belay/contract/approvals';
+import { isNamed } from '@belay/contract/audience';
+import { digestOf } from '@belay/contract/canonical';
+import { AccessError, invalid } from '@belay/contract/errors';
+import { limits } from '@belay/contract/limits';
+import { isOutage, outageMessage } from '@belay/contract/outage';
+import { requireFreshGroups, requireUser } from '../actor.js';
+import type { ActorStore, UserActor } from '../context.js';
+import { type Decide, decideApproval, type FoundApproval, findApproval } from './decide.js';
+import type { ApprovalSubject } from './inbox.js';
+import { mustDecideOnPage } from './on-page.js';
+
+type Result = BulkDecided['results'][number];
+
+/**
+ * Decides several approvals one after the other, each as `decideApproval` does and in a transaction of its own: one
+ * that is rejected rejects no other. Throws `invalid`, before any decision, when they differ in role, systems, access
+ * or duration, and `forbidden` for a role that is decided on in Belay one by one. What the caller may not decide is
+ * not compared, so that nothing is learned about it.
+ */
+export async function decideApprovals(
+  ctx: ActorStore,
+  input: BulkDecision & Pick<Decide, 'via'>,
+): Promise<BulkDecided> {
+  const user = requireUser(ctx);
+  requireFreshGroups(user);
+  const { ids, request_digests: digests } = input;
+  if (ids.length > limits.bulk) throw invalid('ids', `must name at most ${limits.bulk}`);
+  if (digests.length !== ids.length) throw invalid('request_digests', 'must have one digest for each of the ids');
+  if (new Set(ids).size !== ids.length) throw invalid('ids', 'must not name an approval twice');
+  requireAlike(ctx, await findNamed(ctx, user, ids));
+  const results: Result[] = [];
+  for (const [index, id] of ids.entries()) {
+    results.push(await decideOne(ctx, { ...decisionOf(input), id, request_digest: digests[index] ?? '' }));
+  }
+  const decided = results.filter(({ error }) => error === null).length;
+  return { results, decided, rejected: results.length - decided };
+}
+
+function decisionOf({ verdict, comment, via }: BulkDecision & Pick<Decide, 'via'>) {
+  return { verdict, via, ...(comment === undefined ? {} : { comment }) };
+}
+
+/** Returns the approvals that name the caller; of the others a decision says what it says of any. */
+async function findNamed(ctx: ActorStore, user: UserActor, ids: readonly string[]): Promise<FoundApproval[]> {
+  const found: FoundApproval[] = [];
+  for (const id of ids) {
+    const approval = await findApproval(ctx, user, id);
+    if (approval && isNamed(user, approval.rule)) found.push(approval);
+  }
+  return found;
+}
+
+function requireAlike(ctx: ActorStore, found: readonly FoundApproval[]): void {
+  const kinds = new Set(found.map(({ subject }) => kindOf(subject as ApprovalSubject)));
+  if (kinds.size > 1) throw invalid('ids', 'must all have the same role, systems, access and duration');
+  const strict = found.find(({ subject }) => mustDecideOnPage(ctx, (subject as ApprovalSubject).role));
+  if (!strict) return;
+  const { role } = strict.subject as ApprovalSubject;
+  throw new AccessError('forbidden', `Requests for ${role} are decided on one by one: open each request`);
+}
+
+/** Returns what requests of one bulk decision have in common: all that is granted, except to whom and why. */
+function kindOf({ role, duration, grants }: ApprovalSubject): string {
+  const held = grants.map(({ provider, access, residual, leavesBehind, expiry, pin }) =>
+    digestOf({
+      provider,
+      access,
+      residual,
+      leavesBehind: leavesBehind ?? null,
+      expiry: expiry ?? null,
+      target: pin?.target ?? null,
+    }),
+  );
+  return digestOf({ role, duration, held: [...new Set(held)].sort() });
+}
+
+async function decideOne(ctx: ActorStore, decision: Decide): Promise<Result> {
+  try {
+    const { status, execution_id } = await decideApproval(ctx, decision);
+    return { id: decision.id, status, execution_id, error: null };
+  } catch (error) {
+    return { id: decision.id, status: null, execution_id: null, error: describe(ctx, decision.id, error) };
+  }
+}
+
+/** Earlier decisions stand, so an unexpected error is a result too; its cause goes to the log only. */
+function describe(ctx: ActorStore, id: string, error: unknown): { code: string; message: string } {
+  if (error instanceof AccessError) return { code: error.code, message: error.message };
+  if (isOutage(error)) return { code: 'unavailable', message: outageMessage };
+  ctx.log.error({ approval: id, error }, 'a decision of several failed');
+  return { code: 'internal', message: 'The decision failed; nothing was recorded for this request' };
+}
