@@ -225,7 +225,7 @@ export const boundaries = {
   },
   'packages/console': {
     workspace: [...contract, 'api', 'rest', 'sdk', 'workflow'],
-    outside: ['preact', 'preact-render-to-string', '@trpc/server', 'node:crypto', 'node:fs'],
+    outside: ['lucide', 'preact', 'preact-render-to-string', '@trpc/server', 'node:crypto', 'node:fs'],
     why: 'a page is a function of what procedures return: no verb, no database, no request',
   },
   'packages/agent': {

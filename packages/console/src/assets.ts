@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 
 export interface Asset {
   type: string;
-  body: string;
+  body: string | Buffer;
   /** The version in an asset's address: the content of such an address never changes, so browsers can cache it for a year. */
   version: string;
 }
@@ -12,19 +12,41 @@ const types: Readonly<Record<string, string>> = {
   css: 'text/css; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
   svg: 'image/svg+xml',
+  woff2: 'font/woff2',
 };
 
-/** The assets, read from the sources without a build step. */
-function read(name: string): Asset {
-  const body = readFileSync(new URL(`../src/static/${name}`, import.meta.url), 'utf8');
-  const type = types[name.slice(name.lastIndexOf('.') + 1)] ?? 'text/plain; charset=utf-8';
-  return { type, body, version: createHash('sha256').update(body).digest('base64url').slice(0, 12) };
+/** The style sheet is one file for browsers and several for us: what comes later overrides what comes earlier. */
+const sheets = [
+  'tokens',
+  'base',
+  'shell',
+  'components',
+  'forms',
+  'pages/access',
+  'pages/inbox',
+  'pages/requests',
+  'pages/administration',
+  'pages/workflows',
+];
+
+/** Scripts are modules that browsers load as they are; pages name the ones that they need beside `shell.js`. */
+const scripts = ['shell.js', 'palette.js', 'live.js', 'words.js'];
+
+function readStatic(name: string): Buffer {
+  return readFileSync(new URL(`../src/static/${name}`, import.meta.url));
 }
 
-/** The assets of the pages: a style sheet, a script, an icon. Pages load nothing from other origins. */
-export const assets: ReadonlyMap<string, Asset> = new Map(
-  ['belay.css', 'live.js', 'words.js', 'icon.svg'].map((name) => [name, read(name)]),
-);
+function assetOf(name: string, body: string | Buffer): [string, Asset] {
+  const type = types[name.slice(name.lastIndexOf('.') + 1)] ?? 'text/plain; charset=utf-8';
+  return [name, { type, body, version: createHash('sha256').update(body).digest('base64url').slice(0, 12) }];
+}
+
+/** The assets of the pages, read from the sources without a build step. Pages load nothing from other origins. */
+export const assets: ReadonlyMap<string, Asset> = new Map([
+  assetOf('belay.css', sheets.map((name) => readStatic(`css/${name}.css`).toString('utf8')).join('\n')),
+  ...[...scripts, 'icon.svg'].map((name) => assetOf(name, readStatic(name).toString('utf8'))),
+  assetOf('inter.woff2', readStatic('fonts/inter.woff2')),
+]);
 
 /** Returns the address of an asset, under the base path, so that a proxy that forwards only the base path serves it. */
 export function assetPath(basePath: string, name: string): string {

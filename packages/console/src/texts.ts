@@ -153,6 +153,9 @@ export const texts = {
     notify: (first: Inserted, second: Inserted) => `Notify ${first} through ${second}`,
     call: (call: Inserted) => `Call ${call}`,
   },
+  dialogPart: {
+    close: 'Close',
+  },
   dynamic: {
     systems: 'Systems',
     permissions: 'Permissions',
@@ -300,6 +303,11 @@ export const texts = {
     activeAccess: 'Active access',
     openRequests: 'Open requests',
   },
+  listPart: {
+    pages: 'Pages',
+    previous: 'Previous',
+    next: 'Next',
+  },
   logs: {
     title: 'Audit log',
     lead: 'Your actions and actions on your requests, newest first.',
@@ -331,10 +339,17 @@ export const texts = {
     waitingForYourDecision: ' waiting for your decision',
     signOut: 'Sign out',
     signedOut: 'You are signed out. Sign in to continue.',
-    title: (title: Inserted) => `${title} · Belay`,
+    title: (title: Inserted, waiting: number) => `${waiting > 0 ? `(${waiting}) ` : ''}${title} · Belay`,
     skipToContent: 'Skip to content',
     belay: 'Belay',
     timesAreInUtc: 'Times are in UTC.',
+    timesAreLocal: 'Times are in your time zone; point at one for UTC.',
+    search: 'Search',
+    searchEverything: ' roles, requests and pages',
+    commandKey: 'Ctrl K',
+    menu: 'Menu',
+    path: 'Path',
+    reference: 'Reference',
     apiReference: 'API reference',
   },
   program: {
@@ -443,6 +458,15 @@ export const texts = {
     duration: 'Duration',
     usualAndMost: (usual: Inserted, most: Inserted) => `${usual}, at most ${most}`,
   },
+  search: {
+    title: 'Search',
+    label: 'Search roles, requests and pages',
+    submit: 'Search',
+    pages: 'Pages',
+    roles: 'Roles',
+    requests: 'Requests',
+    empty: (words: Inserted) => `Nothing matches “${words}”`,
+  },
   signIn: {
     signIn: 'Sign in',
     lead: 'Request access, have it approved, and hold it for a limited time.',
@@ -496,6 +520,9 @@ export const texts = {
     otherMatches: 'Other matches',
     for: ' for',
     requestAccess: 'Request access',
+  },
+  timePart: {
+    timeLeft: 'Time left',
   },
   words: {
     noTime: '0 seconds',

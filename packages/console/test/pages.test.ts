@@ -129,7 +129,9 @@ describe('the picture of a workflow', () => {
     expect(markup).toContain('id="task-apart"');
     expect(markup).toContain('GET https://a.test/&lt;script');
     expect(markup).toContain('&lt;b>Rita');
-    expect(markup).not.toMatch(/<script|style=|\son\w+=/);
+    // Its scripts are assets of our own.
+    const ours = /<script type="module" src="\/api\/v1\/assets\/[a-z]+\.js\?v=[\w-]+"><\/script>/g;
+    expect(markup.replaceAll(ours, '')).not.toMatch(/<script|style=|\son\w+=/);
   });
 
   it('renders malformed definitions', () => {
@@ -180,7 +182,7 @@ describe('a suggestion', () => {
     expect(markup).toMatch(/<form method="post" action="\/api\/v1\/elevate">/);
     expect(markup).toMatch(/<option value="PT20M" selected>20 minutes/);
     expect(markup).toMatch(/<option value="archive" selected>/);
-    expect(markup).toContain('href="/api/v1/role/writer"');
+    expect(markup).toContain('href="/roles/writer"');
     expect(markup).not.toContain('</textarea><script>');
   });
 

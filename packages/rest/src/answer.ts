@@ -7,7 +7,7 @@ import { type CookieNames, writeCookie } from './security.js';
 import { stateOf } from './state.js';
 
 /** Writes a whole answer. Nothing of ours is for a cache: it is one person's, and of this moment. */
-export function send(response: ServerResponse, status: number, type: string, body: string): void {
+export function send(response: ServerResponse, status: number, type: string, body: string | Buffer): void {
   response.writeHead(status, { 'Content-Type': type, 'Content-Length': Buffer.byteLength(body) });
   response.end(body);
 }

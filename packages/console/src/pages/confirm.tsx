@@ -1,8 +1,9 @@
+import { at } from '../paths.js';
 import { texts } from '../texts.js';
 import type { Execution } from './execution-state.js';
 import { Facts } from './parts/facts.js';
 import { PostForm } from './parts/form.js';
-import { type Page, to, type View } from './view.js';
+import type { Page, View } from './view.js';
 import { durationInWords, listInWords } from './words.js';
 
 /** Fields with sealed tokens, which are not shown. */
@@ -75,10 +76,7 @@ export function confirmPage(
         <PostForm action={options.address} view={view} once={view.once()}>
           <div class="actions">
             <button type="submit">{options.title}</button>
-            <a
-              class="button second"
-              href={execution === undefined ? `${view.basePath}/home` : to(view, 'execution', execution.workflow_id)}
-            >
+            <a class="button second" href={execution === undefined ? '/' : at('requests', execution.workflow_id)}>
               {texts.confirm.goBack}
             </a>
           </div>

@@ -49,7 +49,7 @@ export function errorPage(status: number, body: ErrorBody, requestId: string, vi
         )}
         {view.viewer !== null && (
           <p>
-            <a href={`${view.basePath}/home`}>{texts.error.home}</a>
+            <a href="/">{texts.error.home}</a>
           </p>
         )}
         <p class="quiet">

@@ -1,12 +1,13 @@
 import { parseDuration } from '@belay/contract/durations';
 import { limits } from '@belay/contract/limits';
 import type { VNode } from 'preact';
+import { at } from '../paths.js';
 import { texts } from '../texts.js';
 import { whoDecides } from './approvers.js';
-import { Facts } from './parts/facts.js';
+import { type Fact, Facts } from './parts/facts.js';
 import { Field, PostForm, Refused, sent } from './parts/form.js';
 import { held, permitted, type RoleDetails, type Workflows } from './roles.js';
-import { type Page, to, type View } from './view.js';
+import type { Page, View } from './view.js';
 import { durationInWords, listInWords } from './words.js';
 
 /** Renders one role with its access, its approvers and the form to request it. */
@@ -25,19 +26,19 @@ export function rolePage(role: RoleDetails, workflows: Workflows, view: View): P
               facts={[
                 permitted(role, view),
                 held(role),
-                ...role.workflows.map((name): [string, VNode] => [
-                  role.workflows.length > 1 ? texts.role.approversOf(name) : texts.role.approvers,
-                  <>
-                    {workflows.has(name) ? (
+                ...role.workflows.map(
+                  (name): Fact => [
+                    role.workflows.length > 1 ? texts.role.approversOf(name) : texts.role.approvers,
+                    workflows.has(name) ? (
                       <>
                         {whoDecides(workflows.get(name)?.document.do)}.{' '}
-                        <a href={to(view, 'workflow', name)}>{texts.role.viewWorkflow}</a>
+                        <a href={at('workflows', name)}>{texts.role.viewWorkflow}</a>
                       </>
                     ) : (
                       texts.role.workflowDisabled(name)
-                    )}
-                  </>,
-                ]),
+                    ),
+                  ],
+                ),
                 [
                   texts.role.requesters,
                   audience.length === 0 ? texts.role.everyoneWhoIsSignedIn : listInWords(audience),

@@ -18,7 +18,7 @@ export function signInPage({ providers }: Outputs['auth']['page'], sessions: Ses
         {view.viewer !== null && (
           <p>
             {texts.signIn.youAreSignedInAs}
-            <strong>{view.viewer.name}</strong>. <a href={`${view.basePath}/home`}>{texts.signIn.continue}</a>
+            <strong>{view.viewer.name}</strong>. <a href="/">{texts.signIn.continue}</a>
             {texts.signIn.orSignInAgain}
           </p>
         )}
@@ -65,7 +65,7 @@ function Session(props: { id: string; name: string; sessions: Sessions; view: Vi
 }
 
 /** Renders the result of a sign-in without a callback. */
-export function signedInPage({ user }: { user: { name: string; email: string } }, view: View): Page {
+export function signedInPage({ user }: { user: { name: string; email: string } }, _view: View): Page {
   return {
     title: texts.signIn.youAreSignedIn,
     narrow: true,
@@ -77,7 +77,7 @@ export function signedInPage({ user }: { user: { name: string; email: string } }
           {texts.signIn.closeThisPage}
         </p>
         <p>
-          <a class="button" href={`${view.basePath}/home`}>
+          <a class="button" href="/">
             {texts.signIn.home}
           </a>
         </p>
@@ -89,7 +89,7 @@ export function signedInPage({ user }: { user: { name: string; email: string } }
 /** Renders the result of signing out. */
 export function signedOutPage({ message }: { message: string }, view: View): Page {
   // Home redirects people who are not signed in to the sign-in page and back.
-  const again = view.viewer === null ? 'home' : 'auth';
+  const again = view.viewer === null ? '/' : `${view.basePath}/auth`;
   return {
     title: texts.signIn.signedOut,
     narrow: true,
@@ -98,11 +98,11 @@ export function signedOutPage({ message }: { message: string }, view: View): Pag
         <p role="status">{message}.</p>
         <p>
           {view.viewer !== null && (
-            <a class="button" href={`${view.basePath}/home`}>
+            <a class="button" href="/">
               {texts.signIn.home}
             </a>
           )}{' '}
-          <a class={view.viewer === null ? 'button' : 'button second'} href={`${view.basePath}/${again}`}>
+          <a class={view.viewer === null ? 'button' : 'button second'} href={again}>
             {texts.signIn.signInAgain}
           </a>
         </p>

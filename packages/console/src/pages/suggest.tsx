@@ -1,12 +1,13 @@
 import { limits } from '@belay/contract/limits';
 import type { Suggestion } from '@belay/contract/suggestions';
 import type { VNode } from 'preact';
+import { at } from '../paths.js';
 import { texts } from '../texts.js';
 import { Facts } from './parts/facts.js';
 import { Field, PostForm, Refused, sent } from './parts/form.js';
 import { AskForm } from './role.js';
 import { decided, permitted, type RoleDetails, type Workflows } from './roles.js';
-import { type Page, to, type View } from './view.js';
+import type { Page, View } from './view.js';
 import { durationInWords, listInWords } from './words.js';
 
 /** Renders the form to describe a need in words (GET /elevate/llm). */
@@ -21,7 +22,7 @@ export function describePage(view: View): Page {
         </div>
         <p class="after">
           {texts.suggest.or}
-          <a href={`${view.basePath}/roles`}>{texts.suggest.chooseRole}</a>.
+          <a href={at('roles')}>{texts.suggest.chooseRole}</a>.
         </p>
       </>
     ),
@@ -61,7 +62,7 @@ export function suggestionPage(
       content: (
         <>
           <p class="lead" role="status">
-            {texts.suggest.noMatchLead} <a href={`${view.basePath}/roles`}>{texts.suggest.chooseRole}</a>.
+            {texts.suggest.noMatchLead} <a href={at('roles')}>{texts.suggest.chooseRole}</a>.
           </p>
           <div class="card">
             <DescribeForm view={view} text={reason} />
@@ -90,7 +91,7 @@ export function suggestionPage(
             <p>
               {texts.suggest.wrongSuggestion}
               <a href={`${view.basePath}/elevate/llm`}>{texts.suggest.rephrase}</a>
-              {texts.suggest.or2} <a href={`${view.basePath}/roles`}>{texts.suggest.chooseRole}</a>.
+              {texts.suggest.or2} <a href={at('roles')}>{texts.suggest.chooseRole}</a>.
             </p>
             {alternatives.length > 0 && (
               <>
@@ -98,7 +99,7 @@ export function suggestionPage(
                 <ul>
                   {alternatives.map((each) => (
                     <li key={each.suggested_role}>
-                      <a href={to(view, 'role', each.suggested_role)}>{each.suggested_role}</a>
+                      <a href={at('roles', each.suggested_role)}>{each.suggested_role}</a>
                       {texts.suggest.for} {durationInWords(each.suggested_duration)}
                     </li>
                   ))}

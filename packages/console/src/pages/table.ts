@@ -1,4 +1,5 @@
 import type { Suggestion } from '@belay/contract/suggestions';
+import { at } from '../paths.js';
 import { accessPage } from './access.js';
 import { inboxPage } from './approvals.js';
 import { confirmPage, donePage } from './confirm.js';
@@ -12,9 +13,10 @@ import { programPage } from './program.js';
 import { providerPage, providersPage } from './providers.js';
 import { rolePage } from './role.js';
 import { type RoleDetails, rolesPage, type Workflows } from './roles.js';
+import { searchPage } from './search.js';
 import { signedInPage, signedOutPage, signInPage } from './sign-in.js';
 import { describePage, suggestionPage } from './suggest.js';
-import { type Outputs, type Page, to, type View } from './view.js';
+import type { Outputs, Page, View } from './view.js';
 import { workflowPage, workflowsPage } from './workflows.js';
 
 export type Rendered = { page: Page; view?: View } | { redirect: string };
@@ -27,12 +29,12 @@ export type Ask = <Output>(procedure: string, input?: object) => Promise<Output 
 
 type Render = (output: never, view: View, ask: Ask) => Rendered | Promise<Rendered>;
 
-const requested: Render = (output: Outputs['elevation']['request'], view) => ({
-  redirect: to(view, 'execution', output.output.execution_id),
+const requested: Render = (output: Outputs['elevation']['request'], _view) => ({
+  redirect: at('requests', output.output.execution_id),
 });
 /** Redirects to the page of the request after an action on it. */
 const toExecution: Render = (_output: object, view) => ({
-  redirect: to(view, 'execution', String(view.input.execution_id ?? view.input.id)),
+  redirect: at('requests', String(view.input.execution_id ?? view.input.id)),
 });
 const signedOut: Render = (output: { message: string }, view) => ({ page: signedOutPage(output, view) });
 
@@ -40,13 +42,13 @@ const signedOut: Render = (output: { message: string }, view) => ({ page: signed
 const table: Readonly<Record<string, Render>> = {
   'access.list': (output: Outputs['access']['list'], view) => ({ page: accessPage(output, view) }),
   'access.return': toExecution,
-  'approvals.decide': (output: Outputs['approvals']['decide'], view) => ({
-    redirect: to(view, 'execution', output.execution_id),
+  'approvals.decide': (output: Outputs['approvals']['decide'], _view) => ({
+    redirect: at('requests', output.execution_id),
   }),
   'approvals.inbox': (output: Outputs['approvals']['inbox'], view) => ({ page: inboxPage(output, view) }),
   // Null when the callback began a provider's session instead of a person's session.
   'auth.callback': (output: { user: { name: string; email: string } } | null, view) =>
-    output === null ? { redirect: to(view, 'home') } : { page: signedInPage(output, view) },
+    output === null ? { redirect: '/' } : { page: signedInPage(output, view) },
   'auth.logout': signedOut,
   'auth.logoutProvider': signedOut,
   'auth.page': async (output: Outputs['auth']['page'], view, ask) => ({
@@ -72,7 +74,7 @@ const table: Readonly<Record<string, Render>> = {
   },
   'executions.list': (output: Outputs['executions']['list'], view) => ({ page: executionsPage(output, view) }),
   'executions.signal': (output: { message: string }, view) => ({
-    page: donePage(output, to(view, 'execution', String(view.input.id))),
+    page: donePage(output, at('requests', String(view.input.id))),
   }),
   'executions.terminate': toExecution,
   'logs.list': (output: Outputs['logs']['list'], view) => ({ page: logsPage(output, view) }),
@@ -153,7 +155,7 @@ export async function renderConfirmation(
 /** How many requests to decide the start page shows. */
 const shownAtHome = 20;
 
-/** Renders the start page, the only page without a procedure. */
+/** Renders the start page, which has no procedure. */
 export async function renderHome(view: View, ask: Ask): Promise<Page> {
   const [access, inbox, executions] = await Promise.all([
     ask<Outputs['access']['list']>('access.list'),
@@ -168,4 +170,13 @@ export async function renderHome(view: View, ask: Ask): Promise<Page> {
     },
     view,
   );
+}
+
+/** Renders the search, which has no procedure either. */
+export async function renderSearch(view: View, ask: Ask): Promise<Page> {
+  const [roles, executions] = await Promise.all([
+    ask<Outputs['roles']['list']>('roles.list', {}),
+    ask<Outputs['executions']['list']>('executions.list', {}),
+  ]);
+  return searchPage({ roles: roles?.roles ?? {}, executions: executions?.executions ?? [] }, view);
 }

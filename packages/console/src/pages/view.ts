@@ -40,7 +40,17 @@ export interface View extends Frame {
 
 export interface Page {
   title: string;
+  /** One or two quiet sentences under the title. */
+  lead?: ComponentChildren;
+  /** The pages above this one. */
+  crumbs?: readonly { href: string; text: string }[];
+  /** What the page is most used for, at the end of its title. */
+  actions?: ComponentChildren;
   content: ComponentChildren;
+  /** Whether the page takes the whole width, for a list beside what is open of it. */
+  wide?: boolean;
+  /** Scripts of its own, by the names of their assets. Without them the page works as well. */
+  scripts?: readonly string[];
   /** Whether the page is a narrow sheet, for a single task. */
   narrow?: boolean;
   /** The origin outside this server that its form leads to, for the content security policy. */
@@ -49,7 +59,7 @@ export interface Page {
   live?: { watch: string } | { every: number };
 }
 
-/** Returns an address of this server with each part escaped. */
+/** Returns a documented path of this server with each part escaped, for forms; links use `at` (paths.ts). */
 export function to(view: { basePath: string }, ...parts: string[]): string {
   return [view.basePath, ...parts.map(encodeURIComponent)].join('/');
 }

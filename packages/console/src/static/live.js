@@ -92,7 +92,14 @@ function comparable(element) {
   copy.classList.remove('changed');
   if (copy.getAttribute('class') === '') copy.removeAttribute('class');
   copy.removeAttribute('tabindex');
-  for (const timed of copy.querySelectorAll('[data-left], [data-relative]')) timed.textContent = '';
+  for (const timed of copy.querySelectorAll('[data-left], [data-relative], [data-moment]')) {
+    timed.textContent = '';
+    timed.removeAttribute('title');
+  }
+  for (const bar of copy.querySelectorAll('progress')) {
+    bar.removeAttribute('value');
+    bar.className = '';
+  }
   for (const folded of copy.querySelectorAll('details')) folded.removeAttribute('open');
   return copy.outerHTML;
 }

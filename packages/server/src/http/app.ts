@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Host, RequestContext } from '@belay/api';
-import { type Asset, assets } from '@belay/console';
+import { type Asset, assets, documentedPath } from '@belay/console';
 import { type Context, createReadiness, type Logger, roleVisibility } from '@belay/core';
 import {
   beginRequest,
@@ -23,7 +23,7 @@ import express, { type ErrorRequestHandler, type Express } from 'express';
 import type { Meters } from '../meters.js';
 import { countTogether, type SendCommand } from './count-together.js';
 import { describeOnce } from './describe-once.js';
-import { answerHome, isHome, signInFor } from './home.js';
+import { answerOwnPage, ownPage, signInFor } from './home.js';
 import { identify, type Site } from './identify.js';
 import { isAuthPath, type Limits, limitRequests } from './limits.js';
 import { logFailure } from './log-failure.js';
@@ -142,8 +142,15 @@ export function createApp(options: AppOptions): App {
   app.use((request, response, next) => {
     if (request.url.startsWith('/trpc/')) return next();
     if (isScim(request.url)) return scim.answer(request, response);
+    const asked = pathOf(request.url);
+    const own = ownPage(asked, basePath);
+    if (own !== undefined) return answerOwnPage({ ...site, basePath, pages }, request, response, own);
+    const documented = documentedPath(asked);
+    if (documented !== undefined) {
+      stateOf(request).address = request.url;
+      request.url = `${basePath}${documented}${request.url.slice(asked.length)}`;
+    }
     const path = pathOf(request.url);
-    if (isHome(path, basePath)) return answerHome({ ...site, basePath, pages }, request, response, path);
     const find = documents.get(path);
     if (find === undefined) return rest.answer(request, response);
     const allow = 'GET, HEAD, OPTIONS';

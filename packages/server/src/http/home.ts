@@ -3,30 +3,30 @@ import { applyCookies, negotiate, refuse, sendHtml, sendOptions, sendRedirect } 
 import { identify, type Site } from './identify.js';
 import type { Pages } from './render.js';
 
-/** Returns the path of the start page, which has no procedure and no JSON form. */
-export function isHome(path: string, basePath: string): boolean {
-  return path === '/' || path === `${basePath}/home`;
+/** Returns the page without a procedure, and so without a JSON form, that is at this path. */
+export function ownPage(path: string, basePath: string): 'home' | 'search' | undefined {
+  if (path === '/' || path === `${basePath}/home`) return 'home';
+  return path === '/search' ? 'search' : undefined;
 }
 
-/** Sends the start page. Throws 405 and 406. */
-export async function answerHome(
+/** Sends a page without a procedure. Throws 405 and 406. */
+export async function answerOwnPage(
   site: Site & { basePath: string; pages: Pages },
   request: IncomingMessage,
   response: ServerResponse,
-  path: string,
+  name: 'home' | 'search',
 ): Promise<void> {
   const allow = 'GET, HEAD, OPTIONS';
   if (request.method === 'OPTIONS') return sendOptions(response, allow);
   if (!['GET', 'HEAD'].includes(request.method ?? ''))
     throw refuse(405, 'This path serves an HTML page only', { Allow: allow });
-  const address = `${site.basePath}/home`;
-  if (path !== address) return sendRedirect(response, 302, address);
   const context = await identify(site, request, 'rest');
   if (negotiate(request.headers.accept, ['text/html']) === undefined)
     throw refuse(406, 'This path serves an HTML page only');
-  if (context.actor === null) return sendRedirect(response, 302, signInFor(site, address));
+  if (context.actor === null) return sendRedirect(response, 302, signInFor(site, request.url ?? '/'));
   applyCookies(response, site.cookies, context.reply.cookies);
-  sendHtml(response, 200, await site.pages.home(context));
+  const fields = Object.fromEntries(new URL(request.url ?? '/', site.baseUrl).searchParams);
+  sendHtml(response, 200, await site.pages[name](context, fields));
 }
 
 /** Returns the sign-in address with a callback to an address of this server. */

@@ -8,6 +8,7 @@ import {
   renderOutput,
   renderPage,
   renderRefused,
+  renderSearch,
   type View,
 } from '@belay/console';
 import { confirmationToken, isForeseen, type Renderer, type Shown } from '@belay/rest';
@@ -15,8 +16,9 @@ import { type AnyTRPCRouter, callTRPCProcedure } from '@trpc/server';
 import type { Site } from './identify.js';
 
 export interface Pages extends Renderer<RequestContext> {
-  /** Renders the only page without a procedure. */
-  home(context: RequestContext): Promise<string>;
+  /** Render the pages without a procedure. */
+  home(context: RequestContext, fields: Readonly<Record<string, string>>): Promise<string>;
+  search(context: RequestContext, fields: Readonly<Record<string, string>>): Promise<string>;
 }
 
 /** Creates the renderer of the console's pages from the outputs of a router's procedures. */
@@ -47,9 +49,13 @@ export function createPages(router: AnyTRPCRouter, basePath: string, verify: Sit
       const frame = context === undefined ? anonymous(basePath) : frameOf(context, basePath);
       return renderPage(errorPage(status, body, id, frame), frame);
     },
-    async home(context) {
-      const { ask, view } = await open(context, {});
+    async home(context, fields) {
+      const { ask, view } = await open(context, fields);
       return renderPage(await renderHome(view, ask), view);
+    },
+    async search(context, fields) {
+      const { ask, view } = await open(context, fields);
+      return renderPage(await renderSearch(view, ask), view);
     },
   };
 }

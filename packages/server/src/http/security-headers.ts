@@ -18,6 +18,7 @@ export function securityHeaders(https: boolean): [name: string, value: string][]
         connectSrc: ["'self'"],
         styleSrc: ["'self'"],
         imgSrc: ["'self'"],
+        fontSrc: ["'self'"],
         formAction: ["'self'"],
         baseUri: ["'none'"],
         frameAncestors: ["'none'"],

@@ -41,7 +41,7 @@ async function decide(page: Page, verdict: 'Approve' | 'Deny', remark: string): 
   await page.goto(api('approvals'));
   await page.getByLabel('Comment').first().fill(remark);
   await page.getByRole('button', { name: verdict }).first().click();
-  await page.waitForURL(/\/execution\//);
+  await page.waitForURL(/\/requests\//);
 }
 
 describe.runIf(here)('the story in a browser', () => {
@@ -166,7 +166,7 @@ describe.runIf(here)('the story in a browser', () => {
       if (await page.evaluate(() => document.activeElement?.tagName === 'INPUT')) await page.keyboard.type('Typed');
     }
     await page.keyboard.press('Enter');
-    await page.waitForURL(/\/execution\//);
+    await page.waitForURL(/\/requests\//);
     await state(page, 'The access is active');
     await state(rita.page, 'The access is active');
     expect(await page.locator('#found').textContent()).toContain('Typed');
@@ -329,7 +329,7 @@ describe.runIf(here)('every page', () => {
     await page.getByLabel('Groups').fill('reporting_readonly');
     expect(await page.getByLabel('Reason').inputValue()).toBe('One look at the figures');
     await page.getByRole('button', { name: 'Request access' }).click();
-    await page.waitForURL(/\/execution\//);
+    await page.waitForURL(/\/requests\//);
     expect(await page.locator('main').textContent()).toContain('One look at the figures');
   });
 

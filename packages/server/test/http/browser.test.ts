@@ -232,10 +232,7 @@ describe('a link that changes something', () => {
     expect((await stranger.visit(elevate, { form: { csrf_token: tokenIn(page.body) } })).status).toBe(403);
     expect(await list()).toBe(before);
     const acted = await belay.visit(elevate, { form: { csrf_token: tokenIn(page.body) } });
-    expect([acted.status, acted.location]).toEqual([
-      303,
-      expect.stringMatching(/^\/api\/v1\/execution\/[0-9a-f-]{36}$/),
-    ]);
+    expect([acted.status, acted.location]).toEqual([303, expect.stringMatching(/^\/requests\/[0-9a-f-]{36}$/)]);
     expect(await list()).toBe(before + 1);
 
     const cancel = `${acted.location}/cancel`;

@@ -42,10 +42,7 @@ describe('forms', () => {
       expect((await post(rita, elevate, { ...wanted, csrf_token }, { 'sec-fetch-site': site })).status).toBe(403);
     }
     const asked = await post(rita, elevate, { ...wanted, csrf_token });
-    expect([asked.status, asked.headers.location]).toEqual([
-      303,
-      expect.stringMatching(/^\/api\/v1\/execution\/[\w-]{36}$/),
-    ]);
+    expect([asked.status, asked.headers.location]).toEqual([303, expect.stringMatching(/^\/requests\/[\w-]{36}$/)]);
   });
 
   it('of a program need no token, and answer JSON', async () => {
@@ -132,8 +129,10 @@ describe('forms', () => {
       // A caller who cannot see it gets the same response as for one that does not exist.
       expect(await open(await signIn('bystander'), `${path}/${act}`)).not.toContain('A long incident');
     }
-    await post(rita, `${path}/cancel`, { csrf_token: tokenFor(await open(rita, `${path}/cancel`), `${path}/cancel`) });
-    expect(await open(rita, path)).toMatch(/href="\/api\/v1\/role\/reader"[^>]*>Request again/);
+    // The form's token is for the documented path that it posts to.
+    const cancel = `${path.replace('/requests/', '/api/v1/execution/')}/cancel`;
+    await post(rita, cancel, { csrf_token: tokenFor(await open(rita, `${path}/cancel`), cancel) });
+    expect(await open(rita, path)).toMatch(/href="[^"]*\/roles?\/reader"[^>]*>Request again/);
   });
 
   it('and errors name the missing field and offer the next step', async () => {
@@ -200,9 +199,14 @@ describe('forms', () => {
     expect(answer.status).toBe(403);
   });
 
-  it('and the front door lead home, or to sign in', async () => {
-    const door = await send(`${world.url}/`);
-    expect([door.status, door.headers.location]).toEqual([302, '/api/v1/home']);
+  it('and the front door is the start page, or leads to sign in', async () => {
+    const door = await send(`${world.url}/`, { headers: asBrowser(await signIn('requester')) });
+    expect([door.status, door.body]).toEqual([200, expect.stringContaining('<h1>Hello, ')]);
+    const closed = await send(`${world.url}/`, { headers: { accept: html } });
+    expect([closed.status, closed.headers.location]).toEqual([
+      302,
+      expect.stringMatching(/^\/api\/v1\/auth\?callback=[^&]*%2F$/),
+    ]);
     const stranger = await send(`${world.url}/api/v1/home`, { headers: { accept: html } });
     expect([stranger.status, stranger.headers.location]).toEqual([
       302,
@@ -226,11 +230,48 @@ describe('forms', () => {
       const page = await send(`${world.url}/api/v1/${path}`, { headers: asBrowser(rita) });
       expect([path, page.status, page.headers['content-type']]).toEqual([path, 200, 'text/html; charset=utf-8']);
       expect(
-        page.body.replaceAll(/<script type="module" src="\/api\/v1\/assets\/live\.js\?v=[\w-]+"><\/script>/g, ''),
+        page.body.replaceAll(/<script type="module" src="\/api\/v1\/assets\/[a-z]+\.js\?v=[\w-]+"><\/script>/g, ''),
       ).not.toMatch(/<script|<style|style=|\son\w+=/);
       const json = await send(`${world.url}/api/v1/${path}`, { headers: { authorization: `Bearer ${rita}` } });
       expect([path, json.headers['content-type']]).toEqual([path, 'application/json; charset=utf-8']);
     }
+  });
+
+  it('have short addresses that answer the same pages and lead strangers back to themselves', async () => {
+    const rita = await signIn('requester');
+    const titleOf = (body: string) => /<title>([^<]*)</.exec(body)?.[1];
+    for (const [short, documented] of [
+      ['/requests', 'executions'],
+      ['/inbox', 'approvals'],
+      ['/roles', 'roles'],
+      ['/roles/reader', 'role/reader'],
+      ['/access', 'access'],
+      ['/systems/store', 'provider/store'],
+      ['/workflows/approve-and-grant', 'workflow/approve-and-grant'],
+      ['/audit', 'logs'],
+    ] as const) {
+      const page = await open(rita, short);
+      expect([short, titleOf(page)]).toEqual([short, titleOf(await open(rita, `/api/v1/${documented}`))]);
+      expect(page).toMatch(/aria-current="(page|true)"/);
+      const stranger = await send(`${world.url}${short}?a=b`, { headers: { accept: html } });
+      expect([stranger.status, decodeURIComponent(String(stranger.headers.location))]).toEqual([
+        302,
+        expect.stringMatching(new RegExp(`callback=\\S+${short}\\?a=b$`)),
+      ]);
+    }
+    for (const none of ['/requests/none', '/constructor', '/__proto__', '/roles/%E0', '/inbox/a/b/c/d'])
+      expect([none, (await send(`${world.url}${none}`, { headers: asBrowser(rita) })).status]).toEqual([
+        none,
+        none.includes('%') ? 400 : 404,
+      ]);
+  });
+
+  it('can be searched, for what the person may see', async () => {
+    const rita = await signIn('requester');
+    const page = await open(rita, '/search?q=reader');
+    expect(page).toContain('href="/roles/reader"');
+    expect(await open(rita, '/search?q=%3Cb%3E')).toContain('Nothing matches “&lt;b>”');
+    expect(await open(rita, '/search?q=secret')).not.toContain('href="/roles/secret"');
   });
 
   it('and the reference names every operation of the document', async () => {

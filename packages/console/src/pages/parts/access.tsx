@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
+import { at } from '../../paths.js';
 import { texts } from '../../texts.js';
-import { to, type View } from '../view.js';
+import type { View } from '../view.js';
 import { durationInWords } from '../words.js';
 
 /** Renders the access of a grant; connectors name its parts, and all of them are shown. */
@@ -33,8 +34,8 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-export function ProviderLink({ id, view, name }: { id: string; view: View; name?: string | undefined }): VNode {
-  return <a href={to(view, 'provider', id)}>{name ?? id}</a>;
+export function ProviderLink({ id, name }: { id: string; view?: View; name?: string | undefined }): VNode {
+  return <a href={at('systems', id)}>{name ?? id}</a>;
 }
 
 /** Describes what a revocation cannot reach, so that people know it before they decide. */

@@ -83,6 +83,6 @@ export async function ask(page: Page, url: string, reason: string): Promise<stri
   await page.getByRole('link', { name: 'Request access: reporting-readonly' }).click();
   await page.getByLabel('Reason').fill(reason);
   await page.getByRole('button', { name: 'Request reporting-readonly' }).click();
-  await page.waitForURL(/\/execution\//);
+  await page.waitForURL(/\/requests\//);
   return new URL(page.url()).pathname;
 }

@@ -1,0 +1,28 @@
+/**
+ * The addresses that people see and the documented paths that serve them: the list, and what precedes the name of one
+ * thing. Both answer the same page; links use the short ones.
+ */
+const places: Readonly<Record<string, { list: string; one: string }>> = {
+  access: { list: '/access', one: '/access' },
+  audit: { list: '/logs', one: '/logs' },
+  inbox: { list: '/approvals', one: '/approvals' },
+  requests: { list: '/executions', one: '/execution' },
+  roles: { list: '/roles', one: '/role' },
+  systems: { list: '/providers', one: '/provider' },
+  workflows: { list: '/workflows', one: '/workflow' },
+};
+
+export type Place = 'access' | 'audit' | 'inbox' | 'requests' | 'roles' | 'systems' | 'workflows';
+
+/** Returns the short address of a place or of one thing in it, with each part escaped: `/requests`, `/requests/…/cancel`. */
+export function at(place: Place, ...parts: string[]): string {
+  return ['', place, ...parts.map(encodeURIComponent)].join('/');
+}
+
+/** Returns the documented path, without the prefix, that a short address stands for; undefined for every other address. */
+export function documentedPath(path: string): string | undefined {
+  const [, first = '', ...rest] = path.split('/');
+  const place = Object.hasOwn(places, first) ? places[first] : undefined;
+  if (place === undefined) return undefined;
+  return rest.length === 0 ? place.list : [place.one, ...rest].join('/');
+}

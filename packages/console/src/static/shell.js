@@ -1,0 +1,71 @@
+// What every page has beside its own script: local times, bars of time, and the keys of the frame.
+// @ts-check
+import { prepareClock } from './words.js';
+
+const clock = prepareClock();
+const skew = Date.parse(document.documentElement.dataset.now ?? '') - Date.now() || 0;
+
+/** Shows moments in the reader's time zone and leaves UTC to the pointer. */
+function localise() {
+  for (const element of document.querySelectorAll('time[data-moment]:not([title])')) {
+    const at = new Date(element.getAttribute('datetime') ?? '');
+    if (Number.isNaN(at.getTime())) continue;
+    element.setAttribute('title', element.textContent ?? '');
+    element.textContent = clock(at);
+  }
+}
+
+function drain() {
+  const now = Date.now() + skew;
+  for (const bar of document.querySelectorAll('progress[data-until]')) {
+    const progress = /** @type {HTMLProgressElement} */ (bar);
+    progress.value = Math.max(0, Date.parse(progress.dataset.until ?? '') - now);
+    progress.classList.toggle('short', progress.value / progress.max < 0.15);
+  }
+}
+
+/** @param {KeyboardEvent} event */
+function isTyping({ target }) {
+  return (
+    target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+  );
+}
+
+async function openPalette() {
+  const { open } = await import('./palette.js');
+  open();
+}
+
+document.addEventListener('keydown', (event) => {
+  if ((event.metaKey || event.ctrlKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === 'k') {
+    if (document.querySelector('[data-palette]') === null) return;
+    event.preventDefault();
+    void openPalette();
+  } else if (event.key === '/' && !isTyping(event)) {
+    const field = /** @type {HTMLInputElement | null} */ (document.querySelector('main [data-search]'));
+    if (field === null) return;
+    event.preventDefault();
+    field.focus();
+    field.select();
+  }
+});
+
+for (const link of document.querySelectorAll('[data-palette]')) {
+  link.addEventListener('click', (event) => {
+    const { metaKey, ctrlKey, shiftKey } = /** @type {MouseEvent} */ (event);
+    if (metaKey || ctrlKey || shiftKey) return;
+    event.preventDefault();
+    void openPalette();
+  });
+}
+
+if (/Mac|iP(hone|ad|od)/.test(navigator.userAgent)) {
+  for (const hint of document.querySelectorAll('[data-command-key]')) hint.textContent = '⌘K';
+}
+const zone = document.getElementById('zone');
+if (zone?.dataset.local !== undefined) zone.textContent = zone.dataset.local;
+// What another script shows anew is in UTC again.
+new MutationObserver(localise).observe(document.body, { childList: true, subtree: true });
+setInterval(drain, 1000);
+localise();
+drain();
