@@ -7,7 +7,7 @@ export interface RequestState {
   user?: string;
   /** The documented path that the request is for, with the names of its parameters; absent when there is none. */
   route?: string;
-  /** The address that the client asked for, where it is a short one for a documented path. */
+  /** The address of the request, where it is a short one for a documented path. */
   address?: string;
 }
 

@@ -19,7 +19,7 @@ interface Found {
   sign: VNode;
 }
 
-/** How many of each kind are shown: whoever sees more types more. */
+/** How many of each kind are shown; more letters find the others. */
 const most = 8;
 
 /** Renders the search over pages, roles and requests, which the palette shows as well. */

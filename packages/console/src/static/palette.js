@@ -95,8 +95,9 @@ async function look(words) {
     for (const list of found.querySelectorAll('ul')) list.setAttribute('role', 'listbox');
     for (const item of found.querySelectorAll('li')) item.setAttribute('role', 'presentation');
     select(0);
-  } catch (error) {
-    if (!mine.signal.aborted) console.info('The palette could not search', error);
+  } catch {
+    // Off the network for a moment; the page of the search says more.
+    if (!mine.signal.aborted) location.assign('/search');
   }
 }
 
