@@ -10,7 +10,7 @@ import type { View } from '../src/pages/view.js';
 import { at, documentedPath } from '../src/paths.js';
 
 const view = { now: new Date('2026-01-02T03:04:05.000Z') } as View;
-const render = (node: VNode) => renderToString(node);
+const render = <Props>(node: VNode<Props>) => renderToString(node as VNode);
 
 describe('a short address', () => {
   it('stands for a documented path, with what follows it, and nothing else does', () => {
